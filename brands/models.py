@@ -1,0 +1,206 @@
+"""Who there is: brands with their hostnames and keys, people, and what each may do for which brand."""
+
+import uuid
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+def validate_time_zone(name: str) -> None:
+    if name not in available_timezones():
+        raise ValidationError(_("%(name)s is no time zone; write one like Europe/Berlin."), params={"name": name})
+
+
+class Brand(models.Model):
+    """A tenant: everything else belongs to exactly one."""
+
+    name = models.CharField(max_length=120)
+    slug = models.SlugField(max_length=60, unique=True)
+    time_zone = models.CharField(max_length=64, default="UTC", validators=[validate_time_zone])
+    support_email = models.EmailField(help_text=_("Shown to customers whose code is not recognised."))
+    loyalty_active = models.BooleanField(default=True, help_text=_("Off: scans still answer, nothing earns points."))
+    auto_enroll = models.BooleanField(default=True, help_text=_("Enrol a customer at the first qualifying action."))
+    daily_point_limit = models.DecimalField(
+        max_digits=10, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
+    )
+    monthly_point_limit = models.DecimalField(
+        max_digits=10, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(daily_point_limit__isnull=True) | models.Q(daily_point_limit__gte=0),
+                name="brand_daily_limit_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(monthly_point_limit__isnull=True) | models.Q(monthly_point_limit__gte=0),
+                name="brand_monthly_limit_not_negative",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.time_zone)
+
+
+class BrandHostname(models.Model):
+    """A hostname that belongs to a brand: its apps' origin, its scan pages, its printed codes."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="hostnames")
+    hostname = models.CharField(
+        max_length=253,
+        unique=True,
+        validators=[RegexValidator(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$", _("Write a lowercase hostname."))],
+    )
+    is_primary = models.BooleanField(default=False, help_text=_("The one that new QR codes are printed with."))
+
+    class Meta:
+        ordering = ["hostname"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["brand"], condition=models.Q(is_primary=True), name="one_primary_hostname_per_brand"
+            ),
+            models.CheckConstraint(condition=models.Q(hostname=Lower("hostname")), name="hostname_is_lowercase"),
+        ]
+
+    def __str__(self) -> str:
+        return self.hostname
+
+
+class UserManager(BaseUserManager["User"]):
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(email=(username or "").lower())
+
+    def create_user(self, email: str, password: str | None = None, **fields: object) -> "User":
+        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person, customer or staff, known by e-mail address."""
+
+    email = models.EmailField(
+        max_length=254, unique=True, error_messages={"unique": _("This e-mail address is taken.")}
+    )
+    first_name = models.CharField(max_length=150, blank=True)
+    last_name = models.CharField(max_length=150, blank=True)
+    registered_brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, null=True, blank=True, related_name="registered_users"
+    )
+    is_staff = models.BooleanField(default=False, help_text=_("May log in to the portal."))
+    is_active = models.BooleanField(default=True, help_text=_("Off: refused everywhere from the next request on."))
+    date_joined = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = UserManager()
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS = []
+
+    class Meta:
+        ordering = ["email"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(email=Lower("email")),
+                name="email_is_lowercase",
+                violation_error_message=_("Write the e-mail address in lowercase."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    def get_full_name(self) -> str:
+        return f"{self.first_name} {self.last_name}".strip() or self.email
+
+    def get_short_name(self) -> str:
+        return self.first_name or self.email
+
+
+class Membership(models.Model):
+    """What a member of staff may do for a brand."""
+
+    class Role(models.TextChoices):
+        OWNER = "owner", _("Owner")
+        MANAGER = "manager", _("Manager")
+        PRINTER = "printer", _("Printer (codes and print)")
+        SUPPORT = "support", _("Support (read and search)")
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+
+    class Meta:
+        ordering = ["brand_id", "user_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "brand"], name="one_role_per_brand"),
+            models.CheckConstraint(
+                condition=models.Q(role__in=["owner", "manager", "printer", "support"]), name="membership_role_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.role} of {self.brand_id}"
+
+
+class ApiKey(models.Model):
+    """A brand's key; only its hash is kept."""
+
+    class Kind(models.TextChoices):
+        HUB = "hub", _("Hub (secret, server to server)")
+        APP = "app", _("App (publishable, shipped in an app)")
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="api_keys")
+    kind = models.CharField(max_length=3, choices=Kind.choices)
+    name = models.CharField(max_length=120)
+    prefix = models.CharField(max_length=16, editable=False, help_text=_("The visible beginning of the key."))
+    digest = models.BinaryField(max_length=32, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["digest"], name="api_key_digest_unique"),
+            models.CheckConstraint(condition=models.Q(kind__in=["hub", "app"]), name="api_key_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… ({self.name})"
+
+
+class LoginSession(models.Model):
+    """One login: the family of refresh tokens that descend from it. Only the newest of them is good."""
+
+    family = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="login_sessions")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
+    current_jti = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} at {self.brand_id} since {self.created_at:%Y-%m-%d %H:%M}"

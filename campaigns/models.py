@@ -1,0 +1,149 @@
+"""What a brand offers: campaigns with milestones, each customer's progress, the rewards reached."""
+
+from datetime import datetime
+from typing import Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand, User
+
+
+class CampaignQuerySet(models.QuerySet["Campaign"]):
+    def running(self, at: datetime) -> Self:
+        """Switched on and within their dates at the moment `at`."""
+        return self.filter(
+            models.Q(starts_at__isnull=True) | models.Q(starts_at__lte=at),
+            models.Q(ends_at__isnull=True) | models.Q(ends_at__gt=at),
+            is_active=True,
+        )
+
+
+class Campaign(models.Model):
+    """A goal that customers of a brand work towards, one qualifying action at a time."""
+
+    class Type(models.TextChoices):
+        SCAN = "authenticator_scan", _("Product scans")
+        ORDER = "order", _("Orders")
+        PROFILE = "profile", _("Profile changes")
+        LOGIN = "login", _("Logins")
+
+    campaign_id = models.BigAutoField(primary_key=True)
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="campaigns")
+    campaign_name = models.CharField(max_length=120)
+    type = models.CharField(max_length=32, choices=Type.choices, default=Type.SCAN)
+    target_value = models.PositiveIntegerField(
+        validators=[MinValueValidator(1)], help_text=_("The goal, for example a count of scans.")
+    )
+    starts_at = models.DateTimeField(null=True, blank=True)
+    ends_at = models.DateTimeField(null=True, blank=True)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = CampaignQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-campaign_id"]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(target_value__gte=1), name="campaign_target_positive"),
+            models.CheckConstraint(
+                condition=models.Q(starts_at__isnull=True)
+                | models.Q(ends_at__isnull=True)
+                | models.Q(ends_at__gt=models.F("starts_at")),
+                name="campaign_ends_after_start",
+                violation_error_message=_("The campaign must end after it starts."),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(type__in=["authenticator_scan", "order", "profile", "login"]),
+                name="campaign_type_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.campaign_name
+
+    def runs(self, at: datetime) -> bool:
+        return (
+            self.is_active
+            and (self.starts_at is None or self.starts_at <= at)
+            and (self.ends_at is None or self.ends_at > at)
+        )
+
+
+class Milestone(models.Model):
+    """A stop on the way to a campaign's target, with the reward given there once per customer."""
+
+    milestone_id = models.BigAutoField(primary_key=True)
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="milestones")
+    threshold = models.PositiveIntegerField(
+        validators=[MinValueValidator(1)], help_text=_("The progress at which it is reached.")
+    )
+    reward_name = models.CharField(max_length=120)
+    reward_points = models.DecimalField(
+        max_digits=10, decimal_places=2, default=0, validators=[MinValueValidator(0)], help_text=_("Points it pays.")
+    )
+    auto_claim = models.BooleanField(default=True, help_text=_("Given at once; otherwise the customer claims it."))
+
+    class Meta:
+        ordering = ["campaign_id", "threshold"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "threshold"], name="one_milestone_per_threshold"),
+            models.CheckConstraint(condition=models.Q(threshold__gte=1), name="milestone_threshold_positive"),
+            models.CheckConstraint(condition=models.Q(reward_points__gte=0), name="milestone_reward_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reward_name} at {self.threshold}"
+
+
+class UserLoyaltyCampaign(models.Model):
+    """A customer's progress in a campaign."""
+
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="campaign_progress")
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="progress_rows")
+    progress = models.PositiveIntegerField(default=1)
+    milestones_achieved = ArrayField(models.BigIntegerField(), default=list, help_text=_("Ids of the milestones."))
+    created_at = models.DateTimeField(default=timezone.now, db_column="createdAt", editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, db_column="updatedAt", editable=False)
+
+    class Meta:
+        db_table = "user_loyalty_campaign"
+        ordering = ["-updated_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "campaign"], name="one_progress_per_campaign"),
+            models.CheckConstraint(condition=models.Q(progress__gte=1), name="progress_starts_at_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.campaign_id}: {self.progress}"
+
+
+class RewardClaim(models.Model):
+    """A milestone's reward as one customer holds it: available, then claimed, each once."""
+
+    class Status(models.TextChoices):
+        AVAILABLE = "available", _("Available")
+        CLAIMED = "claimed", _("Claimed")
+
+    milestone = models.ForeignKey(Milestone, on_delete=models.PROTECT, related_name="claims")
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reward_claims")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.AVAILABLE)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    claimed_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["milestone", "user"], name="reward_given_once"),
+            models.CheckConstraint(
+                condition=models.Q(status="available", claimed_at__isnull=True)
+                | models.Q(status="claimed", claimed_at__isnull=False),
+                name="reward_claim_state",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.milestone_id} for {self.user_id}: {self.status}"

@@ -1,0 +1,5 @@
+"""Wiring: settings, addresses, Celery and the API's error envelope."""
+
+from config.celery import app as celery_app
+
+__all__ = ["celery_app"]

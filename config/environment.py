@@ -1,0 +1,111 @@
+"""Reads settings from the environment: typed, from `NAME` or from the file that `NAME_FILE` names."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+T = TypeVar("T")
+
+_env = environ.FileAwareEnv()
+
+
+def value(name: str, default: T, cast: Callable[[str], T]) -> T:
+    """The setting `name`, or `default` where it is unset or empty. Raises ImproperlyConfigured that names it."""
+    try:
+        raw = _env.str(name, default="").strip()
+        return cast(raw) if raw else default
+    except (ValueError, KeyError, OSError, ImproperlyConfigured) as error:
+        message = f"{name} has a bad value: {error}"
+        raise ImproperlyConfigured(message) from error
+
+
+def text(name: str, default: str = "") -> str:
+    return value(name, default, str)
+
+
+def integer(name: str, default: int, *, minimum: int = 0) -> int:
+    def cast(raw: str) -> int:
+        number = int(raw)
+        if number < minimum:
+            message = f"{number} is below {minimum}"
+            raise ValueError(message)
+        return number
+
+    return value(name, default, cast)
+
+
+def flag(name: str, *, default: bool) -> bool:
+    def cast(raw: str) -> bool:
+        if raw.lower() in {"1", "true", "yes", "on"}:
+            return True
+        if raw.lower() in {"0", "false", "no", "off"}:
+            return False
+        message = f"{raw!r} is neither true nor false (use 1 or 0)"
+        raise ValueError(message)
+
+    return value(name, default, cast)
+
+
+def words(name: str, default: str = "") -> list[str]:
+    """A comma-separated list without empty entries."""
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def pairs(name: str) -> dict[int, str]:
+    """`1:first secret,2:second secret` as {version: secret}."""
+
+    def cast(raw: str) -> dict[int, str]:
+        found = {}
+        for entry in raw.split(","):
+            version, colon, secret = entry.strip().partition(":")
+            if not colon or len(secret) < 32:
+                message = "write version:secret, comma-separated, each secret at least 32 characters"
+                raise ValueError(message)
+            found[int(version)] = secret
+        return found
+
+    return value(name, {}, cast)
+
+
+def secret(name: str, *, kept_in: Path | None) -> str:
+    """A secret of at least 32 characters from the environment, else from the file that `bin/run` keeps."""
+    found = text(name)
+    if not found and kept_in and kept_in.is_file():
+        found = kept_in.read_text().strip()
+    if not found:
+        message = f"{name} is missing: set {name} or {name}_FILE to at least 50 random characters"
+        raise ImproperlyConfigured(message)
+    if len(found) < 32:
+        message = f"{name} is too short: use at least 50 random characters"
+        raise ImproperlyConfigured(message)
+    return found
+
+
+def database(name: str, *, embedded: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Django's database entry from a postgres:// address, else the embedded server's socket in `embedded`."""
+    entry: dict[str, Any] = {"ENGINE": "django.db.backends.postgresql", "OPTIONS": options}
+    address = text(name)
+    if not address:
+        return {**entry, "NAME": "loyalty", "USER": "loyalty", "HOST": str(embedded)}
+    if urlsplit(address).scheme not in {"postgres", "postgresql"}:
+        message = f"{name} has a bad value: it must begin with postgres:// (PostgreSQL is the only engine)"
+        raise ImproperlyConfigured(message)
+    parsed = environ.Env.db_url_config(address)
+    socket = parse_qs(urlsplit(address).query).get("host", [""])[0]
+    if socket:
+        parsed["HOST"] = socket
+        parsed.get("OPTIONS", {}).pop("host", None)
+    return {**parsed, **entry, "OPTIONS": {**options, **parsed.get("OPTIONS", {})}}
+
+
+def celery_broker(redis_url: str) -> str:
+    """The same Redis as Celery spells it: unix:// becomes redis+socket://, its ?db= becomes ?virtual_host=."""
+    parts = urlsplit(redis_url)
+    if parts.scheme != "unix":
+        return redis_url
+    number = parse_qs(parts.query).get("db", ["0"])[0]
+    return f"redis+socket://{parts.path}?virtual_host={number}"

@@ -1,0 +1,119 @@
+"""How a scan's result is said to the customer: the shapes of spec 4.9, the same from every door."""
+
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from authcodes.models import Scan
+from authcodes.refusals import AuthCodeInvalid
+from authcodes.scanning import ScanResult
+from brands.models import Brand
+from loyalty.accrual import plain
+from loyalty.events import iso
+
+Outcome, Reason, Status = Scan.Outcome, Scan.Reason, Scan.PointsStatus
+
+SUCCESS_MESSAGES = {
+    Status.PENDING: _("Genuine product. Your points are on their way."),
+    Status.GUEST: _("Genuine product. Log in to earn points."),
+    Status.ALREADY_CLAIMED: _("Genuine product. You already have the points for this code."),
+    Status.NOT_ELIGIBLE: _("Genuine product."),
+}
+LIMIT_MESSAGE = _("This code has already been scanned.")
+INVALID_MESSAGE = _("This code is not valid. Check it and try again, or ask the brand's support.")
+
+
+class ProductOutput(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    sku = serializers.CharField()
+
+
+class RecallOutput(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    contact = serializers.CharField()
+    message = serializers.CharField()
+
+
+class ScanOutput(serializers.Serializer[Any]):
+    """A success or a warning; which fields are there follows from `status` and `reason`."""
+
+    success = serializers.BooleanField()
+    status = serializers.ChoiceField(choices=["success", "warning"])
+    scan_id = serializers.UUIDField()
+    reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive", "limit_reached", "recalled"])
+    points_status = serializers.ChoiceField(choices=Status.choices)
+    product = ProductOutput(allow_null=True)
+    points_awarded = serializers.FloatField(help_text="What the scan earns; credited when points_status is awarded.")
+    points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
+    message = serializers.CharField()
+    scan_count = serializers.IntegerField(required=False)
+    first_scan = serializers.BooleanField(required=False)
+    first_scan_date = serializers.DateTimeField(required=False, allow_null=True)
+    first_scan_location = serializers.CharField(required=False, allow_null=True)
+    recall = RecallOutput(required=False)
+
+
+def present(result: ScanResult, *, brand_id: int | None) -> Response:
+    """The answer to a scan. Raises AuthCodeInvalid for an error, which carries both of the spec's error shapes.
+
+    `brand_id`: the brand whose app or key asked, None for anybody.
+    """
+    if result.outcome == Outcome.ERROR or result.facts is None:
+        raise invalid(result, brand_id)
+    body = success(result) if result.outcome == Outcome.SUCCESS else warning(result)
+    return Response({"success": True, "status": result.outcome.value, **body})
+
+
+def common(result: ScanResult) -> dict[str, Any]:
+    assert result.facts is not None  # noqa: S101 - present() has looked
+    return {
+        "scan_id": str(result.scan_id),
+        "reason": result.reason.value,
+        "points_status": result.points_status.value,
+        "product": result.facts.product(),
+    }
+
+
+def success(result: ScanResult) -> dict[str, Any]:
+    guest = result.points_status == Status.GUEST
+    return {
+        **common(result),
+        "points_awarded": 0 if guest else plain(result.points),
+        **({"points_available": plain(result.points)} if guest else {}),
+        "message": str(SUCCESS_MESSAGES.get(result.points_status, SUCCESS_MESSAGES[Status.NOT_ELIGIBLE])),
+        "scan_count": result.scan_count,
+        "first_scan": result.first_scan,
+    }
+
+
+def warning(result: ScanResult) -> dict[str, Any]:
+    facts = result.facts
+    assert facts is not None  # noqa: S101 - present() has looked
+    body = {
+        **common(result),
+        "points_awarded": 0,
+        "message": str(LIMIT_MESSAGE),
+        "scan_count": result.scan_count,
+        "first_scan": False,
+        "first_scan_date": iso(facts.first_scan_at) if facts.first_scan_at else None,
+        "first_scan_location": facts.first_scan_location or None,
+    }
+    if result.reason == Reason.RECALLED:
+        recall = {"id": facts.recall_id, "contact": facts.recall_contact, "message": facts.recall_message}
+        body |= {"message": facts.recall_message, "recall": recall}
+    return body
+
+
+def invalid(result: ScanResult, brand_id: int | None) -> AuthCodeInvalid:
+    """The same words whatever the true reason. Help comes from the brand that asked, never from the code's."""
+    helper = Brand.objects.filter(pk=brand_id).values_list("support_email", flat=True).first() if brand_id else None
+    extra = {
+        "status": "error",
+        "support_email": helper or settings.SUPPORT_EMAIL,
+        "scan_id": str(result.scan_id),
+    }
+    return AuthCodeInvalid(str(INVALID_MESSAGE), extra=extra)

@@ -1,0 +1,195 @@
+"""Batches: the only code that makes batches and codes, switches codes off and calls batches back."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from authcodes import tags
+from authcodes.models import AuthCode, BatchRange, Product, Recall
+from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
+from authcodes.refusals import BatchRefused
+from brands.models import Brand, User
+from campaigns.models import Campaign
+
+# No dot (it separates the tag), no slash (codes stand in addresses and file names), nothing to escape anywhere.
+PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}")
+# Any number will do; it keeps two overlapping batches from being created past each other.
+CREATION_LOCK = 7_216_001
+
+GENERATE = """
+    INSERT INTO authcodes_authcode
+           (code, brand_id, batch_id, product_id, scan_count, first_scan_location, inventory_location, location,
+            notes, created_at)
+    SELECT %(prefix)s::text || lpad((%(start)s::bigint + i)::text, %(width)s::int, '0'), %(brand_id)s::bigint,
+           %(batch_id)s::bigint, %(product_id)s::bigint, 0, '', '', '', '', %(at)s::timestamptz
+      FROM generate_series(%(low)s::bigint, %(high)s::bigint) AS i
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSettings:
+    """The settings of spec section 2; `number_width` in digits, `scan_limit` None for unlimited."""
+
+    range_name: str
+    quantity: int
+    product: Product | None = None
+    prefix: str = ""
+    starting_number: int = 1
+    number_width: int = 10
+    points_per_scan: int | None = None
+    scan_limit: int | None = 1
+    expiration_date: date | None = None
+    campaign: Campaign | None = None
+    signed: bool = False
+
+    @property
+    def numbering(self) -> Numbering:
+        return Numbering(self.prefix, self.starting_number, self.number_width, self.quantity)
+
+
+def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User | None = None) -> BatchRange:
+    """Store a batch whose codes are yet to be generated. Raises BatchRefused naming the field and what to change."""
+    refuse_bad_settings(brand=brand, wanted=wanted, at=at)
+    numbering = wanted.numbering
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CREATION_LOCK])
+        refuse_overlap(numbering, brand)
+        return BatchRange.objects.create(
+            brand=brand,
+            range_name=wanted.range_name,
+            product=wanted.product,
+            quantity=wanted.quantity,
+            prefix=wanted.prefix,
+            starting_number=wanted.starting_number,
+            number_width=wanted.number_width,
+            points_per_scan=wanted.points_per_scan,
+            scan_limit=wanted.scan_limit,
+            expiration_date=wanted.expiration_date,
+            campaign=wanted.campaign,
+            tag_version=tags.current_version() if wanted.signed else None,
+            first_code=numbering.first_code,
+            last_code=numbering.last_code,
+            created_at=at,
+            created_by=by,
+        )
+
+
+def refuse_bad_settings(*, brand: Brand, wanted: BatchSettings, at: datetime) -> None:
+    """Raises BatchRefused for the first setting that cannot be."""
+    for field, refused, message in _complaints(brand, wanted, at):
+        if refused:
+            raise BatchRefused(message, details={"field": field})
+
+
+def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[tuple[str, bool, str]]:
+    yield "range_name", not wanted.range_name.strip(), "Give the range a name."
+    taken = BatchRange.objects.filter(brand=brand, range_name=wanted.range_name).exists()
+    yield "range_name", taken, "This brand already has a range of this name."
+    most = settings.BATCH_MAX_CODES
+    yield "quantity", not 1 <= wanted.quantity <= most, f"The quantity must be between 1 and {most:,}."
+    yield "prefix", not PREFIX.fullmatch(wanted.prefix), "A prefix has at most 32 letters, digits, - or _."
+    yield "starting_number", not 0 <= wanted.starting_number < 10**18, "The number must be between 0 and 10^18."
+    yield "number_width", not 1 <= wanted.number_width <= 18, "A number has 1 to 18 digits."
+    yield (
+        "number_width",
+        wanted.numbering.overflows,
+        f"The last number, {wanted.numbering.end}, does not fit {wanted.number_width} digits. Allow more digits.",
+    )
+    too_long = len(wanted.prefix) + wanted.number_width > MAX_CODE_LENGTH
+    yield "prefix", too_long, f"A code has at most {MAX_CODE_LENGTH} characters."
+    yield "scan_limit", wanted.scan_limit is not None and wanted.scan_limit < 1, "Write 1 or more, or leave it empty."
+    today = at.astimezone(brand.zone).date()
+    past = wanted.expiration_date is not None and wanted.expiration_date < today
+    yield "expiration_date", past, "The expiration date is in the past."
+    foreign_product = wanted.product is not None and wanted.product.brand_id != brand.pk
+    yield "product", foreign_product, "This brand has no such product."
+    foreign_campaign = wanted.campaign is not None and wanted.campaign.brand_id != brand.pk
+    yield "campaign", foreign_campaign, "This brand has no such campaign."
+    unsignable = wanted.signed and tags.current_version() is None
+    yield "signed", unsignable, "No secret for signed codes is configured: set CODE_TAG_SECRETS."
+
+
+def refuse_overlap(numbering: Numbering, brand: Brand) -> None:
+    """Codes are unique in the whole installation. Another brand's range is not named."""
+    near = BatchRange.objects.filter(first_code__lte=numbering.last_code, last_code__gte=numbering.first_code)
+    for batch in near.iterator():
+        other = Numbering(batch.prefix, batch.starting_number, batch.number_width, batch.quantity)
+        both = shared(numbering, other)
+        if both:
+            whose = f"the range {batch.range_name}" if batch.brand_id == brand.pk else "a range that is already taken"
+            message = f"The codes {both[0]} to {both[1]} overlap with {whose}. Change prefix or starting number."
+            raise BatchRefused(message, details={"field": "starting_number"})
+
+
+def generate(*, batch_id: int, at: datetime, progress: Callable[[int, int], None] | None = None) -> int:
+    """Make the batch's missing codes in the database, in chunks of settings.GENERATION_CHUNK, each a commit.
+
+    A run that dies is taken up where it stopped; two at once take turns. `progress` is told (done, of how many)
+    after each chunk. Returns how many codes this run made.
+    """
+    made = 0
+    while chunk := _generate_chunk(batch_id, at):
+        made += chunk.size
+        if progress:
+            progress(chunk.done, chunk.quantity)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    size: int
+    done: int
+    quantity: int
+
+
+def _generate_chunk(batch_id: int, at: datetime) -> Chunk | None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        batch = BatchRange.objects.select_for_update().get(pk=batch_id)
+        size = min(settings.GENERATION_CHUNK, batch.quantity - batch.generated_count)
+        if not size:
+            return None
+        done = batch.generated_count + size
+        parameters: dict[str, str | int | datetime | None] = {
+            "prefix": batch.prefix,
+            "start": batch.starting_number,
+            "width": batch.number_width,
+            "brand_id": batch.brand_id,
+            "batch_id": batch.pk,
+            "product_id": batch.product_id,
+            "low": batch.generated_count,
+            "high": done - 1,
+            "at": at,
+        }
+        cursor.execute(GENERATE, parameters)
+        BatchRange.objects.filter(pk=batch_id).update(generated_count=done)
+        return Chunk(size, done, batch.quantity)
+
+
+def deactivate(*, codes: Iterable[AuthCode], at: datetime) -> int:
+    """Switch codes off: they scan as not valid. Returns how many were on."""
+    ids = [code.pk for code in codes]
+    return AuthCode.objects.filter(pk__in=ids, deactivated_at__isnull=True).update(deactivated_at=at)
+
+
+def reactivate(*, codes: Iterable[AuthCode]) -> int:
+    """Switch codes on again. Returns how many were off."""
+    ids = [code.pk for code in codes]
+    return AuthCode.objects.filter(pk__in=ids, deactivated_at__isnull=False).update(deactivated_at=None)
+
+
+def recall_batch(
+    *, batch: BatchRange, recall_id: str, contact: str, message: str, reason: str, at: datetime, by: User | None = None
+) -> Recall:
+    """Call a batch back, once: from the commit on every scan of it says so and earns nothing.
+
+    Raises BatchRefused when it is recalled already.
+    """
+    told = {"recall_id": recall_id, "contact": contact, "message": message, "reason": reason}
+    recall, new = Recall.objects.get_or_create(batch=batch, defaults={**told, "recalled_by": by, "recalled_at": at})
+    if not new:
+        raise BatchRefused(f"This batch is already recalled ({recall.recall_id}).", details={"field": "batch"})
+    return recall

@@ -1,0 +1,115 @@
+"""Vouches for a scan's code when its event asks for points; the accrual itself is loyalty's."""
+
+from decimal import Decimal
+
+from django.db import transaction
+from django.utils import timezone
+
+from authcodes import facts as code_facts
+from authcodes import scanning
+from authcodes.facts import CodeFacts
+from authcodes.models import Scan
+from authcodes.reading import Reading, read
+from authcodes.refusals import AuthCodeInvalid, CodeRecalled, ScanLimitReached
+from authcodes.scanning import Circumstances, Place
+from brands.refusals import Refused
+from campaigns.models import Campaign
+from loyalty import events, points
+from loyalty.accrual import Action, Entry, accrue
+from loyalty.allowances import Allowance
+from loyalty.events import Delivery
+from loyalty.levels import Level
+from loyalty.refusals import PointsAlreadyClaimed
+
+Status, Reason = Scan.PointsStatus, Scan.Reason
+
+
+def on_scan_auth(delivery: Delivery) -> None:
+    """A scan's event: its code is looked at again, then the points follow. A refusal is noted on the scan too."""
+    try:
+        _claim(delivery)
+    except Refused as refusal:
+        with transaction.atomic():
+            _note_on_scan(delivery, refusal)
+            events.refuse(delivery, refusal)
+
+
+def _claim(delivery: Delivery) -> None:
+    product = delivery.payload["product"]
+    reading = read(str(product["authCode"]))
+    user_id = delivery.arguments["user_id"]
+    facts = reading and code_facts.read(code=reading.code, user_id=user_id, at=delivery.time, scan_id=delivery.event_id)
+    vouched = vouch(facts=facts or None, reading=reading, delivery=delivery)
+    at = timezone.now()
+    about = Circumstances(at=at, user_id=user_id, brand_id=delivery.brand_id, place=_place(delivery))
+
+    def worth(level: Level | None) -> Decimal:
+        return points.for_scan(
+            redeem_point_value=product.get("redeem_point_value", vouched.redeem_point_value),
+            reward_type=level.scan_reward_type if level else None,
+            reward_value=level.scan_reward_value if level else None,
+            retail_price=_price(product.get("retailPrice"), vouched.retail_price),
+        )
+
+    def keep(awarded: Decimal, allowance: Allowance | None) -> None:
+        status = Status.LIMITED if allowance and not awarded else Status.AWARDED
+        if vouched.accepted_scan_id:
+            scanning.settle(scan_id=vouched.accepted_scan_id, status=status, awarded=awarded)
+        else:
+            scanning.take_slot(facts=vouched, about=about, scan_id=delivery.event_id, awarded=awarded, status=status)
+
+    action = Action(
+        brand_id=delivery.brand_id,
+        user_id=user_id,
+        campaign_type=Campaign.Type.SCAN,
+        entries=[Entry(reason_id=vouched.code, note=f"Points for scanning {vouched.title}")],
+        worth=worth,
+        happened_at=delivery.time,
+        at=at,
+        own_campaign_id=vouched.campaign_id,
+    )
+    accrue(delivery=delivery, action=action, keep=keep)
+
+
+def vouch(*, facts: CodeFacts | None, reading: Reading | None, delivery: Delivery) -> CodeFacts:
+    """The code's facts, if it may still earn: an accepted scan stands whatever came later, but for a recall.
+
+    Raises AuthCodeInvalid, CodeRecalled, PointsAlreadyClaimed or ScanLimitReached.
+    """
+    if facts is None or reading is None or facts.brand_id != delivery.brand_id:
+        raise AuthCodeInvalid
+    if facts.recall_id is not None:
+        raise CodeRecalled
+    if facts.already_claimed:
+        raise PointsAlreadyClaimed
+    if facts.accepted_scan_id is None:
+        _refuse_new_scan(facts, reading, delivery)
+    return facts
+
+
+def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> None:
+    """Nobody scanned yet for this customer: the event itself is the scan, and must pass as one."""
+    reason = scanning.judge(facts=facts, reading=reading, brand_id=delivery.brand_id, at=timezone.now())
+    if reason == Reason.LIMIT_REACHED:
+        raise ScanLimitReached
+    if reason == Reason.CAMPAIGN_INACTIVE:
+        raise AuthCodeInvalid("The campaign of this auth code is not running.")
+    if reason != Reason.ACCEPTED:
+        raise AuthCodeInvalid
+
+
+def _note_on_scan(delivery: Delivery, refusal: Refused) -> None:
+    """Only the event's own scan, and only if it still waits: the event may not come from a scan here."""
+    status = Status.ALREADY_CLAIMED if isinstance(refusal, PointsAlreadyClaimed) else Status.NOT_ELIGIBLE
+    if Scan.objects.filter(pk=delivery.event_id, points_status=Status.PENDING).exists():
+        scanning.settle(scan_id=delivery.event_id, status=status)
+
+
+def _price(stated: object, catalogue: Decimal | None) -> Decimal | None:
+    return catalogue if stated is None else Decimal(str(stated))
+
+
+def _place(delivery: Delivery) -> Place:
+    location = delivery.payload.get("location") or {}
+    label = ", ".join(part for part in (location.get("city"), location.get("region")) if part)
+    return Place(location.get("latitude"), location.get("longitude"), label[:200])

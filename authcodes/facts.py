@@ -1,0 +1,106 @@
+"""Everything one scan needs to know about a code and its customer, read in one statement."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from brands import sql
+
+# The level is the customer's current one, else the brand's lowest. A brand without levels leaves it null.
+FACTS = """
+    SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS NOT NULL, c.scan_count,
+           c.first_scan_at, c.first_scan_location,
+           COALESCE(c.points_per_scan, b.points_per_scan, p.redeem_point_value),
+           b.scan_limit, b.expiration_date, b.tag_version, b.campaign_id,
+           g.campaign_id IS NULL OR (
+               g.is_active
+               AND (g.starts_at IS NULL OR g.starts_at <= %(at)s::timestamptz)
+               AND (g.ends_at IS NULL OR g.ends_at > %(at)s::timestamptz)),
+           n.time_zone, n.support_email, n.loyalty_active, n.auto_enroll,
+           p.sku, p.title, p.retail_price,
+           r.recall_id, r.contact, r.message,
+           m.user_point_id, COALESCE(m.status, ''), l.scan_reward_type, l.scan_reward_value,
+           EXISTS (SELECT 1 FROM loyalty_transaction t
+                    WHERE t.user_point_id = m.user_point_id AND t.reason_id = c.code),
+           CASE WHEN %(scan_id)s::uuid IS NOT NULL THEN (
+               SELECT s.scan_id FROM authcodes_scan s
+                WHERE s.user_id = %(user_id)s::bigint AND s.auth_code_id = c.id AND s.outcome = 'success'
+                ORDER BY s.scan_id = %(scan_id)s::uuid DESC, s.scanned_at LIMIT 1) END
+      FROM authcodes_authcode c
+      JOIN authcodes_batchrange b ON b.id = c.batch_id
+      JOIN brands_brand n ON n.id = c.brand_id
+      LEFT JOIN authcodes_product p ON p.id = c.product_id
+      LEFT JOIN authcodes_recall r ON r.batch_id = b.id
+      LEFT JOIN campaigns_campaign g ON g.campaign_id = b.campaign_id
+      LEFT JOIN user_points m ON m.brand_id = c.brand_id AND m.user_id = %(user_id)s::bigint
+      LEFT JOIN LATERAL (
+           SELECT v.scan_reward_type, v.scan_reward_value FROM loyalty_brandlevel v
+            WHERE v.brand_id = c.brand_id ORDER BY v.name = m.current_level DESC NULLS LAST, v.threshold LIMIT 1
+           ) l ON true
+     WHERE c.code = %(code)s::text
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFacts:
+    """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account."""
+
+    id: int
+    code: str
+    brand_id: int
+    batch_id: int
+    product_id: int | None
+    deactivated: bool
+    scan_count: int
+    first_scan_at: datetime | None
+    first_scan_location: str
+    redeem_point_value: int | None
+    scan_limit: int | None
+    expiration_date: date | None
+    tag_version: int | None
+    campaign_id: int | None
+    campaign_runs: bool
+    time_zone: str
+    support_email: str
+    loyalty_active: bool
+    auto_enroll: bool
+    sku: str | None
+    title: str | None
+    retail_price: Decimal | None
+    recall_id: str | None
+    recall_contact: str | None
+    recall_message: str | None
+    account: int | None
+    member_status: str
+    reward_type: str | None
+    reward_value: Decimal | None
+    already_claimed: bool
+    accepted_scan_id: UUID | None
+
+    def expired(self, at: datetime) -> bool:
+        """The last day has ended in the brand's zone."""
+        return (
+            self.expiration_date is not None and at.astimezone(ZoneInfo(self.time_zone)).date() > self.expiration_date
+        )
+
+    @property
+    def limit_reached(self) -> bool:
+        return self.scan_limit is not None and self.scan_count >= self.scan_limit
+
+    def product(self) -> dict[str, Any] | None:
+        """The product as spec 4.6 names it."""
+        if self.product_id is None:
+            return None
+        return {"id": str(self.product_id), "name": self.title, "sku": self.sku}
+
+
+def read(*, code: str, user_id: int | None, at: datetime, scan_id: UUID | None = None) -> CodeFacts | None:
+    """The facts, or None where there is no such code. One index lookup per table.
+
+    Given a `scan_id`, `accepted_scan_id` is that scan or else the customer's first accepted scan of the code.
+    """
+    found = sql.row(FACTS, {"code": code, "user_id": user_id, "at": at, "scan_id": scan_id})
+    return CodeFacts(*found) if found else None

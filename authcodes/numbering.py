@@ -1,0 +1,61 @@
+"""Sequential codes: `<prefix><zero-padded number>`, their ranges, and whether two ranges share a code."""
+
+from dataclasses import dataclass
+
+MAX_CODE_LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """A run of `quantity` codes from `start`, each number padded with zeros to `width` digits."""
+
+    prefix: str
+    start: int
+    width: int
+    quantity: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.quantity - 1
+
+    @property
+    def overflows(self) -> bool:
+        """The last number needs more digits than the width has, so padding could not keep codes in order."""
+        return len(str(self.end)) > self.width
+
+    @property
+    def first_code(self) -> str:
+        return self.code(self.start)
+
+    @property
+    def last_code(self) -> str:
+        return self.code(self.end)
+
+    def code(self, number: int) -> str:
+        return f"{self.prefix}{number:0{self.width}d}"
+
+    def number(self, code: str) -> int | None:
+        """The number of a code of this shape, or None; it may lie outside the run."""
+        digits = code.removeprefix(self.prefix)
+        shaped = code.startswith(self.prefix) and len(digits) == self.width and digits.isascii() and digits.isdigit()
+        return int(digits) if shaped else None
+
+
+def shared(one: Numbering, other: Numbering) -> tuple[str, str] | None:
+    """The first and last code that both runs hold, or None.
+
+    `A` with 4 digits and `A1` with 3 write the same codes: the longer prefix may end in digits of the number.
+    """
+    if len(one.prefix) > len(other.prefix):
+        return shared(other, one)
+    extra = other.prefix.removeprefix(one.prefix)
+    same_length = one.width == other.width + len(extra)
+    if not (other.prefix.startswith(one.prefix) and same_length and (not extra or _digits(extra))):
+        return None
+    offset = int(extra or "0") * 10**other.width
+    low, high = max(one.start, offset + other.start), min(one.end, offset + other.end)
+    return (one.code(low), one.code(high)) if low <= high else None
+
+
+def _digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()

@@ -1,0 +1,32 @@
+"""Why a code is refused."""
+
+from typing import Any
+
+from brands.refusals import Refused
+
+
+class AuthCodeInvalid(Refused):
+    """One answer for unknown, expired, deactivated, unassigned and foreign codes: guessing learns nothing."""
+
+    code = "AUTH_CODE_INVALID"
+    default_message = "The auth code is not valid or has expired."
+
+    def __init__(self, message: str = "", *, extra: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.extra = extra or {}
+
+
+class ScanLimitReached(Refused):
+    code = "SCAN_LIMIT_REACHED"
+    default_message = "This code has been scanned as often as it may be."
+
+
+class CodeRecalled(Refused):
+    code = "CODE_RECALLED"
+    default_message = "This product has been recalled and earns no points."
+
+
+class BatchRefused(Refused):
+    """Batch settings that cannot be; `details` names the field."""
+
+    code = "VALIDATION_ERROR"

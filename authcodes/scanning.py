@@ -1,0 +1,368 @@
+"""Scanning: the only code that writes Scan and a code's scan count."""
+
+import os
+import time
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+
+from authcodes import facts as code_facts
+from authcodes import places, tags
+from authcodes.facts import CodeFacts
+from authcodes.models import Scan
+from authcodes.reading import Reading, read
+from authcodes.refusals import ScanLimitReached
+from brands import sql
+from campaigns.models import Campaign
+from loyalty import events, points
+from loyalty.accrual import plain
+from loyalty.models import UserPoints
+from loyalty.refusals import IdempotencyKeyReused
+
+ZERO = Decimal(0)
+Outcome, Reason, PointsStatus = Scan.Outcome, Scan.Reason, Scan.PointsStatus
+# Losing the race for a slot means that the code has changed: read it again. It cannot change for ever.
+TRIES = 5
+
+RECORD = """
+    INSERT INTO authcodes_scan
+           (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
+            points_status, points_promised, points_awarded, scan_count, latitude, longitude, location, located_at,
+            device, app_version, scanned_at)
+    SELECT %(scan_id)s::uuid, %(brand_id)s::bigint, %(code_id)s::bigint, %(code)s::text, %(user_id)s::bigint,
+           %(batch_id)s::bigint, %(product_id)s::bigint, %(campaign_id)s::bigint, %(outcome)s::text,
+           %(reason)s::text, %(points_status)s::text, %(points_promised)s::numeric, %(points_awarded)s::numeric,
+           {scan_count}, %(latitude)s::float, %(longitude)s::float, %(location)s::text,
+           CASE WHEN %(location)s::text <> '' THEN %(at)s::timestamptz END,
+           %(device)s::text, %(app_version)s::text, %(at)s::timestamptz
+      FROM {origin}
+    RETURNING scan_id
+"""
+
+# The limit stands in the UPDATE itself: however many scan at once, a code gives no more slots than it has.
+SLOT = """
+    UPDATE authcodes_authcode c
+       SET scan_count = c.scan_count + 1, first_scan_at = COALESCE(c.first_scan_at, %(at)s::timestamptz)
+      FROM authcodes_batchrange b
+     WHERE c.id = %(code_id)s::bigint AND b.id = c.batch_id AND c.deactivated_at IS NULL
+       AND (b.scan_limit IS NULL OR c.scan_count < b.scan_limit)
+       AND NOT EXISTS (SELECT 1 FROM authcodes_recall r WHERE r.batch_id = b.id)
+    RETURNING c.scan_count
+"""
+
+ACCEPT = f"""
+    WITH slot AS ({SLOT}),
+         recorded AS ({RECORD.format(scan_count="slot.scan_count", origin="slot")}),
+         published AS ({events.INSERT.format(origin="slot")})
+    SELECT scan_count FROM slot
+"""  # noqa: S608 - built from constants
+
+ATTEMPT = RECORD.format(scan_count="%(scan_count)s::int", origin="(SELECT 1) AS here")
+
+SETTLE = """
+    UPDATE authcodes_scan SET points_status = %(points_status)s::text, points_awarded = %(points_awarded)s::numeric
+     WHERE scan_id = %(scan_id)s::uuid RETURNING scan_id
+"""
+
+# Unlocated scans in small portions; several workers take different ones.
+UNLOCATED = """
+    SELECT scan_id, latitude, longitude FROM authcodes_scan
+     WHERE latitude IS NOT NULL AND located_at IS NULL
+     ORDER BY scanned_at LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED
+"""
+LOCATE = """
+    WITH found AS (
+        SELECT * FROM unnest(%(scan_ids)s::uuid[], %(labels)s::text[]) AS f (scan_id, label)
+    ), located AS (
+        UPDATE authcodes_scan s SET location = f.label, located_at = now()
+          FROM found f WHERE s.scan_id = f.scan_id
+        RETURNING s.auth_code_id, s.location, s.scan_count, s.outcome
+    ), first AS (
+        UPDATE authcodes_authcode c SET first_scan_location = l.location
+          FROM located l WHERE c.id = l.auth_code_id AND l.outcome = 'success' AND l.scan_count = 1
+        RETURNING c.id
+    )
+    SELECT count(*) FROM located
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a scan happened: WGS 84 degrees, and city and region if the app knows them."""
+
+    latitude: float | None = None
+    longitude: float | None = None
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Who scans where, when and with what. `brand_id`: the brand whose app or key asks, None for anybody."""
+
+    at: datetime
+    user_id: int | None = None
+    brand_id: int | None = None
+    place: Place = Place()
+    device: str = ""
+    app_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """The answer to a scan. `points` is what it promises (or, for a guest, would); `facts` is None if unknown."""
+
+    scan_id: uuid.UUID
+    outcome: Scan.Outcome
+    reason: Scan.Reason
+    points_status: Scan.PointsStatus
+    points: Decimal
+    scan_count: int
+    facts: CodeFacts | None
+
+    @property
+    def first_scan(self) -> bool:
+        return self.outcome == Outcome.SUCCESS and self.scan_count == 1
+
+
+def scan(*, scanned: str, about: Circumstances, scan_id: uuid.UUID | None = None) -> ScanResult:
+    """Judge a scan, record it with its true reason and, if it earns, publish its scan-auth event: one commit.
+
+    `scan_id` given (from an Idempotency-Key): the same scan again gets the same answer; raises
+    IdempotencyKeyReused if it was another scan's.
+    """
+    if scan_id is None:
+        return _scan(scanned, about, time_ordered_id())
+    earlier = Scan.objects.filter(pk=scan_id).first()
+    if earlier is None:
+        try:
+            with transaction.atomic():
+                return _scan(scanned, about, scan_id)
+        except IntegrityError:
+            earlier = Scan.objects.get(pk=scan_id)
+    return replay(earlier, scanned, about)
+
+
+def _scan(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
+    reading = read(scanned)
+    for _try in range(TRIES):
+        facts = code_facts.read(code=reading.code, user_id=about.user_id, at=about.at) if reading else None
+        reason = judge(facts=facts, reading=reading, brand_id=about.brand_id, at=about.at)
+        result = promise(scan_id, facts, reason, about)
+        if result.outcome != Outcome.SUCCESS:
+            sql.rows(ATTEMPT, _record(result, about, scanned))
+            return result
+        count = _accept(result, about, scanned)
+        if count is not None:
+            return ScanResult(scan_id, result.outcome, reason, result.points_status, result.points, count, facts)
+    raise ScanLimitReached
+
+
+def preview(*, scanned: str, about: Circumstances) -> ScanResult:
+    """The answer a scan would get now. Writes nothing; its scan_id names no scan."""
+    reading = read(scanned)
+    facts = code_facts.read(code=reading.code, user_id=about.user_id, at=about.at) if reading else None
+    reason = judge(facts=facts, reading=reading, brand_id=about.brand_id, at=about.at)
+    return promise(time_ordered_id(), facts, reason, about)
+
+
+def judge(*, facts: CodeFacts | None, reading: Reading | None, brand_id: int | None, at: datetime) -> Scan.Reason:
+    """The checks of a scan, in their order; safety comes before everything that only concerns points."""
+    if facts is None or reading is None:
+        return Reason.UNKNOWN
+    if not tag_fits(facts, reading):
+        return Reason.BAD_TAG
+    if brand_id is not None and facts.brand_id != brand_id:
+        return Reason.OTHER_BRAND
+    if facts.recall_id is not None:
+        return Reason.RECALLED
+    if facts.expired(at):
+        return Reason.EXPIRED
+    if facts.deactivated:
+        return Reason.DEACTIVATED
+    if facts.product_id is None:
+        return Reason.UNASSIGNED
+    if facts.limit_reached:
+        return Reason.LIMIT_REACHED
+    return Reason.ACCEPTED if facts.campaign_runs else Reason.CAMPAIGN_INACTIVE
+
+
+def tag_fits(facts: CodeFacts, reading: Reading) -> bool:
+    """A signed batch's code needs its tag; an unsigned one has none."""
+    if facts.tag_version is None:
+        return not reading.tag
+    return tags.verifies(given=reading.tag, code=facts.code, batch_id=facts.batch_id, version=facts.tag_version)
+
+
+OUTCOMES = {
+    Reason.ACCEPTED: Outcome.SUCCESS,
+    Reason.CAMPAIGN_INACTIVE: Outcome.SUCCESS,
+    Reason.LIMIT_REACHED: Outcome.WARNING,
+    Reason.RECALLED: Outcome.WARNING,
+}
+
+
+def promise(scan_id: uuid.UUID, facts: CodeFacts | None, reason: Scan.Reason, about: Circumstances) -> ScanResult:
+    """The answer if the scan is recorded now: its outcome, what becomes of points, and how many."""
+    outcome = OUTCOMES.get(reason, Outcome.ERROR)
+    status = points_status(facts, reason, about.user_id)
+    earns = facts is not None and status in {PointsStatus.PENDING, PointsStatus.GUEST}
+    worth = worth_of(facts) if facts and earns else ZERO
+    return ScanResult(scan_id, outcome, reason, status, worth, facts.scan_count if facts else 0, facts)
+
+
+def points_status(facts: CodeFacts | None, reason: Scan.Reason, user_id: int | None) -> Scan.PointsStatus:
+    if facts is not None and facts.already_claimed:
+        return PointsStatus.ALREADY_CLAIMED
+    if facts is None or reason != Reason.ACCEPTED or not facts.loyalty_active:
+        return PointsStatus.NOT_ELIGIBLE
+    if user_id is None:
+        return PointsStatus.GUEST
+    if facts.member_status == UserPoints.Status.BLOCKED or (facts.account is None and not facts.auto_enroll):
+        return PointsStatus.NOT_ELIGIBLE
+    return PointsStatus.PENDING
+
+
+def worth_of(facts: CodeFacts) -> Decimal:
+    return points.for_scan(
+        redeem_point_value=facts.redeem_point_value,
+        reward_type=facts.reward_type,
+        reward_value=facts.reward_value,
+        retail_price=facts.retail_price,
+    )
+
+
+def _accept(result: ScanResult, about: Circumstances, scanned: str) -> int | None:
+    """Take a slot, record the scan and publish its event, in one statement. None: the slot is gone."""
+    messages = [_scan_event(result, about)] if result.points_status == PointsStatus.PENDING else []
+    assert result.facts is not None  # noqa: S101 - an accepted scan has a code
+    parameters = _record(result, about, scanned)
+    parameters |= events.insertion(messages=messages, brand_id=result.facts.brand_id, at=about.at)
+    taken = sql.row(ACCEPT, parameters)
+    if taken is None:
+        return None
+    events.wake_after_commit(messages)
+    count: int = taken[0]
+    return count
+
+
+def _scan_event(result: ScanResult, about: Circumstances) -> events.Message:
+    """scan-auth, spec section 6. Its id is the scan's, which is how the accrual finds the scan again."""
+    facts = result.facts
+    assert facts is not None  # noqa: S101 - an accepted scan has a code
+    location = {"latitude": about.place.latitude, "longitude": about.place.longitude}
+    product = {
+        "productId": facts.product_id,
+        "authCode": facts.code,
+        "title": facts.title,
+        "retailPrice": plain(facts.retail_price),
+        "redeem_point_value": facts.redeem_point_value,
+    }
+    city, _, region = about.place.location.partition(", ")
+    place = {**location, "city": city, "region": region}
+    return events.Message(
+        kind="scan-auth",
+        event_id=result.scan_id,
+        arguments={"brand_id": facts.brand_id, "user_id": about.user_id},
+        payload={
+            "type": Campaign.Type.SCAN.value,
+            "product": {name: value for name, value in product.items() if value is not None},
+            "location": {name: value for name, value in place.items() if value not in {None, ""}},
+            "timestamp": events.iso(about.at),
+        },
+    )
+
+
+def _record(result: ScanResult, about: Circumstances, scanned: str, *, awarded: Decimal = ZERO) -> dict[str, object]:
+    facts = result.facts
+    return {
+        "scan_id": result.scan_id,
+        "brand_id": facts.brand_id if facts else about.brand_id,
+        "code_id": facts.id if facts else None,
+        "code": facts.code if facts else scanned[:64],
+        "user_id": about.user_id,
+        "batch_id": facts.batch_id if facts else None,
+        "product_id": facts.product_id if facts else None,
+        "campaign_id": facts.campaign_id if facts else None,
+        "outcome": result.outcome.value,
+        "reason": result.reason.value,
+        "points_status": result.points_status.value,
+        "points_promised": result.points,
+        "points_awarded": awarded,
+        "scan_count": result.scan_count,
+        "latitude": about.place.latitude,
+        "longitude": about.place.longitude,
+        "location": about.place.location,
+        "device": about.device,
+        "app_version": about.app_version,
+        "at": about.at,
+    }
+
+
+def take_slot(
+    *, facts: CodeFacts, about: Circumstances, scan_id: uuid.UUID, awarded: Decimal, status: Scan.PointsStatus
+) -> None:
+    """Record an accepted scan that an accrual brings with it. Call inside the accrual's transaction.
+
+    Raises ScanLimitReached when the code has no slot left.
+    """
+    result = ScanResult(scan_id, Outcome.SUCCESS, Reason.ACCEPTED, status, awarded, facts.scan_count, facts)
+    parameters = _record(result, about, facts.code, awarded=awarded)
+    parameters |= events.insertion(messages=[], brand_id=facts.brand_id, at=about.at)
+    if sql.row(ACCEPT, parameters) is None:
+        raise ScanLimitReached
+
+
+def settle(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal = ZERO) -> None:
+    """Write what became of a scan's points. Call inside the transaction that decides it."""
+    sql.rows(SETTLE, {"scan_id": scan_id, "points_status": status.value, "points_awarded": awarded})
+
+
+def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
+    """The answer that `earlier` got. Raises IdempotencyKeyReused if this is not the same scan."""
+    reading = read(scanned)
+    same = (
+        earlier.code == (reading.code if reading and earlier.auth_code_id else scanned[:64])
+        and earlier.user_id == about.user_id
+        and (earlier.latitude, earlier.longitude) == (about.place.latitude, about.place.longitude)
+    )
+    if not same:
+        raise IdempotencyKeyReused
+    promised = earlier.user_id is not None and earlier.points_promised
+    status = PointsStatus.PENDING if promised else PointsStatus(earlier.points_status)
+    facts = code_facts.read(code=earlier.code, user_id=about.user_id, at=about.at) if earlier.auth_code_id else None
+    return ScanResult(
+        scan_id=earlier.scan_id,
+        outcome=Outcome(earlier.outcome),
+        reason=Reason(earlier.reason),
+        points_status=status,
+        points=earlier.points_promised,
+        scan_count=earlier.scan_count,
+        facts=facts,
+    )
+
+
+def locate_pending(*, limit: int) -> int:
+    """Name city and region of up to `limit` scans that have only coordinates; returns how many."""
+    with transaction.atomic():
+        found = sql.rows(UNLOCATED, {"limit": limit})
+        if not found:
+            return 0
+        labels = [_label(latitude, longitude) for _scan_id, latitude, longitude in found]
+        sql.rows(LOCATE, {"scan_ids": [scan_id for scan_id, *_place in found], "labels": labels})
+    return len(found)
+
+
+def _label(latitude: float, longitude: float) -> str:
+    place = places.nearest(latitude=latitude, longitude=longitude)
+    return place.label[:200] if place else ""
+
+
+def time_ordered_id() -> uuid.UUID:
+    """A version 7 UUID (RFC 9562): new scans go to the end of the index instead of all over it."""
+    milliseconds = time.time_ns() // 1_000_000
+    number = (milliseconds << 80) | int.from_bytes(os.urandom(10), "big")
+    number = number & ~(0xF << 76) | (0x7 << 76)
+    return uuid.UUID(int=number & ~(0x3 << 62) | (0x2 << 62))

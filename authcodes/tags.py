@@ -1,0 +1,33 @@
+"""Tags of signed codes: `code.tag`, so that seeing one code tells nobody the next. Nothing is stored per code."""
+
+import hashlib
+import hmac
+
+from django.conf import settings
+
+# Crockford's base32 leaves out I, L, O and U, which readers mistake; 11 characters hold 55 bits.
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+LENGTH = 11
+SEPARATOR = "."
+_MISREAD = str.maketrans({"I": "1", "L": "1", "O": "0"})
+
+
+def current_version() -> int | None:
+    """The version of the secret that new batches are signed with; None where no secret is configured."""
+    return max(settings.CODE_TAG_SECRETS, default=None)
+
+
+def tag(*, code: str, batch_id: int, version: int) -> str:
+    """The tag of a code: truncated HMAC-SHA256 under the batch's own key. Raises KeyError for a lost secret."""
+    secret = settings.CODE_TAG_SECRETS[version].encode()
+    batch_key = hmac.digest(secret, b"batch:%d" % batch_id, hashlib.sha256)
+    number = int.from_bytes(hmac.digest(batch_key, code.encode(), hashlib.sha256)[:7], "big") >> 1
+    return "".join(ALPHABET[number >> shift & 31] for shift in range(5 * LENGTH - 5, -1, -5))
+
+
+def verifies(*, given: str, code: str, batch_id: int, version: int) -> bool:
+    """Whether `given` is this code's tag, forgiving case and the misread letters. A lost secret verifies nothing."""
+    if version not in settings.CODE_TAG_SECRETS:
+        return False
+    expected = tag(code=code, batch_id=batch_id, version=version)
+    return hmac.compare_digest(given.upper().translate(_MISREAD).encode(), expected.encode())

@@ -1,0 +1,234 @@
+"""Scanning over HTTP: verify (spec 4.2), scan (4.7), validate (4.6), and the state of one scan."""
+
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from authcodes import answers, scanning
+from authcodes.answers import ProductOutput, ScanOutput
+from authcodes.models import Scan
+from authcodes.reading import LONGEST_INPUT
+from authcodes.scanning import Circumstances, Place, ScanResult
+from brands import limits
+from brands.authentication import caller_of, staff_role
+from brands.inputs import Input
+from brands.keys import Caller
+from brands.models import Brand
+from brands.refusals import BrandMismatch, Forbidden, Invalid, NotFound, UserNotFound
+from brands.tokens import Principal
+from loyalty import members
+from loyalty.accrual import plain
+from loyalty.doors import keyed_id
+from loyalty.events import iso
+from loyalty.payloads import LocationInput
+from loyalty.views.events import IDEMPOTENCY_HEADER, idempotency_key
+
+GUESSES = {Scan.Reason.UNKNOWN, Scan.Reason.BAD_TAG}
+KEY_HEADER = OpenApiParameter("api-key", str, OpenApiParameter.HEADER, description="Optional: the brand's app or hub.")
+
+
+class ScanInput(Input):
+    code = serializers.CharField(max_length=LONGEST_INPUT, help_text="A bare code, code.tag, or the scanned address.")
+    customer_id = serializers.CharField(required=False, max_length=20, allow_blank=True)
+    location = LocationInput(required=False, allow_null=True)
+    device = serializers.CharField(required=False, max_length=120, allow_blank=True)
+    app_version = serializers.CharField(required=False, max_length=40, allow_blank=True)
+
+
+class ValidateInput(Input):
+    code = serializers.CharField(max_length=LONGEST_INPUT)
+    customer_id = serializers.CharField(required=False, max_length=20, allow_blank=True)
+
+
+class ValidateOutput(serializers.Serializer[Any]):
+    valid = serializers.BooleanField()
+    product = ProductOutput(allow_null=True)
+    points_awarded = serializers.FloatField(help_text="What a scan now would earn this customer.")
+    scan_count = serializers.IntegerField()
+    first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
+
+
+class ScanStateOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    scan_id = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=Scan.Outcome.choices)
+    points_status = serializers.ChoiceField(choices=Scan.PointsStatus.choices)
+    points_awarded = serializers.FloatField()
+    timestamp = serializers.DateTimeField()
+    location = serializers.CharField(allow_null=True)
+
+
+class Scanner:
+    """Who is scanning, as the request's token and key tell: a customer, or a guest at an address."""
+
+    def __init__(self, request: Request, *, customer_id: str = "") -> None:
+        self.caller: Caller | None = caller_of(request)
+        self.principal: Principal | None = request.auth if isinstance(request.auth, Principal) else None
+        if self.caller and self.principal and self.caller.brand_id != self.principal.brand_id:
+            raise BrandMismatch
+        self.address = limits.client_address(request)
+        self.user_id = self._user_id(customer_id)
+
+    @property
+    def brand_id(self) -> int | None:
+        """The brand whose app or key asks; None for anybody."""
+        known = self.caller or self.principal
+        return known.brand_id if known else None
+
+    @property
+    def identity(self) -> str:
+        """Whom limits count: the customer, else a hub's brand, else the address."""
+        if self.user_id is not None:
+            return f"user:{self.user_id}"
+        return f"hub:{self.brand_id}" if self.caller and self.caller.is_hub else f"address:{self.address}"
+
+    def _user_id(self, customer_id: str) -> int | None:
+        """A stated customer is believed from a hub key, or when it is the bearer; else a bearer is the customer."""
+        own = self.principal.user_id if self.principal else None
+        if not customer_id or customer_id == str(own):
+            return own
+        if self.caller is None or not self.caller.is_hub:
+            if own is None:
+                return None
+            raise Forbidden("customer_id is not the user of the access token.")
+        return self._customer_of_hub(self.caller, customer_id)
+
+    def _customer_of_hub(self, caller: Caller, customer_id: str) -> int:
+        if not (customer_id.isascii() and customer_id.isdigit()) or int(customer_id) >= 2**63:
+            raise Invalid("customer_id must be the number of a customer.", details={"field": "customer_id"})
+        if members.find(brand=Brand.objects.get(pk=caller.brand_id), user_id=int(customer_id)) is None:
+            raise UserNotFound
+        return int(customer_id)
+
+    def check_limits(self) -> None:
+        """Raises RateLimited: too many scans, or locked after too many unknown codes."""
+        if self.caller and self.caller.is_hub:
+            limits.hit("ingest", str(self.caller.brand_id))
+            return
+        limits.hit("scan", self.identity)
+        limits.guard_guessing(self.identity)
+
+    def note(self, reason: Scan.Reason) -> None:
+        """Count an unknown code against whoever tried it: sequential codes can be guessed."""
+        if reason in GUESSES and not (self.caller and self.caller.is_hub):
+            limits.count_unknown_code(self.identity)
+
+    def scan_id(self, request: Request) -> UUID | None:
+        """The scan that this Idempotency-Key stands for."""
+        key = idempotency_key(request)
+        return keyed_id("scan", request.path, self.identity, self.brand_id, key) if key else None
+
+
+def place_of(given: dict[str, Any] | None) -> Place:
+    given = given or {}
+    label = ", ".join(part for part in (given.get("city"), given.get("region")) if part)
+    return Place(given.get("latitude"), given.get("longitude"), label)
+
+
+def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: Circumstances) -> Response:
+    result = scanning.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
+    scanner.note(result.reason)
+    return answers.present(result, brand_id=scanner.brand_id)
+
+
+class VerifyProduct(APIView):
+    """4.2: a customer scans a product."""
+
+    @extend_schema(parameters=[IDEMPOTENCY_HEADER], request=LocationInput, responses=ScanOutput)
+    def post(self, request: Request, auth_code: str) -> Response:
+        scanner = Scanner(request)
+        scanner.check_limits()
+        place = place_of(LocationInput.parse(request.data))
+        about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place)
+        return scan_and_present(request, scanner, auth_code, about)
+
+
+class ScanCode(APIView):
+    """4.7: a scan by a customer, by a guest, or reported by a hub."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(parameters=[KEY_HEADER, IDEMPOTENCY_HEADER], request=ScanInput, responses=ScanOutput)
+    def post(self, request: Request) -> Response:
+        given = ScanInput.parse(request.data)
+        scanner = Scanner(request, customer_id=given.get("customer_id", ""))
+        scanner.check_limits()
+        about = Circumstances(
+            at=timezone.now(),
+            user_id=scanner.user_id,
+            brand_id=scanner.brand_id,
+            place=place_of(given.get("location")),
+            device=given.get("device", ""),
+            app_version=given.get("app_version", ""),
+        )
+        return scan_and_present(request, scanner, given["code"], about)
+
+
+class ValidateCode(APIView):
+    """4.6: what a scan would say. Nothing is recorded or counted."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(parameters=[KEY_HEADER], request=ValidateInput, responses=ValidateOutput)
+    def post(self, request: Request) -> Response:
+        given = ValidateInput.parse(request.data)
+        scanner = Scanner(request, customer_id=given.get("customer_id", ""))
+        scanner.check_limits()
+        about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id)
+        result = scanning.preview(scanned=given["code"], about=about)
+        scanner.note(result.reason)
+        return Response(present_preview(result))
+
+
+def present_preview(result: ScanResult) -> dict[str, Any]:
+    """Of a code that is not valid nothing more is told than of one that does not exist."""
+    facts = result.facts if result.outcome != Scan.Outcome.ERROR else None
+    return {
+        "valid": result.outcome == Scan.Outcome.SUCCESS,
+        "product": facts.product() if facts else None,
+        "points_awarded": plain(result.points),
+        "scan_count": facts.scan_count if facts else 0,
+        "first_scan": facts is not None and facts.scan_count == 0,
+    }
+
+
+class ScanState(APIView):
+    """What became of a scan: for its customer, for the brand's hub and staff, and for whoever holds a guest's id."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(parameters=[KEY_HEADER], responses=ScanStateOutput)
+    def get(self, request: Request, scan_id: UUID) -> Response:
+        scanner = Scanner(request)
+        limits.hit("read", scanner.identity)
+        scan = Scan.objects.filter(pk=scan_id).first()
+        if scan is None or not may_read(request, scanner, scan):
+            raise NotFound
+        return Response(
+            {
+                "success": True,
+                "scan_id": str(scan.pk),
+                "status": scan.outcome,
+                "points_status": scan.points_status,
+                "points_awarded": plain(scan.points_awarded),
+                "timestamp": iso(scan.scanned_at),
+                "location": scan.location or None,
+            }
+        )
+
+
+def may_read(request: Request, scanner: Scanner, scan: Scan) -> bool:
+    if scan.user_id is None or scan.user_id == scanner.user_id:
+        return True
+    if scan.brand_id is None:
+        return False
+    if scanner.caller and scanner.caller.is_hub:
+        return scanner.caller.brand_id == scan.brand_id
+    return staff_role(request.user, scan.brand_id) is not None

@@ -1,0 +1,57 @@
+"""Daily and monthly point limits: how much a customer may still earn, counted in the brand's time zone."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from django.db.models import Sum
+
+from loyalty.models import LoyaltyTransaction, UserPoints
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """A limit that cut an award: `max` and `used` in points, `resets_at` the first moment of the next period."""
+
+    period: str
+    max: Decimal
+    used: Decimal
+    resets_at: datetime
+
+    @property
+    def left(self) -> Decimal:
+        return max(ZERO, self.max - self.used)
+
+
+def tightest(
+    *, account: int, zone: ZoneInfo, daily: Decimal | None, monthly: Decimal | None, at: datetime
+) -> Allowance | None:
+    """The limit that leaves least, or None where the brand sets none.
+
+    Locks the account, so that two awards at once cannot both use what is left. Call inside the transaction.
+    """
+    if daily is None and monthly is None:
+        return None
+    UserPoints.objects.select_for_update().get(pk=account)
+    day = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    month = day.replace(day=1)
+    periods = [
+        ("day", daily, day, day + timedelta(days=1)),
+        ("month", monthly, month, (month + timedelta(days=32)).replace(day=1)),
+    ]
+    found = [
+        Allowance(period=name, max=limit, used=_earned(account, since=start), resets_at=end)
+        for name, limit, start, end in periods
+        if limit is not None
+    ]
+    return min(found, key=lambda allowance: allowance.left)
+
+
+def _earned(account: int, *, since: datetime) -> Decimal:
+    lines = LoyaltyTransaction.objects.filter(
+        user_point_id=account, reason=LoyaltyTransaction.Reason.EARNED, created_at__gte=since
+    )
+    return lines.aggregate(total=Sum("points_earned"))["total"] or ZERO

@@ -1,0 +1,133 @@
+"""The doors by which events come in from outside: the hub's envelope, and the campaign-event request (spec 4.1)."""
+
+import json
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
+
+from brands.models import ApiKey, Brand
+from brands.refusals import Forbidden, Refused, Unavailable, UserNotFound
+from loyalty import events, members
+from loyalty.models import Event
+from loyalty.refusals import IdempotencyKeyReused, RequestInProgress
+
+# Any constant UUID: it makes ids from Idempotency-Keys that no other name space makes.
+KEYS = uuid.UUID("6f1c1c5e-8f0e-4f0a-9b43-0d7f2f6b8f11")
+
+
+class StoredRefusal(Refused):
+    """A refusal as it stands on an event, to be answered again word for word."""
+
+    def __init__(self, outcome: dict[str, Any]) -> None:
+        super().__init__(outcome["message"], details=outcome.get("details"))
+        self.code = outcome["error"]  # type: ignore[misc]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A campaign-event request: who asks (`bearer_id`), for whom, what kind, with which payload."""
+
+    brand: Brand
+    key_kind: str
+    bearer_id: int
+    user_id: int
+    kind: str
+    payload: dict[str, Any]
+    idempotency_key: str
+    at: datetime
+
+    @property
+    def event_id(self) -> uuid.UUID:
+        """The same caller's same key is the same event; without a key each request is its own."""
+        if not self.idempotency_key:
+            return uuid.uuid4()
+        return keyed_id("campaign/event", self.key_kind, self.brand.pk, self.bearer_id, self.idempotency_key)
+
+
+def keyed_id(*caller_and_key: object) -> uuid.UUID:
+    """The id that an Idempotency-Key stands for, bound to what the caller is and asks."""
+    return uuid.uuid5(KEYS, "\n".join(str(part) for part in caller_and_key))
+
+
+def credit_now(asked: Asked) -> dict[str, Any]:
+    """Accrue at once, by the very handler the worker uses; returns the answer's data.
+
+    The same request again is answered from what is stored. Raises Refused: the handler's refusals,
+    RequestInProgress, IdempotencyKeyReused, UserNotFound, Forbidden; Unavailable when it failed and will be retried.
+    """
+    refuse_foreign_user(asked)
+    event = Event(
+        event_id=asked.event_id,
+        source=f"{asked.key_kind}.customer-app",
+        detail_type=asked.kind,
+        brand=asked.brand,
+        account=settings.EVENT_ACCOUNT,
+        region=settings.EVENT_REGION,
+        time=asked.at,
+        detail={
+            "arguments": {"brand_id": asked.brand.pk, "user_id": asked.user_id},
+            "payload": plain_json(asked.payload),
+        },
+    )
+    delivery = events.receive_held(event=event)
+    if delivery is None:
+        return _replay(event)
+    events.deliver(delivery)
+    return _answer(Event.objects.get(pk=delivery.id))
+
+
+def refuse_foreign_user(asked: Asked) -> None:
+    """An app acts for its own user only; a hub for any customer of its brand, and for whoever logged in here."""
+    is_bearer = asked.user_id == asked.bearer_id
+    if not is_bearer and members.find(brand=asked.brand, user_id=asked.user_id) is None:
+        raise UserNotFound
+    if not is_bearer and asked.key_kind != ApiKey.Kind.HUB:
+        raise Forbidden("An app key acts only for the user of the access token.")
+
+
+def _replay(event: Event) -> dict[str, Any]:
+    stored = Event.objects.get(brand=event.brand, source=event.source, event_id=event.event_id)
+    if (stored.detail_type, stored.detail) != (event.detail_type, event.detail):
+        raise IdempotencyKeyReused
+    if stored.status == Event.Status.PENDING:
+        raise RequestInProgress
+    return _answer(stored)
+
+
+def _answer(event: Event) -> dict[str, Any]:
+    if event.status == Event.Status.DONE and event.outcome is not None:
+        found: dict[str, Any] = event.outcome
+        return found
+    if event.status == Event.Status.REFUSED and event.outcome is not None:
+        raise StoredRefusal(event.outcome)
+    raise Unavailable("This could not be finished now; it is kept and will be tried again.")
+
+
+def plain_json(payload: dict[str, Any]) -> dict[str, Any]:
+    """The payload as it will be read back: decimals and moments as JSON writes them."""
+    found: dict[str, Any] = json.loads(json.dumps(payload, cls=DjangoJSONEncoder))
+    return found
+
+
+def ingest(*, brand: Brand, user_id: int, vouched: bool, envelope: dict[str, Any], payload: dict[str, Any]) -> bool:
+    """Store a hub's event for delivery; False: it was delivered before. Raises UserNotFound.
+
+    `vouched`: the event carried the user's own access token. The token itself goes no further than that.
+    """
+    if not vouched and members.find(brand=brand, user_id=user_id) is None:
+        raise UserNotFound
+    event = Event(
+        event_id=envelope["id"],
+        source=envelope["source"],
+        detail_type=envelope["detail_type"],
+        brand=brand,
+        account=envelope["account"],
+        region=envelope["region"],
+        time=envelope["time"],
+        detail={"arguments": {"brand_id": brand.pk, "user_id": user_id}, "payload": plain_json(payload)},
+    )
+    return events.receive(event=event)

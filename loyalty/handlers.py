@@ -1,0 +1,103 @@
+"""What an order, a profile change, a login and a claimed reward earn: the event kinds that no product carries."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from django.utils import timezone
+
+from brands.models import Brand
+from campaigns.models import Campaign
+from loyalty import points
+from loyalty.accrual import Action, Entry, accrue
+from loyalty.events import Delivery
+from loyalty.levels import Level
+from loyalty.models import EarningRule, RewardType
+from loyalty.refusals import NotEligible
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What a brand gives for a kind of action: points, or percent of an amount."""
+
+    reward_type: str
+    reward_value: Decimal
+
+    def on(self, amount: Decimal) -> Decimal:
+        if self.reward_type == RewardType.PERCENTAGE:
+            return points.percentage(of=amount, percent=self.reward_value)
+        return self.reward_value
+
+
+def on_order_complete(delivery: Delivery) -> None:
+    """Spec section 6, order-complete: the basis is subtotal minus discount, once per order."""
+    order = delivery.payload["order"]
+    basis = max(ZERO, Decimal(str(order["subtotal"])) - Decimal(str(order.get("discount") or 0)))
+    entry = Entry(reason_id=f"order:{order['orderId']}", note=f"Points for order {order['orderId']}")
+    _accrue(delivery, Campaign.Type.ORDER, [entry], amount=basis)
+
+
+def on_profile_update(delivery: Delivery) -> None:
+    """Each completed field earns once ever; a change of a field that was complete earns nothing."""
+    fields = dict.fromkeys(delivery.payload.get("completedFields") or ())
+    entries = [
+        Entry(reason_id=f"profile:{name}", note=f"Points for completing your profile: {name}") for name in fields
+    ]
+    if not entries:
+        raise NotEligible("No field of the profile was completed.")
+    _accrue(delivery, Campaign.Type.PROFILE, entries)
+
+
+def on_login(delivery: Delivery) -> None:
+    """The first login of a day, by the brand's clock, earns."""
+    zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=delivery.brand_id))
+    day = delivery.time.astimezone(zone).date()
+    _accrue(delivery, Campaign.Type.LOGIN, [Entry(reason_id=f"login:{day}", note="Points for logging in")])
+
+
+def on_reward_claimed(delivery: Delivery) -> None:
+    """A milestone's reward that pays points. Advances no campaign: it is itself a campaign's result."""
+    payload = delivery.payload
+    entry = Entry(reason_id=f"milestone:{payload['milestone_id']}", note=f"Reward: {payload['reward_name']}")
+    worth = Decimal(payload["points"])
+
+    def fixed(_level: Level | None) -> Decimal:
+        return worth
+
+    accrue(delivery=delivery, action=_action(delivery, "reward", [entry], fixed))
+
+
+def _accrue(delivery: Delivery, campaign_type: Campaign.Type, entries: list[Entry], amount: Decimal = ZERO) -> None:
+    rate = _rate(delivery, campaign_type)
+
+    def worth(_level: Level | None) -> Decimal:
+        return rate.on(amount)
+
+    accrue(delivery=delivery, action=_action(delivery, campaign_type, entries, worth))
+
+
+def _rate(delivery: Delivery, campaign_type: Campaign.Type) -> Rate:
+    """The brand's rule for this kind. Without one the action may still advance a campaign, for no points."""
+    rule = EarningRule.objects.filter(brand_id=delivery.brand_id, kind=delivery.kind, is_active=True).first()
+    if rule:
+        return Rate(rule.reward_type, rule.reward_value)
+    if Campaign.objects.running(delivery.time).filter(brand_id=delivery.brand_id, type=campaign_type).exists():
+        return Rate(RewardType.POINTS, ZERO)
+    raise NotEligible
+
+
+def _action(
+    delivery: Delivery, campaign_type: str, entries: list[Entry], worth: Callable[[Level | None], Decimal]
+) -> Action:
+    return Action(
+        brand_id=delivery.brand_id,
+        user_id=delivery.arguments["user_id"],
+        campaign_type=campaign_type,
+        entries=entries,
+        worth=worth,
+        happened_at=delivery.time,
+        at=timezone.now(),
+    )

@@ -1,0 +1,30 @@
+"""Which level a number of lifetime points reaches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A brand's tier: `threshold` in lifetime points; the reward of a scan in points or percent."""
+
+    name: str
+    threshold: Decimal
+    scan_reward_type: str
+    scan_reward_value: Decimal
+
+
+def held(*, levels: Sequence[Level], name: str) -> Level | None:
+    """The level a customer scans in: the named one, else the lowest; None where the brand has none."""
+    return next((level for level in levels if level.name == name), levels[0] if levels else None)
+
+
+def reached(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
+    """The highest level whose threshold `lifetime` points take; `levels` come lowest first."""
+    return next((level for level in reversed(levels) if level.threshold <= lifetime), None)
+
+
+def following(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
+    """The next level to reach, or None at the top."""
+    return next((level for level in levels if level.threshold > lifetime), None)

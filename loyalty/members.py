@@ -1,0 +1,40 @@
+"""Membership of a brand's programme: who its customers are, and enrolling them."""
+
+from datetime import datetime
+
+from django.db.models import Q
+
+from brands import sql
+from brands.models import Brand, User
+from loyalty.models import UserPoints
+
+# A new account begins in the lowest level if that one asks for no points.
+ENROL = """
+    INSERT INTO user_points
+           (user_id, brand_id, points, points_earned, points_redeemed, points_expired, current_level, status,
+            enrolled_at, "updatedAt")
+    SELECT %(user_id)s::bigint, %(brand_id)s::bigint, 0, 0, 0, 0,
+           COALESCE((SELECT name FROM loyalty_brandlevel
+                      WHERE brand_id = %(brand_id)s::bigint AND threshold <= 0 ORDER BY threshold DESC LIMIT 1), ''),
+           'active', %(at)s::timestamptz, %(at)s::timestamptz
+    ON CONFLICT (user_id, brand_id) DO UPDATE SET user_id = excluded.user_id
+    RETURNING user_point_id
+"""
+
+
+def enrol(*, user_id: int, brand_id: int, at: datetime) -> int:
+    """The customer's account at the brand, made now if there was none. Returns its user_point_id."""
+    made = sql.row(ENROL, {"user_id": user_id, "brand_id": brand_id, "at": at})
+    assert made is not None  # noqa: S101 - the upsert always returns its row
+    number: int = made[0]
+    return number
+
+
+def find(*, brand: Brand, user_id: int) -> User | None:
+    """The brand's customer with this id: enrolled there or registered there. Others' customers are nobody."""
+    here = Q(points_rows__brand=brand) | Q(registered_brand=brand)
+    return User.objects.filter(here, pk=user_id, is_active=True).distinct().first()
+
+
+def account_of(*, brand_id: int, user_id: int) -> UserPoints | None:
+    return UserPoints.objects.filter(brand_id=brand_id, user_id=user_id).first()

@@ -1,0 +1,95 @@
+"""What payloads of events must look like (spec section 6; kinds the spec leaves open: docs/events.md)."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from brands.inputs import Input
+
+ID: dict[str, Any] = {"min_value": 1, "max_value": 2**63 - 1}
+MONEY: dict[str, Any] = {"max_digits": 14, "decimal_places": 4, "min_value": 0}
+
+
+class ProductInput(Input):
+    productId = serializers.IntegerField(required=False, **ID)  # noqa: N815 - the spec's name
+    authCode = serializers.CharField(max_length=500)  # noqa: N815
+    title = serializers.CharField(required=False, max_length=200, allow_blank=True)
+    retailPrice = serializers.DecimalField(required=False, allow_null=True, **MONEY)  # noqa: N815
+    redeem_point_value = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=99_999_999)
+
+
+class LocationInput(Input):
+    """Latitude and longitude in degrees come together or not at all; city and region as the sender knows them."""
+
+    latitude = serializers.FloatField(required=False, allow_null=True, min_value=-90, max_value=90)
+    longitude = serializers.FloatField(required=False, allow_null=True, min_value=-180, max_value=180)
+    city = serializers.CharField(required=False, max_length=100, allow_blank=True)
+    region = serializers.CharField(required=False, max_length=100, allow_blank=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if (attrs.get("latitude") is None) != (attrs.get("longitude") is None):
+            raise serializers.ValidationError("Send latitude and longitude together, or neither.")
+        return attrs
+
+
+class ScanPayload(Input):
+    type = serializers.ChoiceField(choices=["authenticator_scan"])
+    product = ProductInput()
+    location = LocationInput(required=False, allow_null=True)
+    timestamp = serializers.DateTimeField(required=False)
+
+
+class ItemInput(Input):
+    productId = serializers.IntegerField(required=False, **ID)  # noqa: N815
+    sku = serializers.CharField(required=False, max_length=64)
+    quantity = serializers.IntegerField(min_value=1, max_value=1_000_000)
+    unitPrice = serializers.DecimalField(**MONEY)  # noqa: N815
+
+
+class OrderInput(Input):
+    orderId = serializers.RegexField(r"^[\w.:/-]{1,200}$")  # noqa: N815
+    currency = serializers.RegexField(r"^[A-Z]{3}$", required=False)
+    subtotal = serializers.DecimalField(**MONEY)
+    discount = serializers.DecimalField(required=False, allow_null=True, **MONEY)
+    total = serializers.DecimalField(required=False, **MONEY)
+    items = ItemInput(many=True, required=False)
+
+
+class OrderPayload(Input):
+    type = serializers.ChoiceField(choices=["order"])
+    order = OrderInput()
+    timestamp = serializers.DateTimeField(required=False)
+
+
+class ProfilePayload(Input):
+    """Names of fields only: what a customer wrote in them is nobody's business here."""
+
+    type = serializers.ChoiceField(choices=["profile"])
+    changedFields = serializers.ListField(  # noqa: N815
+        child=serializers.RegexField(r"^[A-Za-z0-9_.-]{1,64}$"), required=False, max_length=100
+    )
+    completedFields = serializers.ListField(  # noqa: N815
+        child=serializers.RegexField(r"^[A-Za-z0-9_.-]{1,64}$"), required=False, max_length=100
+    )
+    timestamp = serializers.DateTimeField(required=False)
+
+
+class LoginPayload(Input):
+    type = serializers.ChoiceField(choices=["login"])
+    sessionId = serializers.CharField(required=False, max_length=120)  # noqa: N815
+    channel = serializers.CharField(required=False, max_length=60)
+    timestamp = serializers.DateTimeField(required=False)
+
+
+PAYLOADS: dict[str, type[Input]] = {
+    "scan-auth": ScanPayload,
+    "order-complete": OrderPayload,
+    "log-user-profile-update": ProfilePayload,
+    "log-user-login": LoginPayload,
+}
+KIND_OF_TYPE = {
+    "authenticator_scan": "scan-auth",
+    "order": "order-complete",
+    "profile": "log-user-profile-update",
+    "login": "log-user-login",
+}

@@ -1,0 +1,32 @@
+"""How many points an action is worth: the four rules of a scan, and those of an amount."""
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from loyalty.models import RewardType
+
+WHOLE = Decimal(1)
+BY_DEFAULT = Decimal(1)
+# What one line of the ledger can hold: decimal(10,2).
+MOST = Decimal("99999999.99")
+
+
+def for_scan(
+    *,
+    redeem_point_value: int | Decimal | None,
+    reward_type: str | None,
+    reward_value: Decimal | None,
+    retail_price: Decimal | None,
+) -> Decimal:
+    """Points of a scan, by the first rule that applies: override, fixed, percentage of the price, else 1."""
+    if redeem_point_value:
+        return min(Decimal(redeem_point_value), MOST)
+    if reward_type == RewardType.POINTS and reward_value is not None:
+        return reward_value
+    if reward_type == RewardType.PERCENTAGE and reward_value is not None and retail_price is not None:
+        return percentage(of=retail_price, percent=reward_value)
+    return BY_DEFAULT
+
+
+def percentage(*, of: Decimal, percent: Decimal) -> Decimal:
+    """`percent` of an amount in whole points, halves rounded up; at most what a ledger line holds."""
+    return min((of * percent / 100).quantize(WHOLE, rounding=ROUND_HALF_UP), MOST)

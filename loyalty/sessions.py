@@ -1,0 +1,68 @@
+"""Logging in and registering at a brand: the token, and the event that a login is."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth import authenticate
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from brands import tokens
+from brands.models import Brand, User
+from brands.refusals import Invalid, Refused
+from brands.tokens import TokenPair
+from campaigns.models import Campaign
+from loyalty import events, members
+
+
+class LoginRefused(Refused):
+    """One answer for an unknown address, a wrong password and a switched-off user."""
+
+    code = "AUTHENTICATION_REQUIRED"
+    default_message = "E-mail address or password is wrong."
+
+
+def log_in(*, email: str, password: str, brand: Brand, channel: str, at: datetime) -> TokenPair:
+    """Check the password, begin a session, publish log-user-login: one commit. Raises LoginRefused."""
+    user = authenticate(username=email.lower(), password=password)
+    if not isinstance(user, User):
+        raise LoginRefused
+    with transaction.atomic():
+        pair = tokens.issue(user=user, brand=brand, at=at)
+        if not user.is_staff:
+            _publish_login(user, brand, pair, channel, at)
+    return pair
+
+
+def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: datetime) -> None:
+    message = events.Message(
+        kind="log-user-login",
+        arguments={"brand_id": brand.pk, "user_id": user.pk},
+        payload={
+            "type": Campaign.Type.LOGIN.value,
+            "sessionId": pair.session_id,
+            "channel": channel,
+            "timestamp": events.iso(at),
+        },
+    )
+    events.publish(messages=[message], brand_id=brand.pk, at=at)
+
+
+def register(*, email: str, password: str, brand: Brand, at: datetime, **names: Any) -> User:
+    """A new customer of the brand, enrolled if the brand enrols by itself. Raises Invalid."""
+    user = User(email=email.lower(), registered_brand=brand, **names)
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise Invalid(" ".join(error.messages), details={"fields": {"password": error.messages}}) from error
+    user.set_password(password)
+    try:
+        with transaction.atomic():
+            user.save(force_insert=True)
+            if brand.auto_enroll:
+                members.enrol(user_id=user.pk, brand_id=brand.pk, at=at)
+    except IntegrityError as error:
+        message = "This e-mail address cannot be registered. If it is yours, log in."
+        raise Invalid(message, details={"fields": {"email": [message]}}) from error
+    return user

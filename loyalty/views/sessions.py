@@ -1,0 +1,148 @@
+"""Tokens: log in, refresh, revoke; and registering as a customer."""
+
+from urllib.parse import urlsplit
+
+from django.db.models import Q
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits, tokens
+from brands.authentication import caller_of
+from brands.inputs import Input
+from brands.models import Brand
+from brands.refusals import BrandMismatch, Invalid
+from brands.tokens import TokenPair
+from loyalty import sessions
+
+
+class LoginInput(Input):
+    email = serializers.EmailField(max_length=254)
+    password = serializers.CharField(max_length=256, trim_whitespace=False)
+    brand_id = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+
+
+class RegisterInput(LoginInput):
+    first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+    last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+
+
+class RefreshInput(Input):
+    refresh = serializers.CharField(max_length=4096)
+
+
+class TokensOutput(serializers.Serializer[TokenPair]):
+    access = serializers.CharField()
+    refresh = serializers.CharField()
+    token_type = serializers.CharField(default="Bearer")
+    expires_in = serializers.IntegerField(help_text="Seconds until the access token expires.")
+    user_id = serializers.IntegerField()
+    brand_id = serializers.IntegerField()
+
+
+class RegisteredOutput(serializers.Serializer[None]):
+    success = serializers.BooleanField()
+    user_id = serializers.IntegerField()
+
+
+def present(pair: TokenPair) -> Response:
+    principal = tokens.read_access(pair.access)
+    body = {
+        "access": pair.access,
+        "refresh": pair.refresh,
+        "token_type": "Bearer",
+        "expires_in": pair.expires_in,
+        "user_id": principal.user_id,
+        "brand_id": principal.brand_id,
+    }
+    return Response(body, headers={"Cache-Control": "no-store"})
+
+
+def brand_of(request: Request, *, stated: int | None, email: str = "") -> Brand:
+    """The brand of the key, else the one stated, else the one whose hostname was called, else the customer's only.
+
+    Raises BrandMismatch, ApiKeyInvalid, or Invalid where it stays open.
+    """
+    caller = caller_of(request)
+    if caller and stated not in {None, caller.brand_id}:
+        raise BrandMismatch
+    wanted = caller.brand_id if caller else stated
+    if wanted is not None:
+        found = Brand.objects.filter(pk=wanted).first()
+    else:
+        called = urlsplit(request.headers.get("origin") or f"//{request.get_host()}")
+        names = [called.netloc.lower(), (called.hostname or "").lower()]
+        found = Brand.objects.filter(hostnames__hostname__in=names).first() or _only_brand_of(email)
+    if found is None:
+        raise Invalid("Name the brand: send brand_id, or the api-key of its app.", details={"field": "brand_id"})
+    return found
+
+
+def _only_brand_of(email: str) -> Brand | None:
+    theirs = Q(members__user__email=email.lower()) | Q(registered_users__email=email.lower())
+    found = list(Brand.objects.filter(theirs).distinct()[:2]) if email else []
+    return found[0] if len(found) == 1 else None
+
+
+class Login(APIView):
+    """Change an e-mail address and a password for an access and a refresh token."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @extend_schema(request=LoginInput, responses=TokensOutput)
+    def post(self, request: Request) -> Response:
+        limits.hit("login", limits.client_address(request))
+        given = LoginInput.parse(request.data)
+        limits.hit("login", given["email"].lower())
+        brand = brand_of(request, stated=given.get("brand_id"), email=given["email"])
+        pair = sessions.log_in(
+            email=given["email"], password=given["password"], brand=brand, channel="app", at=timezone.now()
+        )
+        return present(pair)
+
+
+class Refresh(APIView):
+    """Change a refresh token for new tokens. Each is good once; a second use ends the session."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @extend_schema(request=RefreshInput, responses=TokensOutput)
+    def post(self, request: Request) -> Response:
+        limits.hit("scan", "refresh", limits.client_address(request))
+        given = RefreshInput.parse(request.data)
+        return present(tokens.rotate(refresh=given["refresh"], at=timezone.now()))
+
+
+class Revoke(APIView):
+    """End the session of a refresh token: log out."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @extend_schema(request=RefreshInput, responses={204: None})
+    def post(self, request: Request) -> Response:
+        limits.hit("scan", "refresh", limits.client_address(request))
+        given = RefreshInput.parse(request.data)
+        tokens.revoke(refresh=given["refresh"], at=timezone.now())
+        return Response(status=204)
+
+
+class Register(APIView):
+    """Become a customer of a brand."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @extend_schema(request=RegisterInput, responses={201: RegisteredOutput})
+    def post(self, request: Request) -> Response:
+        limits.hit("register", limits.client_address(request))
+        given = RegisterInput.parse(request.data)
+        brand = brand_of(request, stated=given.pop("brand_id", None))
+        user = sessions.register(brand=brand, at=timezone.now(), **given)
+        return Response({"success": True, "user_id": user.pk}, status=201)

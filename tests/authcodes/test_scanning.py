@@ -1,0 +1,46 @@
+"""Scanning: what a customer is told, what is recorded, what is published."""
+
+from decimal import Decimal
+
+from django.utils import timezone
+
+from authcodes import scanning
+from authcodes.models import Scan
+from authcodes.scanning import Circumstances
+from loyalty.models import Event, LoyaltyTransaction
+from tests import make
+
+
+def scan_as(customer, code, **about):
+    return scanning.scan(
+        scanned=str(code),
+        about=Circumstances(at=timezone.now(), user_id=customer and customer.pk, **about),
+    )
+
+
+def test_a_first_scan_is_accepted_and_counted(brand, customer):
+    code = make.code(brand)
+
+    result = scan_as(customer, code)
+
+    assert (result.outcome, result.reason, result.points_status) == ("success", "accepted", "pending")
+    assert (result.points, result.scan_count, result.first_scan) == (Decimal(10), 1, True)
+    code.refresh_from_db()
+    assert code.scan_count == 1
+
+
+def test_an_accepted_scan_becomes_points(brand, customer, deliver):
+    code = make.code(brand)
+    result = scan_as(customer, code)
+
+    deliver()
+
+    assert make.account(customer, brand).points == 10
+    assert LoyaltyTransaction.objects.get().reason_id == code.code
+    scan = Scan.objects.get(pk=result.scan_id)
+    assert (scan.points_status, scan.points_awarded) == ("awarded", Decimal(10))
+    assert list(Event.objects.order_by("id").values_list("detail_type", "status")) == [
+        ("scan-auth", "done"),
+        ("balance-changed", "ignored"),
+        ("notify", "ignored"),
+    ]

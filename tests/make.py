@@ -1,0 +1,91 @@
+"""Makes the rows that tests begin with; every argument has a sensible default."""
+
+from datetime import timedelta
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+from django.utils import timezone
+
+from authcodes import batches
+from authcodes.batches import BatchSettings
+from authcodes.models import AuthCode, BatchRange, Product
+from brands.models import Brand, BrandHostname, User
+from campaigns.models import Campaign, Milestone
+from loyalty import members
+from loyalty.models import BrandLevel, EarningRule, UserPoints
+
+PASSWORD = "correct horse battery"
+_number = count(1)
+
+
+def brand(*, hostname: str | None = None, **fields: Any) -> Brand:
+    number = next(_number)
+    made = Brand.objects.create(
+        **{"name": f"Brand {number}", "slug": f"brand-{number}", "support_email": f"help{number}@example.com", **fields}
+    )
+    BrandHostname.objects.create(brand=made, hostname=hostname or f"brand{number}.example.com", is_primary=True)
+    return made
+
+
+def user(**fields: Any) -> User:
+    email = fields.pop("email", f"person{next(_number)}@example.com")
+    return User.objects.create_user(email=email, password=fields.pop("password", None), **fields)
+
+
+def customer(brand: Brand, *, enrolled: bool = True, **fields: Any) -> User:
+    made = user(registered_brand=brand, **fields)
+    if enrolled:
+        members.enrol(user_id=made.pk, brand_id=brand.pk, at=timezone.now())
+    return made
+
+
+def account(customer: User, brand: Brand) -> UserPoints:
+    return UserPoints.objects.get(user=customer, brand=brand)
+
+
+def level(brand: Brand, name: str = "Bronze", threshold: Any = 0, kind: str = "points", value: Any = 10) -> BrandLevel:
+    return BrandLevel.objects.create(
+        brand=brand,
+        name=name,
+        threshold=Decimal(threshold),
+        scan_reward_type=kind,
+        scan_reward_value=Decimal(str(value)),
+    )
+
+
+def product(brand: Brand, **fields: Any) -> Product:
+    number = next(_number)
+    return Product.objects.create(brand=brand, **{"sku": f"SKU-{number}", "title": f"Product {number}", **fields})
+
+
+def batch(brand: Brand, *, quantity: int = 1, assigned: bool = True, at: Any = None, **settings: Any) -> BatchRange:
+    number = next(_number)
+    if assigned and "product" not in settings:
+        settings["product"] = product(brand)
+    wanted = {"range_name": f"Range {number}", "prefix": f"T{number}-", "number_width": 4, **settings}
+    made = batches.create_batch(brand=brand, wanted=BatchSettings(quantity=quantity, **wanted), at=at or timezone.now())
+    batches.generate(batch_id=made.pk, at=timezone.now())
+    made.refresh_from_db()
+    return made
+
+
+def code(brand: Brand, **settings: Any) -> AuthCode:
+    return batch(brand, **settings).codes.get()
+
+
+def expired_code(brand: Brand) -> AuthCode:
+    long_ago = timezone.now() - timedelta(days=30)
+    return code(brand, expiration_date=long_ago.date(), at=long_ago)
+
+
+def campaign(brand: Brand, **fields: Any) -> Campaign:
+    return Campaign.objects.create(brand=brand, **{"campaign_name": "Scan and win", "target_value": 5, **fields})
+
+
+def milestone(campaign: Campaign, threshold: int, **fields: Any) -> Milestone:
+    return Milestone.objects.create(campaign=campaign, threshold=threshold, **{"reward_name": "A mug", **fields})
+
+
+def earning_rule(brand: Brand, kind: str, value: Any = 5, reward_type: str = "points") -> EarningRule:
+    return EarningRule.objects.create(brand=brand, kind=kind, reward_type=reward_type, reward_value=Decimal(str(value)))

@@ -19,6 +19,7 @@ from campaigns.models import Campaign
 PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}")
 # Any number will do; it keeps two overlapping batches from being created past each other.
 CREATION_LOCK = 7_216_001
+LOCK_CREATION = "SELECT pg_advisory_xact_lock(%s)"
 
 GENERATE = """
     INSERT INTO authcodes_authcode
@@ -56,7 +57,7 @@ def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User 
     refuse_bad_settings(brand=brand, wanted=wanted, at=at)
     numbering = wanted.numbering
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CREATION_LOCK])
+        cursor.execute(LOCK_CREATION, [CREATION_LOCK])
         refuse_overlap(numbering, brand)
         return BatchRange.objects.create(
             brand=brand,

@@ -321,7 +321,10 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, ac
 
     def message(kind: str, what: str, payload: dict[str, Any]) -> events.Message:
         return events.Message(
-            kind=kind, payload=payload, arguments=arguments, event_id=events.derived_id(delivery.event_id, what)
+            kind=kind,
+            payload={**payload, "cause": str(delivery.event_id)},
+            arguments=arguments,
+            event_id=events.derived_id(delivery.event_id, what),
         )
 
     balance = {

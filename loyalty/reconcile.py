@@ -1,0 +1,80 @@
+"""Proves that balances, ledger, progress and events tell the same story; changes nothing."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+# Each statement returns one row per contradiction: what it is about, what was expected, what was found.
+CHECKS = {
+    "account does not equal its ledger lines": """
+        SELECT 'account ' || p.user_point_id,
+               format('earned %s, redeemed %s, expired %s', coalesce(t.earned, 0), coalesce(t.redeemed, 0),
+                      coalesce(t.expired, 0)),
+               format('earned %s, redeemed %s, expired %s', p.points_earned, p.points_redeemed, p.points_expired)
+          FROM user_points p
+          LEFT JOIN (SELECT user_point_id, sum(points_earned) AS earned, sum(points_redeemed) AS redeemed,
+                            sum(points_expired) AS expired
+                       FROM loyalty_transaction GROUP BY user_point_id) t USING (user_point_id)
+         WHERE (p.points_earned, p.points_redeemed, p.points_expired)
+               IS DISTINCT FROM (coalesce(t.earned, 0), coalesce(t.redeemed, 0), coalesce(t.expired, 0))
+    """,
+    "balance is not earned minus redeemed minus expired": """
+        SELECT 'account ' || user_point_id, (points_earned - points_redeemed - points_expired)::text, points::text
+          FROM user_points WHERE points <> points_earned - points_redeemed - points_expired OR points < 0
+    """,
+    "event is done but its ledger line is missing": """
+        SELECT 'event ' || e.event_id, 'line ' || (e.outcome->>'transaction_id'), 'none'
+          FROM loyalty_event e
+         WHERE e.status = 'done' AND e.outcome->>'transaction_id' IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM loyalty_transaction t
+                            WHERE t.loyalty_transaction_id = (e.outcome->>'transaction_id')::bigint)
+    """,
+    "event is done but did not publish balance-changed and notify once each": """
+        SELECT 'event ' || e.event_id, '1 and 1',
+               count(*) FILTER (WHERE f.detail_type = 'balance-changed') || ' and '
+                   || count(*) FILTER (WHERE f.detail_type = 'notify')
+          FROM loyalty_event e
+          LEFT JOIN loyalty_event f ON f.brand_id = e.brand_id AND f.detail_type IN ('balance-changed', 'notify')
+                AND f.detail->'payload'->>'cause' = e.event_id::text
+         WHERE e.status = 'done' AND e.outcome->>'transaction_id' IS NOT NULL
+         GROUP BY e.id, e.event_id
+        HAVING count(*) FILTER (WHERE f.detail_type = 'balance-changed') <> 1
+            OR count(*) FILTER (WHERE f.detail_type = 'notify') <> 1
+    """,
+    "progress is not the number of actions that advanced it": """
+        WITH advanced AS (
+            SELECT (e.detail->'arguments'->>'user_id')::bigint AS user_id,
+                   (c->>'campaign_id')::bigint AS campaign_id, count(*) AS actions
+              FROM loyalty_event e, jsonb_array_elements(e.outcome->'campaigns') AS c
+             WHERE e.status = 'done' GROUP BY 1, 2)
+        SELECT format('user %s in campaign %s', user_id, campaign_id), coalesce(a.actions, 0)::text,
+               coalesce(p.progress, 0)::text
+          FROM advanced a FULL JOIN user_loyalty_campaign p USING (user_id, campaign_id)
+         WHERE coalesce(a.actions, 0) <> coalesce(p.progress, 0)
+    """,
+    "reward was given but its milestone is not achieved": """
+        SELECT format('user %s, milestone %s', r.user_id, r.milestone_id), 'achieved', 'not achieved'
+          FROM campaigns_rewardclaim r JOIN campaigns_milestone m USING (milestone_id)
+          LEFT JOIN user_loyalty_campaign p ON p.user_id = r.user_id AND p.campaign_id = m.campaign_id
+         WHERE p.id IS NULL OR NOT r.milestone_id = ANY (p.milestones_achieved)
+    """,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    check: str
+    about: str
+    expected: str
+    found: str
+
+
+def differences(checks: Mapping[str, str]) -> Iterator[Difference]:
+    """Every contradiction, read from one snapshot, so that work going on at the same time is none."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        for check, statement in checks.items():
+            cursor.execute(statement)
+            for row in cursor.fetchall():
+                yield Difference(check, *row)

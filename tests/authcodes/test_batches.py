@@ -1,0 +1,172 @@
+"""Making batches and codes."""
+
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.utils import timezone
+
+from authcodes import batches
+from authcodes.batches import BatchSettings
+from authcodes.models import AuthCode, BatchRange
+from authcodes.refusals import BatchRefused
+from tests import make
+from tests.races import at_once
+
+
+def create(brand, **settings):
+    wanted = BatchSettings(**{"range_name": "Spring", "quantity": 10, "prefix": "SP-", "number_width": 4, **settings})
+    return batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+
+
+def test_codes_are_sequential_padded_and_assigned(brand):
+    batch = create(brand, quantity=3, starting_number=99, product=make.product(brand))
+
+    made = batches.generate(batch_id=batch.pk, at=timezone.now())
+
+    assert made == 3
+    codes = AuthCode.objects.order_by("code")
+    assert [code.code for code in codes] == ["SP-0099", "SP-0100", "SP-0101"]
+    assert {code.product_id for code in codes} == {batch.product_id}
+    assert {code.brand_id for code in codes} == {brand.pk}
+
+
+def test_generation_tells_its_progress_and_goes_on_where_it_stopped(brand, settings):
+    settings.GENERATION_CHUNK = 4
+    batch, seen = create(brand), []
+
+    class PowerCut(Exception):
+        pass
+
+    def stop_after_one(done, quantity):
+        raise PowerCut
+
+    with pytest.raises(PowerCut):
+        batches.generate(batch_id=batch.pk, at=timezone.now(), progress=stop_after_one)
+    batches.generate(batch_id=batch.pk, at=timezone.now(), progress=lambda done, of: seen.append((done, of)))
+
+    assert seen == [(8, 10), (10, 10)]
+    assert AuthCode.objects.count() == 10
+    assert batches.generate(batch_id=batch.pk, at=timezone.now()) == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"range_name": "  "}, "range_name"),
+        ({"quantity": 0}, "quantity"),
+        ({"quantity": 10**9}, "quantity"),
+        ({"prefix": "a/b"}, "prefix"),
+        ({"prefix": "a.b"}, "prefix"),
+        ({"prefix": "x" * 33}, "prefix"),
+        ({"prefix": "ü"}, "prefix"),
+        ({"starting_number": -1}, "starting_number"),
+        ({"starting_number": 9_995}, "number_width"),
+        ({"number_width": 0}, "number_width"),
+        ({"number_width": 19}, "number_width"),
+        ({"scan_limit": 0}, "scan_limit"),
+        ({"expiration_date": (timezone.now() - timedelta(days=2)).date()}, "expiration_date"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_by_field(brand, settings, field):
+    with pytest.raises(BatchRefused) as refused:
+        create(brand, **settings)
+
+    assert refused.value.details == {"field": field}
+    assert not BatchRange.objects.exists()
+
+
+@pytest.mark.parametrize("thing", ["product", "campaign"])
+def test_another_brands_product_or_campaign_is_nobodys(brand, thing):
+    foreign = getattr(make, thing)(make.brand())
+
+    with pytest.raises(BatchRefused) as refused:
+        create(brand, **{thing: foreign})
+
+    assert refused.value.details == {"field": thing}
+
+
+def test_an_overlap_names_the_codes_and_the_own_range(brand):
+    create(brand, range_name="Winter", starting_number=5)
+
+    with pytest.raises(BatchRefused, match="SP-0005 to SP-0010 overlap with the range Winter"):
+        create(brand, range_name="Spring")
+
+
+def test_an_overlap_with_another_brand_does_not_name_its_range(brand):
+    create(make.brand(), range_name="Top secret")
+
+    with pytest.raises(BatchRefused) as refused:
+        create(brand)
+
+    assert "Top secret" not in refused.value.message
+
+
+def test_without_a_secret_no_batch_can_be_signed(brand, settings):
+    settings.CODE_TAG_SECRETS = {}
+
+    with pytest.raises(BatchRefused, match="CODE_TAG_SECRETS"):
+        create(brand, signed=True)
+
+
+def test_switching_codes_off_and_on_counts_what_changed(brand):
+    codes = list(make.batch(brand, quantity=3).codes.all())
+
+    assert batches.deactivate(codes=codes[:2], at=timezone.now()) == 2
+    assert batches.deactivate(codes=codes, at=timezone.now()) == 1
+    assert batches.reactivate(codes=codes[:1]) == 1
+    assert AuthCode.objects.deactivated().count() == 2
+
+
+def test_a_batch_is_recalled_once(brand):
+    batch = make.batch(brand)
+    told = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "z", "at": timezone.now()}
+    batches.recall_batch(batch=batch, **told)
+
+    with pytest.raises(BatchRefused, match="already recalled"):
+        batches.recall_batch(batch=batch, **told)
+
+
+def test_states_are_derived_from_what_codes_hold(brand, customer):
+    fresh, expired = make.code(brand), make.expired_code(brand)
+
+    assert list(AuthCode.objects.expired()) == [expired]
+    assert set(AuthCode.objects.unscanned()) == {fresh, expired}
+    assert not AuthCode.objects.scanned().exists()
+
+
+@pytest.mark.parametrize(("zone", "expired"), [("Pacific/Kiritimati", True), ("Pacific/Pago_Pago", False)])
+def test_the_last_day_ends_in_the_brands_zone(db, zone, expired):
+    noon = timezone.now().replace(year=2030, month=6, day=2, hour=10, minute=30)
+    brand = make.brand(time_zone=zone)
+    code = make.code(brand, expiration_date=noon.replace(day=1).date())
+
+    assert AuthCode.objects.expired(noon).exists() is expired
+    assert code.batch.expiration_date.isoformat() == "2030-06-01"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_overlapping_batches_created_at_once_one_is_made():
+    brand = make.brand()
+
+    results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
+
+    assert [type(result) for result in results].count(BatchRange) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypatch):
+    brand = make.brand()
+    wait_at = batches.refuse_overlap
+    together = Barrier(12)
+
+    def check_then_wait(numbering, brand):
+        wait_at(numbering, brand)
+        together.wait()
+
+    monkeypatch.setattr(batches, "refuse_overlap", check_then_wait)
+    monkeypatch.setattr(batches, "LOCK_CREATION", "SELECT %s")
+
+    results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
+
+    assert [type(result) for result in results].count(BatchRange) > 1

@@ -1,0 +1,43 @@
+"""The code in what was scanned."""
+
+import pytest
+
+from authcodes.reading import Reading, read
+
+
+@pytest.mark.parametrize(
+    ("scanned", "code", "tag"),
+    [
+        ("ABC001", "ABC001", ""),
+        ("  ABC001\n", "ABC001", ""),
+        ("ABC001.7K3XJ9", "ABC001", "7K3XJ9"),
+        ("https://shop.example.com/s/ABC001", "ABC001", ""),
+        ("https://shop.example.com/s/ABC001.7K3?utm=x#y", "ABC001", "7K3"),
+        ("HTTP://SHOP.EXAMPLE.COM/s/ABC%2D1", "ABC-1", ""),
+        ("https://id.example.com/01/04012345678901/21/ABC001", "ABC001", ""),
+    ],
+)
+def test_a_code_is_found(scanned, code, tag):
+    assert read(scanned) == Reading(code, tag)
+
+
+@pytest.mark.parametrize(
+    "scanned",
+    [
+        "",
+        "   ",
+        "x" * 65,
+        "x" * 501,
+        "a\x00b",
+        "a\nb",
+        "https://shop.example.com/",
+        "https://shop.example.com/x/A",
+        ".tag",
+    ],
+)
+def test_what_holds_no_code_is_none(scanned):
+    assert read(scanned) is None
+
+
+def test_an_address_that_cannot_be_parsed_is_none():
+    assert read("http://[::1/s/A") is None

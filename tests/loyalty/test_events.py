@@ -1,0 +1,197 @@
+"""The event bus: stored with what caused it, delivered at least once, finished exactly once."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as project
+from django.db import transaction
+from django.utils import timezone
+
+from loyalty import events
+from loyalty.models import Event
+from loyalty.refusals import NotEligible
+from tests import make
+
+calls = []
+
+
+def works(delivery):
+    calls.append(delivery.event_id)
+    events.finish(delivery, outcome={"fine": True})
+
+
+def fails(delivery):
+    calls.append(delivery.event_id)
+    raise RuntimeError("the moon is in the wrong phase")
+
+
+def refuses(delivery):
+    raise NotEligible("Not today.")
+
+
+@pytest.fixture(autouse=True)
+def handlers(settings):
+    calls.clear()
+    own = {name: f"{__name__}.{name}" for name in ("works", "fails", "refuses")}
+    settings.EVENT_HANDLERS = {**project.EVENT_HANDLERS, **own}
+    events.handler_of.cache_clear()
+    yield
+    events.handler_of.cache_clear()
+
+
+def publish(brand, kind, **fields):
+    message = events.Message(kind=kind, arguments={"brand_id": brand.pk}, payload={"n": 1}, **fields)
+    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    return Event.objects.get(event_id=message.event_id)
+
+
+def test_an_event_is_delivered_and_its_outcome_stored(brand):
+    event = publish(brand, "works")
+
+    events.drain()
+
+    event.refresh_from_db()
+    assert (event.status, event.outcome, event.attempts) == ("done", {"fine": True}, 1)
+    assert event.finished_at is not None
+
+
+def test_an_event_lives_and_dies_with_its_transaction(brand):
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        publish(brand, "works")
+        raise ZeroDivisionError
+
+    assert not Event.objects.exists()
+
+
+def test_a_kind_without_handler_is_ignored_and_never_delivered(brand):
+    event = publish(brand, "something-new")
+
+    assert (event.status, events.drain()) == ("ignored", 0)
+
+
+def test_the_envelope_is_the_specs(brand):
+    event = publish(brand, "works")
+
+    assert events.envelope(event) == {
+        "version": "0",
+        "id": str(event.event_id),
+        "detail-type": "works",
+        "source": "loyalty.customer-app",
+        "account": project.EVENT_ACCOUNT,
+        "time": events.iso(event.time),
+        "region": project.EVENT_REGION,
+        "resources": [],
+        "detail": {"arguments": {"brand_id": brand.pk}, "payload": {"n": 1}},
+    }
+    assert events.iso(event.time)[-5] == "." and events.iso(event.time).endswith("Z")
+
+
+def test_a_refusal_is_final_and_kept_word_for_word(brand):
+    event = publish(brand, "refuses")
+
+    events.drain()
+
+    event.refresh_from_db()
+    assert event.status == "refused"
+    assert event.outcome == {"error": "NOT_ELIGIBLE", "message": "Not today.", "details": {}}
+
+
+def test_a_failure_is_tried_again_later(brand):
+    event = publish(brand, "fails")
+
+    events.drain()
+
+    event.refresh_from_db()
+    assert (event.status, event.attempts) == ("pending", 1)
+    assert event.last_error == "RuntimeError: the moon is in the wrong phase"
+    assert timedelta(seconds=0.5) < event.due_at - timezone.now() < timedelta(seconds=1.6)
+
+
+def test_pauses_grow_to_an_hour_and_are_jittered():
+    middle = [events.pause(attempt).total_seconds() for attempt in (1, 2, 3, 6, 13, 500)]
+
+    for seconds, least in zip(middle, [1, 2, 4, 32, 3600, 3600], strict=True):
+        assert least <= seconds <= least * 1.5
+    assert len({events.pause(5) for _ in range(5)}) == 5
+
+
+def test_a_failure_past_the_window_is_death(brand):
+    event = publish(brand, "fails")
+    Event.objects.update(give_up_at=timezone.now() - timedelta(seconds=1))
+
+    events.drain()
+
+    event.refresh_from_db()
+    assert (event.status, event.last_error[:12]) == ("dead", "RuntimeError")
+
+
+def test_an_old_event_that_was_never_tried_still_gets_its_chance(brand):
+    event = publish(brand, "works")
+    Event.objects.update(give_up_at=timezone.now() - timedelta(days=3))
+
+    events.bury()
+    events.drain()
+
+    event.refresh_from_db()
+    assert event.status == "done"
+
+
+def test_an_event_that_kills_its_workers_is_buried(brand):
+    event = publish(brand, "works")
+    Event.objects.update(give_up_at=timezone.now() - timedelta(seconds=1), attempts=events.CRASHES_ALLOWED)
+
+    assert events.bury() == 1
+
+    event.refresh_from_db()
+    assert event.status == "dead"
+
+
+def test_a_dead_event_is_delivered_again_on_demand(brand):
+    event = publish(brand, "works")
+    Event.objects.update(status="dead", attempts=9)
+
+    assert events.redeliver(event=event, at=timezone.now()) is True
+    events.drain()
+
+    event.refresh_from_db()
+    assert (event.status, event.attempts) == ("done", 1)
+    assert events.redeliver(event=event, at=timezone.now()) is False
+
+
+def test_what_one_worker_holds_another_does_not_get(brand):
+    publish(brand, "works")
+
+    assert len(events.claim(limit=5)) == 1
+    assert events.claim(limit=5) == []
+
+
+def test_a_lease_that_lapsed_gives_the_event_to_the_next_worker(brand):
+    publish(brand, "works")
+    [first] = events.claim(limit=5)
+    Event.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+
+    [second] = events.claim(limit=5)
+
+    assert (first.attempts, second.attempts) == (1, 2)
+    events.deliver(second)
+    with pytest.raises(events.LeaseLost):
+        events.finish(first, outcome={"late": True})
+    assert Event.objects.get().outcome == {"fine": True}
+
+
+def test_ids_of_following_events_are_the_same_each_time():
+    cause = uuid.uuid4()
+
+    assert events.derived_id(cause, "notify") == events.derived_id(cause, "notify")
+    assert events.derived_id(cause, "notify") != events.derived_id(cause, "balance-changed")
+
+
+def test_the_same_id_at_another_brand_is_another_event(brand):
+    event_id = uuid.uuid4()
+
+    for each in (brand, make.brand()):
+        publish_as = events.Message(kind="works", arguments={}, payload={}, event_id=event_id)
+        events.publish(messages=[publish_as], brand_id=each.pk, at=timezone.now())
+
+    assert Event.objects.filter(event_id=event_id).count() == 2

@@ -1,0 +1,138 @@
+"""Orders, profile changes, logins and rewards: what they earn, and that they earn it once."""
+
+import uuid
+from datetime import UTC, datetime
+
+import pytest
+from django.utils import timezone
+
+from loyalty import events
+from loyalty.models import Event, LoyaltyTransaction
+from tests import make
+
+
+def report(brand, customer, kind, payload, at=None):
+    """The event as a hub would have sent it, delivered."""
+    event = Event(
+        event_id=uuid.uuid4(),
+        source="shop.customer-app",
+        detail_type=kind,
+        brand=brand,
+        time=at or timezone.now(),
+        detail={"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": payload},
+    )
+    events.receive(event=event)
+    events.drain()
+    return Event.objects.get(event_id=event.event_id)
+
+
+def order(number, subtotal="100.00", discount="10.00"):
+    return {"type": "order", "order": {"orderId": number, "subtotal": subtotal, "discount": discount}}
+
+
+def ledger():
+    return list(LoyaltyTransaction.objects.order_by("pk").values_list("reason_id", "points_earned"))
+
+
+def test_an_order_earns_a_percentage_of_what_was_paid_for_goods(brand, customer):
+    make.earning_rule(brand, "order-complete", value=5, reward_type="percentage")
+
+    event = report(brand, customer, "order-complete", order("A-1"))
+
+    assert (event.status, event.outcome["points_earned"]) == ("done", 5)
+    assert ledger() == [("order:A-1", 5)]
+
+
+def test_an_order_reported_twice_under_two_ids_earns_once(brand, customer):
+    make.earning_rule(brand, "order-complete")
+
+    report(brand, customer, "order-complete", order("A-1"))
+    again = report(brand, customer, "order-complete", order("A-1"))
+
+    assert (again.status, again.outcome["error"]) == ("refused", "POINTS_ALREADY_CLAIMED")
+    assert ledger() == [("order:A-1", 5)]
+
+
+def test_a_discount_above_the_subtotal_is_worth_nothing_not_less(brand, customer):
+    make.earning_rule(brand, "order-complete", value=5, reward_type="percentage")
+
+    report(brand, customer, "order-complete", order("A-1", subtotal="5", discount="9"))
+
+    assert ledger() == [("order:A-1", 0)]
+
+
+def test_each_completed_field_earns_once_ever(brand, customer):
+    make.earning_rule(brand, "log-user-profile-update", value=3)
+    fields = {"type": "profile", "changedFields": ["phone"], "completedFields": ["phone", "birthday", "phone"]}
+
+    report(brand, customer, "log-user-profile-update", fields)
+    report(brand, customer, "log-user-profile-update", {"type": "profile", "completedFields": ["phone", "city"]})
+
+    assert ledger() == [("profile:phone", 3), ("profile:birthday", 3), ("profile:city", 3)]
+
+
+def test_a_change_that_completes_nothing_earns_nothing(brand, customer):
+    make.earning_rule(brand, "log-user-profile-update")
+
+    event = report(brand, customer, "log-user-profile-update", {"type": "profile", "changedFields": ["phone"]})
+
+    assert (event.status, event.outcome["error"]) == ("refused", "NOT_ELIGIBLE")
+
+
+def test_the_first_login_of_a_day_by_the_brands_clock_earns(customer, brand):
+    brand.time_zone = "Asia/Kolkata"
+    brand.save()
+    make.earning_rule(brand, "log-user-login", value=1)
+    moments = [datetime(2026, 5, 1, hour, tzinfo=UTC) for hour in (10, 18, 19)]
+
+    for moment in moments:
+        report(brand, customer, "log-user-login", {"type": "login"}, at=moment)
+
+    assert ledger() == [("login:2026-05-01", 1), ("login:2026-05-02", 1)]
+
+
+def test_without_a_rule_an_action_is_refused(brand, customer):
+    event = report(brand, customer, "log-user-login", {"type": "login"})
+
+    assert (event.status, event.outcome["error"]) == ("refused", "NOT_ELIGIBLE")
+
+
+def test_without_a_rule_an_action_still_advances_a_campaign_once(brand, customer):
+    campaign = make.campaign(brand, type="order")
+
+    report(brand, customer, "order-complete", order("A-1"))
+    report(brand, customer, "order-complete", order("A-1"))
+
+    assert customer.campaign_progress.get(campaign=campaign).progress == 1
+    assert make.account(customer, brand).points == 0
+
+
+def test_only_campaigns_of_the_actions_type_advance(brand, customer):
+    make.earning_rule(brand, "order-complete")
+    orders, _scans = make.campaign(brand, type="order"), make.campaign(brand)
+
+    report(brand, customer, "order-complete", order("A-1"))
+
+    assert list(customer.campaign_progress.values_list("campaign_id", flat=True)) == [orders.pk]
+
+
+def test_a_claimed_reward_pays_its_points_and_advances_nothing(brand, customer):
+    make.earning_rule(brand, "order-complete")
+    campaign = make.campaign(brand, type="order")
+    bonus = make.milestone(campaign, 1, reward_points=50)
+
+    report(brand, customer, "order-complete", order("A-1"))
+    events.drain()
+
+    assert ledger() == [("order:A-1", 5), (f"milestone:{bonus.pk}", 50)]
+    assert customer.campaign_progress.get().progress == 1
+
+
+@pytest.mark.parametrize("status", ["blocked"])
+def test_a_blocked_member_earns_nothing(brand, customer, status):
+    make.earning_rule(brand, "log-user-login")
+    brand.members.update(status=status)
+
+    event = report(brand, customer, "log-user-login", {"type": "login"})
+
+    assert event.outcome["error"] == "MEMBER_BLOCKED"

@@ -1,0 +1,122 @@
+"""A real installation on the test database: web and worker as processes of their own, driven over HTTP."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+from django.conf import settings
+from django.db import connection
+
+ROOT = Path(__file__).parent.parent
+PATIENCE_SECONDS = 20
+
+
+def database_url() -> str:
+    """The test database, as another process names it."""
+    entry = connection.settings_dict
+    login = entry["USER"] + (f":{entry['PASSWORD']}" if entry["PASSWORD"] else "")
+    if entry["HOST"].startswith("/"):
+        return f"postgres://{login}@/{entry['NAME']}?host={entry['HOST']}"
+    return f"postgres://{login}@{entry['HOST']}:{entry['PORT'] or 5432}/{entry['NAME']}"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until(true: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS) -> Any:
+    """The first true answer; fails when it does not come in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if answer := true():
+            return answer
+        time.sleep(0.02)
+    raise AssertionError("it did not become true in time")
+
+
+@dataclass
+class Stack:
+    """Processes over one database and Redis; `log` holds what they said."""
+
+    log: Path
+    redis_url: str
+    settings: dict[str, str] = field(default_factory=dict)
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    port: int = field(default_factory=free_port)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        environment = {
+            **os.environ,
+            "DATABASE_URL": database_url(),
+            "REDIS_URL": self.redis_url,
+            "SECRET_KEY": settings.SECRET_KEY,
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "HTTPS": "0",
+            "RATE_SCAN": "100000/minute",
+            "RATE_LOGIN": "100000/minute",
+            "CODE_TAG_SECRETS": f"1:{settings.SECRET_KEY}",
+            **self.settings,
+        }
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *command],
+                cwd=ROOT,
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return process
+
+    def start_web(self) -> None:
+        address = ["--host", "127.0.0.1", "--port", str(self.port), "--workers", "2", "--blocking-threads", "1"]
+        self.start("granian", "--interface", "wsgi", "config.wsgi:application", *address, "--no-ws")
+        wait_until(self._answers)
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/healthz").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def start_worker(self, *, concurrency: int = 2) -> subprocess.Popen[bytes]:
+        """A worker with its beat, so that one process group stands for what delivers events."""
+        said = self.log.read_bytes().count(b" ready.") if self.log.exists() else 0
+        schedule = str(self.log.with_suffix(".beat"))
+        options = ["-B", "-s", schedule, "-Q", "events,work", "--concurrency", str(concurrency), "--loglevel", "INFO"]
+        worker = self.start("celery", "-A", "config", "worker", *options)
+        wait_until(lambda: self.log.read_bytes().count(b" ready.") > said)
+        return worker
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """kill -9 of a process with all its children: nobody gets to tidy up."""
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        self.processes.remove(process)
+
+    def stop(self) -> None:
+        for process in self.processes:
+            os.killpg(process.pid, signal.SIGTERM)
+        for process in self.processes:
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        self.processes.clear()

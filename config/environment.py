@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from limits import parse
 
 T = TypeVar("T")
 
@@ -53,6 +54,16 @@ def flag(name: str, *, default: bool) -> bool:
 def words(name: str, default: str = "") -> list[str]:
     """A comma-separated list without empty entries."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def rate(name: str, default: str) -> str:
+    """A rate as `100/minute`, in the notation of the limits package."""
+
+    def cast(raw: str) -> str:
+        parse(raw)
+        return raw
+
+    return value(name, default, cast)
 
 
 def pairs(name: str) -> dict[int, str]:

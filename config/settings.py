@@ -163,13 +163,13 @@ READY_EVENT_AGE_SECONDS = env.integer("READY_EVENT_AGE_SECONDS", 300, minimum=1)
 # --- Who may call, and how often -------------------------------------------------------------------------------------
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 RATE_LIMITS = {
-    "campaign_event": env.text("RATE_CAMPAIGN_EVENT", "100/minute"),
-    "scan": env.text("RATE_SCAN", "60/minute"),
-    "login": env.text("RATE_LOGIN", "10/minute"),
-    "register": env.text("RATE_REGISTER", "10/minute"),
-    "read": env.text("RATE_READ", "300/minute"),
-    "ingest": env.text("RATE_INGEST", "6000/minute"),
-    "unknown_code": env.text("RATE_UNKNOWN_CODE", "20/hour"),
+    "campaign_event": env.rate("RATE_CAMPAIGN_EVENT", "100/minute"),
+    "scan": env.rate("RATE_SCAN", "60/minute"),
+    "login": env.rate("RATE_LOGIN", "10/minute"),
+    "register": env.rate("RATE_REGISTER", "10/minute"),
+    "read": env.rate("RATE_READ", "300/minute"),
+    "ingest": env.rate("RATE_INGEST", "6000/minute"),
+    "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
 }
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
 

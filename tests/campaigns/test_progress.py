@@ -1,0 +1,83 @@
+"""Progress in campaigns and the rewards on the way."""
+
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from brands import sql
+from campaigns import progress
+from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from tests import make
+
+
+def running(brand, campaign_type="authenticator_scan"):
+    found = sql.row(
+        f"SELECT {progress.RUNNING}",
+        {"brand_id": brand.pk, "campaign_type": campaign_type, "at": timezone.now()},
+    )
+    return progress.parse_running(found[0])
+
+
+def advance(brand, customer, times=1):
+    for _ in range(times):
+        reached = progress.advance(user_id=customer.pk, campaigns=running(brand), at=timezone.now())
+    return reached
+
+
+def test_the_first_action_starts_at_one_and_each_adds_one(brand, customer):
+    make.campaign(brand)
+
+    assert [advance(brand, customer)[0].progress for _ in range(3)] == [1, 2, 3]
+    assert UserLoyaltyCampaign.objects.get().milestones_achieved == []
+
+
+def test_all_running_campaigns_of_the_type_advance_in_id_order(brand, customer):
+    first, second = make.campaign(brand), make.campaign(brand)
+    make.campaign(brand, type="order")
+    make.campaign(brand, is_active=False)
+    make.campaign(brand, ends_at=timezone.now())
+    make.campaign(make.brand())
+
+    assert [each.campaign.campaign_id for each in advance(brand, customer)] == [first.pk, second.pk]
+
+
+def test_without_campaigns_nothing_is_written(brand, customer):
+    assert progress.advance(user_id=customer.pk, campaigns=[], at=timezone.now()) == []
+
+
+def test_a_milestone_is_achieved_once_and_noted(brand, customer):
+    campaign = make.campaign(brand)
+    mug = make.milestone(campaign, 2)
+
+    given = [[stop.milestone_id for stop in advance(brand, customer)[0].given] for _ in range(3)]
+
+    assert given == [[], [mug.pk], []]
+    assert UserLoyaltyCampaign.objects.get().milestones_achieved == [mug.pk]
+
+
+@pytest.mark.parametrize(("auto_claim", "status"), [(True, "claimed"), (False, "available")])
+def test_a_reward_is_claimed_by_itself_or_waits_for_the_customer(brand, customer, auto_claim, status):
+    make.milestone(make.campaign(brand), 1, auto_claim=auto_claim, reward_points=5)
+
+    [reached] = advance(brand, customer)
+
+    claim = RewardClaim.objects.get()
+    assert (claim.status, claim.claimed_at is not None) == (status, auto_claim)
+    assert reached.given[0].reward_points == Decimal(5)
+
+
+def test_a_milestone_added_below_the_progress_is_given_at_the_next_action(brand, customer):
+    campaign = make.campaign(brand)
+    advance(brand, customer, times=3)
+    late = make.milestone(campaign, 2)
+
+    assert [stop.milestone_id for stop in advance(brand, customer)[0].given] == [late.pk]
+
+
+def test_the_next_reward_is_the_nearest_one_ahead(brand, customer):
+    campaign = make.campaign(brand)
+    make.milestone(campaign, 2, reward_name="A mug")
+    make.milestone(campaign, 4, reward_name="A bag")
+
+    assert [advance(brand, customer)[0].next_reward for _ in range(4)] == ["A mug", "A bag", "A bag", ""]

@@ -1,0 +1,112 @@
+"""Settings from the environment: typed, from files, and naming themselves when they are wrong."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config import environment as env
+
+ROOT = Path(__file__).parent.parent.parent
+SECRET = "s" * 50
+
+
+def test_an_unset_or_empty_variable_is_its_default(monkeypatch):
+    monkeypatch.setenv("EMPTY", "")
+
+    assert (env.text("EMPTY", "x"), env.integer("UNSET_ONE", 7), env.flag("EMPTY", default=True)) == ("x", 7, True)
+
+
+@pytest.mark.parametrize(("raw", "value"), [("1", True), ("yes", True), ("TRUE", True), ("0", False), ("off", False)])
+def test_flags_are_read_as_people_write_them(monkeypatch, raw, value):
+    monkeypatch.setenv("FLAG", raw)
+
+    assert env.flag("FLAG", default=not value) is value
+
+
+@pytest.mark.parametrize(
+    ("read", "raw"),
+    [
+        (lambda: env.integer("BAD", 1), "ten"),
+        (lambda: env.integer("BAD", 1, minimum=5), "4"),
+        (lambda: env.flag("BAD", default=True), "maybe"),
+        (lambda: env.pairs("BAD"), "nonsense"),
+        (lambda: env.pairs("BAD"), "1:short"),
+        (lambda: env.secret("BAD", kept_in=None), "short"),
+        (lambda: env.database("BAD", embedded=Path("/x"), options={}), "mysql://localhost/x"),
+    ],
+)
+def test_a_bad_value_stops_and_names_itself(monkeypatch, read, raw):
+    monkeypatch.setenv("BAD", raw)
+
+    with pytest.raises(ImproperlyConfigured, match="BAD"):
+        read()
+
+
+def test_a_value_may_come_from_a_file(monkeypatch, tmp_path):
+    (tmp_path / "secret").write_text(SECRET + "\n")
+    monkeypatch.setenv("MY_SECRET_FILE", str(tmp_path / "secret"))
+
+    assert env.secret("MY_SECRET", kept_in=None) == SECRET
+
+
+def test_a_file_that_cannot_be_read_names_its_variable(monkeypatch):
+    monkeypatch.setenv("LOST_SECRET_FILE", "/nowhere/at/all")
+
+    with pytest.raises(ImproperlyConfigured, match="LOST_SECRET"):
+        env.secret("LOST_SECRET", kept_in=None)
+
+
+def test_versioned_secrets_are_read(monkeypatch):
+    monkeypatch.setenv("VERSIONED", f"1:{'a' * 32}, 2:{'b' * 32}")
+
+    assert env.pairs("VERSIONED") == {1: "a" * 32, 2: "b" * 32}
+
+
+def test_a_database_is_reached_over_the_network_or_a_socket(monkeypatch):
+    monkeypatch.setenv("DB", "postgres://me:p%40ss@db.example.com:5433/shop?sslmode=require")
+    network = env.database("DB", embedded=Path("/x"), options={"application_name": "loyalty"})
+    monkeypatch.setenv("DB", "postgres://me@/shop?host=/run/pg")
+    socket = env.database("DB", embedded=Path("/x"), options={})
+
+    assert (network["HOST"], network["PORT"], network["NAME"]) == ("db.example.com", 5433, "shop")
+    assert (network["USER"], network["PASSWORD"]) == ("me", "p@ss")
+    assert network["OPTIONS"] == {"application_name": "loyalty", "sslmode": "require"}
+    assert (socket["HOST"], socket["NAME"], socket["USER"]) == ("/run/pg", "shop", "me")
+
+
+def test_celery_spells_a_redis_socket_its_own_way():
+    assert env.celery_broker("unix:///run/v.sock?db=3") == "redis+socket:///run/v.sock?virtual_host=3"
+    assert env.celery_broker("redis://cache:6379/1") == "redis://cache:6379/1"
+
+
+PRODUCTION = {
+    "SECRET_KEY": SECRET,
+    "DATABASE_URL": "postgres://u:p@127.0.0.1:5432/x",
+    "REDIS_URL": "redis://127.0.0.1:6379/0",
+    "ALLOWED_HOSTS": "shop.example.com",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"SECRET_KEY": ""}, "SECRET_KEY"),
+        ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS"),
+        ({"TRUSTED_PROXIES": "many"}, "TRUSTED_PROXIES"),
+        ({"RATE_SCAN": "often"}, "RATE_SCAN"),
+        ({"JWT_EXTERNAL_JWKS_URL": "https://id.example.com/keys"}, "JWT_EXTERNAL_ISSUER"),
+    ],
+)
+def test_the_service_does_not_start_with_a_bad_setting(change, named, tmp_path):
+    settings = {**PRODUCTION, **change, "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
+
+    tried = subprocess.run(
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=settings, capture_output=True, text=True, check=False
+    )
+
+    assert tried.returncode != 0
+    assert named in tried.stderr.splitlines()[-1]

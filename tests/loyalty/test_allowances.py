@@ -1,0 +1,66 @@
+"""Daily and monthly limits, by the brand's clock."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from django.db import transaction
+
+from loyalty import allowances, ledger
+from tests import make
+
+
+@pytest.fixture
+def account(brand, customer):
+    return make.account(customer, brand)
+
+
+def earn(account, points, at):
+    ledger.credit(account=account.pk, points=Decimal(points), reason_id=str(at), note="", at=at)
+
+
+def tightest(account, zone, at, daily=None, monthly=None):
+    brand = make.brand(time_zone=zone)
+    with transaction.atomic():
+        return allowances.tightest(account=account.pk, zone=brand.zone, daily=daily, monthly=monthly, at=at)
+
+
+def test_without_limits_there_is_no_allowance(account):
+    assert tightest(account, "UTC", datetime(2026, 5, 1, tzinfo=UTC)) is None
+
+
+def test_only_what_was_earned_since_midnight_in_the_zone_counts(account):
+    earn(account, 7, datetime(2026, 5, 1, 18, 0, tzinfo=UTC))  # 23:30 in Kolkata
+    earn(account, 5, datetime(2026, 5, 1, 19, 0, tzinfo=UTC))  # 00:30 on the 2nd
+
+    found = tightest(account, "Asia/Kolkata", datetime(2026, 5, 1, 20, 0, tzinfo=UTC), daily=Decimal(20))
+
+    assert (found.period, found.used, found.left) == ("day", 5, 15)
+    assert found.resets_at == datetime(2026, 5, 2, 18, 30, tzinfo=UTC)
+
+
+def test_the_limit_that_leaves_less_is_the_one(account):
+    earn(account, 30, datetime(2026, 5, 1, 12, tzinfo=UTC))
+
+    found = tightest(account, "UTC", datetime(2026, 5, 31, 12, tzinfo=UTC), daily=Decimal(20), monthly=Decimal(40))
+
+    assert (found.period, found.left, found.resets_at) == ("month", 10, datetime(2026, 6, 1, tzinfo=UTC))
+
+
+def test_a_limit_that_was_lowered_below_what_is_used_leaves_nothing(account):
+    earn(account, 30, datetime(2026, 5, 1, 12, tzinfo=UTC))
+
+    found = tightest(account, "UTC", datetime(2026, 5, 1, 13, tzinfo=UTC), daily=Decimal(20))
+
+    assert found.left == 0
+
+
+@pytest.mark.parametrize(
+    ("moment", "reset"),
+    [
+        (datetime(2026, 3, 29, 12, tzinfo=UTC), datetime(2026, 3, 29, 22, tzinfo=UTC)),
+        (datetime(2026, 10, 25, 12, tzinfo=UTC), datetime(2026, 10, 25, 23, tzinfo=UTC)),
+    ],
+)
+def test_days_of_23_and_25_hours_reset_at_local_midnight(account, moment, reset):
+    assert tightest(account, "Europe/Berlin", moment, daily=Decimal(1)).resets_at == reset

@@ -82,11 +82,14 @@ def pairs(name: str) -> dict[int, str]:
     return value(name, {}, cast)
 
 
-def secret(name: str, *, kept_in: Path | None) -> str:
-    """A secret of at least 32 characters from the environment, else from the file that `bin/run` keeps."""
-    found = text(name)
-    if not found and kept_in and kept_in.is_file():
-        found = kept_in.read_text().strip()
+def kept(file: Path) -> str:
+    """What stands in the file that `bin/run` keeps, or "" where there is none."""
+    return file.read_text().strip() if file.is_file() else ""
+
+
+def secret(name: str, *, otherwise: str = "") -> str:
+    """A secret of at least 32 characters from the environment, or else the one given."""
+    found = text(name) or otherwise
     if not found:
         message = f"{name} is missing: set {name} or {name}_FILE to at least 50 random characters"
         raise ImproperlyConfigured(message)

@@ -16,7 +16,7 @@ EMBEDDED = not env.text("DATABASE_URL")
 DEBUG = env.flag("DEBUG", default=False)
 HTTPS = env.flag("HTTPS", default=not EMBEDDED)
 
-SECRET_KEY = env.secret("SECRET_KEY", kept_in=DATA_DIR / "secret_key")
+SECRET_KEY = env.secret("SECRET_KEY", otherwise=env.kept(DATA_DIR / "secret_key"))
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if EMBEDDED else "")
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"
@@ -76,7 +76,11 @@ TEMPLATES = [
 DATABASE_STATEMENT_TIMEOUT_MS = env.integer("DATABASE_STATEMENT_TIMEOUT_MS", 60_000)
 # Only brands.sql binds on the server, so only its statements are prepared; PgBouncer before 1.21 cannot keep them.
 PGBOUNCER = env.flag("PGBOUNCER", default=False)
-_session: dict[str, Any] = {"application_name": "loyalty", "prepare_threshold": None if PGBOUNCER else 1}
+_session: dict[str, Any] = {
+    "application_name": "loyalty",
+    "connect_timeout": 5,
+    "prepare_threshold": None if PGBOUNCER else 1,
+}
 if DATABASE_STATEMENT_TIMEOUT_MS:
     # PgBouncer refuses start-up options unless told otherwise; 0 leaves them out.
     _session["options"] = (
@@ -191,9 +195,15 @@ JWT_EXTERNAL_ALGORITHM = env.text("JWT_EXTERNAL_ALGORITHM", "RS256")
 if JWT_EXTERNAL_JWKS_URL and not (JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE):
     message = "JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE are missing: JWT_EXTERNAL_JWKS_URL needs both"
     raise ImproperlyConfigured(message)
+if JWT_EXTERNAL_JWKS_URL and JWT_EXTERNAL_ISSUER == JWT_ISSUER:
+    message = "JWT_EXTERNAL_ISSUER has a bad value: it must differ from JWT_ISSUER, or no token would tell its issuer"
+    raise ImproperlyConfigured(message)
+if JWT_EXTERNAL_ALGORITHM not in {"RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"}:
+    message = "JWT_EXTERNAL_ALGORITHM has a bad value: name one with a public key, such as RS256 or ES256"
+    raise ImproperlyConfigured(message)
 SIMPLE_JWT = {
     "ALGORITHM": "HS256",
-    "SIGNING_KEY": env.text("JWT_SIGNING_KEY", SECRET_KEY),
+    "SIGNING_KEY": env.secret("JWT_SIGNING_KEY", otherwise=SECRET_KEY),
     "ISSUER": JWT_ISSUER,
     "AUDIENCE": JWT_AUDIENCE,
     "ACCESS_TOKEN_LIFETIME": timedelta(minutes=ACCESS_TOKEN_MINUTES),
@@ -231,11 +241,29 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Loyalty Points Accrual and Auth Code Service",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SORT_OPERATIONS": False,
+    "ENFORCE_NON_BLANK_FIELDS": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": ["config.schema.complete"],
+    "GET_LIB_DOC_EXCLUDES": "config.schema.undocumented",
+    "PATH_CONVERTER_OVERRIDES": {
+        "scanned": {"type": "string", "minLength": 1, "maxLength": 600},
+        "code": {"type": "string", "minLength": 1, "maxLength": 200},
+        "id": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SWAGGER_UI_SETTINGS": {
+        "deepLinking": True,
+        "tryItOutEnabled": True,
+        "displayRequestDuration": True,
+        "defaultModelsExpandDepth": 0,
+        "validatorUrl": None,  # or every page view would tell swagger.io the address of this one
+    },
 }
 
 # --- Pages, files, words ---------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def test_flags_are_read_as_people_write_them(monkeypatch, raw, value):
         (lambda: env.flag("BAD", default=True), "maybe"),
         (lambda: env.pairs("BAD"), "nonsense"),
         (lambda: env.pairs("BAD"), "1:short"),
-        (lambda: env.secret("BAD", kept_in=None), "short"),
+        (lambda: env.secret("BAD"), "short"),
         (lambda: env.database("BAD", embedded=Path("/x"), options={}), "mysql://localhost/x"),
     ],
 )
@@ -50,14 +50,14 @@ def test_a_value_may_come_from_a_file(monkeypatch, tmp_path):
     (tmp_path / "secret").write_text(SECRET + "\n")
     monkeypatch.setenv("MY_SECRET_FILE", str(tmp_path / "secret"))
 
-    assert env.secret("MY_SECRET", kept_in=None) == SECRET
+    assert env.secret("MY_SECRET") == SECRET
 
 
 def test_a_file_that_cannot_be_read_names_its_variable(monkeypatch):
     monkeypatch.setenv("LOST_SECRET_FILE", "/nowhere/at/all")
 
     with pytest.raises(ImproperlyConfigured, match="LOST_SECRET"):
-        env.secret("LOST_SECRET", kept_in=None)
+        env.secret("LOST_SECRET")
 
 
 def test_versioned_secrets_are_read(monkeypatch):

@@ -1,0 +1,91 @@
+"""Who sends a request: the bearer's user, the api-key's holder, the member of staff."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.request import Request
+
+from brands import keys, sql, tokens
+from brands.models import Membership, User
+from brands.refusals import ApiKeyInvalid, TokenInvalid
+
+CHALLENGE = "Bearer"
+
+# In the order of the model's fields, as User.from_db wants them; the other fields load themselves when asked for.
+USER_FIELDS = [
+    "id",
+    "is_superuser",
+    "email",
+    "first_name",
+    "last_name",
+    "registered_brand_id",
+    "is_staff",
+    "is_active",
+]
+LOAD_USER = f"SELECT {', '.join(USER_FIELDS)} FROM brands_user WHERE id = %(user_id)s::bigint"  # noqa: S608
+
+
+class BearerToken(BaseAuthentication):
+    """`Authorization: Bearer <access token>`. Sets `request.user`, and `request.auth` to the token's Principal."""
+
+    def authenticate(self, request: Request) -> tuple[User, tokens.Principal] | None:
+        """None without the header. Raises TokenInvalid for any other, and for an inactive or deleted user."""
+        header = request.META.get("HTTP_AUTHORIZATION")
+        if header is None:
+            return None
+        principal = tokens.read_access(bearer(header))
+        user = active_user(principal.user_id)
+        if user is None:
+            raise TokenInvalid
+        return user, principal
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - DRF's signature
+        return CHALLENGE
+
+
+# For pages that staff read in the browser (session cookie) and programs read with a token. The first one's
+# challenge is the 401 answer's.
+SESSION_OR_BEARER: list[type[BaseAuthentication]] = [BearerToken, SessionAuthentication]
+
+
+def bearer(header: str) -> str:
+    """The token in an Authorization header, or in an event's `authorization`. Raises TokenInvalid."""
+    scheme, _, token = header.strip().partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise TokenInvalid
+    return token.strip()
+
+
+def active_user(user_id: int) -> User | None:
+    """The user, in one small statement; None where deleted or switched off."""
+    values = sql.row(LOAD_USER, {"user_id": user_id})
+    if values is None:
+        return None
+    user = User.from_db("default", USER_FIELDS, values)
+    return user if user.is_active else None
+
+
+def caller_of(request: Request | HttpRequest) -> keys.Caller | None:
+    """Who sent the `api-key` header; None without it. Raises ApiKeyInvalid for an unusable key."""
+    raw = request.META.get("HTTP_API_KEY")
+    return None if raw is None else keys.find(raw, at=timezone.now())
+
+
+def required_caller(request: Request | HttpRequest) -> keys.Caller:
+    """Who sent the `api-key` header. Raises ApiKeyInvalid where there is none, or an unusable one."""
+    caller = caller_of(request)
+    if caller is None:
+        raise ApiKeyInvalid
+    return caller
+
+
+def staff_role(user: Any, brand_id: int) -> Membership.Role | None:
+    """What `user` may do for the brand; a superuser owns every brand, a customer or a guest has no role."""
+    if not (user.is_active and user.is_staff):
+        return None
+    if user.is_superuser:
+        return Membership.Role.OWNER
+    role = Membership.objects.filter(user=user, brand_id=brand_id).values_list("role", flat=True).first()
+    return Membership.Role(role) if role else None

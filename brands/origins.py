@@ -1,0 +1,32 @@
+"""Where a request may come from: its Origin header must name a hostname of the brand. It narrows, never grants."""
+
+import re
+
+from brands import sql
+from brands.refusals import OriginNotAllowed
+
+# A browser's origin, or the bare hostname; no path, no user, no query.
+SHAPE = re.compile(
+    r"(?:(?P<scheme>[a-z][a-z0-9+.-]*)://)?(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\.?(?::(?P<port>[0-9]{1,5}))?/?"
+)
+LONGEST_ORIGIN = 300  # characters; a hostname has 253 at most
+DEFAULT_PORTS = {"https": "443", "http": "80"}
+
+BELONGS = """
+SELECT 1 FROM brands_brandhostname
+WHERE hostname IN (%(host)s::text, %(host_and_port)s::text) AND brand_id = %(brand_id)s::bigint
+"""
+
+
+def check(*, origin: str | None, brand_id: int) -> None:
+    """Raises OriginNotAllowed unless `origin` names a hostname of the brand.
+
+    A hostname that is stored with a port must be met with that port, one without a port with any.
+    """
+    shape = SHAPE.fullmatch(origin.strip(" ").lower()) if origin and len(origin) <= LONGEST_ORIGIN else None
+    if shape is None:
+        raise OriginNotAllowed
+    host, port = shape["host"], shape["port"] or DEFAULT_PORTS.get(shape["scheme"] or "https", "")
+    names = {"host": host, "host_and_port": f"{host}:{port.lstrip('0')}", "brand_id": brand_id}
+    if sql.row(BELONGS, names) is None:
+        raise OriginNotAllowed

@@ -1,0 +1,202 @@
+"""Access and refresh tokens: the only code that signs, rotates, revokes and reads them."""
+
+import logging
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+import jwt
+from django.conf import settings
+from django.db import transaction
+from rest_framework_simplejwt.backends import TokenBackend
+from rest_framework_simplejwt.exceptions import TokenBackendError
+
+from brands import jwks
+from brands.models import Brand, LoginSession, User
+from brands.refusals import TokenInvalid
+
+LONGEST_TOKEN = 16_384  # characters; checking a longer one would only cost time
+LARGEST_ID = 2**63 - 1
+EXTERNAL_CLOCK_SKEW_SECONDS = 10
+EVER = timedelta(days=36_500)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """For whom an access token speaks, and at which brand."""
+
+    user_id: int
+    brand_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    """What a login or a refresh answers; `expires_in` is the access token's life in seconds."""
+
+    access: str
+    refresh: str
+    expires_in: int
+    session_id: str
+
+
+def issue(*, user: User, brand: Brand, at: datetime) -> TokenPair:
+    """Begin a login session of `user` at `brand`. The caller has checked the password."""
+    session = LoginSession.objects.create(
+        user=user, brand=brand, current_jti=_new_id(), created_at=at, expires_at=_session_end(at)
+    )
+    return _pair(session, at)
+
+
+def rotate(*, refresh: str, at: datetime) -> TokenPair:
+    """Change a refresh token for a new pair; it is good for this once.
+
+    Raises TokenInvalid. A token that was changed before is a stolen one, or its thief holds the newer one: the whole
+    session is revoked. Call outside any transaction, which could take that back when this raises.
+    """
+    claims = _own_claims(refresh, kind="refresh")
+    with transaction.atomic(durable=True):
+        pair = _rotated(claims, at)
+    if pair is None:
+        raise TokenInvalid
+    return pair
+
+
+def revoke(*, refresh: str, at: datetime) -> None:
+    """End the session that `refresh` belongs to, be it expired or ended before. Raises TokenInvalid for a forgery."""
+    claims = _own_claims(refresh, kind="refresh", may_be_expired=True)
+    LoginSession.objects.filter(pk=_session_id(claims), revoked_at=None).update(revoked_at=at)
+
+
+def read_access(token: str) -> Principal:
+    """For whom `token` speaks. Whether that user is still active is for the caller to see.
+
+    Raises TokenInvalid, and Unavailable while an external issuer's keys cannot be read.
+    """
+    claims = _external_claims(token) if _is_external(token) else _own_claims(token, kind="access")
+    return Principal(user_id=_row_id(claims, "user_id"), brand_id=_row_id(claims, "brand_id"))
+
+
+def _rotated(claims: dict[str, Any], at: datetime) -> TokenPair | None:
+    """The next pair of the session, or None where there is none to be had. The row lock makes parallel calls queue."""
+    sessions = LoginSession.objects.select_related("user").select_for_update(of=("self",))
+    session = sessions.filter(pk=_session_id(claims)).first()
+    if session is None or session.revoked_at or session.expires_at <= at or not session.user.is_active:
+        return None
+    if claims.get("jti") != session.current_jti:
+        logger.warning("Refresh token used twice: session %s of user %s is revoked", session.pk, session.user_id)
+        session.revoked_at = at
+        session.save(update_fields=["revoked_at"])
+        return None
+    session.current_jti = _new_id()
+    session.expires_at = _session_end(at)
+    session.save(update_fields=["current_jti", "expires_at"])
+    return _pair(session, at)
+
+
+def _pair(session: LoginSession, at: datetime) -> TokenPair:
+    lifetime = _ours()["ACCESS_TOKEN_LIFETIME"]
+    # No iat: nobody needs it, and a host whose clock is behind would take the token for one from the future.
+    subject = {"user_id": session.user_id, "brand_id": session.brand_id}
+    access = {**subject, "token_type": "access", "jti": _new_id(), "exp": at + lifetime}
+    refresh = {**subject, "token_type": "refresh", "jti": session.current_jti, "exp": session.expires_at}
+    return TokenPair(
+        access=_signed(access),
+        refresh=_signed({**refresh, "sid": str(session.pk)}),
+        expires_in=int(lifetime.total_seconds()),
+        session_id=str(session.pk),
+    )
+
+
+def _signed(claims: dict[str, Any]) -> str:
+    return _backend(leeway=timedelta()).encode(claims)
+
+
+def _own_claims(token: str, *, kind: str, may_be_expired: bool = False) -> dict[str, Any]:
+    if len(token) > LONGEST_TOKEN:
+        raise TokenInvalid
+    try:
+        claims = _backend(leeway=EVER if may_be_expired else timedelta()).decode(token)  # type: ignore[arg-type] # text
+    except (TokenBackendError, ValueError) as error:  # ValueError: characters that have no UTF-8 form
+        raise TokenInvalid from error
+    if claims.get("token_type") != kind or "exp" not in claims:
+        raise TokenInvalid
+    return claims
+
+
+def _backend(*, leeway: timedelta) -> TokenBackend:
+    """Signs and verifies our own tokens; `leeway` is how long after its end a token still passes."""
+    ours = _ours()
+    return _backend_for(ours["ALGORITHM"], ours["SIGNING_KEY"], ours["AUDIENCE"], ours["ISSUER"], leeway)
+
+
+@cache
+def _backend_for(algorithm: str, key: str, audience: str, issuer: str, leeway: timedelta) -> TokenBackend:
+    return TokenBackend(algorithm, signing_key=key, audience=audience, issuer=issuer, leeway=leeway)
+
+
+def _is_external(token: str) -> bool:
+    """Whether `token` says that the external issuer wrote it; which is not yet believed."""
+    if not settings.JWT_EXTERNAL_JWKS_URL:
+        return False
+    unverified = _verified(token, options={"verify_signature": False})
+    return bool(unverified.get("iss") == settings.JWT_EXTERNAL_ISSUER)
+
+
+def _external_claims(token: str) -> dict[str, Any]:
+    algorithm = settings.JWT_EXTERNAL_ALGORITHM
+    key_id = jwt.get_unverified_header(token).get("kid")
+    claims = _verified(
+        token,
+        key=jwks.key_set(url=settings.JWT_EXTERNAL_JWKS_URL, algorithm=algorithm).key(key_id),
+        algorithm=algorithm,
+        issuer=settings.JWT_EXTERNAL_ISSUER,
+        audience=settings.JWT_EXTERNAL_AUDIENCE,
+        options={"require": ["exp"], "verify_iat": False, "enforce_minimum_key_length": True},
+        leeway=EXTERNAL_CLOCK_SKEW_SECONDS,
+    )
+    # token_type is our own word: others tell their kinds of token apart by the audience.
+    if claims.get("token_type", "access") != "access":
+        raise TokenInvalid
+    return claims
+
+
+def _verified(token: str, *, algorithm: str = "", **checks: Any) -> dict[str, Any]:
+    """The claims of a token that passes PyJWT's `checks`. Only `algorithm` is tried, whatever the header says."""
+    if len(token) > LONGEST_TOKEN:
+        raise TokenInvalid
+    try:
+        return jwt.decode(token, algorithms=[algorithm], **checks)
+    except (jwt.PyJWTError, ValueError) as error:  # ValueError: characters that have no UTF-8 form
+        raise TokenInvalid from error
+
+
+def _row_id(claims: dict[str, Any], name: str) -> int:
+    value = claims.get(name)
+    if type(value) is not int or not 0 < value <= LARGEST_ID:
+        raise TokenInvalid
+    return value
+
+
+def _session_id(claims: dict[str, Any]) -> uuid.UUID:
+    try:
+        return uuid.UUID(claims.get("sid"))
+    except (TypeError, ValueError, AttributeError) as error:
+        raise TokenInvalid from error
+
+
+def _session_end(at: datetime) -> datetime:
+    """When a session ends that nobody refreshes again."""
+    end: datetime = at + _ours()["REFRESH_TOKEN_LIFETIME"]
+    return end
+
+
+def _ours() -> dict[str, Any]:
+    return settings.SIMPLE_JWT
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex

@@ -1,0 +1,197 @@
+"""The error envelope: the one table from error codes to HTTP statuses, and every way an error is answered."""
+
+import logging
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core import exceptions as django_errors
+from django.db import OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
+from django.template.loader import render_to_string
+from rest_framework import exceptions as drf_errors
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from brands.authentication import CHALLENGE
+from brands.refusals import Refused
+from config.bodies import Json, StrictJson
+
+__all__ = ["STATUS", "Json", "StrictJson", "csrf_failure", "present_error"]
+
+logger = logging.getLogger(__name__)
+
+STATUS = {
+    "VALIDATION_ERROR": 400,
+    "AUTH_CODE_INVALID": 400,
+    "AUTHENTICATION_REQUIRED": 401,
+    "TOKEN_INVALID": 401,
+    "API_KEY_INVALID": 401,
+    "FORBIDDEN": 403,
+    "ORIGIN_NOT_ALLOWED": 403,
+    "BRAND_MISMATCH": 403,
+    "LOYALTY_DISABLED": 403,
+    "MEMBER_BLOCKED": 403,
+    "NOT_FOUND": 404,
+    "USER_NOT_FOUND": 404,
+    "METHOD_NOT_ALLOWED": 405,
+    "NOT_ACCEPTABLE": 406,
+    "POINTS_ALREADY_CLAIMED": 409,
+    "SCAN_LIMIT_REACHED": 409,
+    "CODE_RECALLED": 409,
+    "REQUEST_IN_PROGRESS": 409,
+    "PAYLOAD_TOO_LARGE": 413,
+    "UNSUPPORTED_MEDIA_TYPE": 415,
+    "USER_NOT_ENROLLED": 422,
+    "NOT_ELIGIBLE": 422,
+    "IDEMPOTENCY_KEY_REUSED": 422,
+    "RATE_LIMITED": 429,
+    "INTERNAL_ERROR": 500,
+    "UNAVAILABLE": 503,
+}
+
+# What Django and DRF raise, in our words; the first kind that fits counts.
+NOTHING_HERE = "There is nothing here."
+KNOWN_ERRORS: list[tuple[type[Exception], str, str]] = [
+    (drf_errors.NotAuthenticated, "AUTHENTICATION_REQUIRED", "Send an access token: 'Authorization: Bearer <token>'."),
+    (drf_errors.AuthenticationFailed, "TOKEN_INVALID", "The credentials are not valid."),
+    (drf_errors.PermissionDenied, "FORBIDDEN", "You may not do this."),
+    (django_errors.PermissionDenied, "FORBIDDEN", "You may not do this."),
+    (drf_errors.NotFound, "NOT_FOUND", NOTHING_HERE),
+    (Http404, "NOT_FOUND", NOTHING_HERE),
+    (drf_errors.MethodNotAllowed, "METHOD_NOT_ALLOWED", "This address does not take this method; see Allow."),
+    (drf_errors.NotAcceptable, "NOT_ACCEPTABLE", "The answer is application/json, which the Accept header excludes."),
+    (drf_errors.UnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "Send the body as 'Content-Type: application/json'."),
+    (drf_errors.Throttled, "RATE_LIMITED", "Too many requests. Wait before trying again."),
+    (drf_errors.ParseError, "VALIDATION_ERROR", "The body cannot be read."),
+    (django_errors.RequestDataTooBig, "PAYLOAD_TOO_LARGE", "The body is too long."),
+    (django_errors.DisallowedHost, "VALIDATION_ERROR", "The Host header names no host of this service."),
+    (django_errors.SuspiciousOperation, "VALIDATION_ERROR", "The request is not valid."),
+    (django_errors.BadRequest, "VALIDATION_ERROR", "The request is not valid."),
+    (MultiPartParserError, "VALIDATION_ERROR", "The form in the body cannot be read."),
+    (UnreadablePostError, "VALIDATION_ERROR", "The body ended too early."),
+]
+# SQLSTATE classes of a server that is gone, full, starting or stopping; without any, the connection itself failed.
+SERVER_AWAY = ("08", "53", "57P")
+DATABASE_RETRY_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What an error's answer says. `extra` stands beside the envelope's own members."""
+
+    code: str
+    message: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    retry_after: int | None = None  # whole seconds
+
+    @property
+    def status(self) -> int:
+        return STATUS[self.code]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        found = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        return {**found, "WWW-Authenticate": CHALLENGE} if self.status == 401 else found
+
+    def envelope(self, request_id: str) -> dict[str, Any]:
+        return {
+            "success": False,
+            "error": self.code,
+            "message": self.message,
+            "request_id": request_id,
+            "details": self.details,
+            **self.extra,
+        }
+
+
+INTERNAL_ERROR = Problem("INTERNAL_ERROR", "Something went wrong on our side. The request id helps us to find it.")
+
+
+def present_error(error: Exception, context: Mapping[str, Any]) -> Response | None:
+    """DRF's exception handler. None for a bug: Django then logs it and has handler500 answer."""
+    problem = problem_of(error)
+    if problem is None:
+        return None
+    return Response(problem.envelope(request_id(context["request"])), status=problem.status, headers=problem.headers)
+
+
+def problem_of(error: BaseException | None) -> Problem | None:
+    """The answer to an error that is none of ours; None for a bug."""
+    if isinstance(error, Refused):
+        extra, retry_after = getattr(error, "extra", {}), getattr(error, "retry_after", None)
+        return Problem(error.code, error.message, error.details, extra, retry_after)
+    if isinstance(error, drf_errors.ValidationError):
+        fields = error.detail if isinstance(error.detail, dict) else {"non_field_errors": error.detail}
+        return Problem("VALIDATION_ERROR", first_words(error.detail), {"fields": fields})
+    if isinstance(error, OperationalError) and is_server_away(error):
+        logger.error("The database does not answer: %s", error)
+        return Problem(
+            "UNAVAILABLE", "The service cannot answer right now. Try again.", retry_after=DATABASE_RETRY_SECONDS
+        )
+    known = next((entry for entry in KNOWN_ERRORS if isinstance(error, entry[0])), None)
+    return Problem(known[1], known[2], retry_after=getattr(error, "wait", None)) if known else None
+
+
+def is_server_away(error: OperationalError) -> bool:
+    state = getattr(error.__cause__, "sqlstate", None)
+    return state is None or state.startswith(SERVER_AWAY)
+
+
+def first_words(detail: Any, path: str = "") -> str:
+    """The first of a serializer's complaints, with the path of its field: `product.authCode: This field is ...`"""
+    if isinstance(detail, dict) and detail:
+        name, inner = next(iter(detail.items()))
+        return first_words(inner, path if name == "non_field_errors" else f"{path}.{name}".lstrip("."))
+    if isinstance(detail, list) and any(detail):
+        return first_words(next(filter(None, detail)), path)
+    return f"{path}: {detail}" if path else str(detail)
+
+
+def request_id(request: HttpRequest | Request) -> str:
+    """What RequestId gave the request; empty where the request never reached it."""
+    return getattr(request, "request_id", "")
+
+
+def handler400(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return answer(request, problem_of(exception) or Problem("VALIDATION_ERROR", "The request is not valid."))
+
+
+def handler403(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
+    return answer(request, Problem("FORBIDDEN", "You may not do this."))
+
+
+def handler404(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
+    return answer(request, Problem("NOT_FOUND", NOTHING_HERE))
+
+
+def handler500(request: HttpRequest) -> HttpResponse:
+    """The answer to everything that nobody caught. Django logs its traceback, with the note, after this."""
+    error = sys.exception()
+    if error:
+        error.add_note(f"Request id: {request_id(request)}")
+    return answer(request, problem_of(error) or INTERNAL_ERROR)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's signature
+    return answer(request, Problem("FORBIDDEN", "This form is too old or came from elsewhere. Load it again."))
+
+
+def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """The envelope for programs, a page for people. Neither asks the database, which may be what failed."""
+    status, headers = problem.status, problem.headers
+    if wants_json(request):
+        body = Json().render(problem.envelope(request_id(request)))
+        return HttpResponse(body, content_type=Json.media_type, status=status, headers=headers)
+    page = f"{status}.html" if status in {400, 403, 404} else "500.html" if status >= 500 else "400.html"
+    words = {"message": problem.message, "request_id": request_id(request)}
+    return HttpResponse(render_to_string(page, words), status=status, headers=headers)
+
+
+def wants_json(request: HttpRequest) -> bool:
+    if request.path.startswith("/api/") or request.path in {"/healthz", "/readyz"}:
+        return True
+    return request.get_preferred_type(["text/html", Json.media_type]) == Json.media_type

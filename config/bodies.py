@@ -1,0 +1,149 @@
+"""JSON bodies: what is accepted in a request, and how an answer is written."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from itertools import chain
+from typing import IO, Any, NoReturn
+
+from rest_framework.parsers import JSONParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.utils.encoders import JSONEncoder
+
+from brands.refusals import Invalid
+
+DEEPEST = 50  # objects and lists within each other
+LARGEST_INTEGER = 2**63 - 1
+# PostgreSQL keeps no NUL, and half of a surrogate pair has no UTF-8 form.
+UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class Encoder(JSONEncoder):
+    """Points are decimals inside and plain JSON numbers outside."""
+
+    def default(self, o: Any) -> Any:
+        if isinstance(o, Decimal):
+            return int(o) if o == o.to_integral_value() else float(o)
+        return super().default(o)
+
+
+class Json(BaseRenderer):
+    """Compact UTF-8."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None  # JSON is UTF-8 by definition
+    encoder = Encoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,  # noqa: ARG002 - DRF's signature
+        renderer_context: Mapping[str, Any] | None = None,  # noqa: ARG002
+    ) -> bytes:
+        return b"" if data is None else self.encoder.encode(data).encode()
+
+
+class StrictJson(JSONParser):
+    """A JSON object in UTF-8 that everything behind it can store, compare and hand on.
+
+    What is longer than settings.DATA_UPLOAD_MAX_MEMORY_SIZE never gets here: DRF lets Django read the body first.
+    """
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,  # noqa: ARG002 - DRF's signature
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Raises Invalid, which says what is wrong."""
+        encoding = (parser_context or {}).get("encoding", "utf-8")
+        if encoding.lower() not in {"utf-8", "utf8"}:
+            message = "Send the body as UTF-8; no other charset is read."
+            raise Invalid(message)
+        return read_object(stream.read())
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """The object that `body` holds. Raises Invalid, which says what is wrong."""
+    try:
+        text = body.decode()
+        found = DECODER.decode(text)
+    except UnicodeDecodeError as error:
+        message = f"The body is not UTF-8: byte {error.start} cannot be read."
+        raise Invalid(message) from error
+    except json.JSONDecodeError as error:
+        message = f"The body is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        raise Invalid(message) from error
+    except RecursionError as error:
+        raise too_deep() from error
+    if not isinstance(found, dict):
+        message = "The body must be a JSON object: {...}."
+        raise Invalid(message)
+    # Only an escape can hide such a character, and only many brackets are deep: most bodies need no second look.
+    if "\\u" in text or text.count("{") + text.count("[") > DEEPEST:
+        inspect(found)
+    return found
+
+
+def inspect(found: dict[str, Any]) -> None:
+    """Raises Invalid for an unwritable character anywhere and for deep nesting; level by level, so never too deep."""
+    level: list[Any] = [found]
+    for _ in range(DEEPEST):
+        inner = list(chain.from_iterable(map(members, level)))
+        if any(isinstance(value, str) and UNWRITABLE.search(value) for value in inner):
+            message = r"The body holds a character that is no text: \u0000 or half of a surrogate pair."
+            raise Invalid(message)
+        level = [value for value in inner if isinstance(value, dict | list)]
+        if not level:
+            return
+    raise too_deep()
+
+
+def members(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return chain(value, value.values()) if isinstance(value, dict) else value
+
+
+def too_deep() -> Invalid:
+    return Invalid(f"The body is nested more than {DEEPEST} levels deep.")
+
+
+def read_integer(digits: str) -> int:
+    """Raises Invalid beyond 64 bits. The length first: converting a million digits takes long."""
+    number = int(digits) if len(digits) <= 20 else LARGEST_INTEGER + 1
+    if not -LARGEST_INTEGER <= number <= LARGEST_INTEGER:
+        message = f"A number in the body is too large: integers go up to {LARGEST_INTEGER}."
+        raise Invalid(message)
+    return number
+
+
+def read_float(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        message = "A number in the body is too large."
+        raise Invalid(message)
+    return number
+
+
+def refuse_constant(name: str) -> NoReturn:
+    message = f"The body is not JSON: {name} is no number."
+    raise Invalid(message)
+
+
+def read_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Raises Invalid where a name stands twice: two readers of one body could believe two different things."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        message = "The body names a member of an object twice."
+        raise Invalid(message)
+    return found
+
+
+DECODER = json.JSONDecoder(
+    parse_int=read_integer,
+    parse_float=read_float,
+    parse_constant=refuse_constant,
+    object_pairs_hook=read_members,
+)

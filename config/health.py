@@ -1,0 +1,128 @@
+"""For whoever runs the service: is this process alive, and can it do its work?"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.db import Error, connection, transaction
+from django.utils import timezone
+from kombu.exceptions import KombuError
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits
+from brands.openapi import ANYBODY, endpoint
+from brands.refusals import Unavailable
+from config.celery import app
+from loyalty.models import Event
+
+PATIENCE_SECONDS = 1
+RETRY_SECONDS = 5
+
+logger = logging.getLogger(__name__)
+
+
+class AliveOutput(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=["ok"])
+
+
+class EventsOutput(AliveOutput):
+    oldest_seconds = serializers.IntegerField(help_text="How long the oldest event that is due has waited.")
+    limit_seconds = serializers.IntegerField(help_text="How long it may.")
+
+
+class ChecksOutput(serializers.Serializer[Any]):
+    database = AliveOutput()
+    redis = AliveOutput()
+    broker = AliveOutput()
+    events = EventsOutput()
+
+
+class ReadyOutput(AliveOutput):
+    checks = ChecksOutput()
+
+
+class Probe(APIView):
+    authentication_classes = ()
+    permission_classes = ()
+
+
+class Alive(Probe):
+    """`GET /healthz`: this process answers. It asks nobody else, or a lost database would get all of them restarted."""
+
+    @endpoint("check_alive", tag="Service", summary="Is it alive?", needs=[ANYBODY], responses=AliveOutput)
+    def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
+        """This process answers. Nothing else is asked, so restarting it would not help against anything else."""
+        return Response({"status": "ok"})
+
+
+class Ready(Probe):
+    """`GET /readyz`: database, Redis, broker, and no event that waits longer than settings.READY_EVENT_AGE_SECONDS."""
+
+    @endpoint("check_ready", tag="Service", summary="Is it ready?", needs=[ANYBODY], responses=ReadyOutput)
+    def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
+        """It can do its work: database, Redis and broker answer, and no event waits too long for its delivery.
+
+        When it cannot, the answer is 503, with the state of each part in `details.checks`.
+        """
+        parts = check_parts(timezone.now())
+        failing = [name for name, state in parts.items() if state["status"] != "ok"]
+        if not failing:
+            return Response({"status": "ok", "checks": parts})
+        refused = Unavailable(f"Not ready: {', '.join(failing)}.", retry_after=RETRY_SECONDS)
+        refused.details = {"checks": parts}
+        raise refused
+
+
+def check_parts(at: datetime) -> dict[str, dict[str, Any]]:
+    """Each part's state, by its name."""
+    return {
+        "database": state_of(check_database),
+        "redis": state_of(check_redis),
+        "broker": state_of(check_broker),
+        "events": state_of(lambda: check_events(at)),
+    }
+
+
+def state_of(check: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `check` says; the reason of a failure is for the log, not for whoever asks."""
+    try:
+        return check()
+    except (Error, redis.RedisError, KombuError, OSError) as error:
+        logger.warning("Readiness: %s", error)
+        return {"status": "failing"}
+
+
+def check_database() -> dict[str, Any]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
+        cursor.execute("SELECT 1")
+    return {"status": "ok"}
+
+
+def check_redis() -> dict[str, Any]:
+    limits.client().ping()
+    return {"status": "ok"}
+
+
+def check_broker() -> dict[str, Any]:
+    with app.connection_for_write(connect_timeout=PATIENCE_SECONDS) as broker:
+        broker.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=PATIENCE_SECONDS)
+    return {"status": "ok"}
+
+
+def check_events(at: datetime) -> dict[str, Any]:
+    """How long the oldest event that could be delivered has been waiting, in seconds."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
+        oldest = Event.objects.pending().filter(due_at__lt=at).order_by("due_at").values_list("due_at", flat=True)
+        due_at = oldest.first()
+    age = int((at - due_at).total_seconds()) if due_at else 0
+    limit = settings.READY_EVENT_AGE_SECONDS
+    status = "ok" if age <= limit else "failing"
+    return {"status": status, "oldest_seconds": age, "limit_seconds": limit}

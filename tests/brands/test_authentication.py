@@ -1,0 +1,207 @@
+"""Who sends a request: a bearer, the holder of a key, a member of staff; and what a 401 looks like."""
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.test import Client
+from django.urls import path
+from django.utils import timezone
+from rest_framework.permissions import AllowAny
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import authentication, keys, tokens
+from brands.models import Membership, User
+from brands.refusals import ApiKeyInvalid, TokenInvalid
+from tests import make
+
+pytestmark = pytest.mark.urls(__name__)
+
+
+class WhoAmI(APIView):
+    permission_classes = (AllowAny,)
+
+    def get(self, request):
+        return Response(
+            {"email": getattr(request.user, "email", None), "brand_id": getattr(request.auth, "brand_id", 0)}
+        )
+
+
+class Members(APIView):
+    def get(self, request):
+        return Response({"email": request.user.email})
+
+
+class Staff(Members):
+    authentication_classes = authentication.SESSION_OR_BEARER
+
+    def post(self, request):
+        return self.get(request)
+
+
+class WhoseKey(APIView):
+    permission_classes = (AllowAny,)
+
+    def get(self, request):
+        return Response({"kind": authentication.required_caller(request).kind})
+
+
+urlpatterns = [
+    path("api/who", WhoAmI.as_view()),
+    path("api/members", Members.as_view()),
+    path("api/staff", Staff.as_view()),
+    path("api/key", WhoseKey.as_view()),
+]
+
+
+@pytest.fixture
+def access(customer, brand):
+    return tokens.issue(user=customer, brand=brand, at=timezone.now()).access
+
+
+def get(address, authorization=None, **headers):
+    given = {"Authorization": authorization, **headers}
+    return Client().get(address, headers={name: value for name, value in given.items() if value is not None})
+
+
+def error_of(response):
+    return response.status_code, response.json()["error"]
+
+
+def test_bearer_is_the_tokens_user_at_its_brand(access, customer, brand):
+    assert get("/api/who", f"Bearer {access}").json() == {"email": customer.email, "brand_id": brand.pk}
+
+
+@pytest.mark.parametrize("scheme", ["bearer", "BEARER", " Bearer ", "Bearer  "])
+def test_scheme_is_read_in_any_case_and_spacing(access, customer, scheme):
+    assert get("/api/who", f"{scheme} {access}").json()["email"] == customer.email
+
+
+def test_request_without_a_header_is_anonymous(db):
+    assert get("/api/who").json() == {"email": None, "brand_id": 0}
+
+
+@pytest.mark.parametrize("header", ["", " ", "Bearer", "Bearer ", "Basic dTpw", "Bearer a b", "Bearer x.y.z", "x", "é"])
+def test_malformed_header_is_refused(db, header):
+    assert error_of(get("/api/who", header)) == (401, "TOKEN_INVALID")
+
+
+def test_switched_off_user_is_refused_on_the_next_call(access, customer):
+    User.objects.update(is_active=False)
+
+    assert error_of(get("/api/who", f"Bearer {access}")) == (401, "TOKEN_INVALID")
+
+
+def test_deleted_user_is_refused(access, customer):
+    customer.points_rows.all().delete()
+    customer.delete()
+
+    assert error_of(get("/api/who", f"Bearer {access}")) == (401, "TOKEN_INVALID")
+
+
+@pytest.mark.parametrize(
+    ("address", "headers", "error"),
+    [
+        ("/api/members", {}, "AUTHENTICATION_REQUIRED"),
+        ("/api/staff", {}, "AUTHENTICATION_REQUIRED"),
+        ("/api/members", {"Authorization": "Bearer x"}, "TOKEN_INVALID"),
+        ("/api/key", {}, "API_KEY_INVALID"),
+    ],
+)
+def test_401_says_how_to_authenticate(db, address, headers, error):
+    response = Client().get(address, headers=headers)
+
+    assert error_of(response) == (401, error)
+    assert response["WWW-Authenticate"] == "Bearer"
+
+
+def test_user_is_loaded_by_one_statement(access, django_assert_num_queries):
+    with django_assert_num_queries(1):
+        get("/api/who", f"Bearer {access}")
+
+
+def test_loaded_user_is_whole(customer):
+    loaded = authentication.active_user(customer.pk)
+    fresh = User.objects.get(pk=customer.pk)
+
+    assert {field: getattr(loaded, field) for field in authentication.USER_FIELDS} == {
+        field: getattr(fresh, field) for field in authentication.USER_FIELDS
+    }
+    assert loaded.date_joined == fresh.date_joined
+    assert not loaded._state.adding
+
+
+def test_loaded_fields_stand_in_the_models_order():
+    order = [field.attname for field in User._meta.concrete_fields]
+
+    assert sorted(authentication.USER_FIELDS, key=order.index) == authentication.USER_FIELDS
+
+
+# --- Keys ------------------------------------------------------------------------------------------------------------
+
+
+def test_key_in_the_header_is_found(brand):
+    _, text = keys.create(brand=brand, kind="app", name="App", at=timezone.now())
+
+    assert get("/api/key", **{"api-key": text}).json() == {"kind": "app"}
+
+
+def test_unusable_key_is_refused_even_where_none_is_needed(rf, db):
+    assert authentication.caller_of(rf.get("/")) is None
+    with pytest.raises(ApiKeyInvalid):
+        authentication.caller_of(rf.get("/", headers={"api-key": "hub_unknown"}))
+
+
+# --- Staff -----------------------------------------------------------------------------------------------------------
+
+
+def test_staff_may_read_with_the_session_cookie(brand):
+    staff = make.user(is_staff=True)
+    client = Client()
+    client.force_login(staff)
+
+    assert client.get("/api/staff").json() == {"email": staff.email}
+
+
+def test_staff_may_read_with_a_token(brand):
+    staff = make.user(is_staff=True)
+    access = tokens.issue(user=staff, brand=brand, at=timezone.now()).access
+
+    assert get("/api/staff", f"Bearer {access}").json() == {"email": staff.email}
+
+
+def test_cookie_alone_does_not_write(brand):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(make.user(is_staff=True))
+
+    assert error_of(client.post("/api/staff")) == (403, "FORBIDDEN")
+
+
+@pytest.mark.parametrize("role", Membership.Role.values)
+def test_member_of_staff_has_a_role_at_their_own_brand(brand, role):
+    staff = make.user(is_staff=True)
+    Membership.objects.create(user=staff, brand=brand, role=role)
+
+    assert authentication.staff_role(staff, brand.pk) == role
+    assert authentication.staff_role(staff, make.brand().pk) is None
+
+
+def test_superuser_owns_every_brand(brand):
+    assert authentication.staff_role(make.user(is_staff=True, is_superuser=True), brand.pk) == Membership.Role.OWNER
+
+
+@pytest.mark.parametrize("fields", [{"is_staff": False}, {"is_staff": True, "is_active": False}])
+def test_membership_of_one_who_may_not_log_in_is_no_role(brand, fields):
+    user = make.user(**fields)
+    Membership.objects.create(user=user, brand=brand, role="owner")
+
+    assert authentication.staff_role(user, brand.pk) is None
+
+
+def test_guest_has_no_role(brand):
+    assert authentication.staff_role(AnonymousUser(), brand.pk) is None
+
+
+def test_bearer_of_an_event_is_read_alike():
+    assert authentication.bearer("Bearer a.b.c") == "a.b.c"
+    with pytest.raises(TokenInvalid):
+        authentication.bearer("a.b.c")

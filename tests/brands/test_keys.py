@@ -1,0 +1,203 @@
+"""API keys: shown once, found by their hash, two usable at a time."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from brands import keys
+from brands.keys import Caller
+from brands.models import ApiKey
+from brands.refusals import ApiKeyInvalid, Invalid
+from tests import make
+
+NOW = timezone.now()
+
+
+def make_key(brand, kind="hub", **fields):
+    return keys.create(brand=brand, kind=kind, name="Shop", at=NOW, **fields)
+
+
+def find(text, at=NOW):
+    return keys.find(text, at=at)
+
+
+@pytest.mark.parametrize("kind", ["hub", "app"])
+def test_new_key_is_found_by_its_text(brand, kind):
+    key, text = make_key(brand, kind)
+
+    assert find(text) == Caller(key_id=key.pk, kind=kind, brand_id=brand.pk, prefix=text[:12])
+    assert find(text).is_hub == (kind == "hub")
+
+
+def test_key_has_256_random_bits_and_is_not_kept(brand):
+    key, text = make_key(brand)
+
+    assert text.startswith("hub_")
+    assert len(text) == len("hub_") + 43
+    assert text not in str(ApiKey.objects.values_list())
+    assert bytes(key.digest) != text.encode()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hub_", "hub_" + "A" * 43, "hub_" + "A" * 44, "x" * 100_000, "hub_" + "é" * 43, "\0", "app_\ud800"]
+)
+def test_unknown_key_is_refused(db, text):
+    with pytest.raises(ApiKeyInvalid):
+        find(text)
+
+
+def test_key_with_another_kinds_beginning_is_refused(brand):
+    _, text = make_key(brand, "app")
+
+    with pytest.raises(ApiKeyInvalid):
+        find(text.replace("app_", "hub_"))
+
+
+def test_revoked_key_is_refused(brand):
+    key, text = make_key(brand)
+
+    keys.revoke(key=key, at=NOW)
+
+    with pytest.raises(ApiKeyInvalid):
+        find(text)
+
+
+def test_revoking_again_keeps_the_first_moment(brand):
+    key, _ = make_key(brand)
+    keys.revoke(key=key, at=NOW)
+    keys.revoke(key=key, at=NOW + timedelta(hours=1))
+
+    assert key.revoked_at == NOW
+
+
+def test_key_is_refused_from_its_expiry_on(brand):
+    _, text = make_key(brand, expires_at=NOW + timedelta(hours=1))
+
+    assert find(text, NOW + timedelta(minutes=59))
+    with pytest.raises(ApiKeyInvalid):
+        find(text, NOW + timedelta(hours=1))
+
+
+def test_third_usable_key_of_a_kind_is_refused(brand):
+    make_key(brand)
+    make_key(brand)
+
+    with pytest.raises(Invalid, match="2 usable hub keys"):
+        make_key(brand)
+    assert ApiKey.objects.count() == 2
+
+
+def test_other_kinds_and_other_brands_have_their_own_two(brand):
+    make_key(brand)
+    make_key(brand)
+    make_key(brand, "app")
+    make_key(make.brand())
+
+    assert ApiKey.objects.count() == 4
+
+
+def test_revoked_and_expired_keys_leave_room(brand):
+    first, _ = make_key(brand)
+    make_key(brand, expires_at=NOW)
+    keys.revoke(key=first, at=NOW)
+
+    make_key(brand)
+    make_key(brand)
+
+    assert keys.usable(brand=brand, kind="hub", at=NOW) == 2
+
+
+def test_rotated_key_serves_until_the_grace_is_over(brand):
+    key, old = make_key(brand)
+
+    _, new = keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
+
+    assert find(old, NOW + timedelta(hours=23))
+    assert find(new, NOW + timedelta(hours=23))
+    with pytest.raises(ApiKeyInvalid):
+        find(old, NOW + timedelta(hours=24))
+    assert find(new, NOW + timedelta(hours=24))
+
+
+def test_rotation_without_grace_ends_the_old_key_at_once(brand):
+    make_key(brand)
+    key, old = make_key(brand)
+
+    keys.rotate(key=key, at=NOW, grace=timedelta(0))
+
+    with pytest.raises(ApiKeyInvalid):
+        find(old)
+
+
+def test_rotation_does_not_prolong_a_key(brand):
+    key, _ = make_key(brand, expires_at=NOW + timedelta(hours=1))
+
+    keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
+
+    assert key.expires_at == NOW + timedelta(hours=1)
+
+
+def test_refused_rotation_changes_nothing(brand):
+    make_key(brand)
+    key, _ = make_key(brand)
+
+    with pytest.raises(Invalid):
+        keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
+
+    assert ApiKey.objects.get(pk=key.pk).expires_at is None
+
+
+def test_finding_is_one_statement_and_a_second_once_a_minute(brand, django_assert_num_queries):
+    _, text = make_key(brand)
+
+    for seconds, statements in [(0, 2), (1, 1), (60, 1), (61, 2), (62, 1)]:
+        with django_assert_num_queries(statements):
+            find(text, NOW + timedelta(seconds=seconds))
+
+    assert ApiKey.objects.get().last_used_at == NOW + timedelta(seconds=61)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_noting_the_use_waits_for_nobody(brand, at_once):
+    key, text = make_key(brand)
+
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute("SELECT 1 FROM brands_apikey FOR UPDATE")
+        found = at_once(1, lambda: find(text))
+        cursor.execute("ROLLBACK")
+
+    assert [caller.key_id for caller in found] == [key.pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_calls_make_two_keys(brand, at_once):
+    outcomes = at_once(16, lambda: make_key(brand))
+
+    assert sum(isinstance(outcome, tuple) for outcome in outcomes) == ApiKey.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_row_lock_parallel_calls_make_more(brand, at_once, monkeypatch):
+    """The control: the lock on the brand is what the test above shows."""
+    monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_: rows)
+
+    def keys_made():
+        ApiKey.objects.all().delete()
+        at_once(16, lambda: make_key(brand))
+        return ApiKey.objects.count()
+
+    assert any(keys_made() > 2 for _ in range(20))
+
+
+def test_digest_is_looked_up_by_its_index(brand):
+    _, text = make_key(brand)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("EXPLAIN " + keys.FIND, {"digest": keys._digest(text), "at": NOW})
+        plan = str(cursor.fetchall())
+
+    assert "api_key_digest_unique" in plan

@@ -1,0 +1,268 @@
+"""Limits hold exactly under parallel calls, tell when to come back, and do not stop the service without Redis."""
+
+import logging
+import socket
+import time
+import uuid
+
+import pytest
+import redis
+from django.conf import settings as project
+from django.core.cache import cache
+from rest_framework.throttling import SimpleRateThrottle
+
+from brands import limits
+from brands.limits import Outage
+from brands.refusals import RateLimited, Unavailable
+
+
+@pytest.fixture
+def who():
+    """Somebody whom no test has counted before."""
+    return uuid.uuid4().hex
+
+
+@pytest.fixture(autouse=True)
+def outage(monkeypatch):
+    fresh = Outage()
+    monkeypatch.setattr(limits, "outage", fresh)
+    return fresh
+
+
+@pytest.fixture
+def rates(settings):
+    def give(**names):
+        settings.RATE_LIMITS = {**project.RATE_LIMITS, **names}
+
+    return give
+
+
+@pytest.fixture
+def no_redis(settings, tmp_path):
+    settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
+
+
+def passes(name, *identifiers):
+    try:
+        limits.hit(name, *identifiers)
+    except RateLimited:
+        return False
+    return True
+
+
+# --- Counting --------------------------------------------------------------------------------------------------------
+
+
+def test_call_after_the_last_is_refused_with_the_time_to_wait(rates, who):
+    rates(scan="3/minute")
+    for _ in range(3):
+        limits.hit("scan", who)
+
+    with pytest.raises(RateLimited) as refusal:
+        limits.hit("scan", who)
+
+    assert 59 <= refusal.value.retry_after <= 60
+
+
+def test_call_passes_after_that_time_and_not_before(rates, who):
+    rates(scan="2/2second")
+    limits.hit("scan", who)
+    time.sleep(1)
+    limits.hit("scan", who)
+
+    with pytest.raises(RateLimited) as refusal:
+        limits.hit("scan", who)
+    time.sleep(refusal.value.retry_after)
+
+    assert refusal.value.retry_after == 1
+    assert [passes("scan", who), passes("scan", who)] == [True, False]
+
+
+def test_window_moves_so_no_boundary_doubles_the_limit(rates, who):
+    """A counter per calendar window would let four pass within the time that spans two of them."""
+    rates(scan="2/3 second")
+    time.sleep((2.5 - time.time() % 3) % 3)
+    before = [passes("scan", who), passes("scan", who)]
+    time.sleep(0.7)
+
+    assert before == [True, True]
+    assert not passes("scan", who)
+
+
+def test_everybody_has_an_own_count(rates, who):
+    rates(scan="1/minute", read="1/minute")
+    limits.hit("scan", who, 1)
+
+    assert passes("scan", who, 2)
+    assert passes("read", who, 1)
+    assert not passes("scan", who, 1)
+
+
+def test_exactly_the_limit_passes_under_parallel_calls(rates, who, at_once):
+    rates(campaign_event="100/minute")
+
+    passed = at_once(32, lambda: sum(passes("campaign_event", who) for _ in range(20)))
+
+    assert sum(passed) == 100
+
+
+def test_drf_throttle_lets_more_pass(who, at_once):
+    """The control: it reads, appends and writes a list, so parallel calls overwrite each other's entry."""
+
+    class Throttle(SimpleRateThrottle):
+        rate = "100/min"
+
+        def get_cache_key(self, *_):
+            return who
+
+    passed = at_once(32, lambda: sum(Throttle().allow_request(None, None) for _ in range(20)))
+
+    assert sum(passed) > 100
+    cache.delete(who)
+
+
+# --- Guessing --------------------------------------------------------------------------------------------------------
+
+
+def count_unknown(who):
+    try:
+        limits.count_unknown_code(who)
+    except RateLimited:
+        return False
+    return True
+
+
+def test_last_unknown_code_of_the_hour_locks(rates, who, settings):
+    rates(unknown_code="3/hour")
+    for _ in range(3):
+        limits.guard_guessing(who)
+        limits.count_unknown_code(who)
+
+    with pytest.raises(RateLimited) as refusal:
+        limits.guard_guessing(who)
+
+    assert settings.UNKNOWN_CODE_LOCK_SECONDS - 1 <= refusal.value.retry_after <= settings.UNKNOWN_CODE_LOCK_SECONDS
+
+
+def test_lock_ends(rates, who, settings):
+    rates(unknown_code="1/hour")
+    settings.UNKNOWN_CODE_LOCK_SECONDS = 1
+    limits.count_unknown_code(who)
+    time.sleep(1.1)
+
+    limits.guard_guessing(who)
+
+
+def test_lock_holds_one_guesser_alone(rates, who):
+    rates(unknown_code="1/hour")
+    limits.count_unknown_code(who)
+
+    limits.guard_guessing(uuid.uuid4().hex)
+
+
+def test_parallel_guesses_get_no_more_answers_than_the_limit(rates, who, at_once):
+    rates(unknown_code="20/hour")
+
+    answered = at_once(32, lambda: sum(count_unknown(who) for _ in range(2)))
+
+    assert sum(answered) == 20
+
+
+# --- Without Redis ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_calls_pass_while_redis_is_away(who):
+    limits.hit("scan", who)
+    limits.guard_guessing(who)
+    limits.count_unknown_code(who)
+
+
+@pytest.mark.usefixtures("no_redis")
+@pytest.mark.parametrize("name", ["login", "register"])
+def test_passwords_cannot_be_tried_while_redis_is_away(who, name):
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            limits.hit(name, who)
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_outage_is_told_once(who, caplog, outage, monkeypatch):
+    monkeypatch.setattr(limits, "PAUSE_SECONDS", 0)
+    for _ in range(10):
+        limits.hit("scan", who)
+
+    assert [(record.levelno, record.name) for record in caplog.records] == [(logging.WARNING, "brands.limits")]
+
+
+def test_limits_hold_again_as_soon_as_redis_is_back(rates, who, outage, monkeypatch):
+    rates(scan="1/minute")
+    monkeypatch.setattr(limits, "PAUSE_SECONDS", 0.05)
+    outage.begin(redis.ConnectionError("gone"))
+    limits.hit("scan", who)
+    limits.hit("scan", who)
+
+    time.sleep(0.06)
+
+    assert [passes("scan", who), passes("scan", who)] == [True, False]
+
+
+def test_dead_connections_are_replaced_at_once(rates, who):
+    """As after a restart of Redis: the first call counts, it does not pass for free."""
+    rates(scan="1/minute")
+    limits.hit("scan", who)
+    with redis.Redis.from_url(project.REDIS_URL) as another:
+        another.client_kill_filter(_id=str(limits.client().client_id()))
+
+    assert not passes("scan", who)
+
+
+def test_redis_that_does_not_answer_is_given_up_soon(settings, who, tmp_path):
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "silent.sock"))
+        silent.listen()
+        settings.REDIS_URL = f"unix://{tmp_path}/silent.sock"
+        settings.REDIS_TIMEOUT_SECONDS = 0.1
+        began = time.monotonic()
+        limits.hit("scan", who)
+        limits.hit("scan", who)
+
+    assert time.monotonic() - began < 1
+
+
+# --- Whose address ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "expected"),
+    [
+        (0, None, "10.0.0.1"),
+        (0, "203.0.113.9", "10.0.0.1"),
+        (1, None, "10.0.0.1"),
+        (1, "203.0.113.9", "203.0.113.9"),
+        (1, "6.6.6.6, 203.0.113.9", "203.0.113.9"),
+        (2, "6.6.6.6, 203.0.113.9, 10.0.0.7", "203.0.113.9"),
+        (2, "203.0.113.9", "203.0.113.9"),
+        (1, "203.0.113.9:5123", "203.0.113.9"),
+        (1, "[2001:db8:1:2:3:4:5:6]:443", "2001:db8:1:2::/64"),
+        (1, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        (1, "2001:db8:1:2:ffff::1", "2001:db8:1:2::/64"),
+        (1, "::ffff:203.0.113.9", "203.0.113.9"),
+        (1, "", "10.0.0.1"),
+        (1, "unknown", "10.0.0.1"),
+        (1, "6.6.6.6,", "10.0.0.1"),
+        (1, "x" * 10_000, "10.0.0.1"),
+    ],
+)
+def test_address_is_the_one_that_the_outermost_trusted_proxy_saw(rf, settings, proxies, forwarded, expected):
+    settings.TRUSTED_PROXIES = proxies
+    headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
+
+    assert limits.client_address(rf.get("/", headers=headers, REMOTE_ADDR="10.0.0.1")) == expected
+
+
+@pytest.mark.parametrize(
+    ("socket", "expected"), [("2001:db8::1", "2001:db8::/64"), ("fe80::1%eth0", "fe80::/64"), ("", "unknown")]
+)
+def test_sockets_address_is_grouped_alike(rf, socket, expected):
+    assert limits.client_address(rf.get("/", REMOTE_ADDR=socket)) == expected

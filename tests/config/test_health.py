@@ -1,0 +1,109 @@
+"""The process says that it is alive without asking anybody; whether it is ready depends on what it needs."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import path
+from django.utils import timezone
+
+from config import celery, health
+from loyalty.models import Event
+
+pytestmark = pytest.mark.urls(__name__)
+
+urlpatterns = [path("healthz", health.Alive.as_view()), path("readyz", health.Ready.as_view())]
+
+
+@pytest.fixture
+def nowhere(tmp_path):
+    return f"{tmp_path}/nobody.sock"
+
+
+def ready():
+    return Client().get("/readyz")
+
+
+def failing(response):
+    checks = response.json()["details"]["checks"]
+    return [name for name, state in checks.items() if state["status"] == "failing"]
+
+
+def waiting_event(brand, *, seconds, **fields):
+    due_at = timezone.now() - timedelta(seconds=seconds)
+    return Event.objects.create(brand=brand, source="test", detail_type="scan-auth", detail={}, due_at=due_at, **fields)
+
+
+def test_living_process_says_so_without_a_database():
+    response = Client().get("/healthz")
+
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_ready_when_every_part_answers(db, settings):
+    response = ready()
+
+    assert response.status_code == 200
+    assert response.json() == {
+        "status": "ok",
+        "checks": {
+            "database": {"status": "ok"},
+            "redis": {"status": "ok"},
+            "broker": {"status": "ok"},
+            "events": {
+                "status": "ok",
+                "oldest_seconds": 0,
+                "limit_seconds": settings.READY_EVENT_AGE_SECONDS,
+            },
+        },
+    }
+
+
+def test_not_ready_without_redis(db, settings, nowhere):
+    settings.REDIS_URL = f"unix://{nowhere}"
+
+    response = ready()
+
+    assert (response.status_code, response.json()["error"], failing(response)) == (503, "UNAVAILABLE", ["redis"])
+    assert response["Retry-After"] == "5"
+    assert nowhere not in response.content.decode()
+
+
+def test_not_ready_without_the_broker(db, monkeypatch, nowhere):
+    monkeypatch.setattr(celery.app.conf, "broker_write_url", f"redis+socket://{nowhere}")
+
+    assert failing(ready()) == ["broker"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_not_ready_without_the_database(monkeypatch, nowhere):
+    connection.close()
+    monkeypatch.setitem(connection.settings_dict, "HOST", nowhere)
+
+    response = ready()
+
+    assert failing(response) == ["database", "events"]
+    assert nowhere not in response.content.decode()
+
+
+def test_not_ready_while_an_event_waits_too_long(brand, settings):
+    waiting_event(brand, seconds=settings.READY_EVENT_AGE_SECONDS + 5)
+
+    response = ready()
+
+    assert failing(response) == ["events"]
+    assert response.json()["details"]["checks"]["events"]["oldest_seconds"] == settings.READY_EVENT_AGE_SECONDS + 5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "fields"), [(10, {}), (-600, {}), (9_999, {"status": "done"}), (9_999, {"status": "dead"})]
+)
+def test_events_that_are_done_or_not_due_keep_nobody_waiting(brand, seconds, fields):
+    waiting_event(brand, seconds=seconds, **fields)
+
+    assert ready().status_code == 200
+
+
+def test_other_methods_are_refused_in_the_envelope():
+    assert Client().post("/healthz").json()["error"] == "METHOD_NOT_ALLOWED"

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 from rest_framework.response import Response
 
@@ -38,23 +39,47 @@ class RecallOutput(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
-class ScanOutput(serializers.Serializer[Any]):
-    """A success or a warning; which fields are there follows from `status` and `reason`."""
+class ScanSuccess(serializers.Serializer[Any]):
+    """The product is genuine, and the scan counts."""
 
-    success = serializers.BooleanField()
-    status = serializers.ChoiceField(choices=["success", "warning"])
+    success = serializers.ChoiceField(choices=[True])
+    status = serializers.ChoiceField(choices=["success"])
     scan_id = serializers.UUIDField()
-    reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive", "limit_reached", "recalled"])
-    points_status = serializers.ChoiceField(choices=Status.choices)
-    product = ProductOutput(allow_null=True)
+    reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive"])
+    points_status = serializers.ChoiceField(
+        choices=Status.values, help_text="What becomes of the points; pending: they follow in a moment."
+    )
+    product = ProductOutput()
     points_awarded = serializers.FloatField(help_text="What the scan earns; credited when points_status is awarded.")
     points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
-    message = serializers.CharField()
-    scan_count = serializers.IntegerField(required=False)
-    first_scan = serializers.BooleanField(required=False)
-    first_scan_date = serializers.DateTimeField(required=False, allow_null=True)
-    first_scan_location = serializers.CharField(required=False, allow_null=True)
-    recall = RecallOutput(required=False)
+    message = serializers.CharField(help_text="For the customer.")
+    scan_count = serializers.IntegerField(help_text="Accepted scans of this code, this one included.")
+    first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
+
+
+class ScanWarning(serializers.Serializer[Any]):
+    """The code is real, but has been scanned as often as it may be, or its product is recalled."""
+
+    success = serializers.ChoiceField(choices=[True])
+    status = serializers.ChoiceField(choices=["warning"])
+    scan_id = serializers.UUIDField()
+    reason = serializers.ChoiceField(choices=["limit_reached", "recalled"])
+    points_status = serializers.ChoiceField(choices=["already_claimed", "not_eligible"])
+    product = ProductOutput(allow_null=True)
+    points_awarded = serializers.ChoiceField(choices=[0])
+    message = serializers.CharField(help_text="For the customer; the recall's own words when it is recalled.")
+    scan_count = serializers.IntegerField(help_text="Accepted scans of this code.")
+    first_scan = serializers.ChoiceField(choices=[False])
+    first_scan_date = serializers.DateTimeField(allow_null=True)
+    first_scan_location = serializers.CharField(allow_null=True, help_text="City and region.")
+    recall = RecallOutput(required=False, help_text="Only when it is recalled.")
+
+
+SCAN_ANSWER = PolymorphicProxySerializer(
+    component_name="ScanAnswer",
+    serializers={"success": ScanSuccess, "warning": ScanWarning},
+    resource_type_field_name="status",
+)
 
 
 def present(result: ScanResult, *, brand_id: int | None) -> Response:

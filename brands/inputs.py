@@ -1,12 +1,17 @@
 """The input side of a view: a serializer that only reads. It never saves."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
 
+# What JSON must write for a field; DRF alone would take "5" and true for numbers, and 5 for text.
+NUMBERS = (serializers.IntegerField, serializers.FloatField, serializers.DecimalField)
+TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeField, serializers.UUIDField)
+
 
 class Input(serializers.Serializer[Any]):
-    """Reads a request's data; what it does not name is dropped."""
+    """Reads a request's data; what it does not name is dropped, and what has another JSON type is refused."""
 
     @classmethod
     def parse(cls, data: Any) -> dict[str, Any]:
@@ -15,3 +20,25 @@ class Input(serializers.Serializer[Any]):
         given.is_valid(raise_exception=True)
         found: dict[str, Any] = given.validated_data
         return found
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            complaints = {
+                name: [wanted] for name, field in self.fields.items() if (wanted := mistyped(field, data.get(name)))
+            }
+            if complaints:
+                raise serializers.ValidationError(complaints)
+        return super().to_internal_value(data)
+
+
+def mistyped(field: serializers.Field[Any, Any, Any, Any], value: Any) -> str:
+    """What `value` should be instead; empty where its type fits, or where the field itself can tell."""
+    if value is None:
+        return ""
+    if isinstance(field, NUMBERS) and (isinstance(value, bool) or not isinstance(value, int | float)):
+        return "Send a JSON number."
+    if isinstance(field, TEXTS) and not isinstance(value, str):
+        return "Send a JSON string."
+    if isinstance(field, serializers.ListField) and isinstance(value, list):
+        return next(filter(None, (mistyped(field.child, each) for each in value)), "")
+    return ""

@@ -1,10 +1,12 @@
 """Pages of a list: newest first, by an opaque cursor, so that page 10,000 costs what page 1 does."""
 
+from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from django.core.exceptions import ValidationError
 from django.db import DataError
-from django.db.models import QuerySet
+from django.db.models import Field, QuerySet
 from rest_framework.exceptions import NotFound as HttpNotFound
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
@@ -19,19 +21,32 @@ class Page(CursorPagination):
     page_size = 50
     max_page_size = 200
     page_size_query_param = "limit"
+    field: "Field[Any, Any]"  # the one that positions are values of
 
     def get_page_size(self, request: Request) -> int:
         asked = request.query_params.get("limit")
         if asked is None:
             return self.page_size
-        if not (asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= self.max_page_size):
+        if not (asked.isascii() and asked.isdigit() and len(asked) < 10 and 1 <= int(asked) <= self.max_page_size):
             raise Invalid(f"limit must be a whole number from 1 to {self.max_page_size}.", details={"field": "limit"})
         return int(asked)
+
+    def decode_cursor(self, request: Request) -> Any:
+        """Where the page begins; None for the first one. Raises ValueError for what no page before can have named."""
+        found = super().decode_cursor(request) if request.query_params.get(self.cursor_query_param) else None
+        if found is None:
+            return None
+        value = self.field.to_python(found.position)
+        if found.reverse or (value is None and not found.offset):
+            raise ValueError(found)
+        if isinstance(value, datetime) and value.utcoffset() != timedelta(0):  # PostgreSQL ends at the year 9999 in UTC
+            raise ValueError(found)
+        return found
 
     def next_cursor(self) -> str | None:
         """The cursor of the next page, or None on the last one."""
         link = self.get_next_link()
-        return link.partition("cursor=")[2].partition("&")[0] if link else None
+        return parse_qs(urlsplit(link).query)["cursor"][-1] if link else None
 
 
 def paged(
@@ -40,6 +55,7 @@ def paged(
     """The rows of the page that `request` asks for, and `{limit, next, has_more}`."""
     page = page or Page()
     page.ordering = order
+    page.field = rows.model._meta.get_field(order[0].removeprefix("-"))  # noqa: SLF001 - Django's public API of models
     try:
         found = page.paginate_queryset(rows, request, view=view) or []
     except (ValueError, OverflowError, ValidationError, DataError, HttpNotFound) as error:

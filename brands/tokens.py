@@ -200,3 +200,9 @@ def _ours() -> dict[str, Any]:
 
 def _new_id() -> str:
     return uuid.uuid4().hex
+
+
+def forget_ended(*, at: datetime) -> int:
+    """Delete sessions that ended; their tokens are refused with or without a row. Returns how many."""
+    deleted, _by_model = LoginSession.objects.filter(expires_at__lte=at).delete()
+    return deleted

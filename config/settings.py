@@ -11,13 +11,13 @@ from config import environment as env
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(env.text("DATA_DIR", str(BASE_DIR / "var"))).expanduser().resolve()
 
-# Without DATABASE_URL this is an embedded installation: bin/run made the server, the secret and the demo.
-EMBEDDED = not env.text("DATABASE_URL")
+# Tried out on one machine: bin/run keeps the secret, and nobody calls from outside. Else nothing has a safe default.
+LOCAL = not env.text("SECRET_KEY") or not env.text("DATABASE_URL")
 DEBUG = env.flag("DEBUG", default=False)
-HTTPS = env.flag("HTTPS", default=not EMBEDDED)
+HTTPS = env.flag("HTTPS", default=not LOCAL)
 
 SECRET_KEY = env.secret("SECRET_KEY", otherwise=env.kept(DATA_DIR / "secret_key"))
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if EMBEDDED else "")
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if LOCAL else "")
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"
     raise ImproperlyConfigured(message)
@@ -145,6 +145,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": EVENT_SWEEP_SECONDS,
         "options": {"expires": EVENT_SWEEP_SECONDS},
     },
+    "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "resume-generation": {"task": "authcodes.tasks.resume_generation", "schedule": 60, "options": {"expires": 60}},
 }
 
@@ -212,7 +213,7 @@ SIMPLE_JWT = {
 
 # --- Codes -----------------------------------------------------------------------------------------------------------
 # Version -> secret; the highest version signs new batches, older ones keep verifying what is already printed.
-CODE_TAG_SECRETS = env.pairs("CODE_TAG_SECRETS") or ({1: SECRET_KEY} if EMBEDDED else {})
+CODE_TAG_SECRETS = env.pairs("CODE_TAG_SECRETS") or ({1: SECRET_KEY} if LOCAL else {})
 BATCH_MAX_CODES = env.integer("BATCH_MAX_CODES", 10_000_000, minimum=1)
 GENERATION_CHUNK = env.integer("GENERATION_CHUNK", 50_000, minimum=1)
 

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import include, path, register_converter
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import AllowAny
 
 from authcodes.views import codes, scans
@@ -64,7 +64,7 @@ api = [
     path("auth-codes/scan", scans.ScanCode.as_view()),
     path("auth-codes/<code:code>/scans", codes.CodeScans.as_view()),
     path("scans/<uuid:scan_id>", scans.ScanState.as_view()),
-    path("qr-codes/<code:code>.png", codes.qr_image, name="qr-image"),
+    path("qr-codes/<code:code>.png", codes.QrImage.as_view(), name="qr-image"),
 ]
 
 urlpatterns = [
@@ -78,7 +78,9 @@ urlpatterns = [
     ),
     path(
         "api/docs",
-        SpectacularSwaggerView.as_view(url_name="schema", authentication_classes=[], permission_classes=[AllowAny]),
+        SpectacularSwaggerSplitView.as_view(
+            url_name="schema", template_name="api_docs.html", authentication_classes=[], permission_classes=[AllowAny]
+        ),
         name="docs",
     ),
     path("healthz", health.Alive.as_view()),

@@ -1,5 +1,6 @@
 """Membership of a brand's programme: who its customers are, and enrolling them."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db.models import Q
@@ -38,3 +39,10 @@ def find(*, brand: Brand, user_id: int) -> User | None:
 
 def account_of(*, brand_id: int, user_id: int) -> UserPoints | None:
     return UserPoints.objects.filter(brand_id=brand_id, user_id=user_id).first()
+
+
+def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
+    """Block accounts, or let them in again. Returns those that this changed."""
+    others = [account for account in accounts if account.status != status]
+    UserPoints.objects.filter(pk__in=[account.pk for account in others]).update(status=status, updated_at=at)
+    return others

@@ -7,7 +7,12 @@ from rest_framework import serializers
 from brands.inputs import Input
 
 ID: dict[str, Any] = {"min_value": 1, "max_value": 2**63 - 1}
-MONEY: dict[str, Any] = {"max_digits": 14, "decimal_places": 4, "min_value": 0}
+MONEY: dict[str, Any] = {
+    "max_digits": 14,
+    "decimal_places": 4,
+    "min_value": 0,
+    "help_text": "At most 4 decimal places.",
+}
 
 
 class ProductInput(Input):

@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.core import signing
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -18,16 +19,28 @@ from authcodes.reading import read
 from brands import limits
 from brands.authentication import SESSION_OR_BEARER, caller_of, staff_role
 from brands.models import BrandHostname
+from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
 from brands.paging import Page, paged
 from brands.refusals import AuthenticationRequired, Forbidden, NotFound
 from loyalty.accrual import plain
 from loyalty.events import iso
-from loyalty.views.account import PAGE_PARAMETERS, PaginationOutput
+from loyalty.views.account import PaginationOutput, page_parameters
 
 # An image's address is its own permission, so that pages can show it; it lapses after this many seconds.
 ADDRESS_LASTS = 7 * 24 * 3600
 SALT = "authcodes.qr-image"
-STAFF_HEADER = OpenApiParameter("api-key", str, OpenApiParameter.HEADER, description="A hub key, or staff's token.")
+NEXT_PAGE = OpenApiParameter(
+    "Link", str, OpenApiParameter.HEADER, response=[200], description='The next page: `<address>; rel="next"`.'
+)
+HUB_OR_STAFF = [KEY, BEARER, PORTAL]
+READER_ERRORS = [
+    "AUTHENTICATION_REQUIRED",
+    "TOKEN_INVALID",
+    "API_KEY_INVALID",
+    "FORBIDDEN",
+    "NOT_FOUND",
+    "RATE_LIMITED",
+]
 
 
 class ScanRecordOutput(serializers.Serializer[Any]):
@@ -72,8 +85,17 @@ class CodeScans(APIView):
     authentication_classes = SESSION_OR_BEARER
     permission_classes = (AllowAny,)
 
-    @extend_schema(parameters=[STAFF_HEADER, *PAGE_PARAMETERS], responses=CodeScansOutput)
+    @endpoint(
+        "list_code_scans",
+        tag="Codes",
+        summary="List a code's scans",
+        needs=HUB_OR_STAFF,
+        errors=READER_ERRORS,
+        parameters=page_parameters(),
+        responses=CodeScansOutput,
+    )
     def get(self, request: Request, code: str) -> Response:
+        """Who scanned a code, newest first: accepted scans only. For the brand's hub key, or a member of its staff."""
         reader = BrandReader(request)
         reading = read(code)
         found = AuthCode.objects.select_related("product").filter(code=reading.code if reading else "").first()
@@ -115,11 +137,21 @@ class BatchQrCodes(APIView):
     authentication_classes = SESSION_OR_BEARER
     permission_classes = (AllowAny,)
 
-    @extend_schema(
-        parameters=[STAFF_HEADER, *PAGE_PARAMETERS],
+    @endpoint(
+        "list_qr_codes",
+        tag="Codes",
+        summary="List a batch's QR images",
+        needs=HUB_OR_STAFF,
+        errors=READER_ERRORS,
+        parameters=[*page_parameters(CodesPage), NEXT_PAGE],
         responses={(200, "application/json"): {"type": "array", "items": {"type": "string", "format": "uri"}}},
     )
     def get(self, request: Request, batch_id: int) -> Response:
+        """The addresses of a batch's QR images, in the order of its codes.
+
+        For the brand's hub key, or a member of its staff. Each address can be fetched without either, for 7 days. The
+        `Link` header has the address of the next page (`rel="next"`); the last page has none.
+        """
         reader = BrandReader(request)
         batch = BatchRange.objects.filter(pk=batch_id).first()
         if batch is None or not reader.may_read(batch.brand_id):
@@ -137,19 +169,41 @@ def image_address(code: AuthCode) -> str:
     return reverse("qr-image", args=[code.code]) + f"?permission={permission[1:]}"
 
 
-def qr_image(request: HttpRequest, code: str) -> HttpResponse:
-    """The image that an address of BatchQrCodes names. 404 for any other address, or once it has lapsed."""
-    signer = signing.TimestampSigner(salt=SALT)
-    try:
-        signer.unsign(f"{code}:{request.GET.get('permission', '')}", max_age=ADDRESS_LASTS)
-    except signing.BadSignature:
-        raise Http404 from None
-    found = AuthCode.objects.select_related("batch").filter(code=code).first()
-    if found is None:
-        raise Http404
-    response = HttpResponse(qr.png(text=address_in_print(found)), content_type="image/png")
-    response["Cache-Control"] = "private, max-age=86400, immutable"
-    return response
+class QrImage(APIView):
+    """The image that an address of BatchQrCodes names."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
+        """Errors are JSON, whatever a page asks for that shows images."""
+        return super().perform_content_negotiation(request, force=True)
+
+    @endpoint(
+        "read_qr_image",
+        tag="Codes",
+        summary="Fetch a QR image",
+        needs=[ANYBODY],
+        errors=["NOT_FOUND"],
+        parameters=[OpenApiParameter("permission", str, required=True, description="As the address came with it.")],
+        responses={(200, "image/png"): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request, code: str) -> HttpResponse:
+        """A PNG of 300 DPI and at least 2 by 2 inches, as it is printed.
+
+        Take the address from `list_qr_codes`: it is its own permission, and lapses after 7 days.
+        """
+        signer = signing.TimestampSigner(salt=SALT)
+        try:
+            signer.unsign(f"{code}:{request.query_params.get('permission', '')}", max_age=ADDRESS_LASTS)
+        except signing.BadSignature:
+            raise NotFound from None
+        found = AuthCode.objects.select_related("batch").filter(code=code).first()
+        if found is None:
+            raise NotFound
+        image = qr.png(text=address_in_print(found))
+        headers = {"Cache-Control": "private, max-age=86400, immutable"}
+        return HttpResponse(image, content_type="image/png", headers=headers)
 
 
 def address_in_print(code: AuthCode) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from authcodes import answers, scanning
-from authcodes.answers import ProductOutput, ScanOutput
+from authcodes.answers import SCAN_ANSWER, ProductOutput
 from authcodes.models import Scan
 from authcodes.reading import LONGEST_INPUT
 from authcodes.scanning import Circumstances, Place, ScanResult
@@ -21,6 +21,7 @@ from brands.authentication import caller_of, staff_role
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
+from brands.openapi import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
 from brands.refusals import BrandMismatch, Forbidden, Invalid, NotFound, UserNotFound
 from brands.tokens import Principal
 from loyalty import members
@@ -31,20 +32,28 @@ from loyalty.payloads import LocationInput
 from loyalty.views.events import IDEMPOTENCY_HEADER, idempotency_key
 
 GUESSES = {Scan.Reason.UNKNOWN, Scan.Reason.BAD_TAG}
-KEY_HEADER = OpenApiParameter("api-key", str, OpenApiParameter.HEADER, description="Optional: the brand's app or hub.")
+EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
+LONGEST_LABEL = 200  # characters of "city, region"
+
+
+WHAT_IS_A_CODE = "The code, `code.tag` of a signed batch, or the whole address that was scanned."
 
 
 class ScanInput(Input):
-    code = serializers.CharField(max_length=LONGEST_INPUT, help_text="A bare code, code.tag, or the scanned address.")
-    customer_id = serializers.CharField(required=False, max_length=20, allow_blank=True)
+    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
+    customer_id = serializers.CharField(
+        required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who scans."
+    )
     location = LocationInput(required=False, allow_null=True)
     device = serializers.CharField(required=False, max_length=120, allow_blank=True)
     app_version = serializers.CharField(required=False, max_length=40, allow_blank=True)
 
 
 class ValidateInput(Input):
-    code = serializers.CharField(max_length=LONGEST_INPUT)
-    customer_id = serializers.CharField(required=False, max_length=20, allow_blank=True)
+    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
+    customer_id = serializers.CharField(
+        required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who asks."
+    )
 
 
 class ValidateOutput(serializers.Serializer[Any]):
@@ -129,7 +138,7 @@ class Scanner:
 def place_of(given: dict[str, Any] | None) -> Place:
     given = given or {}
     label = ", ".join(part for part in (given.get("city"), given.get("region")) if part)
-    return Place(given.get("latitude"), given.get("longitude"), label)
+    return Place(given.get("latitude"), given.get("longitude"), label[:LONGEST_LABEL])
 
 
 def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: Circumstances) -> Response:
@@ -141,8 +150,40 @@ def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: Ci
 class VerifyProduct(APIView):
     """4.2: a customer scans a product."""
 
-    @extend_schema(parameters=[IDEMPOTENCY_HEADER], request=LocationInput, responses=ScanOutput)
+    @endpoint(
+        "verify_product",
+        tag="Scanning",
+        summary="Scan a product as a customer",
+        needs=[BEARER, KEY_AND_BEARER],
+        errors=[
+            "AUTH_CODE_INVALID",
+            "AUTHENTICATION_REQUIRED",
+            "TOKEN_INVALID",
+            "API_KEY_INVALID",
+            "BRAND_MISMATCH",
+            "SCAN_LIMIT_REACHED",
+            "IDEMPOTENCY_KEY_REUSED",
+            "RATE_LIMITED",
+        ],
+        parameters=[
+            OpenApiParameter(
+                "auth_code",
+                {"type": "string", "minLength": 1, "maxLength": 600},
+                OpenApiParameter.PATH,
+                description=WHAT_IS_A_CODE,
+            ),
+            IDEMPOTENCY_HEADER,
+        ],
+        request=LocationInput,
+        responses=SCAN_ANSWER,
+    )
     def post(self, request: Request, auth_code: str) -> Response:
+        """Tell a customer whether a product is genuine, record the scan, and let its points follow.
+
+        The answer comes at once; the points a moment later. `GET /api/v1/scans/{scan_id}` tells when they are there.
+        Every accepted scan counts, also a customer's own second one, which earns nothing more. Only POST records a
+        scan. The body may be left out.
+        """
         scanner = Scanner(request)
         scanner.check_limits()
         place = place_of(LocationInput.parse(request.data))
@@ -155,8 +196,32 @@ class ScanCode(APIView):
 
     permission_classes = (AllowAny,)
 
-    @extend_schema(parameters=[KEY_HEADER, IDEMPOTENCY_HEADER], request=ScanInput, responses=ScanOutput)
+    @endpoint(
+        "scan_code",
+        tag="Scanning",
+        summary="Scan a code",
+        needs=EVERYBODY,
+        errors=[
+            "AUTH_CODE_INVALID",
+            "TOKEN_INVALID",
+            "API_KEY_INVALID",
+            "FORBIDDEN",
+            "BRAND_MISMATCH",
+            "USER_NOT_FOUND",
+            "SCAN_LIMIT_REACHED",
+            "IDEMPOTENCY_KEY_REUSED",
+            "RATE_LIMITED",
+        ],
+        parameters=[IDEMPOTENCY_HEADER],
+        request=ScanInput,
+        responses=SCAN_ANSWER,
+    )
     def post(self, request: Request) -> Response:
+        """The same as verify, for guests and hubs too.
+
+        With a token the customer is its user; without one a guest scans, who earns nothing and is told what there
+        would be to earn. `customer_id` is believed from a hub key, or when it is the token's own user.
+        """
         given = ScanInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
         scanner.check_limits()
@@ -176,8 +241,27 @@ class ValidateCode(APIView):
 
     permission_classes = (AllowAny,)
 
-    @extend_schema(parameters=[KEY_HEADER], request=ValidateInput, responses=ValidateOutput)
+    @endpoint(
+        "validate_code",
+        tag="Scanning",
+        summary="Look a code up",
+        needs=EVERYBODY,
+        errors=[
+            "TOKEN_INVALID",
+            "API_KEY_INVALID",
+            "FORBIDDEN",
+            "BRAND_MISMATCH",
+            "USER_NOT_FOUND",
+            "RATE_LIMITED",
+        ],
+        request=ValidateInput,
+        responses=ValidateOutput,
+    )
     def post(self, request: Request) -> Response:
+        """Tell what a scan would say now. Nothing is recorded or counted.
+
+        Of a code that is not valid no more is told than of one that does not exist.
+        """
         given = ValidateInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
         scanner.check_limits()
@@ -204,8 +288,19 @@ class ScanState(APIView):
 
     permission_classes = (AllowAny,)
 
-    @extend_schema(parameters=[KEY_HEADER], responses=ScanStateOutput)
+    @endpoint(
+        "read_scan",
+        tag="Scanning",
+        summary="Read what became of a scan",
+        needs=EVERYBODY,
+        errors=["TOKEN_INVALID", "API_KEY_INVALID", "BRAND_MISMATCH", "NOT_FOUND", "RATE_LIMITED"],
+        responses=ScanStateOutput,
+    )
     def get(self, request: Request, scan_id: UUID) -> Response:
+        """The final state of a scan: whether its points were credited, and how many.
+
+        For the customer who scanned, for the brand's hub and staff, and of a guest's scan for whoever has its id.
+        """
         scanner = Scanner(request)
         limits.hit("read", scanner.identity)
         scan = Scan.objects.filter(pk=scan_id).first()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,7 +11,8 @@ from rest_framework.views import APIView
 
 from brands import limits
 from brands.models import Brand
-from brands.paging import paged
+from brands.openapi import BEARER, endpoint
+from brands.paging import Page, paged
 from brands.tokens import Principal
 from loyalty import levels, members
 from loyalty.accrual import plain
@@ -19,15 +20,19 @@ from loyalty.events import iso
 from loyalty.levels import Level
 from loyalty.models import ZERO, BrandLevel, LoyaltyTransaction
 
-PAGE_PARAMETERS = [
-    OpenApiParameter("limit", int, description="Rows per page, 1 to 200; 50 if not given."),
-    OpenApiParameter("cursor", str, description="`pagination.next` of the page before."),
-]
+
+def page_parameters(page: type[Page] = Page) -> list[OpenApiParameter]:
+    """How a list's pages are asked for."""
+    limit = {"type": "integer", "minimum": 1, "maximum": page.max_page_size, "default": page.page_size}
+    return [
+        OpenApiParameter("limit", limit, description="Rows per page."),
+        OpenApiParameter("cursor", str, description="What the page before named as the next; opaque."),
+    ]
 
 
 class PaginationOutput(serializers.Serializer[Any]):
-    limit = serializers.IntegerField()
-    next = serializers.CharField(allow_null=True)
+    limit = serializers.IntegerField(help_text="Rows per page.")
+    next = serializers.CharField(allow_null=True, help_text="The `cursor` of the next page; null on the last one.")
     has_more = serializers.BooleanField()
 
 
@@ -73,8 +78,16 @@ def principal_of(request: Request) -> Principal:
 class Points(APIView):
     """4.3: the customer's balance and level at the token's brand."""
 
-    @extend_schema(responses=PointsOutput)
+    @endpoint(
+        "read_points",
+        tag="Account",
+        summary="Read my points",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        responses=PointsOutput,
+    )
     def get(self, request: Request) -> Response:
+        """The customer's balance and level at the token's brand; zeros for one who is not enrolled yet."""
         principal = principal_of(request)
         limits.hit("read", str(principal.user_id))
         brand = get_object_or_404(Brand, pk=principal.brand_id)
@@ -107,8 +120,17 @@ def levels_of(brand: Brand) -> list[Level]:
 class Transactions(APIView):
     """4.4: the customer's ledger lines, newest first."""
 
-    @extend_schema(parameters=PAGE_PARAMETERS, responses=TransactionsOutput)
+    @endpoint(
+        "list_transactions",
+        tag="Account",
+        summary="List my transactions",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        parameters=page_parameters(),
+        responses=TransactionsOutput,
+    )
     def get(self, request: Request) -> Response:
+        """Every change of the customer's balance at the token's brand, newest first."""
         principal = principal_of(request)
         limits.hit("read", str(principal.user_id))
         lines = LoyaltyTransaction.objects.filter(

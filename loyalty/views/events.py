@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,18 +15,33 @@ from brands.authentication import BearerToken, bearer, required_caller
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
+from brands.openapi import KEY, KEY_AND_BEARER, endpoint
 from brands.refusals import AuthenticationRequired, BrandMismatch, Forbidden, Invalid
 from brands.tokens import Principal
 from loyalty import doors
-from loyalty.payloads import ID, KIND_OF_TYPE, PAYLOADS, OrderInput, ProductInput
+from loyalty.payloads import (
+    ID,
+    KIND_OF_TYPE,
+    PAYLOADS,
+    LoginPayload,
+    OrderPayload,
+    ProfilePayload,
+    ScanPayload,
+)
 
 IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
-KEY_HEADERS = [
-    OpenApiParameter("api-key", str, OpenApiParameter.HEADER, required=True),
-    OpenApiParameter("origin", str, OpenApiParameter.HEADER, required=True, description="The brand's hostname."),
-]
+ORIGIN_HEADER = OpenApiParameter(
+    "origin",
+    str,
+    OpenApiParameter.HEADER,
+    required=True,
+    description="A hostname of the key's brand, bare or as an origin. Browsers send theirs by themselves.",
+)
 IDEMPOTENCY_HEADER = OpenApiParameter(
-    "Idempotency-Key", str, OpenApiParameter.HEADER, description="The same key again gets the same answer."
+    "Idempotency-Key",
+    {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
+    OpenApiParameter.HEADER,
+    description="The same key with the same request gets the same answer again, for 24 hours, and does nothing twice.",
 )
 
 
@@ -36,11 +51,36 @@ class CampaignEventInput(Input):
     type = serializers.ChoiceField(choices=sorted(KIND_OF_TYPE))
 
 
-class CampaignEventSchema(CampaignEventInput):
-    """What the schema shows; the view checks the part that belongs to `type`."""
+class ScanAction(ScanPayload, CampaignEventInput):
+    """A product scan."""
 
-    product = ProductInput(required=False, help_text="Required for authenticator_scan.")
-    order = OrderInput(required=False, help_text="Required for order; hub keys only.")
+
+class OrderAction(OrderPayload, CampaignEventInput):
+    """An order; hub keys only."""
+
+
+class ProfileAction(ProfilePayload, CampaignEventInput):
+    """Completed fields of the profile; hub keys only."""
+
+
+class LoginAction(LoginPayload, CampaignEventInput):
+    """A login; hub keys only."""
+
+
+# What the schema shows; the view reads first what all of them share, then the payload that belongs to `type`.
+ACTION = PolymorphicProxySerializer(
+    component_name="Action",
+    serializers={
+        "authenticator_scan": ScanAction,
+        "order": OrderAction,
+        "profile": ProfileAction,
+        "login": LoginAction,
+    },
+    resource_type_field_name="type",
+)
+PAYLOAD = PolymorphicProxySerializer(
+    component_name="Payload", serializers=list(PAYLOADS.values()), resource_type_field_name=None
+)
 
 
 class ProgressOutput(serializers.Serializer[Any]):
@@ -78,11 +118,11 @@ class AccrualOutput(serializers.Serializer[Any]):
 
 
 def idempotency_key(request: Request) -> str:
-    """The header's value, or "". Raises Invalid for one that cannot be a key."""
-    key = request.headers.get("Idempotency-Key", "")
-    if key and not IDEMPOTENCY_KEY.fullmatch(key):
+    """The header's value, or "" without it. Raises Invalid for one that cannot be a key, an empty one too."""
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
         raise Invalid("An Idempotency-Key has 1 to 255 printable ASCII characters without spaces.")
-    return key
+    return key or ""
 
 
 def bearer_of(request: Request, caller: Caller) -> Principal:
@@ -102,8 +142,49 @@ class CampaignEvent(APIView):
     authentication_classes = ()
     permission_classes = ()
 
-    @extend_schema(parameters=[*KEY_HEADERS, IDEMPOTENCY_HEADER], request=CampaignEventSchema, responses=AccrualOutput)
+    @endpoint(
+        "credit_action",
+        tag="Points",
+        summary="Credit an action at once",
+        needs=[KEY_AND_BEARER],
+        errors=[
+            "AUTH_CODE_INVALID",
+            "AUTHENTICATION_REQUIRED",
+            "TOKEN_INVALID",
+            "API_KEY_INVALID",
+            "FORBIDDEN",
+            "ORIGIN_NOT_ALLOWED",
+            "BRAND_MISMATCH",
+            "LOYALTY_DISABLED",
+            "MEMBER_BLOCKED",
+            "USER_NOT_FOUND",
+            "POINTS_ALREADY_CLAIMED",
+            "SCAN_LIMIT_REACHED",
+            "CODE_RECALLED",
+            "REQUEST_IN_PROGRESS",
+            "NOT_ELIGIBLE",
+            "USER_NOT_ENROLLED",
+            "IDEMPOTENCY_KEY_REUSED",
+            "RATE_LIMITED",
+        ],
+        parameters=[ORIGIN_HEADER, IDEMPOTENCY_HEADER],
+        request=ACTION,
+        responses=AccrualOutput,
+    )
     def post(self, request: Request) -> Response:
+        """Credit the points of an action, advance the campaigns it counts for, and answer with what came of it.
+
+        With a **hub key** the caller may state prices, points and every type of action, for any customer of the
+        brand. With an **app key**, which anybody can take out of the app, only a scan by the token's own user is
+        credited, and everything about the product comes from the catalogue.
+
+        An auth code earns once per customer, and only with a scan that was accepted. Without one this call is the
+        scan: it takes a free slot of the code, or is refused with SCAN_LIMIT_REACHED. A new request for a code that
+        has earned is POINTS_ALREADY_CLAIMED; to repeat a request safely, send an Idempotency-Key with it.
+
+        `campaign_progress` is the code's own campaign, else the first that matched; it and `campaigns` are missing
+        where none did. Over the brand's daily or monthly limit `points_earned` is cut, and `limit` says why.
+        """
         caller = required_caller(request)
         origins.check(origin=request.headers.get("origin"), brand_id=caller.brand_id)
         principal = bearer_of(request, caller)
@@ -151,11 +232,11 @@ class ArgumentsInput(Input):
 
 class DetailInput(Input):
     arguments = ArgumentsInput()
-    payload = serializers.DictField()
+    payload = extend_schema_field(PAYLOAD)(serializers.DictField)()
 
 
 class EnvelopeInput(Input):
-    """Spec section 6; `detail-type` is read apart, as it is no Python name."""
+    """An event as the bus carries it."""
 
     version = serializers.CharField(max_length=16)
     id = serializers.UUIDField()
@@ -181,8 +262,22 @@ class Ingest(APIView):
     authentication_classes = ()
     permission_classes = ()
 
-    @extend_schema(parameters=KEY_HEADERS[:1], request=EnvelopeInput, responses={202: IngestedOutput})
+    @endpoint(
+        "ingest_event",
+        tag="Points",
+        summary="Hand in an event",
+        needs=[KEY],
+        errors=["API_KEY_INVALID", "TOKEN_INVALID", "FORBIDDEN", "BRAND_MISMATCH", "USER_NOT_FOUND", "RATE_LIMITED"],
+        request=EnvelopeInput,
+        responses={202: IngestedOutput},
+    )
     def post(self, request: Request) -> Response:
+        """Store an event, to be worked on a moment later. Needs a hub key.
+
+        Kinds that earn: `scan-auth`, `order-complete`, `log-user-profile-update` and `log-user-login`, each with its
+        payload; any other kind is kept and credits nothing. An `id` is taken in once per source: again, the answer is
+        `duplicate`. `detail.arguments.authorization` is verified and then dropped; it is stored nowhere.
+        """
         caller = required_caller(request)
         if not caller.is_hub:
             raise Forbidden("Events are taken from hub keys only.")

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from django.db.models import Q
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -15,18 +15,34 @@ from brands import limits, tokens
 from brands.authentication import caller_of
 from brands.inputs import Input
 from brands.models import Brand
+from brands.openapi import ANYBODY, KEY, endpoint
 from brands.refusals import BrandMismatch, Invalid
 from brands.tokens import TokenPair
 from loyalty import sessions
+from loyalty.payloads import ID
+
+LONGEST_EMAIL = 254
+ORIGIN_PARAMETER = OpenApiParameter(
+    "origin", str, OpenApiParameter.HEADER, description="A hostname of the brand; browsers send it by themselves."
+)
 
 
 class LoginInput(Input):
-    email = serializers.EmailField(max_length=254)
+    email = serializers.EmailField(max_length=LONGEST_EMAIL)
     password = serializers.CharField(max_length=256, trim_whitespace=False)
-    brand_id = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    brand_id = serializers.IntegerField(required=False, **ID)
+
+    def validate_email(self, email: str) -> str:
+        """In lowercase, as it is kept; a few letters of other scripts grow by that."""
+        if len(email.lower()) > LONGEST_EMAIL:
+            message = f"Ensure this field has no more than {LONGEST_EMAIL} characters."
+            raise serializers.ValidationError(message)
+        return email.lower()
 
 
 class RegisterInput(LoginInput):
+    """`password` has at least 10 characters, and is neither common nor like the name or address."""
+
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
 
@@ -38,7 +54,7 @@ class RefreshInput(Input):
 class TokensOutput(serializers.Serializer[TokenPair]):
     access = serializers.CharField()
     refresh = serializers.CharField()
-    token_type = serializers.CharField(default="Bearer")
+    token_type = serializers.ChoiceField(choices=["Bearer"])
     expires_in = serializers.IntegerField(help_text="Seconds until the access token expires.")
     user_id = serializers.IntegerField()
     brand_id = serializers.IntegerField()
@@ -74,12 +90,19 @@ def brand_of(request: Request, *, stated: int | None, email: str = "") -> Brand:
     if wanted is not None:
         found = Brand.objects.filter(pk=wanted).first()
     else:
-        called = urlsplit(request.headers.get("origin") or f"//{request.get_host()}")
-        names = [called.netloc.lower(), (called.hostname or "").lower()]
-        found = Brand.objects.filter(hostnames__hostname__in=names).first() or _only_brand_of(email)
+        found = Brand.objects.filter(hostnames__hostname__in=_called(request)).first() or _only_brand_of(email)
     if found is None:
         raise Invalid("Name the brand: send brand_id, or the api-key of its app.", details={"field": "brand_id"})
     return found
+
+
+def _called(request: Request) -> list[str]:
+    """The hostname that the request comes from, else goes to, with its port and without."""
+    try:
+        called = urlsplit(request.headers.get("origin") or f"//{request.get_host()}")
+    except ValueError:  # an origin like `http://[` is no address
+        return []
+    return [called.netloc.lower(), (called.hostname or "").lower()]
 
 
 def _only_brand_of(email: str) -> Brand | None:
@@ -94,8 +117,23 @@ class Login(APIView):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
-    @extend_schema(request=LoginInput, responses=TokensOutput)
+    @endpoint(
+        "log_in",
+        tag="Tokens",
+        summary="Log in",
+        needs=[ANYBODY, KEY],
+        errors=["AUTHENTICATION_REQUIRED", "API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        parameters=[ORIGIN_PARAMETER],
+        request=LoginInput,
+        responses=TokensOutput,
+    )
     def post(self, request: Request) -> Response:
+        """Change an e-mail address and a password for an access token and a refresh token.
+
+        The tokens speak for the user at one brand: that of the api-key, else `brand_id`, else the one whose hostname
+        is the request's origin or host, else the only one where the user is a customer. Which e-mail addresses are
+        known is not told. A customer's first login of the day may earn points.
+        """
         limits.hit("login", limits.client_address(request))
         given = LoginInput.parse(request.data)
         limits.hit("login", given["email"].lower())
@@ -112,8 +150,21 @@ class Refresh(APIView):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
-    @extend_schema(request=RefreshInput, responses=TokensOutput)
+    @endpoint(
+        "refresh_tokens",
+        tag="Tokens",
+        summary="Refresh the tokens",
+        needs=[ANYBODY],
+        errors=["TOKEN_INVALID", "RATE_LIMITED"],
+        request=RefreshInput,
+        responses=TokensOutput,
+    )
     def post(self, request: Request) -> Response:
+        """Change a refresh token for a new pair of tokens.
+
+        A refresh token is good for this once. When it comes a second time somebody has copied it: the whole session
+        ends, and the user logs in again.
+        """
         limits.hit("scan", "refresh", limits.client_address(request))
         given = RefreshInput.parse(request.data)
         return present(tokens.rotate(refresh=given["refresh"], at=timezone.now()))
@@ -125,8 +176,17 @@ class Revoke(APIView):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
-    @extend_schema(request=RefreshInput, responses={204: None})
+    @endpoint(
+        "log_out",
+        tag="Tokens",
+        summary="Log out",
+        needs=[ANYBODY],
+        errors=["TOKEN_INVALID", "RATE_LIMITED"],
+        request=RefreshInput,
+        responses={204: None},
+    )
     def post(self, request: Request) -> Response:
+        """End the session of a refresh token. An access token of it still works until it expires."""
         limits.hit("scan", "refresh", limits.client_address(request))
         given = RefreshInput.parse(request.data)
         tokens.revoke(refresh=given["refresh"], at=timezone.now())
@@ -139,8 +199,21 @@ class Register(APIView):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
-    @extend_schema(request=RegisterInput, responses={201: RegisteredOutput})
+    @endpoint(
+        "register",
+        tag="Tokens",
+        summary="Register as a customer",
+        needs=[ANYBODY, KEY],
+        errors=["API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        parameters=[ORIGIN_PARAMETER],
+        request=RegisterInput,
+        responses={201: RegisteredOutput},
+    )
     def post(self, request: Request) -> Response:
+        """Become a customer of a brand: that of the api-key, else `brand_id`, else the one whose hostname was called.
+
+        Where the brand enrols its customers by itself, this enrols too.
+        """
         limits.hit("register", limits.client_address(request))
         given = RegisterInput.parse(request.data)
         brand = brand_of(request, stated=given.pop("brand_id", None))

@@ -205,6 +205,15 @@ def test_session_ends_when_nobody_refreshes_it(pair):
         tokens.rotate(refresh=pair.refresh, at=timezone.now() + timedelta(days=settings.REFRESH_TOKEN_DAYS, seconds=1))
 
 
+def test_sessions_that_ended_are_forgotten_and_the_others_kept(customer, brand):
+    long_ago = timezone.now() - timedelta(days=400)
+    tokens.issue(user=customer, brand=brand, at=long_ago)
+    alive = tokens.issue(user=customer, brand=brand, at=timezone.now())
+
+    assert tokens.forget_ended(at=timezone.now()) == 1
+    assert str(LoginSession.objects.get().pk) == alive.session_id
+
+
 def test_refresh_of_a_deactivated_user_is_refused(pair, customer):
     customer.is_active = False
     customer.save(update_fields=["is_active"])

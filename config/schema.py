@@ -1,0 +1,253 @@
+"""The API's description (OpenAPI 3.1): what drf-spectacular cannot see in a view, and what all endpoints share."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from drf_spectacular.plumbing import get_lib_doc_excludes
+
+from authcodes.answers import INVALID_MESSAGE
+from brands.inputs import Input
+from brands.refusals import Refused
+from config.api import INTERNAL_ERROR, KNOWN_ERRORS, STATUS
+from config.examples import ANSWERS, DETAILS, REQUEST_ID, REQUESTS
+
+Schema = dict[str, Any]
+
+# What any endpoint may answer; what one with a body may; and those whose answer to a bad code has both shapes.
+ALWAYS = ["VALIDATION_ERROR", "NOT_ACCEPTABLE", "INTERNAL_ERROR", "UNAVAILABLE"]
+WITH_A_BODY = ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]
+WITH_A_PATH = ["NOT_FOUND"]
+SCANS = {"verify_product", "scan_code"}
+MAY_COME_WITHOUT_A_BODY = {"verify_product"}
+SUCCESS = {"200": "Done.", "201": "Made.", "202": "Taken in.", "204": "Done; there is no more to say."}
+# The QR image is no JSON, and takes every Accept header.
+PICTURES = {"read_qr_image"}
+
+NEEDS = {
+    "bearer": "an access token (`Authorization: Bearer ...`)",
+    "apiKey": "an `api-key`",
+    "session": "a session of the portal",
+}
+SECURITY_SCHEMES = {
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "The access token of `log_in`: it speaks for a user at one brand, and not for long.",
+    },
+    "apiKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "api-key",
+        "description": "A key of the brand: a hub key is secret and believed, an app key is published with an app.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": settings.SESSION_COOKIE_NAME,
+        "description": "The cookie of staff who are logged in to the portal.",
+    },
+}
+TAGS = [
+    {"name": "Tokens", "description": "Logging in and out, and becoming a customer."},
+    {"name": "Scanning", "description": "Whether a product is genuine, and what its scan earns."},
+    {"name": "Account", "description": "What a customer holds."},
+    {"name": "Points", "description": "Actions that earn, reported by apps and hubs."},
+    {"name": "Codes", "description": "Codes and their scans, for the brand."},
+    {"name": "Service", "description": "For whoever runs the service."},
+]
+HEADERS = {
+    "X-Request-ID": {
+        "description": "The request's id in our logs; the caller's own `X-Request-ID`, where it is 64 letters or less.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "Retry-After": {
+        "description": "Seconds until the request may pass.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}},
+}
+ERROR: Schema = {
+    "type": "object",
+    "description": "Every error, whatever its status.",
+    "properties": {
+        "success": {"type": "boolean", "const": False},
+        "error": {"type": "string", "enum": list(STATUS), "description": "For programs; it will not change."},
+        "message": {"type": "string", "description": "For people; it may change."},
+        "request_id": {"type": "string"},
+        "details": {"type": "object", "description": "More about it; `fields` has a body's complaints by field."},
+    },
+    "required": ["success", "error", "message", "request_id", "details"],
+}
+INVALID_CODE: Schema = {
+    "description": "The error of a scan, in the shape of errors and in that of scans.",
+    "allOf": [{"$ref": "#/components/schemas/Error"}],
+    "type": "object",
+    "properties": {
+        "error": {"const": "AUTH_CODE_INVALID"},
+        "status": {"const": "error"},
+        "support_email": {"type": "string", "format": "email"},
+        "scan_id": {"type": "string", "format": "uuid"},
+    },
+    "required": ["status", "support_email", "scan_id"],
+}
+
+
+OTHER_PAYLOAD: Schema = {"type": "object", "description": "Of any other kind of event: kept, and credits nothing."}
+
+
+def complete(result: Schema, **_: Any) -> Schema:
+    """drf-spectacular's postprocessing hook."""
+    result["info"]["description"] = render_to_string("api.md", {"errors": table()})
+    result["tags"] = TAGS
+    components = result.setdefault("components", {})
+    components["securitySchemes"] = SECURITY_SCHEMES
+    components["headers"] = HEADERS
+    components["schemas"] |= {"Error": ERROR, "InvalidCode": INVALID_CODE}
+    # Half a place is no place, which serializers have no word for.
+    components["schemas"]["LocationInput"]["dependentRequired"] = {"latitude": ["longitude"], "longitude": ["latitude"]}
+    payloads = components["schemas"].pop("Payload")["oneOf"]
+    components["schemas"]["Payload"] = {"anyOf": [*payloads, OTHER_PAYLOAD]}
+    for operation in operations(result):
+        describe(operation)
+    strip(result)
+    return result
+
+
+def undocumented() -> list[type]:
+    """Classes whose docstrings are about our code, and would else stand at whatever derives from them."""
+    return [*get_lib_doc_excludes(), Input]  # type: ignore[no-untyped-call]
+
+
+def strip(part: Any) -> None:
+    """Take out drf-spectacular's notes to itself."""
+    if isinstance(part, dict):
+        part.pop("x-spec-enum-id", None)
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        strip(inner)
+
+
+def operations(result: Schema) -> Iterator[Schema]:
+    return (operation for item in result["paths"].values() for operation in item.values())
+
+
+def describe(operation: Schema) -> None:
+    """Add who may call, the errors, the headers of answers, and examples."""
+    name, needs, codes = operation["operationId"], operation.pop("x-needs"), operation.pop("x-errors")
+    operation["security"] = [{scheme: [] for scheme in alternative} for alternative in needs]
+    operation["description"] += f"\n\n**Needs** {in_words(needs)}."
+    if "requestBody" in operation:
+        operation["requestBody"]["required"] = name not in MAY_COME_WITHOUT_A_BODY
+    give_examples(operation, name)
+    for status, response in operation["responses"].items():
+        response["description"] = SUCCESS[status]
+        response.setdefault("headers", {})["X-Request-ID"] = header("X-Request-ID")
+    for failure, of_failure in by_status(all_codes(operation, codes)).items():
+        operation["responses"][str(failure)] = error_response(name, failure, of_failure)
+    operation["responses"] = dict(sorted(operation["responses"].items()))
+
+
+def in_words(needs: Sequence[Sequence[str]]) -> str:
+    """What every alternative asks for, and what may come with it; or that one of them must."""
+    always = [name for name in NEEDS if all(name in alternative for alternative in needs)]
+    sometimes = [NEEDS[name] for name in NEEDS if name not in always and any(name in each for each in needs)]
+    if not always and all(needs):
+        return f"one of {', '.join(sometimes)}"
+    words = " and ".join(NEEDS[name] for name in always) or "nothing"
+    return f"{words}; may come with {', '.join(sometimes)}" if sometimes else words
+
+
+def all_codes(operation: Schema, own: Iterable[str]) -> list[str]:
+    """The codes that the endpoint names, and those that follow from what it is."""
+    where = {parameter["in"] for parameter in operation.get("parameters", [])}
+    also = [*ALWAYS, *(WITH_A_BODY if "requestBody" in operation else []), *(WITH_A_PATH if "path" in where else [])]
+    if operation["operationId"] in PICTURES:
+        also.remove("NOT_ACCEPTABLE")
+    return list(dict.fromkeys([*also, *own]))
+
+
+def by_status(codes: Iterable[str]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for code in codes:
+        found.setdefault(STATUS[code], []).append(code)
+    return found
+
+
+def error_response(name: str, status: int, codes: list[str]) -> Schema:
+    """One response with an example for each of its codes."""
+    extra = ["Retry-After"] if status in {429, 503} else ["WWW-Authenticate"] if status == 401 else []
+    examples = {code: {"value": example(name, code)} for code in codes}
+    content = {"schema": error_schema(name, codes), "examples": examples}
+    return {
+        "description": "\n".join(f"- `{code}`: {in_markdown(message_of(code))}" for code in codes),
+        "headers": {each: header(each) for each in ["X-Request-ID", *extra]},
+        "content": {"application/json": content},
+    }
+
+
+def error_schema(name: str, codes: list[str]) -> Schema:
+    """The envelope with only these codes in it."""
+    both_shapes = name in SCANS and "AUTH_CODE_INVALID" in codes
+    plain = [code for code in codes if not (both_shapes and code == "AUTH_CODE_INVALID")]
+    envelope = {"allOf": [{"$ref": "#/components/schemas/Error"}, {"properties": {"error": {"enum": plain}}}]}
+    return {"oneOf": [envelope, {"$ref": "#/components/schemas/InvalidCode"}]} if both_shapes else envelope
+
+
+def example(name: str, code: str) -> Schema:
+    details = DETAILS.get((name, code), DETAILS.get(code, {}))
+    envelope = {
+        "success": False,
+        "error": code,
+        "message": message_of(code),
+        "request_id": REQUEST_ID,
+        "details": details,
+    }
+    if name in SCANS and code == "AUTH_CODE_INVALID":
+        also = {"status": "error", "support_email": "help@example.com", "scan_id": ANSWERS[name]["Genuine"]["scan_id"]}
+        return {**envelope, "message": str(INVALID_MESSAGE), **also}
+    return envelope
+
+
+def message_of(code: str) -> str:
+    """What the service says with a code where it has nothing better to say."""
+    kinds = {kind.code: kind.default_message for kind in refusals()}
+    known = {known: message for _, known, message in reversed(KNOWN_ERRORS)}
+    return kinds.get(code) or known.get(code) or {INTERNAL_ERROR.code: INTERNAL_ERROR.message}[code]
+
+
+def in_markdown(text: str) -> str:
+    """Markdown takes an angle bracket for HTML."""
+    return text.replace("<", r"\<")
+
+
+def refusals() -> list[type[Refused]]:
+    """Every kind there is, nearest to the root last, so that a special kind does not speak for its code."""
+    kinds: list[type[Refused]] = [Refused]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return kinds[::-1]
+
+
+def header(name: str) -> Schema:
+    return {"$ref": f"#/components/headers/{name}"}
+
+
+def give_examples(operation: Schema, name: str) -> None:
+    """The examples of the body and of the first answer."""
+    if name in REQUESTS:
+        content = operation["requestBody"]["content"]["application/json"]
+        content["examples"] = {title: {"value": value} for title, value in REQUESTS[name].items()}
+    if name in ANSWERS:
+        answer = next(iter(operation["responses"].values()))["content"]["application/json"]
+        answer["examples"] = {title: {"value": value} for title, value in ANSWERS[name].items()}
+
+
+def table() -> list[dict[str, Any]]:
+    """Every code with its status and words, for the introduction."""
+    return [
+        {"code": code, "status": status, "message": in_markdown(message_of(code))} for code, status in STATUS.items()
+    ]

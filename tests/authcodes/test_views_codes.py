@@ -1,0 +1,257 @@
+"""A brand's codes over HTTP: who scanned them (spec 4.8), and their QR images (4.5)."""
+
+import io
+from urllib.parse import urlsplit
+
+import pytest
+import time_machine
+import zxingcpp
+from django.test import Client
+from django.utils import timezone
+from PIL import Image
+
+from authcodes import qr, scanning
+from authcodes.models import Scan
+from authcodes.scanning import Circumstances, Place
+from authcodes.views.codes import ADDRESS_LASTS, image_address
+from brands.models import Membership
+from tests import make
+from tests.api import error
+
+
+@pytest.fixture
+def hub(api):
+    return api.hub()
+
+
+@pytest.fixture
+def staff(api, brand):
+    """A member of the brand's support team, with a token."""
+    member = make.user(is_staff=True)
+    Membership.objects.create(user=member, brand=brand, role="support")
+    return api.as_customer(member)
+
+
+def scan_as(customer, code, **about):
+    circumstances = Circumstances(at=timezone.now(), user_id=customer and customer.pk, **about)
+    return scanning.scan(scanned=str(code), about=circumstances)
+
+
+def addresses(api, batch, **query):
+    return api.get(f"batch-ranges/{batch.pk}/qr-codes", **query)
+
+
+# --- Scans of a code -------------------------------------------------------------------------------------------------
+
+
+def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
+    code = make.code(brand, scan_limit=None)
+    scan_as(customer, code, place=Place(46.9, 7.4, "Bern, Canton of Bern"))
+    deliver()
+
+    response = hub.get(f"auth-codes/{code}/scans")
+
+    record = Scan.objects.get()
+    assert response.json() == {
+        "code": code.code,
+        "product": code.product.title,
+        "total_scans": 1,
+        "scans": [
+            {
+                "scan_id": str(record.pk),
+                "customer_email": customer.email,
+                "timestamp": record.scanned_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                "location": "Bern, Canton of Bern",
+                "points_awarded": 10,
+            }
+        ],
+        "pagination": {"limit": 50, "next": None, "has_more": False},
+    }
+
+
+def test_guests_scan_has_no_address_and_no_place(hub, brand):
+    code = make.code(brand)
+    scan_as(None, code)
+
+    (record,) = hub.get(f"auth-codes/{code}/scans").json()["scans"]
+
+    assert (record["customer_email"], record["location"], record["points_awarded"]) == (None, None, 0)
+
+
+def test_refused_scans_are_not_listed(hub, brand, customer):
+    code = make.code(brand)
+    for _ in range(3):
+        scan_as(customer, code)
+
+    body = hub.get(f"auth-codes/{code}/scans").json()
+
+    assert (body["total_scans"], len(body["scans"])) == (1, 1)
+
+
+def test_120_scans_are_walked_without_gap_or_double_newest_first(hub, brand):
+    code = make.code(brand, scan_limit=None)
+    made = [str(scan_as(None, code).scan_id) for _ in range(120)]
+
+    found, cursor = [], {}
+    for _page in range(3):
+        body = hub.get(f"auth-codes/{code}/scans", **cursor).json()
+        found += [record["scan_id"] for record in body["scans"]]
+        cursor = {"cursor": body["pagination"]["next"]}
+
+    assert found == made[::-1]
+    assert cursor == {"cursor": None}
+
+
+def test_scans_of_one_moment_are_walked_too(hub, brand):
+    code = make.code(brand, scan_limit=None)
+    with time_machine.travel(timezone.now(), tick=False):
+        made = {str(scan_as(None, code).scan_id) for _ in range(7)}
+
+    first = hub.get(f"auth-codes/{code}/scans", limit=4).json()
+    second = hub.get(f"auth-codes/{code}/scans", limit=4, cursor=first["pagination"]["next"]).json()
+
+    assert {record["scan_id"] for record in first["scans"] + second["scans"]} == made
+    assert second["pagination"]["has_more"] is False
+
+
+@pytest.mark.parametrize("role", Membership.Role.values)
+def test_staff_of_any_role_reads_the_brands_codes(api, brand, role):
+    member = make.user(is_staff=True)
+    Membership.objects.create(user=member, brand=brand, role=role)
+    code = make.code(brand)
+
+    assert api.as_customer(member).get(f"auth-codes/{code}/scans").status_code == 200
+    assert addresses(api.as_customer(member), code.batch).status_code == 200
+
+
+def test_staff_in_the_portal_needs_no_token(staff, brand):
+    code = make.code(brand)
+    browser = Client(REMOTE_ADDR=staff.address)
+    browser.force_login(Membership.objects.get().user)
+
+    assert browser.get(f"/api/v1/auth-codes/{code}/scans").status_code == 200
+    assert browser.get(f"/api/v1/batch-ranges/{code.batch_id}/qr-codes").status_code == 200
+
+
+@pytest.mark.parametrize("list_of", ["scans", "images"])
+def test_only_hub_and_staff_read_codes(api, brand, customer, list_of):
+    code = make.code(brand)
+    path = f"auth-codes/{code}/scans" if list_of == "scans" else f"batch-ranges/{code.batch_id}/qr-codes"
+
+    refusals = [error(reader.get(path)) for reader in (api, api.app(), api.as_customer(customer))]
+
+    assert refusals == [(401, "AUTHENTICATION_REQUIRED"), (403, "FORBIDDEN"), (403, "FORBIDDEN")]
+
+
+@pytest.mark.parametrize("list_of", ["scans", "images"])
+def test_other_brands_codes_are_not_found(api, hub, staff, list_of):
+    code = make.code(make.brand())
+    path = f"auth-codes/{code}/scans" if list_of == "scans" else f"batch-ranges/{code.batch_id}/qr-codes"
+
+    assert [error(reader.get(path)) for reader in (hub, staff)] == [(404, "NOT_FOUND")] * 2
+
+
+def test_superuser_reads_every_brands_codes(api):
+    code = make.code(make.brand())
+    operator = make.user(is_staff=True, is_superuser=True)
+
+    assert api.as_customer(operator).get(f"auth-codes/{code}/scans").status_code == 200
+
+
+def test_list_costs_the_same_for_1_and_30_scans(hub, brand, customer, django_assert_num_queries):
+    code = make.code(brand, scan_limit=None)
+    scan_as(customer, code)
+    hub.get(f"auth-codes/{code}/scans")  # notes that the key is in use, once a minute
+    with django_assert_num_queries(3):  # the key, the code, the page
+        hub.get(f"auth-codes/{code}/scans")
+    for _ in range(29):
+        scan_as(customer, code)
+
+    with django_assert_num_queries(3):
+        hub.get(f"auth-codes/{code}/scans")
+
+
+# --- QR images -------------------------------------------------------------------------------------------------------
+
+
+def fetch(address):
+    parts = urlsplit(address)
+    return Client().get(f"{parts.path}?{parts.query}", headers={"Accept": "image/*"})
+
+
+def picture(response):
+    return Image.open(io.BytesIO(response.content))
+
+
+def test_addresses_come_in_the_order_of_the_codes(hub, brand):
+    batch = make.batch(brand, quantity=3)
+
+    found = addresses(hub, batch).json()
+
+    wanted = [f"http://testserver/api/v1/qr-codes/{code}.png" for code in batch.codes.order_by("id")]
+    assert [address.partition("?")[0] for address in found] == wanted
+
+
+def test_every_address_can_be_fetched_and_reads_as_printed(hub, brand):
+    batch = make.batch(brand, quantity=3)
+
+    read = [zxingcpp.read_barcode(picture(fetch(address))).text for address in addresses(hub, batch).json()]
+
+    assert read == [f"https://{brand.hostnames.get()}/s/{code}" for code in batch.codes.order_by("id")]
+
+
+def test_image_of_a_signed_code_carries_its_tag(hub, brand, settings):
+    settings.CODE_TAG_SECRETS = {1: "x" * 32}
+    batch = make.batch(brand, signed=True)
+
+    read = zxingcpp.read_barcode(picture(fetch(addresses(hub, batch).json()[0]))).text
+
+    assert read == f"https://{brand.hostnames.get()}/s/{qr.printed(batch.codes.get())}"
+    assert hub.post("auth-codes/validate", {"code": read}).json()["valid"] is True
+
+
+def test_image_is_good_for_print(hub, brand):
+    response = fetch(addresses(hub, make.batch(brand)).json()[0])
+
+    image = picture(response)
+    assert response["Content-Type"] == "image/png"
+    assert [round(dpi) for dpi in image.info["dpi"]] == [300, 300]
+    assert image.width == image.height >= 600  # 2 inches
+
+
+def test_long_batches_come_in_pages_by_link(hub, brand):
+    batch = make.batch(brand, quantity=5)
+    first = addresses(hub, batch, limit=3)
+    following = first["Link"].partition(">")[0].removeprefix("<http://testserver")
+
+    second = hub.get(following)
+
+    assert [len(first.json()), len(second.json())] == [3, 2]
+    assert len(set(first.json() + second.json())) == 5
+    assert "Link" not in second.headers
+
+
+@pytest.mark.parametrize(
+    "permission", ["", "?permission=", "?permission=x", "?permission=1w1K0v:c2ln", "?permission=%FF"]
+)
+def test_image_without_its_permission_is_not_found(api, brand, permission):
+    assert error(api.get(f"qr-codes/{make.code(brand)}.png{permission}")) == (404, "NOT_FOUND")
+
+
+def test_permission_of_another_code_opens_nothing(api, brand):
+    one, other = make.batch(brand, quantity=2).codes.order_by("id")
+
+    assert error(api.get(image_address(one).replace(one.code, other.code))) == (404, "NOT_FOUND")
+
+
+def test_permission_lapses(api, brand):
+    address = image_address(make.code(brand))
+
+    with time_machine.travel(timezone.now().timestamp() + ADDRESS_LASTS - 5):
+        assert api.get(address).status_code == 200
+    with time_machine.travel(timezone.now().timestamp() + ADDRESS_LASTS + 5):
+        assert error(api.get(address)) == (404, "NOT_FOUND")
+
+
+def test_image_can_only_be_fetched(api, brand):
+    assert error(api.call("DELETE", image_address(make.code(brand)))) == (405, "METHOD_NOT_ALLOWED")

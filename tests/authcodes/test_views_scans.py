@@ -1,0 +1,479 @@
+"""Scanning over HTTP, in every outcome: verify (spec 4.2), scan (4.7), validate (4.6), and what became of a scan."""
+
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from authcodes import batches, scanning
+from authcodes.models import AuthCode, Scan
+from brands.models import Brand, Membership
+from campaigns.models import Campaign
+from loyalty.models import UserPoints
+from tests import make
+from tests.api import error
+
+WRONG = ["unknown", "expired", "deactivated", "unassigned", "other_brand", "bad_tag"]
+
+
+@pytest.fixture
+def mine(api, customer):
+    """The customer's own calls."""
+    return api.as_customer(customer)
+
+
+def scan(caller, code, **fields):
+    return caller.post("auth-codes/scan", {"code": str(code), **fields})
+
+
+def validate(caller, code, **fields):
+    return caller.post("auth-codes/validate", {"code": str(code), **fields})
+
+
+def wrong_code(brand, reason):
+    """A code that is refused for `reason`, as the scan record will say."""
+    if reason == "unknown":
+        return "T-404"
+    if reason == "expired":
+        return make.expired_code(brand)
+    if reason == "unassigned":
+        return make.code(brand, assigned=False)
+    if reason == "other_brand":
+        return make.code(make.brand())
+    code = make.code(brand)
+    if reason == "bad_tag":
+        return f"{code}.0000"
+    batches.deactivate(codes=[code], at=timezone.now())
+    return code
+
+
+def recall(code, **told):
+    about = {"recall_id": "R-7", "contact": "0800 123", "message": "Bring it back.", "reason": "mould", **told}
+    return batches.recall_batch(batch=code.batch, at=timezone.now(), **about)
+
+
+# --- Success ---------------------------------------------------------------------------------------------------------
+
+
+def test_genuine_product_is_told_at_once(mine, brand):
+    code = make.code(brand)
+
+    response = mine.verify(code)
+
+    record = Scan.objects.get()
+    assert response.status_code == 200
+    assert response.json() == {
+        "success": True,
+        "status": "success",
+        "scan_id": str(record.pk),
+        "reason": "accepted",
+        "points_status": "pending",
+        "product": {"id": str(code.product_id), "name": code.product.title, "sku": code.product.sku},
+        "points_awarded": 10,
+        "message": "Genuine product. Your points are on their way.",
+        "scan_count": 1,
+        "first_scan": True,
+    }
+
+
+def test_guest_is_told_what_there_would_be_to_earn(api, brand):
+    body = scan(api, make.code(brand)).json()
+
+    assert (body["status"], body["points_status"]) == ("success", "guest")
+    assert (body["points_awarded"], body["points_available"]) == (0, 10)
+    assert body["message"] == "Genuine product. Log in to earn points."
+
+
+def test_own_second_scan_counts_and_earns_nothing(mine, brand, customer, deliver):
+    code = make.code(brand, scan_limit=None)
+    mine.verify(code)
+    deliver()
+
+    body = mine.verify(code).json()
+    deliver()
+
+    assert (body["status"], body["points_status"], body["points_awarded"]) == ("success", "already_claimed", 0)
+    assert (body["scan_count"], body["first_scan"]) == (2, False)
+    assert make.account(customer, brand).points == 10
+
+
+def test_code_of_a_campaign_that_is_over_is_genuine_and_earns_nothing(mine, brand):
+    ended = make.campaign(brand, is_active=False)
+
+    body = mine.verify(make.code(brand, campaign=ended)).json()
+
+    assert (body["status"], body["reason"], body["points_status"]) == ("success", "campaign_inactive", "not_eligible")
+    assert Campaign.objects.get() == ended
+
+
+@pytest.mark.parametrize("unwelcome", [{"status": "blocked"}])
+def test_blocked_member_is_told_the_product_and_no_points(mine, brand, unwelcome):
+    UserPoints.objects.update(**unwelcome)
+
+    body = mine.verify(make.code(brand)).json()
+
+    assert (body["status"], body["points_status"], body["points_awarded"]) == ("success", "not_eligible", 0)
+
+
+def test_programme_that_is_switched_off_still_tells_genuine_from_false(mine, brand):
+    Brand.objects.update(loyalty_active=False)
+
+    body = mine.verify(make.code(brand)).json()
+
+    assert (body["status"], body["points_status"]) == ("success", "not_eligible")
+
+
+@pytest.mark.parametrize("shape", ["{}", " {} ", "https://brand.example.com/s/{}", "https://x/01/04012345123456/21/{}"])
+def test_code_is_found_in_whatever_a_scanner_reads(api, brand, shape):
+    code = make.code(brand)
+
+    assert scan(api, shape.format(code)).json()["status"] == "success"
+
+
+def test_address_may_stand_in_the_path(mine, brand):
+    code = make.code(brand)
+
+    assert mine.verify(f"https://brand.example.com/s/{code}").json()["status"] == "success"
+
+
+def test_signed_code_needs_its_tag(api, brand, settings):
+    settings.CODE_TAG_SECRETS = {1: "x" * 32}
+    code = make.code(brand, signed=True)
+
+    assert error(scan(api, code)) == (400, "AUTH_CODE_INVALID")
+    assert scan(api, scanning_text(code)).json()["status"] == "success"
+
+
+def scanning_text(code):
+    return f"{code}.{scanning.tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)}"
+
+
+# --- Warnings --------------------------------------------------------------------------------------------------------
+
+
+def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, mine, brand):
+    code = make.code(brand)
+    scan(api, code, location={"city": "Bern", "region": "Canton of Bern"})
+    AuthCode.objects.update(first_scan_location="Bern, Canton of Bern")  # what the locating task does
+
+    response = mine.verify(code)
+
+    first = Scan.objects.order_by("scanned_at").first()
+    body = response.json()
+    assert response.status_code == 200
+    assert (body["status"], body["reason"], body["points_status"]) == ("warning", "limit_reached", "not_eligible")
+    assert body["message"] == "This code has already been scanned."
+    assert body["first_scan_date"] == first.scanned_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    assert body["first_scan_location"] == "Bern, Canton of Bern"
+    assert (body["points_awarded"], body["scan_count"], body["first_scan"]) == (0, 1, False)
+
+
+def test_recall_beats_everything(api, brand):
+    code = make.code(brand)
+    batches.deactivate(codes=[code], at=timezone.now())
+    recall(code)
+
+    response = scan(api, code)
+
+    body = response.json()
+    assert response.status_code == 200
+    assert (body["status"], body["reason"], body["points_awarded"]) == ("warning", "recalled", 0)
+    assert body["recall"] == {"id": "R-7", "contact": "0800 123", "message": "Bring it back."}
+    assert body["message"] == "Bring it back."
+    assert "mould" not in response.content.decode()
+
+
+def test_scan_of_a_recalled_product_is_recorded(api, brand):
+    code = make.code(brand)
+    recall(code)
+
+    scan(api, code)
+
+    assert list(Scan.objects.values_list("auth_code", "outcome", "reason")) == [(code.pk, "warning", "recalled")]
+
+
+# --- Errors ----------------------------------------------------------------------------------------------------------
+
+
+def test_codes_that_are_not_valid_get_one_answer(mine, brand):
+    answers = [mine.verify(wrong_code(brand, reason)).json() for reason in WRONG]
+
+    said = {
+        tuple(sorted((name, str(value)) for name, value in answer.items() if "_id" not in name)) for answer in answers
+    }
+    assert len(said) == 1
+    assert answers[0] == {
+        "success": False,
+        "error": "AUTH_CODE_INVALID",
+        "status": "error",
+        "message": "This code is not valid. Check it and try again, or ask the brand's support.",
+        "support_email": brand.support_email,
+        "scan_id": answers[0]["scan_id"],
+        "request_id": answers[0]["request_id"],
+        "details": {},
+    }
+
+
+@pytest.mark.parametrize("reason", WRONG)
+def test_true_reason_is_kept_for_staff(mine, brand, customer, reason):
+    code = wrong_code(brand, reason)
+
+    body = mine.verify(code).json()
+
+    record = Scan.objects.get(pk=body["scan_id"])
+    assert (record.outcome, record.reason, record.user) == ("error", reason, customer)
+    assert record.code == str(code).partition(".")[0] or record.code == str(code)
+
+
+@pytest.mark.parametrize("reason", WRONG)
+def test_code_that_is_not_valid_is_not_counted(mine, brand, reason):
+    mine.verify(wrong_code(brand, reason))
+
+    assert not AuthCode.objects.filter(scan_count__gt=0).exists()
+
+
+def test_guest_is_sent_to_the_installations_support(api, settings):
+    settings.SUPPORT_EMAIL = "codes@example.com"
+
+    assert scan(api, "T-404").json()["support_email"] == "codes@example.com"
+
+
+# --- Who scans -------------------------------------------------------------------------------------------------------
+
+
+def test_verify_is_for_customers(api, brand):
+    assert error(api.verify(make.code(brand))) == (401, "AUTHENTICATION_REQUIRED")
+    assert not Scan.objects.exists()
+
+
+def test_scan_keeps_what_the_app_tells(mine, brand, customer):
+    about = {"location": {"latitude": 46.9, "longitude": 7.4}, "device": "Pixel 9", "app_version": "3.1"}
+
+    scan(mine, make.code(brand), **about)
+
+    record = Scan.objects.get()
+    assert (record.user, record.brand) == (customer, brand)
+    assert (record.latitude, record.longitude) == (46.9, 7.4)
+    assert (record.device, record.app_version) == ("Pixel 9", "3.1")
+
+
+def test_long_names_of_a_place_are_cut_to_what_the_record_holds(api, brand):
+    response = scan(api, make.code(brand), location={"city": "x" * 100, "region": "y" * 100})
+
+    assert response.status_code == 200
+    assert Scan.objects.get().location == f"{'x' * 100}, {'y' * 98}"
+
+
+def test_hub_scans_for_its_customers(api, brand, customer, deliver):
+    body = scan(api.hub(), make.code(brand), customer_id=str(customer.pk)).json()
+    deliver()
+
+    assert body["points_status"] == "pending"
+    assert make.account(customer, brand).points == 10
+
+
+@pytest.mark.parametrize("stated", ["-1", "x", "1.0", "٣", "1 2", "9" * 19])
+def test_customer_id_that_is_no_number_of_a_row_is_refused(api, brand, stated):
+    assert error(scan(api.hub(), make.code(brand), customer_id=stated)) == (400, "VALIDATION_ERROR")
+    assert not Scan.objects.exists()
+
+
+def test_hub_scans_for_no_other_brands_customers(api, brand):
+    response = scan(api.hub(), make.code(brand), customer_id=str(make.customer(make.brand()).pk))
+
+    assert error(response) == (404, "USER_NOT_FOUND")
+
+
+def test_customer_scans_for_nobody_else(mine, brand):
+    assert error(scan(mine, make.code(brand), customer_id=str(make.customer(brand).pk))) == (403, "FORBIDDEN")
+
+
+@pytest.mark.parametrize("keyed", ["app", "guest"])
+def test_guests_word_for_who_they_are_is_not_believed(api, brand, customer, keyed):
+    body = scan(getattr(api, keyed)(), make.code(brand), customer_id=str(customer.pk)).json()
+
+    assert body["points_status"] == "guest"
+    assert Scan.objects.get().user is None
+
+
+def test_token_and_key_must_be_of_one_brand(mine, brand):
+    response = mine.hub(of=make.brand()).verify(make.code(brand))
+
+    assert error(response) == (403, "BRAND_MISMATCH")
+
+
+# --- Again -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reason", ["accepted", "limit_reached", "recalled"])
+def test_same_key_and_scan_get_the_same_bytes(api, mine, brand, reason):
+    code = make.code(brand)
+    if reason == "limit_reached":
+        scan(api, code)
+    if reason == "recalled":
+        recall(code)
+    first = mine.having(idempotency_key="k1").verify(code)
+
+    again = mine.having(idempotency_key="k1").verify(code)
+
+    assert first.json()["reason"] == reason
+    assert again.content == first.content
+    assert Scan.objects.filter(reason=reason).count() == 1
+
+
+def test_key_belongs_to_its_scan(mine, brand):
+    scan(mine.having(idempotency_key="k1"), make.code(brand))
+
+    assert error(scan(mine.having(idempotency_key="k1"), make.code(brand))) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert Scan.objects.count() == 1
+
+
+def test_keys_of_two_guests_are_two_keys(api, brand):
+    code = make.code(brand, scan_limit=None)
+    elsewhere = type(api)(brand)
+
+    answers = [scan(guest.having(idempotency_key="k1"), code).json() for guest in (api, elsewhere)]
+
+    assert [answer["scan_count"] for answer in answers] == [1, 2]
+
+
+# --- Validate --------------------------------------------------------------------------------------------------------
+
+
+def test_validate_tells_what_a_scan_would_say(mine, brand):
+    code = make.code(brand)
+
+    response = validate(mine, code)
+
+    assert response.json() == {
+        "valid": True,
+        "product": {"id": str(code.product_id), "name": code.product.title, "sku": code.product.sku},
+        "points_awarded": 10,
+        "scan_count": 0,
+        "first_scan": True,
+    }
+
+
+def test_validate_records_and_counts_nothing(mine, brand):
+    code = make.code(brand)
+
+    validate(mine, code)
+
+    assert not Scan.objects.exists()
+    assert AuthCode.objects.get().scan_count == 0
+
+
+def test_codes_that_are_not_valid_validate_alike(mine, brand):
+    answers = [validate(mine, wrong_code(brand, reason)).content for reason in WRONG]
+
+    assert set(answers) == {b'{"valid":false,"product":null,"points_awarded":0,"scan_count":0,"first_scan":false}'}
+
+
+@pytest.mark.parametrize("why", ["limit reached", "recalled"])
+def test_real_code_without_a_scan_left_is_named_but_not_valid(api, brand, why):
+    code = make.code(brand)
+    scan(api, code)
+    if why == "recalled":
+        recall(code)
+
+    body = validate(api, code).json()
+
+    assert (body["valid"], body["product"]["sku"], body["points_awarded"]) == (False, code.product.sku, 0)
+    assert (body["scan_count"], body["first_scan"]) == (1, False)
+
+
+def test_validate_of_a_claimed_code_promises_nothing_more(mine, brand, deliver):
+    code = make.code(brand, scan_limit=None)
+    mine.verify(code)
+    deliver()
+
+    assert validate(mine, code).json()["points_awarded"] == 0
+
+
+# --- What became of it -----------------------------------------------------------------------------------------------
+
+
+def test_scan_is_pending_and_then_awarded(mine, brand, deliver):
+    scan_id = mine.verify(make.code(brand), city="Bern", region="Canton of Bern").json()["scan_id"]
+    before = mine.get(f"scans/{scan_id}").json()
+    deliver()
+
+    after = mine.get(f"scans/{scan_id}").json()
+
+    assert (before["points_status"], before["points_awarded"]) == ("pending", 0)
+    assert after == {
+        "success": True,
+        "scan_id": scan_id,
+        "status": "success",
+        "points_status": "awarded",
+        "points_awarded": 10,
+        "timestamp": before["timestamp"],
+        "location": "Bern, Canton of Bern",
+    }
+
+
+def test_scan_is_told_to_its_customer_hub_and_staff(api, mine, brand, customer):
+    scan_id = mine.verify(make.code(brand)).json()["scan_id"]
+    support = make.user(is_staff=True)
+    Membership.objects.create(user=support, brand=brand, role="support")
+
+    readers = [mine, api.hub(), api.as_customer(support)]
+
+    assert [reader.get(f"scans/{scan_id}").status_code for reader in readers] == [200, 200, 200]
+
+
+def test_scan_is_told_to_nobody_else(api, mine, brand, customer):
+    scan_id = mine.verify(make.code(brand)).json()["scan_id"]
+    other = make.brand()
+    others = make.user(is_staff=True)
+    Membership.objects.create(user=others, brand=other, role="owner")
+
+    readers = [
+        api,
+        api.app(),
+        api.as_customer(make.customer(brand)),
+        api.hub(of=other),
+        api.as_customer(others, of=other),
+    ]
+
+    assert [error(reader.get(f"scans/{scan_id}")) for reader in readers] == [(404, "NOT_FOUND")] * 5
+
+
+def test_guests_scan_is_told_to_whoever_has_its_id(api, brand):
+    scan_id = scan(api, make.code(brand)).json()["scan_id"]
+
+    assert type(api)(brand).get(f"scans/{scan_id}").json()["points_status"] == "guest"
+
+
+def test_scan_that_is_none_is_not_found(api):
+    assert error(api.get(f"scans/{uuid.uuid4()}")) == (404, "NOT_FOUND")
+
+
+# --- How often -------------------------------------------------------------------------------------------------------
+
+
+def test_sixty_first_scan_in_a_minute_is_refused(api, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "scan": "60/minute"}
+
+    statuses = [validate(api, "T-404").status_code for _ in range(61)]
+
+    assert statuses == [200] * 60 + [429]
+
+
+def test_twentieth_unknown_code_in_an_hour_locks_the_caller_out(api, brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "20/hour"}
+    for number in range(20):
+        assert scan(api, f"T-{number}").status_code == 400
+
+    response = scan(api, make.code(brand))
+
+    assert error(response) == (429, "RATE_LIMITED")
+    assert 0 < int(response["Retry-After"]) <= settings.UNKNOWN_CODE_LOCK_SECONDS
+    assert scan(type(api)(brand), make.code(brand)).status_code == 200
+
+
+def test_codes_that_exist_lock_nobody_out(api, brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "3/hour"}
+    expired = make.expired_code(brand)
+
+    assert {scan(api, expired).status_code for _ in range(5)} == {400}

@@ -1,0 +1,288 @@
+"""The doors of the API, each with a request that it accepts, and what a refusal must be like.
+
+Add a door to DOORS, and its fields to test_hostile_input: then every table of the hostile tests is tried on it.
+"""
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from authcodes.models import AuthCode, Scan
+from authcodes.views.codes import image_address
+from brands import tokens
+from brands.models import Brand, LoginSession, User
+from campaigns.models import UserLoyaltyCampaign
+from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from tests import make
+from tests.api import Api, error
+from tests.make import PASSWORD
+
+BAD_REQUEST = (400, "VALIDATION_ERROR")
+NOT_FOUND = (404, "NOT_FOUND")
+USER_NOT_FOUND = (404, "USER_NOT_FOUND")
+
+
+@dataclass
+class World:
+    """A brand with a customer and a code, another brand with another customer, and who calls."""
+
+    api: Api
+    brand: Brand
+    customer: User
+    code: AuthCode
+    other: Brand
+    stranger: User
+    guest: Api
+    mine: Api  # the customer's calls
+    app: Api
+    hub: Api
+    bare_hub: Api  # without a user's token, which some doors would take for the user they are asked about
+    refresh: str
+
+    def call(
+        self,
+        name: str,
+        *,
+        body: Any = None,
+        method: str = "",
+        content_type: str = "application/json",
+        query: str = "",
+        without: str = "",
+        caller: Api | None = None,
+        **headers: str,
+    ) -> Any:
+        """The door's own request, but for what is given here."""
+        door = DOORS[name]
+        by = (caller or getattr(self, door.caller)).without(without).having(**headers)
+        sent = door.body(self) if body is None else body
+        data = sent if isinstance(sent, bytes) else b"" if sent is None else json.dumps(sent).encode()
+        address = door.address(self) + query
+        return by.call(method or door.method, address, data=data, content_type=content_type)
+
+
+def make_world(api: Api) -> World:
+    customer, other = make.customer(api.brand, password=PASSWORD), make.brand()
+    mine, bare_hub = api.as_customer(customer), api.hub()
+    return World(
+        api=api,
+        brand=api.brand,
+        customer=customer,
+        code=make.code(api.brand, scan_limit=None),
+        other=other,
+        stranger=make.customer(other),
+        guest=api,
+        mine=mine,
+        app=mine.app(),
+        hub=mine.having(**bare_hub.headers),
+        bare_hub=bare_hub,
+        refresh=tokens.issue(user=customer, brand=api.brand, at=timezone.now()).refresh,
+    )
+
+
+def nothing(_world: World) -> None:
+    """The body of a request that has none."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """An endpoint with a request that it accepts. `{code}` and the like in `path` are filled in from the world."""
+
+    caller: str
+    method: str
+    path: str
+    body: Callable[[World], dict[str, Any] | None] = nothing
+
+    def address(self, world: World) -> str:
+        return self.path.format(
+            code=world.code,
+            batch=world.code.batch_id,
+            image=image_address(world.code),
+            scan=Scan.objects.values_list("pk", flat=True).first() or uuid.uuid4(),
+        )
+
+
+def envelope(world: World) -> dict[str, Any]:
+    return {
+        "version": "0",
+        "id": str(uuid.uuid4()),
+        "detail-type": "scan-auth",
+        "source": "shop.customer-app",
+        "account": "1",
+        "time": "2026-03-14T09:26:53.589Z",
+        "region": "here",
+        "resources": [],
+        "detail": {
+            "arguments": {"brand_id": world.brand.pk, "user_id": world.customer.pk},
+            "payload": {
+                "type": "authenticator_scan",
+                "product": product(world),
+                "location": {"latitude": 46.9, "longitude": 7.4, "city": "Bern", "region": "Bern"},
+                "timestamp": "2026-03-14T09:26:53.589Z",
+            },
+        },
+    }
+
+
+def product(world: World) -> dict[str, Any]:
+    code = str(world.code)
+    return {"productId": 1, "authCode": code, "title": "A", "retailPrice": 9.5, "redeem_point_value": 5}
+
+
+def action(world: World, **payload: Any) -> dict[str, Any]:
+    return {"user_id": world.customer.pk, "brand_id": world.brand.pk, **payload}
+
+
+def scan_action(world: World) -> dict[str, Any]:
+    place = {"latitude": 46.9, "longitude": 7.4, "city": "Bern", "region": "Bern"}
+    return action(
+        world,
+        type="authenticator_scan",
+        product=product(world),
+        location=place,
+        timestamp="2026-03-14T09:26:53.589Z",
+    )
+
+
+def order_action(world: World) -> dict[str, Any]:
+    item = {"productId": 1, "sku": "A", "quantity": 1, "unitPrice": 5}
+    order = {"orderId": "1", "currency": "CHF", "subtotal": 5, "discount": 1, "total": 5, "items": [item]}
+    return action(world, type="order", order=order)
+
+
+def profile_action(world: World) -> dict[str, Any]:
+    return action(world, type="profile", changedFields=["birthday"], completedFields=["birthday"])
+
+
+def login_action(world: World) -> dict[str, Any]:
+    return action(world, type="login", sessionId="a", channel="web")
+
+
+def refresh_token(world: World) -> dict[str, Any]:
+    return {"refresh": world.refresh}
+
+
+def scan_body(world: World) -> dict[str, Any]:
+    place = {"latitude": 46.9, "longitude": 7.4, "city": "Bern", "region": "Bern"}
+    return {"code": str(world.code), "location": place, "device": "Pixel", "app_version": "1"}
+
+
+def for_customer(world: World) -> dict[str, Any]:
+    return {"customer_id": str(world.customer.pk)}
+
+
+def credentials(world: World) -> dict[str, Any]:
+    return {"email": world.customer.email, "password": PASSWORD, "brand_id": world.brand.pk}
+
+
+def newcomer(world: World) -> dict[str, Any]:
+    who = {"email": "new@example.com", "password": "a long pass phrase"}
+    return {**who, "brand_id": world.brand.pk, "first_name": "New", "last_name": "Comer"}
+
+
+CAMPAIGN_EVENT = "brand/loyalty/campaign/event"
+DOORS = {
+    "log_in": Door("guest", "POST", "auth/token", credentials),
+    "refresh_tokens": Door("guest", "POST", "auth/token/refresh", refresh_token),
+    "log_out": Door("guest", "POST", "auth/token/revoke", refresh_token),
+    "register": Door("guest", "POST", "auth/register", newcomer),
+    "credit_action": Door("hub", "POST", CAMPAIGN_EVENT, scan_action),
+    "credit_action (app)": Door("app", "POST", CAMPAIGN_EVENT, scan_action),
+    "credit_action (order)": Door("hub", "POST", CAMPAIGN_EVENT, order_action),
+    "credit_action (profile)": Door("hub", "POST", CAMPAIGN_EVENT, profile_action),
+    "credit_action (login)": Door("hub", "POST", CAMPAIGN_EVENT, login_action),
+    "ingest_event": Door("bare_hub", "POST", "events", envelope),
+    "verify_product": Door("mine", "POST", "verify/product/{code}", lambda w: scan_body(w)["location"]),
+    "scan_code": Door("guest", "POST", "auth-codes/scan", scan_body),
+    "scan_code (hub)": Door("bare_hub", "POST", "auth-codes/scan", lambda w: scan_body(w) | for_customer(w)),
+    "validate_code": Door("bare_hub", "POST", "auth-codes/validate", lambda w: {"code": str(w.code)} | for_customer(w)),
+    "read_scan": Door("guest", "GET", "scans/{scan}"),
+    "read_points": Door("mine", "GET", "customer/loyalty/points"),
+    "list_transactions": Door("mine", "GET", "customer/loyalty/transactions"),
+    "list_code_scans": Door("bare_hub", "GET", "auth-codes/{code}/scans"),
+    "list_qr_codes": Door("bare_hub", "GET", "batch-ranges/{batch}/qr-codes"),
+    "read_qr_image": Door("guest", "GET", "{image}"),
+    "check_alive": Door("guest", "GET", "/healthz"),
+}
+WRITING = [name for name, door in DOORS.items() if door.method == "POST"]
+LISTS = ["list_transactions", "list_code_scans", "list_qr_codes"]
+WITH_TOKEN = [
+    "credit_action",
+    "credit_action (app)",
+    "verify_product",
+    "scan_code",
+    "validate_code",
+    "read_scan",
+    "read_points",
+    "list_transactions",
+    "list_code_scans",
+    "list_qr_codes",
+]
+WITH_KEY = [
+    "log_in",
+    "register",
+    "credit_action",
+    "ingest_event",
+    "verify_product",
+    "scan_code",
+    "validate_code",
+    "read_scan",
+    "list_code_scans",
+    "list_qr_codes",
+]
+WITH_IDEMPOTENCY_KEY = ["credit_action", "credit_action (app)", "verify_product", "scan_code"]
+
+
+TABLES = [User, LoginSession, Event, Scan, LoyaltyTransaction, UserPoints, UserLoyaltyCampaign]
+
+
+def written() -> dict[str, Any]:
+    """How much there is of everything that a request can write."""
+    rows = {model.__name__: model.objects.count() for model in TABLES}
+    balances = UserPoints.objects.aggregate(points=Sum("points"))
+    counted = AuthCode.objects.aggregate(scans=Sum("scan_count"))
+    ended = LoginSession.objects.filter(revoked_at__isnull=False).count()
+    return {**rows, **balances, **counted, "sessions ended": ended}
+
+
+def refuses(wanted: tuple[int, str], ask: Callable[..., Any], *given: Any, but: Any = None, **named: Any) -> Any:
+    """`ask` is answered with `wanted` (status, error) in the envelope; nothing is written `but` so many rows."""
+    before = written()
+
+    response = ask(*given, **named)
+
+    assert error(response) == wanted
+    assert response["Content-Type"] == "application/json"
+    assert response.json()["success"] is False
+    assert written() == {**before, **{name: before[name] + count for name, count in (but or {}).items()}}
+    return response
+
+
+def put(body: Any, path: str, value: Any) -> Any:
+    """`body` with `value` at a path such as `order.items.0.quantity`."""
+    inner, last = last_step(body, path)
+    inner[last] = value
+    return body
+
+
+def take(body: Any, path: str) -> Any:
+    """`body` without what is at the path."""
+    inner, last = last_step(body, path)
+    del inner[last]
+    return body
+
+
+def last_step(body: Any, path: str) -> tuple[Any, Any]:
+    *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+    for step in way:
+        body = body[step]
+    return body, last
+
+
+def short(value: Any) -> str:
+    """The name of a row, for a value that may be long."""
+    return ascii(value)[:30]

@@ -1,0 +1,175 @@
+"""What bad paths, queries, headers and methods get at every door: a clear refusal, and nothing is written."""
+
+import base64
+import uuid
+
+import pytest
+
+from authcodes.models import Scan
+from tests import make
+from tests.config.doors import (
+    BAD_REQUEST,
+    DOORS,
+    LISTS,
+    NOT_FOUND,
+    WITH_IDEMPOTENCY_KEY,
+    put,
+    refuses,
+    short,
+)
+
+# --- Paths and queries -----------------------------------------------------------------------------------------------
+
+PATHS = [
+    *[f"scans/{it}" for it in ("x", "1", "%00", "%FF", str(uuid.UUID(int=5))[:-1], "0" * 5000, str(uuid.UUID(int=5)))],
+    *[f"batch-ranges/{it}/qr-codes" for it in ("0", "-1", "x", "1.5", "%D9%A3", "%00", "9" * 5000)],
+    *[f"batch-ranges/{it}/qr-codes" for it in (2**31, 2**63 - 1, 2**63, 2**64, 10**18 - 1, 10**18)],
+    *[f"auth-codes/{it}/scans" for it in ("x", "%00", "A%00B", "%0A", "%7F", "%FF", "%ED%A0%80", "a" * 200, "a" * 201)],
+    *[f"auth-codes/{it}/scans" for it in ("..", "%2e%2e", "a/b", "%F0%9F%98%80", "x" * 5000, "https:%2F%2F[")],
+    *[f"qr-codes/{it}.png" for it in ("x", "%00", "%0A", "%FF", "a" * 5000, "..", "a/b")],
+    *["qr-codes/x.png?permission=%FF", "qr-codes/x.png?permission=" + "a" * 5000],
+    *["", "nothing", "%00", "%FF", "events/x", "auth/token/", "verify/product/", "customer", "../admin", "x" * 5000],
+]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=short)
+def test_path_that_leads_nowhere(world, path):
+    refuses(NOT_FOUND, world.bare_hub.get, path)
+
+
+@pytest.mark.parametrize("scanned", ["%00", "A%00B", "%0A", "%1F", "%7F", "a" * 601, "x" * 5000])
+def test_scanned_path_that_cannot_be_a_code(world, scanned):
+    refuses(NOT_FOUND, world.mine.verify, scanned)
+
+
+UNKNOWN_CODES = [
+    *[
+        "x",
+        "%FF",
+        "%ED%A0%80",
+        "%F0%9F%98%80",
+        "..",
+        "a/b",
+        "%2F",
+        "'; DROP TABLE authcodes_scan; --",
+        "%25s",
+        "a" * 600,
+    ],
+    *["https:%2F%2F%5B", "https:%2F%2Fexample.com%2Fs%2F", "%E2%80%AEABC", "%20", "."],
+]
+
+
+@pytest.mark.parametrize("scanned", UNKNOWN_CODES, ids=short)
+def test_code_that_nobody_made_is_recorded_as_an_attempt(world, scanned):
+    refuses((400, "AUTH_CODE_INVALID"), world.mine.verify, scanned, but={"Scan": 1})
+
+    attempt = Scan.objects.get()
+    assert (attempt.reason, attempt.auth_code, len(attempt.code) <= 64) == ("unknown", None, True)
+
+
+@pytest.mark.parametrize("scanned", ["'", "%00", "\x7f", "😀", "a" * 500, "http://[", "https://x/s/%ED%A0%80", "a.b.c"])
+def test_code_in_a_body_that_nobody_made(world, scanned):
+    refuses((400, "AUTH_CODE_INVALID"), world.call, "scan_code", body={"code": scanned}, but={"Scan": 1})
+
+    assert world.call("validate_code", body={"code": scanned}).json()["valid"] is False
+    assert Scan.objects.count() == 1
+
+
+LIMITS = ["", "0", "-1", "+5", "1001", "1.5", "1e2", "x", "NaN", "%00", "%FF", "%D9%A3", "0000000010000", "9" * 5000]
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("limit", LIMITS, ids=short)
+def test_limit_that_is_none(world, name, limit):
+    refuses(BAD_REQUEST, world.call, name, query=f"?limit={limit}")
+
+
+def cursor(text):
+    return base64.b64encode(text.encode()).decode().replace("+", "%2B").replace("=", "%3D")
+
+
+POSITIONS = [
+    "x",
+    "\0",
+    "",
+    "1e400",
+    "NaN",
+    "infinity",
+    "99999999-01-01",
+    "2026-13-01",
+    "2026-01-01",
+    "2026-01-01 00:00",
+]
+POSITIONS += [
+    "9999-12-31 23:59:59-23:59",
+    "0001-01-01 00:00:00+23:59",
+    "2026-01-01 00:00:00+01:00",
+    "1; --",
+    "9" * 5000,
+]
+CURSORS = ["x", "%FF", "%00", "%F0%9F%98%80", "A" * 5000, "====", cursor("o=-1"), cursor("o=x"), cursor("r=1&p=1")]
+CURSORS += [cursor("r=x&p=1"), cursor("q=1"), cursor("o=" + "9" * 5000), *[cursor(f"p={it}") for it in POSITIONS]]
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("given", CURSORS, ids=short)
+def test_cursor_that_is_none(world, name, given):
+    refuses(BAD_REQUEST, world.call, name, query=f"?cursor={given}")
+
+
+@pytest.mark.parametrize("name", [name for name in DOORS if name != "read_qr_image"])
+def test_query_with_a_nul(world, name):
+    refuses(BAD_REQUEST, world.call, name, query="?x=%00")
+
+
+# --- Headers and methods ---------------------------------------------------------------------------------------------
+
+IDEMPOTENCY_KEYS = ["", " ", "a b", "a\tb", "\x7f", "\xe9", "\x01", "x" * 256, "x" * 100_000]
+
+
+@pytest.mark.parametrize("name", WITH_IDEMPOTENCY_KEY)
+@pytest.mark.parametrize("key", IDEMPOTENCY_KEYS, ids=short)
+def test_idempotency_key_that_cannot_be_one(world, name, key):
+    refuses(BAD_REQUEST, world.call, name, idempotency_key=key)
+
+
+OTHER_REQUESTS = {
+    "credit_action": "product.authCode",
+    "credit_action (app)": "product.authCode",
+    "verify_product": "latitude",
+    "scan_code": "code",
+}
+
+
+@pytest.mark.parametrize(("name", "path"), OTHER_REQUESTS.items())
+def test_idempotency_key_of_another_request(world, name, path):
+    other = put(DOORS[name].body(world), path, 1 if path == "latitude" else str(make.code(world.brand)))
+    world.call(name, idempotency_key="k1")
+
+    refuses((422, "IDEMPOTENCY_KEY_REUSED"), world.call, name, body=other, idempotency_key="k1")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"])
+def test_method_that_a_door_does_not_take(world, subtests, method):
+    for name, door in DOORS.items():
+        if method != door.method:
+            with subtests.test(name):
+                response = refuses((405, "METHOD_NOT_ALLOWED"), world.call, name, method=method)
+
+                assert door.method in response["Allow"]
+
+
+@pytest.mark.parametrize("accept", ["application/xml", "text/html", "image/png", "x/y;q=1"])
+def test_answer_that_nobody_gives(world, subtests, accept):
+    for name in DOORS:
+        if name != "read_qr_image":
+            with subtests.test(name):
+                refuses((406, "NOT_ACCEPTABLE"), world.call, name, accept=accept)
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Accept-Language", "Cookie", "Range"])
+@pytest.mark.parametrize("value", ["", "\xff\xfe", "x" * 50_000, "%00", "'; --", "1.2.3.4, [::1]:x, \x01"], ids=short)
+def test_header_full_of_rubbish_changes_nothing(world, header, value):
+    caller = world.mine.having(**{header: value})
+
+    assert caller.get("customer/loyalty/points").status_code == 200

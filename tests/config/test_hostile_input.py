@@ -1,0 +1,332 @@
+"""What bad bodies get at every door: a clear error in the envelope, nothing written, never a 5xx.
+
+A new door gets its rows by an entry in FIELDS; doors.py says what a row asserts.
+"""
+
+import pytest
+from django.conf import settings
+
+from tests import make
+from tests.config.doors import BAD_REQUEST, DOORS, USER_NOT_FOUND, WRITING, put, refuses, short, take
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_door_opens_to_a_good_request(world, name):
+    """Or else the refusals below would prove nothing."""
+    for kind in ("order-complete", "log-user-profile-update", "log-user-login"):
+        make.earning_rule(world.brand, kind)
+    world.call("scan_code")  # for read_scan to find
+
+    assert world.call(name).status_code in {200, 201, 202, 204}
+
+
+# --- Bodies ----------------------------------------------------------------------------------------------------------
+
+DEEP = 100_000
+BODIES = {
+    "nothing but a space": b" ",
+    "half an object": b'{"code": "A"',
+    "single quotes": b"{'code': 'A'}",
+    "a list": b"[]",
+    "a list of objects": b"[{}]",
+    "null": b"null",
+    "a number": b"5",
+    "a string": b'"text"',
+    "true": b"true",
+    "NaN": b'{"code": "A", "x": NaN}',
+    "Infinity": b'{"code": "A", "x": Infinity}',
+    "minus Infinity": b'{"code": "A", "x": [-Infinity]}',
+    "1e400": b'{"code": "A", "x": 1e400}',
+    "2^63": b'{"code": "A", "x": 9223372036854775808}',
+    "minus 2^64 inside": b'{"code": "A", "x": [{"y": -18446744073709551616}]}',
+    "5,000 digits": b'{"x": ' + b"9" * 5000 + b"}",
+    "NUL in a value": rb'{"code": "A\u0000B"}',
+    "NUL in a name": rb'{"code": "A", "x\u0000": 1}',
+    "NUL deep inside": rb'{"code": "A", "x": [{"y": ["\u0000"]}]}',
+    "raw NUL": b'{"code": "A\0"}',
+    "lone surrogate in a value": rb'{"code": "A\ud800"}',
+    "lone surrogate in a name": rb'{"code": "A", "\udfff": 1}',
+    "surrogates the wrong way round": rb'{"code": "\ude00\ud83d"}',
+    "invalid UTF-8": b'{"code": "\xff\xfe"}',
+    "surrogate in UTF-8": b'{"code": "\xed\xa0\x80"}',
+    "overlong UTF-8": b'{"code": "\xc0\x80"}',
+    "byte order mark": b'\xef\xbb\xbf{"code": "A"}',
+    "UTF-16": '{"code": "A"}'.encode("utf-16"),
+    "100,000 open brackets": b"[" * DEEP,
+    "100,000 brackets in an object": b'{"x": ' + b"[" * DEEP + b"]" * DEEP + b"}",
+    "100,000 objects": b'{"x": ' * DEEP + b"1" + b"}" * DEEP,
+    "a name twice": b'{"code": "A", "code": "B"}',
+    "a name twice inside": b'{"code": "A", "x": {"y": 1, "y": 1}}',
+    "two objects": b"{} {}",
+    "a comment": b"{} // code",
+    "a trailing comma": b'{"code": "A",}',
+    "gzip": b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\xae\x05\x00C\xbf\xa6\xa3\x02\x00\x00\x00",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_body_that_is_no_sound_object(world, subtests, body):
+    for name in WRITING:
+        with subtests.test(name):
+            refuses(BAD_REQUEST, world.call, name, body=body)
+
+
+def test_body_that_is_too_long(world, subtests):
+    body = b'{"code": "' + b"A" * settings.DATA_UPLOAD_MAX_MEMORY_SIZE + b'"}'
+    for name in WRITING:
+        with subtests.test(name):
+            refuses((413, "PAYLOAD_TOO_LARGE"), world.call, name, body=body)
+
+
+OTHER_KINDS = [
+    "text/plain",
+    "text/html; charset=utf-8",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/xml",
+    "application/json-patch+json",
+    "application/octet-stream",
+    "x",
+    "/",
+    "\xff",
+]
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_body_of_another_kind(world, subtests, kind):
+    for name in WRITING:
+        with subtests.test(name):
+            refuses((415, "UNSUPPORTED_MEDIA_TYPE"), world.call, name, content_type=kind)
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "latin-1", "idna", "utf-7"])
+def test_body_in_another_charset(world, subtests, charset):
+    for name in WRITING:
+        with subtests.test(name):
+            refuses(BAD_REQUEST, world.call, name, content_type=f"application/json; charset={charset}")
+
+
+def test_missing_body(world, subtests):
+    for name in WRITING:
+        with subtests.test(name):
+            if name != "verify_product":
+                refuses(BAD_REQUEST, world.call, name, body=b"")
+
+
+# --- Fields ----------------------------------------------------------------------------------------------------------
+
+NO_OBJECT = [None, 5, 1.5, True, "{}", [], [{}]]
+NO_LIST = [None, 5, True, "a", {}]
+NO_TEXT = [None, 5, 1.5, True, [], ["a"], {}, {"a": 1}]
+EMPTY = ["", " ", "\t\n"]
+NO_NUMBER = ["5", "", "NaN", "1e3", True, False, [], [5], {}]
+NO_WHOLE = [1.5, -0.5, 1e300]
+NO_ROW = [0, -1, -(2**31), -(2**63) + 1]
+NO_MONEY = [-0.01, 1e10, 1e300, 0.00001, 123456789.123456]
+NO_MOMENT = ["", "yesterday", "2026-13-01T00:00:00Z", "2026-02-30", "0001-01-01T00:00:00+23:59", "1e5", "٢٠٢٦-01-01"]
+
+TEXT = [*NO_TEXT, *EMPTY, "x" * 100_000]
+OPTIONAL_TEXT = [*NO_TEXT, "x" * 100_000]
+ROW = [None, *NO_NUMBER, *NO_WHOLE, *NO_ROW]
+MONEY = [*NO_NUMBER, *NO_MONEY]
+MOMENT = [5, True, [], {}, *NO_MOMENT]
+CHOICE = [*NO_TEXT, *EMPTY, "x", "AUTHENTICATOR_SCAN", "authenticator_scan ", "x" * 100_000]
+LATITUDE = [*NO_NUMBER, 90.000001, -90.000001, 180, 1e300, None]
+LONGITUDE = [*NO_NUMBER, 180.000001, -180.000001, 1e300, None]
+
+PLACE = {
+    "latitude": LATITUDE,
+    "longitude": LONGITUDE,
+    "city": OPTIONAL_TEXT,
+    "region": OPTIONAL_TEXT,
+}
+PRODUCT = {
+    "productId": ROW,
+    "authCode": TEXT,
+    "title": OPTIONAL_TEXT,
+    "retailPrice": MONEY,
+    "redeem_point_value": [*NO_NUMBER, *NO_WHOLE, -1, 10**8, 2**31, 2**63 - 1],
+}
+ASKED = {"user_id": ROW, "brand_id": ROW, "type": CHOICE}
+
+
+def inside(path, fields):
+    return {f"{path}.{name}": values for name, values in fields.items()}
+
+
+FIELDS = {
+    "log_in": {
+        "email": [*TEXT, "x", "x@", "@x.com", "a b@x.com", f"{'x' * 300}@example.com"],
+        "password": [*NO_TEXT, "", "x" * 257],
+        "brand_id": [*ROW, 2**31, 2**40, 2**63 - 1],
+    },
+    "refresh_tokens": {"refresh": TEXT},
+    "log_out": {"refresh": TEXT},
+    "register": {
+        "email": [*TEXT, "x", "x@", "@x.com", f"{'x' * 300}@example.com"],
+        "password": [*NO_TEXT, "", "short", "x" * 257],
+        "brand_id": [*ROW, 2**31, 2**40, 2**63 - 1],
+        "first_name": OPTIONAL_TEXT,
+        "last_name": OPTIONAL_TEXT,
+    },
+    "credit_action": {
+        **ASKED,
+        "product": NO_OBJECT,
+        **inside("product", PRODUCT),
+        "location": [value for value in NO_OBJECT if value is not None],
+        **inside("location", PLACE),
+        "timestamp": MOMENT,
+    },
+    "credit_action (order)": {
+        "order": NO_OBJECT,
+        "order.orderId": [*TEXT, "a b", "a\nb", "ü" * 201],
+        "order.currency": ["", "chf", "CHFX", 5, None],
+        "order.subtotal": [None, *MONEY],
+        "order.discount": MONEY,
+        "order.total": [None, *MONEY],
+        "order.items": [*NO_LIST, [5], [None], [{}], ["a"]],
+        "order.items.0.quantity": [*ROW, 1_000_001, 2**31],
+        "order.items.0.unitPrice": [None, *MONEY],
+    },
+    "credit_action (profile)": {
+        "changedFields": [*NO_LIST, [5], [None], [""], ["a b"], [["a"]], ["a"] * 101, ["x" * 65]],
+        "completedFields": [*NO_LIST, [5], [None], [""], ["a b"], [["a"]], ["a"] * 101, ["x" * 65]],
+    },
+    "credit_action (login)": {"sessionId": TEXT, "channel": TEXT},
+    "ingest_event": {
+        "version": TEXT,
+        "id": [*NO_TEXT, *EMPTY, "x", "{}", "00000000-0000-0000-0000-00000000000g", "x" * 100_000],
+        "detail-type": TEXT,
+        "source": [*TEXT, "shop", ".customer-app", "a b.customer-app", f"{'x' * 200}.customer-app"],
+        "account": OPTIONAL_TEXT,
+        "time": [None, *MOMENT],
+        "region": OPTIONAL_TEXT,
+        "resources": [*NO_LIST, ["arn"]],
+        "detail": NO_OBJECT,
+        "detail.arguments": NO_OBJECT,
+        "detail.arguments.brand_id": ROW,
+        "detail.arguments.user_id": ROW,
+        "detail.arguments.authorization": TEXT,
+        "detail.payload": NO_OBJECT,
+        "detail.payload.type": CHOICE,
+        "detail.payload.product": NO_OBJECT,
+        **inside("detail.payload.product", PRODUCT),
+        **inside("detail.payload.location", PLACE),
+        "detail.payload.timestamp": MOMENT,
+    },
+    "verify_product": PLACE,
+    "scan_code": {
+        "code": [*TEXT, "x" * 501],
+        "customer_id": [None, 5, True, [], {}, "1" * 21],
+        "location": [value for value in NO_OBJECT if value is not None],
+        **inside("location", PLACE),
+        "device": OPTIONAL_TEXT,
+        "app_version": OPTIONAL_TEXT,
+    },
+    "scan_code (hub)": {"customer_id": [5, "-1", "x", "1.0", "٣", "1 2", "9" * 19]},
+    "validate_code": {
+        "code": [*TEXT, "x" * 501],
+        "customer_id": [None, 5, True, [], {}, "-1", "x", "1.0", "٣", "9" * 19, "1" * 21],
+    },
+}
+NEEDED = {
+    "log_in": ["email", "password"],
+    "refresh_tokens": ["refresh"],
+    "log_out": ["refresh"],
+    "register": ["email", "password"],
+    "credit_action": ["user_id", "brand_id", "type", "product", "product.authCode", "location.latitude"],
+    "credit_action (order)": ["order", "order.orderId", "order.subtotal", "order.items.0.quantity"],
+    "ingest_event": [
+        *["version", "id", "detail-type", "source", "account", "time", "region", "resources", "detail"],
+        *["detail.arguments", "detail.arguments.brand_id", "detail.arguments.user_id", "detail.payload"],
+        *["detail.payload.type", "detail.payload.product", "detail.payload.location.longitude"],
+    ],
+    "verify_product": ["latitude", "longitude"],
+    "scan_code": ["code", "location.latitude", "location.longitude"],
+    "validate_code": ["code"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "values"),
+    [(name, path, values) for name, fields in FIELDS.items() for path, values in fields.items()],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_field_that_holds_what_it_cannot(world, subtests, name, path, values):
+    for value in values:
+        body = put(DOORS[name].body(world), path, value)
+        with subtests.test(short(value)):
+            response = refuses(BAD_REQUEST, world.call, name, body=body)
+
+            assert response.json()["details"]
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_field_that_is_missing(world, subtests, name):
+    for path in NEEDED[name]:
+        body = take(DOORS[name].body(world), path)
+        with subtests.test(path):
+            refuses(BAD_REQUEST, world.call, name, body=body)
+
+
+# --- Whom and what it is about ---------------------------------------------------------------------------------------
+
+NOBODY = [2**31, 2**31 - 1, 2**40, 2**63 - 1]
+USERS = [
+    ("credit_action", "user_id"),
+    ("credit_action (app)", "user_id"),
+    ("credit_action (order)", "user_id"),
+    ("ingest_event", "detail.arguments.user_id"),
+    ("scan_code (hub)", "customer_id"),
+    ("validate_code", "customer_id"),
+]
+
+
+@pytest.mark.parametrize(("name", "path"), USERS, ids=lambda value: value)
+def test_user_of_nowhere_and_of_another_brand(world, subtests, name, path):
+    switched_off = make.customer(world.brand, is_active=False)
+    for pk in (*NOBODY, world.stranger.pk, switched_off.pk):
+        body = put(DOORS[name].body(world), path, str(pk) if path == "customer_id" else pk)
+        with subtests.test(str(pk)):
+            refuses(USER_NOT_FOUND, world.call, name, body=body)
+
+
+BRANDS = [
+    ("credit_action", "brand_id"),
+    ("credit_action (app)", "brand_id"),
+    ("credit_action (order)", "brand_id"),
+    ("ingest_event", "detail.arguments.brand_id"),
+]
+
+
+@pytest.mark.parametrize(("name", "path"), BRANDS, ids=lambda value: value)
+def test_brand_of_nowhere_and_another_brand(world, subtests, name, path):
+    for pk in (*NOBODY, world.other.pk):
+        body = put(DOORS[name].body(world), path, pk)
+        with subtests.test(str(pk)):
+            refuses((403, "BRAND_MISMATCH"), world.call, name, body=body)
+
+
+@pytest.mark.parametrize("name", ["log_in", "register"])
+def test_key_of_one_brand_and_id_of_another(world, name):
+    body = {**DOORS[name].body(world), "brand_id": world.other.pk}
+
+    refuses((403, "BRAND_MISMATCH"), world.call, name, body=body, api_key=world.bare_hub.headers["api-key"])
+
+
+# --- Places ----------------------------------------------------------------------------------------------------------
+
+FINE_PLACES = [
+    {"latitude": 90, "longitude": 180},
+    {"latitude": -90.0, "longitude": -180.0},
+    {"latitude": 0, "longitude": 0},
+    {"latitude": None, "longitude": None},
+    {"latitude": 1e-300, "longitude": -0.0},
+    {},
+]
+
+
+@pytest.mark.parametrize("place", FINE_PLACES, ids=str)
+def test_places_at_the_edge_are_places(world, place):
+    assert world.mine.verify(world.code, **place).status_code == 200
+    assert world.guest.post("auth-codes/scan", {"code": str(world.code), "location": place}).status_code == 200

@@ -1,0 +1,169 @@
+"""What customers read of their account: balance, level and ledger."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from loyalty import ledger
+from tests import make
+from tests.api import error
+
+
+@pytest.fixture
+def mine(api, customer):
+    """The customer's own calls."""
+    return api.as_customer(customer)
+
+
+def credit(customer, brand, points, reason_id="shop"):
+    return ledger.credit(
+        account=make.account(customer, brand).pk,
+        points=points,
+        reason_id=reason_id,
+        note="For you",
+        at=datetime(2026, 3, 14, 9, 26, 53, 589_000, tzinfo=UTC),
+    )
+
+
+def walk(mine, path, **query):
+    """Every row of a list, page by page, and how many pages that took."""
+    rows, pages, cursor = [], 0, {}
+    while True:
+        body = mine.get(path, **query, **cursor).json()
+        rows, pages = rows + body["data"], pages + 1
+        if not body["pagination"]["has_more"]:
+            return rows, pages
+        cursor = {"cursor": body["pagination"]["next"]}
+
+
+# --- Points ----------------------------------------------------------------------------------------------------------
+
+
+def test_balance_and_level_are_told(mine, brand, customer):
+    make.level(brand, "Silver", 100)
+    credit(customer, brand, 25)
+
+    assert mine.get("customer/loyalty/points").json() == {
+        "success": True,
+        "data": {
+            "points": 25,
+            "points_earned": 25,
+            "points_redeemed": 0,
+            "points_expired": 0,
+            "current_level": "Bronze",
+            "next_level": "Silver",
+            "next_level_threshold": 100,
+            "enrolled": True,
+        },
+    }
+
+
+def test_customer_who_is_not_enrolled_has_nothing(api, brand):
+    stranger = make.customer(brand, enrolled=False)
+
+    data = api.as_customer(stranger).get("customer/loyalty/points").json()["data"]
+
+    assert (data["points"], data["current_level"], data["enrolled"]) == (0, "", False)
+
+
+def test_points_are_those_at_the_tokens_brand(api, brand, customer):
+    other = make.brand()
+    make.members.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
+    credit(customer, other, 70)
+
+    assert api.as_customer(customer).get("customer/loyalty/points").json()["data"]["points"] == 0
+    assert api.as_customer(customer, of=other).get("customer/loyalty/points").json()["data"]["points"] == 70
+
+
+@pytest.mark.parametrize("path", ["customer/loyalty/points", "customer/loyalty/transactions"])
+def test_account_is_not_told_to_guests(api, path):
+    response = api.get(path)
+
+    assert error(response) == (401, "AUTHENTICATION_REQUIRED")
+    assert response["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("path", ["customer/loyalty/points", "customer/loyalty/transactions"])
+def test_deactivated_customer_is_refused_on_the_next_call(mine, customer, path):
+    customer.is_active = False
+    customer.save(update_fields=["is_active"])
+
+    assert error(mine.get(path)) == (401, "TOKEN_INVALID")
+
+
+# --- Transactions ----------------------------------------------------------------------------------------------------
+
+
+def test_line_of_the_ledger_is_shown(mine, brand, customer):
+    line = credit(customer, brand, 25)
+
+    assert mine.get("customer/loyalty/transactions").json() == {
+        "success": True,
+        "data": [
+            {
+                "loyalty_transaction_id": line.loyalty_transaction_id,
+                "reason": "earned",
+                "reason_id": "shop",
+                "points_earned": 25,
+                "points_redeemed": 0,
+                "points_expired": 0,
+                "note": "For you",
+                "createdAt": "2026-03-14T09:26:53.589Z",
+            }
+        ],
+        "pagination": {"limit": 50, "next": None, "has_more": False},
+    }
+
+
+def test_120_lines_are_walked_without_gap_or_double_newest_first(mine, brand, customer):
+    for number in range(120):
+        credit(customer, brand, 1, f"order:{number}")
+
+    rows, pages = walk(mine, "customer/loyalty/transactions")
+
+    assert [row["reason_id"] for row in rows] == [f"order:{number}" for number in reversed(range(120))]
+    assert pages == 3
+
+
+def test_lines_written_during_the_walk_move_no_page(mine, brand, customer):
+    for number in range(4):
+        credit(customer, brand, 1, f"order:{number}")
+    first = mine.get("customer/loyalty/transactions", limit=2).json()
+    credit(customer, brand, 1, "order:late")
+
+    second = mine.get("customer/loyalty/transactions", limit=2, cursor=first["pagination"]["next"]).json()
+
+    assert [row["reason_id"] for row in second["data"]] == ["order:1", "order:0"]
+
+
+@pytest.mark.parametrize("limit", [1, 7, 200])
+def test_limit_sets_the_size_of_a_page(mine, brand, customer, limit):
+    for number in range(9):
+        credit(customer, brand, 1, f"order:{number}")
+
+    body = mine.get("customer/loyalty/transactions", limit=limit).json()
+
+    assert len(body["data"]) == min(limit, 9)
+    assert body["pagination"]["limit"] == limit
+
+
+@pytest.mark.parametrize("limit", ["0", "201", "-1", "1.5", "x", "", "0000000010000", "9" * 5000, "٣", "1e2"])
+def test_other_limits_are_refused(mine, limit):
+    assert error(mine.get("customer/loyalty/transactions", limit=limit)) == (400, "VALIDATION_ERROR")
+
+
+def test_others_lines_are_not_shown(api, brand, customer):
+    credit(customer, brand, 25)
+
+    assert api.as_customer(make.customer(brand)).get("customer/loyalty/transactions").json()["data"] == []
+
+
+def test_list_costs_the_same_for_1_and_30_lines(mine, brand, customer, django_assert_num_queries):
+    credit(customer, brand, 1, "order:one")
+    with django_assert_num_queries(2):  # the user, the page
+        mine.get("customer/loyalty/transactions")
+    for number in range(29):
+        credit(customer, brand, 1, f"order:{number}")
+
+    with django_assert_num_queries(2):
+        mine.get("customer/loyalty/transactions")

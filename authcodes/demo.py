@@ -1,0 +1,283 @@
+"""The demo: two brands with one of everything that a person would try first. It touches no row that it did not make."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.db import connection, transaction
+from django.db.models import F, Max
+
+from authcodes import batches, tags
+from authcodes.batches import BatchSettings
+from authcodes.models import AuthCode, AuthCodeQuerySet, BatchRange, Product
+from brands.models import Brand, BrandHostname, Membership, User
+from campaigns.models import Campaign, Milestone
+from loyalty import members
+from loyalty.models import BrandLevel, EarningRule, RewardType
+
+# RFC 2606 reserves .example: nobody else can own an address in it, so these rows are the demo's.
+DOMAIN = "demo.example"
+SUPERUSER = f"admin@{DOMAIN}"
+CUSTOMERS = {"anna": "Anna Adler", "ben": "Ben Brown", "cleo": "Cleo Cruz"}
+STAFF = {"olivia": "Olivia Owens", "mark": "Mark Miller", "petra": "Petra Prinz", "sami": "Sami Sole"}
+ROLES = dict(zip(STAFF, Membership.Role, strict=True))
+
+FRESH = "Demo codes"  # and a number: ordinary codes, ready to be scanned
+FRESH_AT_LEAST = 50
+FRESH_BATCH = 500
+# Any number will do; it keeps bin/run and somebody's `manage.py demo` from making the demo twice.
+LOCK = 7_216_002
+
+POINTS, PERCENT = RewardType.POINTS, RewardType.PERCENTAGE
+Kind, Type = EarningRule.Kind, Campaign.Type
+
+
+class DemoRefused(Exception):  # noqa: N818 - nobody failed; the demo keeps its hands off
+    """What the demo needs is somebody else's; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A campaign: milestones as (threshold, reward, points, auto_claim)."""
+
+    name: str
+    type: Campaign.Type
+    target: int
+    milestones: Sequence[tuple[int, str, int, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A brand of the demo. The first hostname is the primary one, the first campaign the one of its codes.
+
+    Levels are (name, threshold, type, value), products (SKU, title, price, points), rules (kind, type, value, active).
+    """
+
+    name: str
+    slug: str
+    time_zone: str
+    hostnames: Sequence[str]
+    prefix: str
+    levels: Sequence[tuple[str, int, RewardType, int]]
+    products: Sequence[tuple[str, str, str | None, int | None]]
+    campaigns: Sequence[Goal]
+    rules: Sequence[tuple[EarningRule.Kind, RewardType, int, bool]]
+
+    @property
+    def domain(self) -> str:
+        return f"{self.slug.removeprefix('demo-')}.{DOMAIN}"
+
+    def address(self, name: str) -> str:
+        return f"{name}@{self.domain}"
+
+    @property
+    def addresses(self) -> list[str]:
+        return [self.address(name) for name in [*CUSTOMERS, *STAFF]]
+
+
+PLANS = [
+    Plan(
+        name="Aurora Skincare",
+        slug="demo-aurora",
+        time_zone="Europe/Berlin",
+        hostnames=["aurora.localhost", "app.aurora.localhost"],
+        prefix="AUR",
+        levels=[("Bronze", 0, POINTS, 10), ("Silver", 100, POINTS, 15), ("Gold", 500, POINTS, 25)],
+        products=[
+            ("AUR-CREAM", "Night cream", "49.99", None),
+            ("AUR-SERUM", "Vitamin serum", "89.50", None),
+            ("AUR-SOAP", "Hand soap", "7.90", None),
+            ("AUR-GIFT", "Gift set", "120.00", 50),
+        ],
+        campaigns=[
+            Goal("Five for a facial", Type.SCAN, 5, [(3, "25 points", 25, True), (5, "A facial", 0, False)]),
+            Goal("Order three times", Type.ORDER, 3, [(3, "Free delivery", 0, True)]),
+        ],
+        # The login's is off, so that logging in changes no balance while somebody tries the API.
+        rules=[(Kind.ORDER, PERCENT, 5, True), (Kind.PROFILE, POINTS, 15, True), (Kind.LOGIN, POINTS, 2, False)],
+    ),
+    Plan(
+        name="Bistro Roma",
+        slug="demo-bistro",
+        time_zone="America/New_York",
+        hostnames=["bistro.localhost", "app.bistro.localhost"],
+        prefix="BIS",
+        levels=[("Guest", 0, POINTS, 5), ("Regular", 50, PERCENT, 10), ("Family", 300, PERCENT, 20)],
+        products=[
+            ("BIS-COFFEE", "Coffee beans", "14.50", None),
+            ("BIS-PASTA", "Fresh pasta", "6.90", None),
+            ("BIS-WINE", "House wine", "32.00", 40),
+            ("BIS-CARD", "Gift card", None, None),
+        ],
+        campaigns=[
+            Goal("Ten bags of coffee", Type.SCAN, 10, [(2, "10 points", 10, True), (10, "A free bag", 0, False)]),
+            Goal("Thirty visits", Type.LOGIN, 30, [(30, "Dinner for two", 100, False)]),
+        ],
+        rules=[(Kind.ORDER, POINTS, 20, True), (Kind.LOGIN, POINTS, 1, True)],
+    ),
+]
+
+
+def lock() -> None:
+    """Make others who want to make or refresh the demo wait for the end of this transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+
+
+def ensure(*, at: datetime) -> list[Brand]:
+    """The demo's brands, in the order of PLANS; what is missing is made now, people still without passwords.
+
+    Raises DemoRefused when a slug, a hostname or an address is taken by something the demo did not make.
+    """
+    with transaction.atomic():
+        lock()
+        found = {brand.slug: brand for brand in Brand.objects.filter(slug__in=[plan.slug for plan in PLANS])}
+        if not found:
+            refuse_taken(User.objects.filter(email=SUPERUSER).exists(), f"The address {SUPERUSER}")
+            User.objects.create_superuser(SUPERUSER, first_name="Ada", last_name="Admin")
+        return [brand_of(plan, found.get(plan.slug), at) for plan in PLANS]
+
+
+def brand_of(plan: Plan, brand: Brand | None, at: datetime) -> Brand:
+    """`brand` if the demo made it, or the brand of `plan` made now."""
+    people = User.objects.filter(email__in=plan.addresses)
+    if brand:
+        refuse_taken(not people.filter(registered_brand=brand).exists(), f"The brand {plan.slug}")
+        return brand
+    refuse_taken(people.exists(), f"An address at {plan.domain}")
+    taken = BrandHostname.objects.filter(hostname__in=plan.hostnames).values_list("hostname", flat=True).first()
+    refuse_taken(bool(taken), f"The hostname {taken}")
+    return build(plan, at)
+
+
+def refuse_taken(taken: bool, what: str) -> None:  # noqa: FBT001 - reads as a sentence
+    if taken:
+        message = f"{what} is there already, and not the demo's. Rename or remove it, or run with DEMO=0."
+        raise DemoRefused(message)
+
+
+def build(plan: Plan, at: datetime) -> Brand:
+    brand = Brand.objects.create(
+        name=plan.name, slug=plan.slug, time_zone=plan.time_zone, support_email=f"help@{plan.domain}", created_at=at
+    )
+    for position, hostname in enumerate(plan.hostnames):
+        BrandHostname.objects.create(brand=brand, hostname=hostname, is_primary=position == 0)
+    for name, threshold, kind, value in plan.levels:
+        BrandLevel.objects.create(
+            brand=brand, name=name, threshold=threshold, scan_reward_type=kind, scan_reward_value=value
+        )
+    for rule, reward_type, value, active in plan.rules:
+        EarningRule.objects.create(
+            brand=brand, kind=rule, reward_type=reward_type, reward_value=value, is_active=active
+        )
+    build_people(plan, brand, at)
+    products = [build_product(brand, *product) for product in plan.products]
+    campaigns = [build_campaign(brand, goal) for goal in plan.campaigns]
+    build_batches(plan, brand, products, campaigns[0], at)
+    return brand
+
+
+def build_people(plan: Plan, brand: Brand, at: datetime) -> None:
+    """Customers first: they are who tells later that the brand is the demo's, for they cannot be removed from it."""
+    for name, full_name in CUSTOMERS.items():
+        customer = build_person(plan, name, full_name, registered_brand=brand)
+        members.enrol(user_id=customer.pk, brand_id=brand.pk, at=at)
+    for name, full_name in STAFF.items():
+        person = build_person(plan, name, full_name, is_staff=True)
+        Membership.objects.create(user=person, brand=brand, role=ROLES[name])
+
+
+def build_person(plan: Plan, name: str, full_name: str, **fields: object) -> User:
+    first_name, _, last_name = full_name.partition(" ")
+    return User.objects.create_user(plan.address(name), None, first_name=first_name, last_name=last_name, **fields)
+
+
+def build_product(brand: Brand, sku: str, title: str, price: str | None, points: int | None) -> Product:
+    retail_price = Decimal(price) if price else None
+    return Product.objects.create(
+        brand=brand, sku=sku, title=title, retail_price=retail_price, redeem_point_value=points
+    )
+
+
+def build_campaign(brand: Brand, goal: Goal) -> Campaign:
+    campaign = Campaign.objects.create(brand=brand, campaign_name=goal.name, type=goal.type, target_value=goal.target)
+    for threshold, reward, points, auto_claim in goal.milestones:
+        Milestone.objects.create(
+            campaign=campaign, threshold=threshold, reward_name=reward, reward_points=points, auto_claim=auto_claim
+        )
+    return campaign
+
+
+def build_batches(plan: Plan, brand: Brand, products: Sequence[Product], campaign: Campaign, at: datetime) -> None:
+    """One batch of each kind; top_up makes the ordinary ones."""
+    first, second, third, fourth = products
+    a_month_ago = at - timedelta(days=30)
+    mixed = BatchSettings(range_name="Three scans each", quantity=50, prefix=f"{plan.prefix}3-", number_width=5)
+    kinds = [
+        (replace(mixed, product=second, scan_limit=3, campaign=campaign), at),
+        (named(mixed, "Unlimited scans", f"{plan.prefix}U-", product=third, scan_limit=None), at),
+        (named(mixed, "Points of their own", f"{plan.prefix}P-", product=fourth, points_per_scan=75), at),
+        (named(mixed, "Not assigned yet", f"{plan.prefix}N-"), at),
+        (named(mixed, "Expired", f"{plan.prefix}X-", product=first, expiration_date=a_month_ago.date()), a_month_ago),
+        (named(mixed, "Recalled", f"{plan.prefix}R-", product=second), at),
+    ]
+    if tags.current_version() is not None:
+        kinds.append((named(mixed, "Signed", f"{plan.prefix}S-", product=first, signed=True), at))
+    for wanted, moment in kinds:
+        batch = build_batch(brand, wanted, moment)
+        if wanted.range_name == "Recalled":
+            recall(batch, plan, at)
+
+
+def named(like: BatchSettings, name: str, prefix: str, **settings: object) -> BatchSettings:
+    return replace(like, range_name=name, prefix=prefix, **settings)  # type: ignore[arg-type]
+
+
+def build_batch(brand: Brand, wanted: BatchSettings, at: datetime) -> BatchRange:
+    batch = batches.create_batch(brand=brand, wanted=wanted, at=at)
+    batches.generate(batch_id=batch.pk, at=at)
+    return batch
+
+
+def recall(batch: BatchRange, plan: Plan, at: datetime) -> None:
+    batches.recall_batch(
+        batch=batch,
+        recall_id=f"{plan.prefix}-RC-1",
+        contact=f"help@{plan.domain}",
+        message="Please stop using this product and bring it back: we refund it.",
+        reason="Made up for the demo.",
+        at=at,
+    )
+
+
+def top_up(*, plan: Plan, brand: Brand, at: datetime) -> None:
+    """See to it that the brand has FRESH_AT_LEAST codes that nobody has scanned."""
+    if fresh_codes(brand).count() >= FRESH_AT_LEAST:
+        return
+    prefix = f"{plan.prefix}-"
+    # Whoever else made ranges with this prefix, on go the numbers after them.
+    taken = BatchRange.objects.filter(prefix=prefix).aggregate(end=Max(F("starting_number") + F("quantity")))["end"]
+    wanted = BatchSettings(
+        range_name=f"{FRESH} from {taken or 1}",
+        quantity=FRESH_BATCH,
+        prefix=prefix,
+        starting_number=taken or 1,
+        number_width=8,
+        product=Product.objects.filter(brand=brand).earliest("pk"),
+        campaign=Campaign.objects.filter(brand=brand, type=Campaign.Type.SCAN).running(at).last(),
+    )
+    build_batch(brand, wanted, at)
+
+
+def fresh_codes(brand: Brand) -> AuthCodeQuerySet:
+    """Codes of the demo's ordinary batches that scan as genuine, pay points and were never scanned."""
+    return AuthCode.objects.unscanned().filter(
+        batch__brand=brand,
+        batch__range_name__startswith=FRESH,
+        batch__scan_limit=1,
+        batch__recall__isnull=True,
+        batch__expiration_date__isnull=True,
+        product__isnull=False,
+        deactivated_at__isnull=True,
+    )

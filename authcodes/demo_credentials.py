@@ -1,0 +1,95 @@
+"""The demo's passwords and API keys: random, and readable only by the owner of DATA_DIR/demo.json."""
+
+import json
+import os
+import secrets
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from django.conf import settings
+
+from authcodes.demo import PLANS, SUPERUSER
+from brands import keys
+from brands.models import ApiKey, Brand, User
+from brands.refusals import ApiKeyInvalid
+
+KEY_NAME = "Demo"
+
+
+@dataclass
+class Credentials:
+    """What the file holds: passwords and their hashes by e-mail address, keys by brand's slug and kind."""
+
+    base_url: str = ""
+    passwords: dict[str, str] = field(default_factory=dict)
+    hashes: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls) -> "Credentials":
+        """What was kept; nothing where there is no such file, or one that we did not write."""
+        try:
+            return cls(**json.loads(path().read_text()))
+        except (FileNotFoundError, ValueError, TypeError):
+            return cls()
+
+    def save(self) -> None:
+        unfinished = path().with_suffix(".new")
+        unfinished.unlink(missing_ok=True)
+        unfinished.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Never readable by others, not even while it is written.
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(asdict(self), file, indent=2)
+        unfinished.replace(path())
+
+    def renew(self, *, brands: Iterable[Brand], at: datetime) -> None:
+        """Set new passwords and keys, for the demo's people and brands only, where the kept ones no longer work."""
+        addresses = [SUPERUSER, *(address for plan in PLANS for address in plan.addresses)]
+        for person in User.objects.filter(email__in=addresses).order_by("pk"):
+            if not self._opens(person):
+                self._set_password(person)
+        for brand in brands:
+            kept = self.keys.setdefault(brand.slug, {})
+            for kind in ApiKey.Kind.values:
+                if not is_usable(kept.get(kind, ""), brand, kind, at):
+                    kept[kind] = new_key(brand, kind, at)
+
+    def _opens(self, person: User) -> bool:
+        password, known_hash = self.passwords.get(person.email), self.hashes.get(person.email)
+        if not password or not person.is_active:
+            return False
+        # Comparing hashes is what makes the second start fast; a login may have renewed one with the same password.
+        if person.password != known_hash and not person.check_password(password):
+            return False
+        self.hashes[person.email] = person.password
+        return True
+
+    def _set_password(self, person: User) -> None:
+        password = secrets.token_urlsafe(12)
+        person.set_password(password)
+        person.is_active = True
+        person.save(update_fields=["password", "is_active"])
+        self.passwords[person.email], self.hashes[person.email] = password, person.password
+
+
+def path() -> Path:
+    kept: Path = settings.DATA_DIR / "demo.json"
+    return kept
+
+
+def is_usable(key: str, brand: Brand, kind: str, at: datetime) -> bool:
+    try:
+        caller = keys.find(key, at=at)
+    except ApiKeyInvalid:
+        return False
+    return (caller.brand_id, caller.kind) == (brand.pk, kind)
+
+
+def new_key(brand: Brand, kind: str, at: datetime) -> str:
+    """Raises Invalid where the brand's staff have made two keys of their own."""
+    for lost in ApiKey.objects.filter(brand=brand, kind=kind, name=KEY_NAME, revoked_at=None):
+        keys.revoke(key=lost, at=at)
+    _, text = keys.create(brand=brand, kind=kind, name=KEY_NAME, at=at)
+    return text

@@ -1,0 +1,109 @@
+"""DATA_DIR: where everything lies in it, which of it is ours, and who holds it now."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+MARKER = ".made-by-bin-run"
+POSTGRES_SOCKET = ".s.PGSQL.5432"
+VALKEY_SOCKET = "valkey.sock"
+SOCKET_PATH_BYTES = 107  # sun_path of unix(7) without its final NUL
+
+
+class ServerError(Exception):
+    """A reason not to start, in words for the person who typed the command."""
+
+
+def from_environment() -> Path:
+    """$DATA_DIR, else `var` in the project: the settings look in the same place."""
+    return Path(os.environ.get("DATA_DIR") or PROJECT / "var").expanduser().resolve()
+
+
+def refuse_unusable(data_dir: Path) -> None:
+    """Raise ServerError where no client could name the servers' sockets: too long, or special in an address."""
+    if special := set(",%?#") & set(str(data_dir)):
+        message = f"DATA_DIR has a {special.pop()} in it, which means something else in an address: {data_dir}"
+        raise ServerError(message)
+    room = SOCKET_PATH_BYTES - len(f"/run/{POSTGRES_SOCKET}")
+    length = len(os.fsencode(data_dir))
+    if length > room:
+        message = (
+            f"DATA_DIR is too long for a unix socket: {data_dir} has {length} bytes, {room} are possible. "
+            "Set DATA_DIR to a shorter path, such as /var/lib/loyalty."
+        )
+        raise ServerError(message)
+
+
+def is_ours(directory: Path) -> bool:
+    """Whether we made `directory`, or may take it because it does not exist or is empty."""
+    return not directory.exists() or (directory / MARKER).exists() or not any(directory.iterdir())
+
+
+def refuse_foreign(directory: Path) -> None:
+    if not is_ours(directory):
+        message = f"{directory} holds files that bin/run did not make. Nothing was touched: set DATA_DIR elsewhere."
+        raise ServerError(message)
+
+
+def make(directory: Path) -> Path:
+    """Make `directory` for our eyes only, or take one that is ours."""
+    refuse_foreign(directory)
+    directory.mkdir(mode=0o700, exist_ok=True)
+    if directory.stat().st_mode & 0o077:
+        message = f"{directory} is open to other accounts: chmod 700 it, or set DATA_DIR elsewhere."
+        raise ServerError(message)
+    mark(directory)
+    return directory
+
+
+def mark(directory: Path) -> None:
+    marker = directory / MARKER
+    if not marker.exists():
+        marker.write_text("bin/run made this directory and may change what is in it.\n")
+
+
+@contextlib.contextmanager
+def held(data_dir: Path) -> Iterator[None]:
+    """Hold `data_dir` (which exists) for this process. Raises ServerError where another one holds it."""
+    # A lock on the directory leaves no file behind, and the kernel lets go of it however we end.
+    handle = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = (
+                f"The servers already run on {data_dir}, started by another bin/run or bin/servers.py. "
+                "Stop that one first, or set DATA_DIR (and PORT) for a second installation."
+            )
+            raise ServerError(message) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def refuse_held(data_dir: Path) -> None:
+    """Raise ServerError where another process holds `data_dir` now."""
+    if data_dir.is_dir():
+        with held(data_dir):
+            pass
+
+
+def open_log(data_dir: Path, name: str) -> int:
+    """A new log of this start as a file descriptor for a child; the log of the start before is kept as NAME.log.1."""
+    log = log_path(data_dir, name)
+    if log.exists():
+        log.replace(log.with_suffix(".log.1"))
+    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+
+def log_path(data_dir: Path, name: str) -> Path:
+    return data_dir / "log" / f"{name}.log"
+
+
+def tail(log: Path, lines: int = 20) -> str:
+    """The last `lines` of `log`, each indented."""
+    text = log.read_text(errors="replace") if log.exists() else ""
+    return "".join(f"    {line}\n" for line in text.splitlines()[-lines:])

@@ -1,0 +1,46 @@
+"""The embedded Valkey: the queue and the counters, kept in an append-only file."""
+
+import signal
+import socket
+from pathlib import Path
+
+from embedded import datadir
+from embedded.server import Home, Server, await_orphans
+
+
+def refuse_foreign(data_dir: Path) -> None:
+    datadir.refuse_foreign(data_dir / "valkey")
+
+
+def start(home: Home) -> Server:
+    """Start it on `home`. Raises ServerError."""
+    data = home.data_dir / "valkey"
+    await_orphans("valkey-server", data)
+    settings = {
+        "port": "0",
+        "unixsocket": str(home.run / datadir.VALKEY_SOCKET),
+        "unixsocketperm": "700",
+        "dir": str(data),
+        "appendonly": "yes",
+        "appendfsync": "everysec" if home.durable else "no",
+        "save": "",
+        # A full memory has to refuse new messages, never to drop old ones.
+        "maxmemory-policy": "noeviction",
+        "daemonize": "no",
+    }
+    options = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    server = home.start("valkey", [home.programs.valkey, *options], stop_signal=signal.SIGTERM)
+    server.await_ready(lambda: _answers(home.run / datadir.VALKEY_SOCKET))
+    return server
+
+
+def _answers(address: Path) -> bool:
+    """Whether it takes commands, which it does not before its file is read."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(1)
+        try:
+            client.connect(str(address))
+            client.sendall(b"PING\r\n")
+            return client.recv(16).startswith(b"+PONG")
+        except OSError:
+            return False

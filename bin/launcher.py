@@ -1,0 +1,187 @@
+"""What bin/run does once .venv stands: servers, migrations, demo, then web, worker and beat until they are stopped."""
+
+import contextlib
+import http.client
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Never
+
+import servers
+from embedded import datadir, processes
+from embedded.datadir import PROJECT, ServerError
+from embedded.server import Server
+
+STOP_SECONDS = 10
+READY_SECONDS = 60
+# A database that DATABASE_URL names makes the settings expect a portal on the internet; this one listens here.
+LOCAL = {"ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]", "HTTPS": "0"}
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the platform listens and keeps its files."""
+
+    host: str
+    port: int
+    data_dir: Path
+
+    @classmethod
+    def from_environment(cls) -> "Site":
+        port = os.environ.get("PORT") or "8000"
+        if not port.isdecimal() or not 0 < int(port) < 65536:
+            message = f"PORT has a bad value: {port!r} is not a port number"
+            raise ServerError(message)
+        return cls(os.environ.get("HOST") or "127.0.0.1", int(port), datadir.from_environment())
+
+    @property
+    def address(self) -> str:
+        """The host to call from this machine."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+
+    @property
+    def url(self) -> str:
+        return f"http://[{self.address}]:{self.port}" if ":" in self.address else f"http://{self.address}:{self.port}"
+
+
+def main() -> int:
+    processes.raise_on_signals()
+    try:
+        run(Site.from_environment())
+    except KeyboardInterrupt:
+        say("Stopped.")
+        return 0
+    except (ServerError, OSError) as error:
+        print(f"bin/run: {error}", file=sys.stderr)
+        return 1
+
+
+def run(site: Site) -> Never:
+    """Run everything on `site` until a signal (KeyboardInterrupt) or until a process dies (ServerError)."""
+    servers.refuse(site.data_dir, **servers.wanted())
+    refuse_busy(site)
+    with servers.running(site.data_dir, **servers.wanted()) as started:
+        keep_secret_key(site.data_dir)
+        environment = {**LOCAL, **given(), "DATA_DIR": str(site.data_dir), "PYTHONUNBUFFERED": "1"}
+        manage("migrate --noinput --verbosity 0", "collectstatic --noinput --verbosity 0", environment=environment)
+        with platform(site, environment) as programs:
+            if os.environ.get("DEMO") != "0":
+                manage("demo", environment=environment)  # while the others load
+            say("Waiting for the portal ...")
+            watch(site, web=programs[0], everything=[*started, *programs])
+
+
+def given() -> dict[str, str]:
+    """The environment without its empty variables, which count as unset."""
+    return {name: value for name, value in os.environ.items() if value}
+
+
+def refuse_busy(site: Site) -> None:
+    """Raise ServerError where something else listens on the port already."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(site.host, site.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        message = f"cannot listen on {site.host} port {site.port}: {error.strerror}. Set PORT (or HOST) to another one."
+        raise ServerError(message) from error
+
+
+def keep_secret_key(data_dir: Path) -> None:
+    """Make the installation's own secret key the first time."""
+    kept = data_dir / "secret_key"
+    if not kept.exists():
+        unfinished = kept.with_suffix(".new")
+        unfinished.touch(mode=0o600)
+        unfinished.write_text(secrets.token_urlsafe(48))
+        unfinished.rename(kept)
+
+
+def manage(*commands: str, environment: dict[str, str]) -> None:
+    """Run commands of manage.py beside each other to their ends; their words go to the screen.
+
+    Raises ServerError when one fails.
+    """
+    program = [sys.executable, str(PROJECT / "manage.py")]
+    children: list[subprocess.Popen[bytes]] = []
+    try:
+        children.extend(
+            processes.spawn([*program, *command.split()], env=environment, cwd=PROJECT) for command in commands
+        )
+        codes = [child.wait() for child in children]
+    finally:
+        processes.stop(children, seconds=STOP_SECONDS)
+    for command, code in zip(commands, codes, strict=True):
+        if code:
+            message = f"manage.py {command} failed, see above"
+            raise ServerError(message)
+
+
+@contextlib.contextmanager
+def platform(site: Site, environment: dict[str, str]) -> Iterator[list[Server]]:
+    """Web, worker and beat, each with a log of its own; stopped together at the end."""
+    programs: list[Server] = []
+    try:
+        for name, command in commands(site).items():
+            program = [sys.executable, "-m", *command]
+            programs.append(Server.start(name, program, data_dir=site.data_dir, env=environment, cwd=PROJECT))
+        yield programs
+    finally:
+        processes.stop([program.process for program in programs], seconds=STOP_SECONDS)
+
+
+def commands(site: Site) -> dict[str, list[str]]:
+    # As modules, because the scripts in .venv/bin name the directory where .venv was made.
+    web = (
+        f"granian --interface wsgi --host {site.host} --port {site.port} --workers 2 --blocking-threads 1 --no-ws "
+        f"--workers-kill-timeout {STOP_SECONDS - 2} config.wsgi:application"
+    )
+    worker = "celery -A config worker -Q events,work --concurrency 3 --loglevel info"
+    beat = "celery -A config beat --loglevel warning --schedule"  # at info it says every second that it ticks
+    return {
+        "web": web.split(),
+        "worker": worker.split(),
+        "beat": [*beat.split(), str(site.data_dir / "run" / "beat")],
+    }
+
+
+def watch(site: Site, *, web: Server, everything: Sequence[Server]) -> Never:
+    """Say when the portal answers, then wait until something dies, and raise ServerError with its last words."""
+    deadline = time.monotonic() + READY_SECONDS
+    ready = False
+    while all(server.is_alive() for server in everything):
+        if not ready and answers(site):
+            ready = True
+            say(f"Ready: {site.url}  (logs: {site.data_dir / 'log'}; Ctrl-C stops everything)")
+        elif not ready and time.monotonic() > deadline:
+            message = f"{site.url} does not answer. {web.last_words()}"
+            raise ServerError(message)
+        time.sleep(0.2)
+    dead = next(server for server in everything if not server.is_alive())
+    message = f"{dead.name} ended (exit code {dead.process.returncode}), so everything stops. {dead.last_words()}"
+    raise ServerError(message)
+
+
+def answers(site: Site) -> bool:
+    """Whether the web processes answer at all; a refusal of this host's name is an answer too."""
+    with contextlib.closing(http.client.HTTPConnection(site.address, site.port, timeout=2)) as connection:
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status < 500
+        except (OSError, http.client.HTTPException):
+            return False
+
+
+def say(words: str) -> None:
+    print(words, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

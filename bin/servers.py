@@ -1,0 +1,143 @@
+"""Runs the embedded PostgreSQL and Valkey on private sockets, with all their files under one DATA_DIR.
+
+    python bin/servers.py exec --data DIR -- COMMAND...    run COMMAND beside the servers, return its exit code
+    python bin/servers.py exec --throwaway -- COMMAND...   the same on a new directory that is removed afterwards
+
+A server that DATABASE_URL or REDIS_URL names is not started. DIR is $DATA_DIR, else `var` in the project.
+"""
+
+import argparse
+import contextlib
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from embedded import datadir, postgres, processes, valkey
+from embedded.datadir import ServerError
+from embedded.identity import Programs, choose
+from embedded.server import Home, Server
+
+
+@contextlib.contextmanager
+def running(
+    data_dir: Path, *, durable: bool = True, with_postgres: bool = True, with_valkey: bool = True
+) -> Iterator[list[Server]]:
+    """Both servers, or those asked for, on `data_dir`, which no second start gets meanwhile; stopped at the end.
+
+    Not `durable` gives up fsync, for data that nobody will miss. Raises ServerError; nothing that we did not make is
+    touched then.
+    """
+    data_dir = data_dir.expanduser().resolve()
+    refuse(data_dir, with_postgres=with_postgres, with_valkey=with_valkey)
+    made_now = not data_dir.exists()
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with datadir.held(data_dir), contextlib.ExitStack() as started:
+        datadir.make(data_dir / "run")
+        datadir.make(data_dir / "log")
+        servers: list[Server] = []
+        if with_valkey:
+            datadir.make(data_dir / "valkey")
+        if with_postgres or with_valkey:
+            programs = Programs.installed()
+            home = Home(data_dir, choose(data_dir, programs, made_now=made_now), programs, durable)
+            for asked_for, start in ((with_postgres, postgres.start), (with_valkey, valkey.start)):
+                if asked_for:
+                    servers.append(start(home))
+                    started.callback(servers[-1].stop)
+        yield servers
+
+
+def refuse(data_dir: Path, *, with_postgres: bool, with_valkey: bool) -> None:
+    """Raise ServerError for every reason to stay away from `data_dir` that can be seen without changing anything."""
+    datadir.refuse_held(data_dir)
+    for name in ("run", "log"):
+        datadir.refuse_foreign(data_dir / name)
+    if with_postgres or with_valkey:
+        datadir.refuse_unusable(data_dir)
+    if with_postgres:
+        postgres.refuse_foreign(data_dir)
+    if with_valkey:
+        valkey.refuse_foreign(data_dir)
+
+
+def wanted() -> dict[str, bool]:
+    """Which servers the environment leaves to us, as arguments of `running`."""
+    return {"with_postgres": not _names("DATABASE_URL"), "with_valkey": not _names("REDIS_URL")}
+
+
+def _names(variable: str) -> bool:
+    return bool(os.environ.get(variable) or os.environ.get(f"{variable}_FILE"))
+
+
+def run_command(command: Sequence[str], environment: Mapping[str, str], started: Sequence[Server]) -> int:
+    """Run `command`, passing signals on, and leave none of its descendants behind. Returns a shell's exit code."""
+    processes.adopt_orphans()
+    early: list[int] = []
+    processes.on_signals(early.append)
+    try:
+        child = processes.spawn(command, stdin=None, env=environment)
+        processes.on_signals(lambda signum: processes.signal_group(child, signum))
+        for signum in early:
+            processes.signal_group(child, signum)
+        code = child.wait()
+    finally:
+        processes.ignore_signals()
+        processes.kill_children(but=[server.process for server in started])
+    return code if code >= 0 else 128 - code
+
+
+@contextlib.contextmanager
+def throwaway() -> Iterator[Path]:
+    """A new DATA_DIR with a home/ and a tmp/ for whatever the command leaves in its own; removed at the end."""
+    # Short enough for a socket whatever TMPDIR says. Nobody can foresee the name, so nobody can be there before us.
+    data_dir = Path("/tmp") / f"loyalty-{secrets.token_hex(8)}"  # noqa: S108
+    try:
+        yield data_dir
+    finally:
+        shutil.rmtree(data_dir, ignore_errors=True)
+
+
+def execute(command: Sequence[str], *, data_dir: Path, durable: bool, private_home: bool) -> int:
+    with running(data_dir, durable=durable, **wanted()) as started:
+        # So that `python` means the one that runs this file.
+        path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
+        environment = {**os.environ, "PATH": path, "DATA_DIR": str(data_dir)}
+        if private_home:
+            for variable, name in (("HOME", "home"), ("TMPDIR", "tmp")):
+                (data_dir / name).mkdir()
+                environment[variable] = str(data_dir / name)
+        return run_command(command, environment, started)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="bin/servers.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    execution = parser.add_subparsers(required=True).add_parser("exec", help="run a command beside the servers")
+    execution.add_argument("--data", type=Path, metavar="DIR", help="where the data stays")
+    execution.add_argument("--throwaway", action="store_true", help="without fsync; without --data, leave nothing")
+    execution.add_argument("command", nargs="+", metavar="COMMAND")
+    return parser.parse_args()
+
+
+def main() -> int:
+    given = arguments()
+    processes.raise_on_signals()
+    try:
+        if given.throwaway and not given.data:
+            with throwaway() as data_dir:
+                return execute(given.command, data_dir=data_dir, durable=False, private_home=True)
+        data_dir = (given.data or datadir.from_environment()).expanduser().resolve()
+        return execute(given.command, data_dir=data_dir, durable=not given.throwaway, private_home=False)
+    except KeyboardInterrupt:
+        return 130
+    except (ServerError, OSError) as error:
+        print(f"bin/servers.py: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -143,7 +143,8 @@ def commands(site: Site) -> dict[str, list[str]]:
         f"granian --interface wsgi --host {site.host} --port {site.port} --workers 2 --blocking-threads 1 --no-ws "
         f"--workers-kill-timeout {STOP_SECONDS - 2} config.wsgi:application"
     )
-    worker = "celery -A config worker -Q events,work --concurrency 3 --loglevel info"
+    # At info it would say every two seconds that the sweeper found nothing.
+    worker = "celery -A config worker -Q events,work --concurrency 3 --loglevel warning"
     beat = "celery -A config beat --loglevel warning --schedule"  # at info it says every second that it ticks
     return {
         "web": web.split(),

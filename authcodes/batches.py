@@ -7,9 +7,10 @@ from datetime import date, datetime
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils import timezone
 
-from authcodes import tags
-from authcodes.models import AuthCode, BatchRange, Product, Recall
+from authcodes import jobs, tags
+from authcodes.models import AuthCode, BatchRange, Job, Product, Recall
 from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
 from authcodes.refusals import BatchRefused
 from brands.models import Brand, User
@@ -138,6 +139,21 @@ def generate(*, batch_id: int, at: datetime, progress: Callable[[int, int], None
         if progress:
             progress(chunk.done, chunk.quantity)
     return made
+
+
+def start_generation(*, batch: BatchRange, by: User | None) -> Job:
+    """Have a worker make the batch's codes, in the caller's transaction."""
+    title = f"Generate {batch.quantity} codes of {batch.range_name}"
+    parameters = {"batch_id": batch.pk}
+    return jobs.start(
+        brand=batch.brand, kind=Job.Kind.GENERATE, title=title, parameters=parameters, by=by, total=batch.quantity
+    )
+
+
+def run_generation(run: jobs.Run) -> None:
+    """The job's handler. A cancelled batch keeps the codes it has; another run makes the rest."""
+    made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=run.progress)
+    run.log(f"{made} codes made.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from celery import shared_task
 from django.db.models import F
 from django.utils import timezone
 
-from authcodes import batches, scanning
+from authcodes import batches, jobs, scanning
 from authcodes.models import BatchRange
 
 logger = logging.getLogger(__name__)
@@ -37,3 +37,16 @@ def resume_generation() -> int:
     """Every minute: take up generation that a lost worker or message left unfinished."""
     unfinished = BatchRange.objects.filter(generated_count__lt=F("quantity")).values_list("pk", flat=True)
     return sum(batches.generate(batch_id=pk, at=timezone.now()) for pk in unfinished)
+
+
+@shared_task
+def run_job(job_id: int) -> None:
+    """Run a job of the portal; a repeated message finds it taken."""
+    jobs.run(job_id)
+
+
+@shared_task
+def resume_jobs() -> int:
+    """Every few seconds: start what a lost message or a dead worker left; every expired file goes."""
+    jobs.forget_files()
+    return len(jobs.resume())

@@ -146,6 +146,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": EVENT_SWEEP_SECONDS},
     },
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
+    "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
     "resume-generation": {"task": "authcodes.tasks.resume_generation", "schedule": 60, "options": {"expires": 60}},
 }
 
@@ -216,6 +217,12 @@ SIMPLE_JWT = {
 CODE_TAG_SECRETS = env.pairs("CODE_TAG_SECRETS") or ({1: SECRET_KEY} if LOCAL else {})
 BATCH_MAX_CODES = env.integer("BATCH_MAX_CODES", 10_000_000, minimum=1)
 GENERATION_CHUNK = env.integer("GENERATION_CHUNK", 50_000, minimum=1)
+
+# --- Jobs ------------------------------------------------------------------------------------------------------------
+JOB_HANDLERS = {
+    "generate": "authcodes.batches.run_generation",
+}
+JOB_FILE_DAYS = env.integer("JOB_FILE_DAYS", 7, minimum=1)
 
 # --- HTTP ------------------------------------------------------------------------------------------------------------
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("MAX_BODY_BYTES", 1_000_000, minimum=1_000)

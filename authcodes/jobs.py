@@ -1,0 +1,176 @@
+"""Jobs: the only code that starts, runs, cancels and restarts long work, and keeps the files that come of it."""
+
+import logging
+import tempfile
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cache
+from typing import IO, Any
+
+from celery import current_app
+from django.conf import settings
+from django.core.files import File
+from django.db import transaction
+from django.db.models import F, Q, QuerySet, Value
+from django.db.models.functions import Concat
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from authcodes.models import Job
+from brands.models import Brand, User
+from brands.refusals import Refused
+
+logger = logging.getLogger(__name__)
+
+# A worker that gave no sign for so long is taken for dead, and its job is started again.
+SILENCE = timedelta(seconds=60)
+ATTEMPTS = 5
+
+
+class Cancelled(Exception):  # noqa: N818 - somebody's wish, not an error
+    """Staff asked the job to stop."""
+
+
+class Overtaken(Exception):  # noqa: N818 - a fact: another worker took the job for abandoned
+    """Another attempt runs this job now."""
+
+
+class Run:
+    """One attempt at a job, as its handler sees it."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.attempt = job.attempts
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.job.parameters
+        return found
+
+    def progress(self, done: int, total: int) -> None:
+        """Say how far it is, and that it is alive. Raises Cancelled or Overtaken: stop then, keeping what is whole."""
+        told = self._mine().update(done=done, total=total, alive_at=timezone.now())
+        if not told:
+            raise Overtaken
+        if Job.objects.filter(pk=self.job.pk, cancel_requested=True).exists():
+            raise Cancelled
+
+    def log(self, line: str) -> None:
+        stamped = f"{timezone.now():%H:%M:%S} {line}\n"
+        self._mine().update(log=Concat(F("log"), Value(stamped)), alive_at=timezone.now())
+
+    def keep(self, content: IO[bytes], *, name: str) -> None:
+        """Offer `content` for download as `name`, until settings.JOB_FILE_DAYS have passed."""
+        self.job.result.save(f"{self.job.pk}-{self.attempt}-{name}", File(content), save=False)
+        lasts = timezone.now() + timedelta(days=settings.JOB_FILE_DAYS)
+        self._mine().update(result=self.job.result.name, result_name=name, expires_at=lasts)
+
+    def _mine(self) -> QuerySet[Job]:
+        return Job.objects.filter(pk=self.job.pk, attempts=self.attempt, status=Job.Status.RUNNING)
+
+
+Handler = Callable[[Run], None]
+
+
+@cache
+def handler_of(kind: str) -> Handler:
+    """What settings.JOB_HANDLERS names for this kind. It may be run again after a crash, and must bear that."""
+    handler: Handler = import_string(settings.JOB_HANDLERS[kind])
+    return handler
+
+
+def start(
+    *, brand: Brand, kind: Job.Kind, title: str, parameters: dict[str, Any], by: User | None, total: int = 0
+) -> Job:
+    """Store a job in the caller's transaction; a worker takes it up when that commits."""
+    job = Job.objects.create(
+        brand=brand, kind=kind, title=title[:200], parameters=parameters, created_by=by, total=total
+    )
+    transaction.on_commit(lambda: _call_worker(job.pk))
+    return job
+
+
+def _call_worker(job_id: int) -> None:
+    try:
+        current_app.send_task("authcodes.tasks.run_job", [job_id], ignore_result=True)
+    except Exception as error:  # noqa: BLE001 - whatever the broker's trouble, the sweep finds the row
+        logger.warning("no worker could be called for job %s (%s); the sweep will start it", job_id, error)
+
+
+def run(job_id: int) -> None:
+    """Run a job, unless another worker is at it. Every way it can end is written on it."""
+    job = _take(job_id)
+    if job is None:
+        return
+    attempt = Run(job)
+    try:
+        handler_of(job.kind)(attempt)
+    except Overtaken:
+        logger.warning("job %s: another worker took it over", job_id)
+    except Cancelled:
+        _finish(job, Job.Status.CANCELLED, "Cancelled.")
+    except Refused as refusal:
+        _finish(job, Job.Status.FAILED, refusal.message)
+    except Exception as error:
+        logger.exception("job %s failed", job_id)
+        _finish(job, Job.Status.FAILED, "".join(traceback.format_exception_only(error)).strip()[:500])
+    else:
+        _finish(job, Job.Status.DONE, "")
+
+
+def _take(job_id: int) -> Job | None:
+    """The job, if it is queued, or running without a sign of life: one conditional update decides who runs it."""
+    now = timezone.now()
+    abandoned = Q(status=Job.Status.RUNNING, alive_at__lt=now - SILENCE)
+    taken = Job.objects.filter(Q(status=Job.Status.QUEUED) | abandoned, pk=job_id).update(
+        status=Job.Status.RUNNING, attempts=F("attempts") + 1, alive_at=now, started_at=now
+    )
+    return Job.objects.select_related("brand", "created_by").get(pk=job_id) if taken else None
+
+
+def _finish(job: Job, status: Job.Status, line: str) -> None:
+    now = timezone.now()
+    mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
+    fields: dict[str, Any] = {"status": status, "finished_at": now, "alive_at": now}
+    if line:
+        fields["log"] = Concat(F("log"), Value(f"{now:%H:%M:%S} {line}\n"))
+    mine.update(**fields)
+
+
+def cancel(*, job: Job) -> bool:
+    """Ask a job to stop; one that waits is cancelled at once. False: it has ended already."""
+    waiting = Job.objects.filter(pk=job.pk, status=Job.Status.QUEUED)
+    if waiting.update(status=Job.Status.CANCELLED, cancel_requested=True, finished_at=timezone.now()):
+        return True
+    return bool(Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING).update(cancel_requested=True))
+
+
+def resume() -> list[int]:
+    """Call workers for jobs that wait or were abandoned; bury those that end their workers. Returns the called."""
+    silent = timezone.now() - SILENCE
+    abandoned = Job.objects.filter(status=Job.Status.RUNNING, alive_at__lt=silent)
+    abandoned.filter(attempts__gte=ATTEMPTS).update(
+        status=Job.Status.FAILED,
+        finished_at=timezone.now(),
+        log=Concat(F("log"), Value(f"Given up: its worker ended {ATTEMPTS} times without a word.\n")),
+    )
+    waiting = Job.objects.filter(status=Job.Status.QUEUED, created_at__lt=timezone.now() - timedelta(seconds=5))
+    called = [*waiting.values_list("pk", flat=True), *abandoned.values_list("pk", flat=True)]
+    for job_id in called:
+        _call_worker(job_id)
+    return called
+
+
+def forget_files() -> int:
+    """Delete the files of jobs that have expired; the jobs stay. Returns how many."""
+    expired = Job.objects.filter(expires_at__lte=timezone.now()).exclude(result="")
+    for job in expired:
+        job.result.delete(save=False)
+        Job.objects.filter(pk=job.pk).update(result="")
+    return len(expired)
+
+
+def workspace() -> IO[bytes]:
+    """A file of this worker's own to write a result to before it is kept; gone when it is closed."""
+    return tempfile.TemporaryFile()

@@ -1,0 +1,86 @@
+"""Batches of codes and their recalls."""
+
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from authcodes.models.products import Product
+from brands.models import Brand, User
+from campaigns.models import Campaign
+
+
+class BatchRange(models.Model):
+    """A run of sequential codes, `<prefix><zero-padded number>`, with the settings they share."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="batches")
+    range_name = models.CharField(max_length=120)
+    product = models.ForeignKey(Product, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
+    quantity = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    prefix = models.CharField(max_length=32, blank=True, db_collation="C")
+    starting_number = models.PositiveBigIntegerField(default=1)
+    number_width = models.PositiveSmallIntegerField(default=10, help_text=_("Digits of the zero-padded number."))
+    points_per_scan = models.PositiveIntegerField(null=True, blank=True, help_text=_("Empty: product or level."))
+    scan_limit = models.PositiveIntegerField(
+        null=True, blank=True, default=1, validators=[MinValueValidator(1)], help_text=_("Empty: unlimited.")
+    )
+    expiration_date = models.DateField(null=True, blank=True, help_text=_("The last day, in the brand's time zone."))
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
+    tag_version = models.PositiveSmallIntegerField(
+        null=True, blank=True, editable=False, help_text=_("Signed batch: version of the secret behind its tags.")
+    )
+    first_code = models.CharField(max_length=64, db_collation="C", editable=False)
+    last_code = models.CharField(max_length=64, db_collation="C", editable=False)
+    generated_count = models.PositiveIntegerField(default=0, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+    )
+
+    class Meta:
+        verbose_name = _("batch range")
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["first_code"], name="batch_first_code")]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "range_name"], name="range_name_unique_in_brand"),
+            models.CheckConstraint(condition=Q(quantity__gte=1), name="batch_quantity_positive"),
+            models.CheckConstraint(
+                condition=Q(scan_limit__isnull=True) | Q(scan_limit__gte=1), name="batch_scan_limit_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(number_width__gte=1, number_width__lte=18), name="batch_number_width_1_to_18"
+            ),
+            models.CheckConstraint(
+                condition=Q(generated_count__gte=0, generated_count__lte=F("quantity")), name="batch_progress_in_range"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.range_name
+
+    @property
+    def is_signed(self) -> bool:
+        return self.tag_version is not None
+
+    @property
+    def is_generated(self) -> bool:
+        return self.generated_count == self.quantity
+
+
+class Recall(models.Model):
+    """A batch called back: whoever scans one of its codes is told so."""
+
+    batch = models.OneToOneField(BatchRange, on_delete=models.PROTECT, related_name="recall")
+    recall_id = models.CharField(max_length=64, help_text=_("The number customers and authorities know it by."))
+    contact = models.CharField(max_length=200, help_text=_("Phone, e-mail or page for affected customers."))
+    message = models.TextField(help_text=_("What the customer should do."))
+    reason = models.TextField(help_text=_("Why; for staff only."))
+    recalled_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False)
+    recalled_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-recalled_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.recall_id

@@ -1,0 +1,115 @@
+"""Uploads that assign codes: the file, its checked rows, and what undoing them needs."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from brands.models import Brand, User
+
+
+class Import(models.Model):
+    """One uploaded CSV, from the check to the commit, and back if it is undone."""
+
+    class Kind(models.TextChoices):
+        LIST = "list", _("List of codes (auth_code, inventory_location, notes)")
+        RANGES = "ranges", _("Ranges (product_sku, auth_code_start, auth_code_end, location, points_per_scan)")
+
+    class Status(models.TextChoices):
+        CHECKING = "checking", _("Being checked")
+        REFUSED = "refused", _("Refused: the file cannot be read")
+        CHECKED = "checked", _("Checked: look at the preview")
+        COMMITTING = "committing", _("Being committed")
+        COMMITTED = "committed", _("Committed")
+        UNDONE = "undone", _("Undone")
+        DISCARDED = "discarded", _("Discarded")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="imports")
+    kind = models.CharField(max_length=6, choices=Kind.choices)
+    product = models.ForeignKey(
+        Product, on_delete=models.PROTECT, null=True, blank=True, related_name="+", help_text=_("A list's product.")
+    )
+    file = models.FileField(upload_to="imports/%Y/%m/", max_length=255)
+    file_name = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64, editable=False)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.CHECKING)
+    problem = models.TextField(blank=True, help_text=_("Why the whole file was refused."))
+    rows = models.PositiveIntegerField(default=0)
+    bad_rows = models.PositiveIntegerField(default=0)
+    repaired_rows = models.PositiveIntegerField(default=0, help_text=_("Rows whose eaten leading zeros were restored."))
+    codes = models.PositiveIntegerField(default=0, help_text=_("Codes that the good rows name."))
+    skip_bad = models.BooleanField(default=False)
+    uploaded_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    uploaded_at = models.DateTimeField(default=timezone.now, editable=False)
+    committed_at = models.DateTimeField(null=True, blank=True)
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    status__in=[
+                        "checking",
+                        "refused",
+                        "checked",
+                        "committing",
+                        "committed",
+                        "undone",
+                        "discarded",
+                    ]
+                ),
+                name="import_status_known",
+            ),
+            models.CheckConstraint(condition=Q(kind__in=["list", "ranges"]), name="import_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.file_name
+
+
+class ImportRow(models.Model):
+    """A line of an uploaded file, as it was written and as it was understood."""
+
+    upload = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="lines", db_index=False)
+    line = models.PositiveIntegerField()
+    values = ArrayField(models.TextField())
+    code = models.CharField(max_length=64, blank=True, db_collation="C")
+    code_end = models.CharField(max_length=64, blank=True, db_collation="C")
+    sku = models.CharField(max_length=64, blank=True)
+    product = models.ForeignKey(Product, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    location = models.CharField(max_length=120, blank=True)
+    notes = models.TextField(blank=True)
+    points_per_scan = models.PositiveIntegerField(null=True)
+    codes = models.PositiveIntegerField(default=0)
+    error = models.CharField(max_length=300, blank=True)
+    error_column = models.CharField(max_length=40, blank=True)
+    repaired = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["upload_id", "line"]
+        constraints = [models.UniqueConstraint(fields=["upload", "line"], name="import_line_once")]
+
+    def __str__(self) -> str:
+        return f"line {self.line}"
+
+
+class ImportChange(models.Model):
+    """What a code held before an import changed it, where that was not nothing."""
+
+    upload = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="changes", db_index=False)
+    auth_code = models.ForeignKey(AuthCode, on_delete=models.CASCADE, related_name="+", db_index=False)
+    product = models.ForeignKey(Product, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    inventory_location = models.CharField(max_length=120, blank=True)
+    location = models.CharField(max_length=120, blank=True)
+    notes = models.TextField(blank=True)
+    points_per_scan = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["upload", "auth_code"], name="import_change_once")]
+
+    def __str__(self) -> str:
+        return f"{self.auth_code_id} before import {self.upload_id}"

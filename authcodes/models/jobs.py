@@ -1,0 +1,74 @@
+"""Long work that staff start and watch."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand, User
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def unfinished(self) -> "JobQuerySet":
+        return self.filter(status__in=[Job.Status.QUEUED, Job.Status.RUNNING])
+
+
+class Job(models.Model):
+    """Generation, import, export or print as one row: what to do, how far it is, and the file that came of it."""
+
+    class Kind(models.TextChoices):
+        GENERATE = "generate", _("Generate codes")
+        CHECK_IMPORT = "check-import", _("Check an import")
+        COMMIT_IMPORT = "commit-import", _("Commit an import")
+        EXPORT_SCANS = "export-scans", _("Export the scan report")
+        EXPORT_UNSCANNED = "export-unscanned", _("Export unscanned codes")
+        EXPORT_AFFECTED = "export-affected", _("Export customers affected by a recall")
+
+    class Status(models.TextChoices):
+        QUEUED = "queued", _("Queued")
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="jobs")
+    kind = models.CharField(max_length=32, choices=Kind.choices)
+    title = models.CharField(max_length=200, help_text=_("What it is about, in a few words."))
+    parameters = models.JSONField(default=dict, editable=False)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
+    done = models.PositiveBigIntegerField(default=0)
+    total = models.PositiveBigIntegerField(default=0)
+    log = models.TextField(blank=True, help_text=_("A line for each thing worth knowing."))
+    attempts = models.PositiveIntegerField(default=0)
+    cancel_requested = models.BooleanField(default=False)
+    result = models.FileField(upload_to="jobs/%Y/%m/", blank=True, max_length=255)
+    result_name = models.CharField(max_length=200, blank=True, help_text=_("The file's name when it is downloaded."))
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    alive_at = models.DateTimeField(null=True, blank=True, help_text=_("When its worker last gave a sign."))
+    finished_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True, help_text=_("From then on the file is gone."))
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["brand", "-id"], name="job_of_brand"),
+            models.Index(fields=["id"], name="job_unfinished", condition=Q(status__in=["queued", "running"])),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__in=["queued", "running", "done", "failed", "cancelled"]), name="job_status_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def percent(self) -> int:
+        if self.status == self.Status.DONE:
+            return 100
+        return min(99, self.done * 100 // self.total) if self.total else 0

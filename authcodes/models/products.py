@@ -1,0 +1,40 @@
+"""Things a brand sells."""
+
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand
+
+
+class Product(models.Model):
+    """A thing a brand sells."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="products")
+    sku = models.CharField(max_length=64)
+    title = models.CharField(max_length=200)
+    retail_price = models.DecimalField(
+        max_digits=12, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
+    )
+    redeem_point_value = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("Points of a scan, whatever the level says. 0 or empty: by level.")
+    )
+    gtin = models.CharField(
+        max_length=14, blank=True, validators=[RegexValidator(r"^(\d{8}|\d{12,14})$", _("8, 12, 13 or 14 digits."))]
+    )
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["title", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "sku"], name="sku_unique_in_brand"),
+            models.CheckConstraint(
+                condition=Q(retail_price__isnull=True) | Q(retail_price__gte=0), name="retail_price_not_negative"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.sku})"

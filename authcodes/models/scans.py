@@ -1,0 +1,99 @@
+"""Attempts to scan."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from brands.models import Brand, User
+from campaigns.models import Campaign
+
+
+class Scan(models.Model):
+    """One attempt to scan, with the answer given and its true reason. Written by scanning.py alone."""
+
+    class Outcome(models.TextChoices):
+        SUCCESS = "success", _("Success")
+        WARNING = "warning", _("Warning")
+        ERROR = "error", _("Error")
+
+    class Reason(models.TextChoices):
+        ACCEPTED = "accepted", _("Accepted")
+        CAMPAIGN_INACTIVE = "campaign_inactive", _("Accepted; its campaign is not running")
+        LIMIT_REACHED = "limit_reached", _("Scan limit reached")
+        RECALLED = "recalled", _("Batch recalled")
+        UNKNOWN = "unknown", _("Unknown code")
+        BAD_TAG = "bad_tag", _("Signature missing or wrong")
+        OTHER_BRAND = "other_brand", _("Code of another brand")
+        EXPIRED = "expired", _("Expired")
+        DEACTIVATED = "deactivated", _("Deactivated")
+        UNASSIGNED = "unassigned", _("No product assigned")
+
+    class PointsStatus(models.TextChoices):
+        PENDING = "pending", _("Pending")
+        AWARDED = "awarded", _("Awarded")
+        GUEST = "guest", _("Guest: no points")
+        ALREADY_CLAIMED = "already_claimed", _("Already claimed")
+        NOT_ELIGIBLE = "not_eligible", _("Not eligible")
+        LIMITED = "limited", _("Point limit reached")
+
+    scan_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    auth_code = models.ForeignKey(AuthCode, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False)
+    code = models.CharField(max_length=64, help_text=_("As it was read, shortened."))
+    user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False)
+    # Copies from the moment of the scan: reports need no join, and a later assignment does not rewrite history.
+    batch = models.ForeignKey(
+        BatchRange, on_delete=models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    product = models.ForeignKey(
+        Product, on_delete=models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    outcome = models.CharField(max_length=7, choices=Outcome.choices)
+    reason = models.CharField(max_length=20, choices=Reason.choices)
+    points_status = models.CharField(max_length=16, choices=PointsStatus.choices)
+    points_promised = models.DecimalField(max_digits=10, decimal_places=2, default=0)
+    points_awarded = models.DecimalField(max_digits=10, decimal_places=2, default=0)
+    scan_count = models.PositiveIntegerField(default=0, help_text=_("The code's count after this scan."))
+    latitude = models.FloatField(null=True)
+    longitude = models.FloatField(null=True)
+    location = models.CharField(max_length=200, blank=True, help_text=_("City, region."))
+    located_at = models.DateTimeField(null=True)
+    device = models.CharField(max_length=120, blank=True)
+    app_version = models.CharField(max_length=40, blank=True)
+    scanned_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-scanned_at", "-scan_id"]
+        indexes = [
+            models.Index(fields=["auth_code", "-scanned_at"], name="scan_of_code"),
+            models.Index(fields=["user", "auth_code"], name="scan_of_user"),
+            models.Index(fields=["brand", "-scanned_at", "-scan_id"], name="scan_of_brand"),
+            models.Index(
+                fields=["scanned_at"],
+                name="scan_to_locate",
+                condition=Q(latitude__isnull=False, located_at__isnull=True),
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(outcome__in=["success", "warning", "error"]), name="scan_outcome_known"),
+            models.CheckConstraint(
+                condition=Q(latitude__isnull=True, longitude__isnull=True)
+                | Q(latitude__gte=-90, latitude__lte=90, longitude__gte=-180, longitude__lte=180),
+                name="scan_place_whole_and_on_earth",
+            ),
+            models.CheckConstraint(
+                condition=Q(points_awarded=0) | Q(outcome="success"), name="only_accepted_scans_earn"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.reason}"

@@ -1,0 +1,176 @@
+"""Long work: taken by one worker, told about, cancelled, taken up again, and never left half-offered."""
+
+import io
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as project
+from django.utils import timezone
+
+from authcodes import batches, jobs
+from authcodes.batches import BatchSettings
+from authcodes.models import AuthCode, Job
+from brands.refusals import Invalid
+from tests import make
+from tests.races import at_once
+
+seen = []
+
+
+def counts(run):
+    for number in range(1, 4):
+        run.progress(number, 3)
+    run.log("counted to three")
+    run.keep(io.BytesIO(b"one,two,three"), name="count.csv")
+
+
+def refuses(run):
+    raise Invalid("There is nothing to count.")
+
+
+def breaks(run):
+    raise RuntimeError("out of fingers")
+
+
+def is_cancelled_half_way(run):
+    run.progress(1, 2)
+    jobs.cancel(job=run.job)
+    run.progress(2, 2)
+    seen.append("went on")
+
+
+def remembers(run):
+    seen.append(run.attempt)
+
+
+@pytest.fixture(autouse=True)
+def handlers(settings, tmp_path):
+    seen.clear()
+    settings.MEDIA_ROOT = tmp_path
+    own = {name: f"{__name__}.{name}" for name in ("counts", "refuses", "breaks", "is_cancelled_half_way", "remembers")}
+    settings.JOB_HANDLERS = {**project.JOB_HANDLERS, **own}
+    jobs.handler_of.cache_clear()
+    yield
+    jobs.handler_of.cache_clear()
+
+
+def start(brand, kind):
+    return jobs.start(brand=brand, kind=kind, title="A test", parameters={}, by=None)
+
+
+def ran(brand, kind):
+    job = start(brand, kind)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def test_a_job_runs_tells_its_progress_and_offers_its_file(brand):
+    job = ran(brand, "counts")
+
+    assert (job.status, job.done, job.total, job.percent) == ("done", 3, 3, 100)
+    assert "counted to three" in job.log
+    assert (job.result.read(), job.result_name) == (b"one,two,three", "count.csv")
+    assert job.expires_at > timezone.now() + timedelta(days=6)
+
+
+def test_a_refusal_fails_the_job_with_its_own_words(brand):
+    job = ran(brand, "refuses")
+
+    assert job.status == "failed"
+    assert job.log.endswith("There is nothing to count.\n")
+
+
+def test_a_bug_fails_the_job_and_is_named(brand):
+    job = ran(brand, "breaks")
+
+    assert (job.status, "RuntimeError: out of fingers" in job.log) == ("failed", True)
+
+
+def test_a_running_job_stops_when_it_is_cancelled(brand):
+    job = ran(brand, "is_cancelled_half_way")
+
+    assert (job.status, seen) == ("cancelled", [])
+
+
+def test_a_waiting_job_is_cancelled_at_once_and_never_runs(brand):
+    job = start(brand, "remembers")
+
+    assert jobs.cancel(job=job) is True
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.status, seen) == ("cancelled", [])
+
+
+def test_a_job_that_ended_cannot_be_cancelled(brand):
+    assert jobs.cancel(job=ran(brand, "counts")) is False
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_is_called_for_many_times_runs_once():
+    brand = make.brand()
+    job = start(brand, "remembers")
+
+    at_once(jobs.run, [job.pk] * 20)
+
+    assert seen == [1]
+
+
+def test_a_job_whose_worker_went_silent_is_taken_up_again(brand):
+    job = start(brand, "remembers")
+    long_ago = timezone.now() - timedelta(minutes=5)
+    Job.objects.update(status="running", attempts=1, alive_at=long_ago)
+
+    assert jobs.resume() == [job.pk]
+    jobs.run(job.pk)
+
+    assert seen == [2]
+
+
+def test_a_job_that_ends_its_workers_is_given_up(brand):
+    start(brand, "remembers")
+    Job.objects.update(status="running", attempts=5, alive_at=timezone.now() - timedelta(minutes=5))
+
+    assert jobs.resume() == []
+    assert Job.objects.get().status == "failed"
+
+
+def test_an_attempt_that_was_taken_over_changes_nothing(brand):
+    job = start(brand, "remembers")
+    Job.objects.update(status="running", attempts=1)
+    job.refresh_from_db()
+    slow = jobs.Run(job)
+    Job.objects.update(attempts=2)
+
+    with pytest.raises(jobs.Overtaken):
+        slow.progress(1, 1)
+    slow.log("still here")
+
+    job.refresh_from_db()
+    assert (job.done, job.log) == (0, "")
+
+
+def test_files_are_forgotten_when_they_expire_and_the_job_stays(brand):
+    job = ran(brand, "counts")
+    Job.objects.update(expires_at=timezone.now())
+
+    assert jobs.forget_files() == 1
+
+    assert not job.result.storage.exists(job.result.name)
+    assert Job.objects.get().result == ""
+
+
+def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
+    settings.GENERATION_CHUNK = 4
+    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4)
+    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    job = batches.start_generation(batch=batch, by=None)
+    Job.objects.update(cancel_requested=True)
+
+    jobs.run(job.pk)
+    stopped_at = AuthCode.objects.count()
+    jobs.run(batches.start_generation(batch=batch, by=None).pk)
+
+    assert list(Job.objects.order_by("pk").values_list("status", flat=True)) == ["cancelled", "done"]
+    assert (stopped_at, AuthCode.objects.count()) == (4, 10)

@@ -45,7 +45,8 @@ RECORD = """
 # The limit stands in the UPDATE itself: however many scan at once, a code gives no more slots than it has.
 SLOT = """
     UPDATE authcodes_authcode c
-       SET scan_count = c.scan_count + 1, first_scan_at = COALESCE(c.first_scan_at, %(at)s::timestamptz)
+       SET scan_count = c.scan_count + 1, first_scan_at = COALESCE(c.first_scan_at, %(at)s::timestamptz),
+           first_scan_location = CASE WHEN c.scan_count = 0 THEN %(location)s::text ELSE c.first_scan_location END
       FROM authcodes_batchrange b
      WHERE c.id = %(code_id)s::bigint AND b.id = c.batch_id AND c.deactivated_at IS NULL
        AND (b.scan_limit IS NULL OR c.scan_count < b.scan_limit)

@@ -21,7 +21,7 @@ from embedded.server import Server
 STOP_SECONDS = 10
 READY_SECONDS = 60
 # A database that DATABASE_URL names makes the settings expect a portal on the internet; this one listens here.
-LOCAL = {"ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]", "HTTPS": "0"}
+LOCAL = {"ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1,[::1]", "HTTPS": "0"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,13 @@ def run(site: Site) -> Never:
     refuse_busy(site)
     with servers.running(site.data_dir, **servers.wanted()) as started:
         keep_secret_key(site.data_dir)
-        environment = {**LOCAL, **given(), "DATA_DIR": str(site.data_dir), "PYTHONUNBUFFERED": "1"}
+        environment = {
+            **LOCAL,
+            **given(),
+            "DATA_DIR": str(site.data_dir),
+            "PORT": str(site.port),
+            "PYTHONUNBUFFERED": "1",
+        }
         manage("migrate --noinput --verbosity 0", "collectstatic --noinput --verbosity 0", environment=environment)
         with platform(site, environment) as programs:
             if os.environ.get("DEMO") != "0":

@@ -157,7 +157,7 @@ class Membership(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.user_id}: {self.role} of {self.brand_id}"
+        return f"{self.user}, {self.get_role_display()} of {self.brand}"
 
 
 class ApiKey(models.Model):

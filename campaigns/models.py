@@ -118,7 +118,7 @@ class UserLoyaltyCampaign(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.user_id} in {self.campaign_id}: {self.progress}"
+        return f"{self.user} in {self.campaign}"
 
 
 class RewardClaim(models.Model):
@@ -146,4 +146,4 @@ class RewardClaim(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.milestone_id} for {self.user_id}: {self.status}"
+        return f"{self.milestone} for {self.user}"

@@ -17,7 +17,7 @@ DEBUG = env.flag("DEBUG", default=False)
 HTTPS = env.flag("HTTPS", default=not LOCAL)
 
 SECRET_KEY = env.secret("SECRET_KEY", otherwise=env.kept(DATA_DIR / "secret_key"))
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if LOCAL else "")
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,.localhost,127.0.0.1,[::1]" if LOCAL else "")
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"
     raise ImproperlyConfigured(message)
@@ -29,9 +29,9 @@ INSTALLED_APPS = [
     "loyalty",
     "campaigns",
     "brands",
-    "unfold",
+    "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    "brands.portal_site.PortalConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -147,7 +147,6 @@ CELERY_BEAT_SCHEDULE = {
     },
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
-    "resume-generation": {"task": "authcodes.tasks.resume_generation", "schedule": 60, "options": {"expires": 60}},
 }
 
 # --- Events ----------------------------------------------------------------------------------------------------------
@@ -286,7 +285,20 @@ MEDIA_ROOT = DATA_DIR / "media"
 SUPPORT_EMAIL = env.text("SUPPORT_EMAIL", "support@localhost")
 CSRF_FAILURE_VIEW = "config.api.csrf_failure"
 LOGIN_URL = "admin:login"
-UNFOLD = {"SITE_TITLE": "Loyalty portal", "SITE_HEADER": "Loyalty portal", "SHOW_HISTORY": True}
+LOGIN_REDIRECT_URL = "admin:index"
+UNFOLD = {
+    "SITE_TITLE": "Loyalty portal",
+    "SITE_HEADER": "Loyalty portal",
+    "SHOW_HISTORY": True,
+    "SIDEBAR": {
+        "show_search": False,
+        "command_search": True,
+        "show_all_applications": False,
+        "navigation": "brands.navigation.navigation",
+    },
+    "COMMAND": {"search_models": False, "show_history": False},
+    "LOGIN": {"form": "brands.portal_login.LoginForm"},
+}
 
 LOGGING = {
     "version": 1,

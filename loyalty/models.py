@@ -121,7 +121,7 @@ class UserPoints(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.user_id} at {self.brand_id}: {self.points}"
+        return f"{self.user} at {self.brand}"
 
 
 class LoyaltyTransaction(models.Model):

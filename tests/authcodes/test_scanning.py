@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from authcodes import scanning
 from authcodes.models import Scan
-from authcodes.scanning import Circumstances
+from authcodes.scanning import Circumstances, Place
 from loyalty.models import Event, LoyaltyTransaction
 from tests import make
 
@@ -44,3 +44,14 @@ def test_an_accepted_scan_becomes_points(brand, customer, deliver):
         ("balance-changed", "ignored"),
         ("notify", "ignored"),
     ]
+
+
+def test_city_and_region_that_the_app_knows_are_kept_from_the_first_scan(brand, customer):
+    code = make.code(brand, scan_limit=None)
+
+    scan_as(customer, code, place=Place(48.85, 2.35, "Paris, Ile-de-France"))
+    scan_as(customer, code, place=Place(52.52, 13.4, "Berlin, Berlin"))
+
+    code.refresh_from_db()
+    assert code.first_scan_location == "Paris, Ile-de-France"
+    assert scanning.locate_pending(limit=10) == 0

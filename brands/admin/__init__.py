@@ -1,0 +1,5 @@
+"""The portal's pages about brands and people."""
+
+from brands.admin import api_keys, brands, memberships, users
+
+__all__ = ["api_keys", "brands", "memberships", "users"]

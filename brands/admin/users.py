@@ -1,0 +1,140 @@
+"""Page: people. A brand's staff see its customers and colleagues; what somebody is elsewhere stays there."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth import admin as django_pages  # noqa: F401 - registers the page that goes below
+from django.contrib.auth.forms import SetPasswordMixin
+from django.contrib.auth.models import Group
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from brands.lists import DropdownFilter
+from brands.models import Brand, Membership, User
+from brands.portal import TenantAdmin, TenantForm
+from brands.roles import ADD, VIEW, Reach, reach
+from brands.unfolded import PasswordWidget, SelectWidget
+
+# Roles stand in roles.TABLE; Django's groups would be a second truth.
+admin.site.unregister(Group)
+
+
+class KindFilter(DropdownFilter):
+    title = _("kind")
+    parameter_name = "kind"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, Any]]:
+        return [("staff", _("Staff")), ("customer", _("Customers"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
+        """For a brand's staff only their own colleagues are staff; who works elsewhere is a customer like others."""
+        within = reach(request.user, VIEW, "brands.user")
+        staff = User.objects.filter(is_staff=True) if within.everywhere else working_for(within)
+        if self.value() == "staff":
+            return queryset.filter(pk__in=staff.values("pk"))
+        return queryset.exclude(pk__in=staff.values("pk")) if self.value() == "customer" else queryset
+
+
+def password_field(label: Any, *, required: bool) -> forms.CharField:
+    widget = PasswordWidget(attrs={"autocomplete": "new-password"})
+    return forms.CharField(label=label, strip=False, required=required, widget=widget)
+
+
+class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generic in the stubs only
+    """A person's account; both passwords empty leave the password as it is."""
+
+    password1 = password_field(_("New password"), required=False)
+    password2 = password_field(_("New password again"), required=False)
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        return email.lower()
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        self.validate_passwords()
+        self.validate_password_for_user(self.instance, "password1")
+        return cleaned
+
+
+class ColleagueForm(PersonForm):
+    """A new member of staff: the account, and the first role of it."""
+
+    brands: QuerySet[Brand]  # where whoever fills this in may make colleagues
+
+    password1 = password_field(_("Password"), required=True)
+    password2 = password_field(_("Password again"), required=True)
+    brand = forms.ModelChoiceField(Brand.objects.none(), label=_("Brand"), widget=SelectWidget)
+    role = forms.ChoiceField(label=_("Role"), choices=Membership.Role.choices, widget=SelectWidget)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["brand"].queryset = self.brands  # type: ignore[attr-defined]
+
+
+@admin.register(User)
+class UserPage(TenantAdmin):
+    form = PersonForm
+    brand_path = "pk"  # to none: `seen` finds a brand's people
+    list_display = ("email", "first_name", "last_name", "is_active", "date_joined")
+    list_filter = (KindFilter,)
+    search_fields = ("email__startswith", "first_name__istartswith", "last_name__istartswith")
+    readonly_fields = ("registered_brand", "date_joined", "last_login")
+    add_fieldsets = (
+        (None, {"fields": ("email", ("first_name", "last_name"), ("password1", "password2"), ("brand", "role"))}),
+    )
+    superuser_fieldsets = (
+        (None, {"fields": ("email", ("first_name", "last_name"), "registered_brand", ("date_joined", "last_login"))}),
+        (_("Access"), {"fields": ("is_active", ("is_staff", "is_superuser"), ("password1", "password2"))}),
+    )
+    fieldsets = ((None, {"fields": ("email", ("first_name", "last_name"), ("is_active", "date_joined"))}),)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return seen(admin.ModelAdmin.get_queryset(self, request), self.reach(request, VIEW))
+
+    def choices(self, request: HttpRequest, within: Reach) -> QuerySet[Any]:
+        return seen(self.get_queryset(request), within)
+
+    def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:  # noqa: ARG002 - the page's signature
+        """A person belongs to no brand: any role that allows it will do, for whoever is seen at all."""
+        return bool(self.reach(request, verb))
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj and self.reach(request, VIEW).everywhere:
+            return self.superuser_fieldsets
+        return super().get_fieldsets(request, obj)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
+        if obj:
+            return super().get_form(request, obj, change, **options)
+        page = self.admin_site.get_model_admin(Brand)
+        form = type("BoundColleagueForm", (ColleagueForm,), {"brands": page.choices(request, self.reach(request, ADD))})
+        return super().get_form(request, obj, change, form=form, **options)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001
+        super().save_model(request, obj, form, change)
+        if form.cleaned_data["password1"]:
+            obj.set_password(form.cleaned_data["password1"])
+            obj.save(update_fields=["password"])
+
+    def create(self, request: HttpRequest, obj: User, form: Any) -> User:
+        obj.is_staff = True
+        super().create(request, obj, form)
+        Membership.objects.create(user=obj, brand=form.cleaned_data["brand"], role=form.cleaned_data["role"])
+        return obj
+
+
+def seen(people: QuerySet[User], within: Reach) -> QuerySet[User]:
+    """Customers of the brands within reach, registered or enrolled there, and those who work for them."""
+    if within.everywhere:
+        return people
+    registered = User.objects.order_by().filter(registered_brand__in=within.brand_ids)
+    enrolled = User.objects.order_by().filter(points_rows__brand__in=within.brand_ids)
+    # A union, for an OR would have PostgreSQL look at everybody.
+    return people.filter(pk__in=registered.values("pk").union(enrolled.values("pk"), working_for(within).values("pk")))
+
+
+def working_for(within: Reach) -> QuerySet[User]:
+    return User.objects.order_by().filter(memberships__brand__in=within.brand_ids)

@@ -1,0 +1,67 @@
+"""The portal's sidebar: which pages there are, grouped by what people come to do."""
+
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from brands.roles import VIEW, reach
+
+GROUPS: dict[Any, dict[str, str]] = {
+    _("Codes"): {
+        "authcodes.batchrange": "inventory_2",
+        "authcodes.authcode": "qr_code_2",
+        "authcodes.scan": "qr_code_scanner",
+        "authcodes.product": "category",
+        "authcodes.recall": "report",
+    },
+    _("Customers"): {
+        "loyalty.userpoints": "group",
+        "loyalty.loyaltytransaction": "receipt_long",
+        "campaigns.userloyaltycampaign": "trending_up",
+        "campaigns.rewardclaim": "redeem",
+    },
+    _("Programme"): {
+        "campaigns.campaign": "flag",
+        "loyalty.brandlevel": "military_tech",
+        "loyalty.earningrule": "calculate",
+    },
+    _("Brand"): {
+        "brands.brand": "storefront",
+        "brands.membership": "badge",
+        "brands.user": "person",
+        "brands.apikey": "key",
+        "loyalty.event": "bolt",
+    },
+}
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """What settings.UNFOLD["SIDEBAR"]["navigation"] calls: the groups with the pages that this person may see."""
+    overview = {"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}
+    groups = [
+        {
+            "title": title,
+            "separator": True,
+            "items": [item(label, icon) for label, icon in pages.items() if may_see(request, label)],
+        }
+        for title, pages in GROUPS.items()
+    ]
+    return [{"items": [overview]}, *(group for group in groups if group["items"])]
+
+
+def may_see(request: HttpRequest, label: str) -> bool:
+    return bool(reach(request.user, VIEW, label))
+
+
+def item(label: str, icon: str) -> dict[str, Any]:
+    address = reverse(f"admin:{label.replace('.', '_')}_changelist")
+    return {"title": capfirst(page_of(label).opts.verbose_name_plural), "icon": icon, "link": address}
+
+
+def page_of(label: str) -> Any:
+    return admin.site.get_model_admin(apps.get_model(label))

@@ -1,0 +1,247 @@
+"""The portal's pages: what keeps each of them inside the brands, and the role, of whoever looks at it.
+
+A page says how a row leads to its brand (`brand_path`); roles.TABLE says who may do what with it. Everything else
+follows: lists, searches, choices, filters, look-ups as one types, forms, histories and actions show and take rows
+within reach, and an id outside of it does not exist.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.contrib.admin import ShowFacets
+from django.contrib.admin.models import CHANGE as CHANGED
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import PermissionDenied
+from django.db.models import ForeignKey, Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from brands import roles
+from brands.lists import EstimatingPaginator, OwnRowsFilter
+from brands.models import User
+from brands.refusals import Refused
+from brands.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
+from brands.unfolded import ModelAdmin, ModelForm, TabularInline
+
+MOST_AT_ONCE = 1000  # rows that one action changes in one request
+
+
+class TenantForm(ModelForm):
+    """Whatever a form refers to belongs to the brand of its row, also when its author works for several brands."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        brand = cleaned.get("brand")
+        brand_id = brand.pk if brand else getattr(self.instance, "brand_id", None)
+        for name, chosen in list(cleaned.items()):
+            if isinstance(chosen, Model) and brand_id and getattr(chosen, "brand_id", brand_id) != brand_id:
+                self.add_error(name, _("Choose one of the same brand."))
+        return cleaned
+
+    def refuse(self, refusal: Refused) -> None:
+        """Show a refusal at the field that it names."""
+        field = refusal.details.get("field")
+        self.add_error(field if field in self.fields else None, refusal.message)
+
+
+class Lookup(AutocompleteSelect):
+    """A choice looked up while it is typed. What no row's id can be chooses nothing; Django's own fails of it."""
+
+    def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> Any:
+        try:
+            return super().optgroups(name, value, attr)
+        except (ValueError, OverflowError):
+            return super().optgroups(name, [], attr)
+
+
+class Scope:
+    """What pages and the tables inside them share: permissions by role, choices within reach."""
+
+    opts: Any
+    admin_site: Any
+
+    def reach(self, request: HttpRequest, verbs: str) -> Reach:
+        return roles.reach(request.user, verbs, self.opts.label_lower)
+
+    def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
+        """Whether the person may do this somewhere or, given a row (a table's is its page's), with that row."""
+        within = self.reach(request, verb)
+        return bool(within) if obj is None else page_of(obj, self.admin_site).brand_id_of(obj) in within
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, VIEW, obj)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, ADD, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, CHANGE, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, DELETE, obj)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.may(request, VIEW)
+
+    def has_act_permission(self, request: HttpRequest) -> bool:
+        return self.may(request, ACT)
+
+    def formfield_for_foreignkey(self, db_field: "ForeignKey[Any, Any]", request: HttpRequest, **options: Any) -> Any:
+        """Choices are the related page's rows, of the brands where this form may be saved."""
+        related = self.admin_site.get_model_admin(db_field.remote_field.model)
+        options["queryset"] = related.choices(request, self.reach(request, ADD + CHANGE))
+        if db_field.name in self.get_autocomplete_fields(request):  # type: ignore[attr-defined]
+            options["widget"] = Lookup(db_field, self.admin_site)
+        return super().formfield_for_foreignkey(db_field, request, **options)  # type: ignore[misc]
+
+
+class TenantAdmin(Scope, ModelAdmin):
+    """A page of the portal."""
+
+    brand_path = "brand"  # from a row to its brand, as a filter writes it
+    customer_path = ""  # to the customer, for pages where an e-mail address in the search box names one
+    form = TenantForm
+    paginator = EstimatingPaginator
+    show_full_result_count = False
+    show_facets = ShowFacets.NEVER  # they count every choice of every filter
+    list_per_page = 30
+    list_filter_submit = True
+    list_select_related: ClassVar[tuple[str, ...]] = ()
+    compressed_fields = True
+    warn_unsaved_form = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return self.reach(request, VIEW).of(super().get_queryset(request), self.brand_path)
+
+    def choices(self, request: HttpRequest, within: Reach) -> QuerySet[Any]:
+        """This page's rows as another page's form offers them."""
+        return within.of(self.get_queryset(request), self.brand_path)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """A row that is not there and one of another brand are the same 404, before any other answer."""
+        found = super().get_object(request, object_id, from_field)
+        if found is None:
+            raise Http404
+        return found
+
+    def brand_id_of(self, obj: Any) -> int | None:
+        *way, last = self.brand_path.split("__")
+        for step in way:
+            obj = getattr(obj, step)
+        found: int | None = obj.pk if last == "pk" else getattr(obj, f"{last}_id")
+        return found
+
+    def works_for_several(self, request: HttpRequest) -> bool:
+        within = roles.reach(request.user, VIEW, "brands.brand")
+        return within.everywhere or len(within.brand_ids) > 1
+
+    def has_brand_column(self, request: HttpRequest) -> bool:
+        return self.brand_path != "pk" and self.works_for_several(request)
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """People with several brands see whose each row is."""
+        shown = super().get_list_display(request)
+        return [*shown, *([self.brand_path] if self.has_brand_column(request) else [])]
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        filters = super().get_list_filter(request)
+        return [*filters, *([(self.brand_path, OwnRowsFilter)] if self.has_brand_column(request) else [])]
+
+    def get_list_select_related(self, request: HttpRequest) -> list[str]:
+        own = [self.brand_path] if self.has_brand_column(request) else []
+        return [*self.list_select_related, *own]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """An e-mail address is looked up among users first, which an OR over two tables would make slow."""
+        if self.customer_path and "@" in search_term:
+            return queryset.filter(**{f"{self.customer_path}__email": search_term.strip().lower()}), False
+        return super().get_search_results(request, queryset, search_term)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Rows are deleted one by one, each on a page that says what goes with it."""
+        return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """A row stays with the brand that it was made for."""
+        fields = super().get_readonly_fields(request, obj)
+        return [*fields, *(["brand"] if obj and self.brand_path == "brand" else [])]
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Who works for one brand need not choose it."""
+        mine = self.reach(request, ADD).brand_ids
+        only = {"brand": next(iter(mine))} if len(mine) == 1 else {}
+        return {**only, **super().get_changeform_initial_data(request)}
+
+    def changeform_view(self, request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
+        """A refusal that the form could not foresee, because somebody else was faster, is shown on a new form."""
+        try:
+            return super().changeform_view(request, *where, **more)
+        except Refused as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+            return redirect(request.get_full_path())
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
+        """Of a row that was there only what the form changed: what scans and workers count meanwhile is not ours."""
+        if not self.may(request, CHANGE if change else ADD, obj):
+            raise PermissionDenied
+        if change:
+            stored = {field.name for field in self.opts.concrete_fields}
+            obj.save(update_fields=stored.intersection(form.changed_data))
+        else:
+            vars(obj).update(vars(self.create(request, obj, form)))
+
+    def create(self, request: HttpRequest, obj: Any, form: Any) -> Model:  # noqa: ARG002 - for those who override it
+        """Store a new row. Pages whose rows have an only writer call it here; it may raise Refused."""
+        obj.save()
+        made: Model = obj
+        return made
+
+    def chosen(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        """The rows that an action may change; none, with a word about it, if they are too many for one request."""
+        rows = list(self.reach(request, ACT).of(queryset, self.brand_path)[: MOST_AT_ONCE + 1])
+        if len(rows) <= MOST_AT_ONCE:
+            return rows
+        message = _("Nothing was changed: choose at most %(most)d rows at once.") % {"most": MOST_AT_ONCE}
+        self.message_user(request, message, messages.ERROR)
+        return []
+
+    def report(self, request: HttpRequest, changed: Sequence[Any], what: str) -> None:
+        """Tell how many rows an action changed, and write it into their history."""
+        if changed:
+            LogEntry.objects.log_actions(
+                user_id=person(request).pk,
+                queryset=changed,
+                action_flag=CHANGED,
+                change_message=what,
+            )
+        self.message_user(request, f"{what}: {len(changed)}")
+
+
+class TenantInline(Scope, TabularInline):
+    """A table inside a page. Its rows belong to the page's row, and so to that one's brand."""
+
+    extra = 0
+
+
+def badge(colour: str, words: Any) -> SafeString:
+    """A state as lists and forms show it, in unfold's colours: success, info, warning, danger, or none."""
+    return render_to_string("unfold/helpers/label.html", {"type": colour, "text": words})
+
+
+def person(request: HttpRequest) -> User:
+    """Who looks at the portal; its views let nobody in who is not logged in."""
+    assert isinstance(request.user, User)  # noqa: S101
+    return request.user
+
+
+def page_of(obj: Model, admin_site: Any) -> TenantAdmin:
+    """The page that shows rows such as `obj`."""
+    page: TenantAdmin = admin_site.get_model_admin(type(obj))
+    return page

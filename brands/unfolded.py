@@ -1,0 +1,59 @@
+"""The classes of django-unfold that our pages build on. It has no types: the type checker sees Django's own."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from django import forms
+    from django.contrib import admin
+    from django.contrib.admin.forms import AdminAuthenticationForm as AuthenticationForm
+
+    F = TypeVar("F", bound=Callable[..., Any])
+    ModelAdmin = admin.ModelAdmin[Any]
+    TabularInline = admin.TabularInline[Any, Any]
+    ModelForm = forms.ModelForm[Any]
+    InlineFormSet = forms.BaseInlineFormSet[Any, Any, Any]
+    LookupForm = forms.Form
+    LookupFilter = admin.RelatedFieldListFilter
+    ChoicesFilter = admin.ChoicesFieldListFilter
+    DropdownFilter = admin.SimpleListFilter
+    RangeFilter = admin.DateFieldListFilter
+    PasswordWidget = forms.PasswordInput
+    SelectWidget = forms.Select
+    SwitchWidget = forms.CheckboxInput
+
+    def display(*, description: Any, ordering: str = "") -> Callable[[F], F]: ...
+
+else:
+    from django.forms import ModelForm
+    from unfold.admin import ModelAdmin, TabularInline
+    from unfold.contrib.filters.admin import AutocompleteSelectFilter as LookupFilter
+    from unfold.contrib.filters.admin import ChoicesDropdownFilter as ChoicesFilter
+    from unfold.contrib.filters.admin import DropdownFilter
+    from unfold.contrib.filters.admin import RangeDateFilter as RangeFilter
+    from unfold.contrib.filters.forms import AutocompleteDropdownForm as LookupForm
+    from unfold.decorators import display
+    from unfold.forms import AuthenticationForm
+    from unfold.forms import PaginationInlineFormSet as InlineFormSet
+    from unfold.widgets import UnfoldAdminPasswordWidget as PasswordWidget
+    from unfold.widgets import UnfoldAdminSelectWidget as SelectWidget
+    from unfold.widgets import UnfoldBooleanSwitchWidget as SwitchWidget
+
+__all__ = [
+    "AuthenticationForm",
+    "ChoicesFilter",
+    "DropdownFilter",
+    "InlineFormSet",
+    "LookupFilter",
+    "LookupForm",
+    "ModelAdmin",
+    "ModelForm",
+    "PasswordWidget",
+    "RangeFilter",
+    "SelectWidget",
+    "SwitchWidget",
+    "TabularInline",
+    "display",
+]

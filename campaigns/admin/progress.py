@@ -1,0 +1,29 @@
+"""Page: how far customers are in a campaign. For reading: accrual writes it."""
+
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from brands.lists import OwnRowsFilter
+from brands.portal import TenantAdmin
+from brands.unfolded import display
+from campaigns.models import UserLoyaltyCampaign
+
+
+@admin.register(UserLoyaltyCampaign)
+class ProgressPage(TenantAdmin):
+    brand_path = "campaign__brand"
+    customer_path = "user"
+    list_display = ("user", "campaign", "reached", "milestones", "updated_at")
+    list_filter = (("campaign", OwnRowsFilter),)
+    list_select_related = ("user", "campaign")
+    search_fields = ("user__email__startswith",)
+    search_help_text = _("A customer's e-mail address.")
+    fields = ("user", "campaign", "reached", "milestones", ("created_at", "updated_at"))
+
+    @display(description=_("progress"), ordering="progress")
+    def reached(self, row: UserLoyaltyCampaign) -> str:
+        return f"{row.progress} / {row.campaign.target_value}"
+
+    @display(description=_("milestones"))
+    def milestones(self, row: UserLoyaltyCampaign) -> int:
+        return len(row.milestones_achieved)

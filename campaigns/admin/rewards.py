@@ -1,0 +1,36 @@
+"""Page: the rewards that customers reached. For reading: accrual and the customer's claim write them."""
+
+from django.contrib import admin
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from brands.lists import ChoicesFilter, OwnRowsFilter
+from brands.portal import TenantAdmin, badge
+from brands.unfolded import display
+from campaigns.models import RewardClaim
+
+COLOURS = {"available": "info", "claimed": "success"}
+
+
+@admin.register(RewardClaim)
+class RewardClaimPage(TenantAdmin):
+    brand_path = "milestone__campaign__brand"
+    customer_path = "user"
+    list_display = ("user", "reward", "campaign", "state", "created_at", "claimed_at")
+    list_filter = (("status", ChoicesFilter), ("milestone__campaign", OwnRowsFilter))
+    list_select_related = ("user", "milestone__campaign")
+    search_fields = ("user__email__startswith",)
+    search_help_text = _("A customer's e-mail address.")
+    fields = ("user", "reward", "campaign", "state", ("created_at", "claimed_at"))
+
+    @display(description=_("reward"))
+    def reward(self, claim: RewardClaim) -> str:
+        return claim.milestone.reward_name
+
+    @display(description=_("campaign"))
+    def campaign(self, claim: RewardClaim) -> str:
+        return claim.milestone.campaign.campaign_name
+
+    @display(description=_("status"), ordering="status")
+    def state(self, claim: RewardClaim) -> SafeString:
+        return badge(COLOURS[claim.status], claim.get_status_display())

@@ -1,0 +1,84 @@
+"""Page: events and what became of them. For reading, but that dead ones can be given another chance."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.lists import ChoicesFilter, DayFilter, ValuesFilter
+from brands.portal import TenantAdmin, badge
+from brands.unfolded import display
+from loyalty import events
+from loyalty.models import Event
+
+COLOURS = {"pending": "info", "done": "success", "refused": "warning", "ignored": "", "dead": "danger"}
+
+
+class KindFilter(ValuesFilter):
+    title = gettext_lazy("kind")
+    parameter_name = "detail_type"
+
+    def values(self) -> list[str]:
+        return [*settings.EVENT_HANDLERS, "balance-changed", "notify"]
+
+
+@admin.register(Event)
+class EventPage(TenantAdmin):
+    list_display = ("created_at", "detail_type", "state", "attempts", "finished_at", "event_id")
+    list_filter = (("status", ChoicesFilter), KindFilter, ("created_at", DayFilter))
+    search_fields = ("event_id__exact",)
+    search_help_text = gettext_lazy("An event's id.")
+    fieldsets = (
+        (None, {"fields": ("brand", ("detail_type", "state"), ("event_id", "source"))}),
+        (gettext_lazy("Delivery"), {"fields": ("attempts", ("due_at", "give_up_at"), "last_error")}),
+        (gettext_lazy("Times"), {"fields": ("time", ("created_at", "finished_at"))}),
+        (gettext_lazy("Content"), {"fields": ("content", "answer")}),
+    )
+    actions = ("redeliver",)
+
+    @display(description=gettext_lazy("status"), ordering="status")
+    def state(self, event: Event) -> SafeString:
+        return badge(COLOURS[event.status], event.get_status_display())
+
+    @display(description=gettext_lazy("content"))
+    def content(self, event: Event) -> SafeString:
+        return pretty(event.detail)
+
+    @display(description=gettext_lazy("answer"))
+    def answer(self, event: Event) -> SafeString:
+        return pretty(event.outcome)
+
+    def get_search_results(
+        self,
+        request: HttpRequest,  # noqa: ARG002 - Django's signature
+        queryset: QuerySet[Event],
+        search_term: str,
+    ) -> tuple[QuerySet[Event], bool]:
+        """Django would compare ids as text, which no index serves."""
+        if not search_term:
+            return queryset, False
+        try:
+            return queryset.filter(event_id=UUID(search_term.strip())), False
+        except ValueError:
+            return queryset.none(), False
+
+    @admin.action(description=gettext_lazy("Redeliver: give dead events another chance"), permissions=["act"])
+    def redeliver(self, request: HttpRequest, queryset: QuerySet[Event]) -> None:
+        dead = self.chosen(request, queryset.filter(status=Event.Status.DEAD))
+        again = [event for event in dead if events.redeliver(event=event, at=timezone.now())]
+        self.report(request, again, _("Redelivered"))
+
+
+def pretty(value: Any) -> SafeString:
+    return format_html(
+        '<pre class="whitespace-pre-wrap text-xs">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False)
+    )

@@ -1,0 +1,21 @@
+"""Page: a brand's levels."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from brands.portal import TenantAdmin
+from loyalty.models import BrandLevel
+
+
+@admin.register(BrandLevel)
+class LevelPage(TenantAdmin):
+    list_display = ("name", "threshold", "scan_reward_type", "scan_reward_value")
+    search_fields = ("name",)
+    fieldsets = ((None, {"fields": ("brand", ("name", "threshold"), ("scan_reward_type", "scan_reward_value"))}),)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Customers hold their level by its name: under a new one they would fall to the lowest."""
+        fields = super().get_readonly_fields(request, obj)
+        return [*fields, "name"] if obj else fields

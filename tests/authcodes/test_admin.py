@@ -1,0 +1,337 @@
+"""The portal's pages about products and codes: making batches, switching codes off, recalls, scans."""
+
+from typing import Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from authcodes import batches, jobs, scanning
+from authcodes.admin.batches import NewBatchForm
+from authcodes.models import AuthCode, BatchRange, Job, Recall
+from authcodes.scanning import Circumstances
+from brands.models import Brand, User
+from tests import make
+from tests.portal import address, browser, errors, form_of, in_days, scan, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def client(brand: Brand) -> Client:
+    return browser(staff(brand))
+
+
+def wanted(brand: Brand, **fields: Any) -> dict[str, Any]:
+    plain = {"range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6, "quantity": 25}
+    return {"brand": brand.pk, **plain, "scan_limit": 1, **fields}
+
+
+def add(client: Client, brand: Brand, **fields: Any) -> Any:
+    return client.post(address("authcodes.batchrange", "add"), wanted(brand, **fields))
+
+
+def found(client: Client, label: str, **query: Any) -> list[Any]:
+    return list(client.get(address(label), query).context["cl"].result_list)
+
+
+def act(client: Client, label: str, action: str, *rows: Any, **more: Any) -> str:
+    sent = {"action": action, "_selected_action": [row.pk for row in rows], **more}
+    return text(client.post(address(label), sent, follow=True))
+
+
+def test_batch_takes_all_its_settings(client: Client, brand: Brand, settings: Any) -> None:
+    settings.CODE_TAG_SECRETS = {3: "s" * 40}
+    product, campaign = make.product(brand), make.campaign(brand)
+
+    made = add(
+        client,
+        brand,
+        product=product.pk,
+        campaign=campaign.pk,
+        points_per_scan=5,
+        scan_limit=3,
+        expiration_date=in_days(90),
+        signed="on",
+    )
+
+    assert made.status_code == 302
+    batch = BatchRange.objects.get()
+    assert (batch.product, batch.campaign, batch.points_per_scan, batch.scan_limit) == (product, campaign, 5, 3)
+    assert (batch.first_code, batch.last_code, batch.tag_version) == ("AUT-000007", "AUT-000031", 3)
+    assert str(batch.expiration_date) == in_days(90)
+    assert batch.created_by is not None
+    assert batch.created_by.memberships.get().brand == brand
+
+
+def test_codes_of_a_new_batch_are_made_by_a_job(client: Client, brand: Brand) -> None:
+    add(client, brand)
+    assert not AuthCode.objects.exists()
+
+    job = Job.objects.get()
+    jobs.run(job.pk)
+
+    assert (job.brand, job.created_by) == (brand, User.objects.get(is_staff=True))
+    assert AuthCode.objects.count() == 25
+    assert BatchRange.objects.get().is_generated
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"range_name": ""}, "range_name"),
+        ({"range_name": "Taken"}, "range_name"),
+        ({"quantity": 0}, "quantity"),
+        ({"quantity": 10**8}, "quantity"),
+        ({"quantity": 10**30}, "quantity"),
+        ({"prefix": "A/B"}, "prefix"),
+        ({"prefix": "A" * 33}, "prefix"),
+        ({"starting_number": -1}, "starting_number"),
+        ({"starting_number": 999_990}, "number_width"),
+        ({"number_width": 0}, "number_width"),
+        ({"number_width": 19}, "number_width"),
+        ({"scan_limit": 0}, "scan_limit"),
+        ({"points_per_scan": -1}, "points_per_scan"),
+        ({"expiration_date": in_days(-2)}, "expiration_date"),
+        ({"expiration_date": "soon"}, "expiration_date"),
+        ({"product": 10**12}, "product"),
+        ({"campaign": "x"}, "campaign"),
+        ({"prefix": "OLD-", "starting_number": 1}, "starting_number"),
+        ({"signed": "on"}, "signed"),
+    ],
+)
+def test_batch_that_cannot_be_is_refused_at_its_field(
+    client: Client, brand: Brand, settings: Any, wrong: dict[str, Any], field: str
+) -> None:
+    settings.CODE_TAG_SECRETS = {}
+    make.batch(brand, range_name="Taken", prefix="OLD-", number_width=6, quantity=9)
+
+    refused = add(client, brand, **wrong)
+
+    assert list(errors(refused)) == [field]
+    assert BatchRange.objects.count() == 1
+
+
+def test_unlimited_batch_needs_no_limit(client: Client, brand: Brand) -> None:
+    add(client, brand, scan_limit="")
+
+    assert BatchRange.objects.get().scan_limit is None
+
+
+def test_only_some_settings_of_a_batch_change(client: Client, brand: Brand) -> None:
+    batch, campaign = make.batch(brand, quantity=2), make.campaign(brand)
+    its = address("authcodes.batchrange", "change", batch.pk)
+    before = BatchRange.objects.filter(pk=batch.pk).values().get()
+    may_change = {
+        "range_name": "Renamed",
+        "points_per_scan": 9,
+        "scan_limit": 4,
+        "expiration_date": in_days(9),
+        "campaign": campaign.pk,
+    }
+
+    client.post(its, {**may_change, "quantity": 99, "prefix": "X", "product": "", "generated_count": 0})
+
+    after = BatchRange.objects.filter(pk=batch.pk).values().get()
+    changed = {name: str(value) for name, value in after.items() if value != before[name]}
+    assert changed == {name.replace("campaign", "campaign_id"): str(value) for name, value in may_change.items()}
+
+
+def test_saving_a_batch_writes_nothing_that_a_worker_counts(client: Client, brand: Brand) -> None:
+    batch = make.batch(brand)
+    its = address("authcodes.batchrange", "change", batch.pk)
+    form = form_of(client.get(its))
+
+    with CaptureQueriesContext(connection) as asked:
+        client.post(its, {**form, "range_name": "Renamed"})
+
+    written = [query["sql"] for query in asked if query["sql"].startswith('UPDATE "authcodes_batchrange"')]
+    assert len(written) == 1
+    assert "generated_count" not in written[0].partition("WHERE")[0]
+
+
+def test_batch_cannot_be_made_to_have_expired(client: Client, brand: Brand) -> None:
+    batch = make.batch(brand)
+    its = address("authcodes.batchrange", "change", batch.pk)
+
+    refused = client.post(its, {**form_of(client.get(its)), "expiration_date": in_days(-2)})
+
+    assert list(errors(refused)) == ["expiration_date"]
+
+
+def test_expired_batch_can_still_be_renamed(client: Client, brand: Brand) -> None:
+    batch = make.expired_code(brand).batch
+    its = address("authcodes.batchrange", "change", batch.pk)
+
+    saved = client.post(its, {**form_of(client.get(its)), "range_name": "Renamed"})
+
+    assert saved.status_code == 302
+
+
+def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
+    made = batches.create_batch(
+        brand=brand, wanted=batches.BatchSettings(range_name="Autumn", quantity=40, prefix="P"), at=timezone.now()
+    )
+    BatchRange.objects.filter(pk=made.pk).update(generated_count=10)
+
+    assert "Generating: 25 %" in text(client.get(address("authcodes.batchrange")))
+
+
+def one_code_of_each(brand: Brand) -> dict[str, AuthCode]:
+    codes = {name: make.code(brand) for name in ("scanned", "unscanned", "deactivated", "recalled")}
+    scanning.scan(scanned=codes["scanned"].code, about=Circumstances(at=timezone.now()))
+    batches.deactivate(codes=[codes["deactivated"]], at=timezone.now())
+    recall(codes["recalled"].batch)
+    return {**codes, "expired": make.expired_code(brand)}
+
+
+def recall(batch: BatchRange) -> Recall:
+    told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
+    return batches.recall_batch(batch=batch, at=timezone.now(), **told)
+
+
+@pytest.mark.parametrize("status", ["scanned", "unscanned", "expired", "deactivated", "recalled"])
+def test_codes_are_filtered_by_status(client: Client, brand: Brand, status: str) -> None:
+    codes = one_code_of_each(brand)
+
+    shown = found(client, "authcodes.authcode", status=status)
+
+    assert codes[status] in shown
+    if status != "unscanned":  # nobody has scanned the others either
+        assert shown == [codes[status]]
+    badges = text(client.get(address("authcodes.authcode"), {"q": codes[status].code}))
+    assert f"{status.capitalize()}\n" in badges
+
+
+def test_codes_are_found_by_what_is_printed_and_how_it_begins(client: Client, brand: Brand) -> None:
+    code, other = make.batch(brand, prefix="AB-", quantity=2, signed=False).codes.order_by("code")
+
+    assert found(client, "authcodes.authcode", q=code.code) == [code]
+    assert found(client, "authcodes.authcode", q=f"https://x.example.com/s/{code.code}") == [code]
+    assert found(client, "authcodes.authcode", q=f"{code.code}.0123456789A") == [code]
+    assert found(client, "authcodes.authcode", q="AB-") == [other, code]
+    assert found(client, "authcodes.authcode", q="B-") == []
+
+
+def test_code_search_uses_the_index_of_codes(client: Client, brand: Brand) -> None:
+    make.batch(brand, prefix="AB-")
+
+    with CaptureQueriesContext(connection) as asked:
+        found(client, "authcodes.authcode", q="AB-")
+
+    searched = [query["sql"] for query in asked if "LIKE" in query["sql"]]
+    assert searched
+    assert all('"authcodes_authcode"."code"::text LIKE \'AB-%\'' in sql for sql in searched)
+
+
+def test_codes_are_switched_off_and_on(client: Client, brand: Brand) -> None:
+    code, other = make.batch(brand, quantity=2).codes.all()
+
+    assert "Deactivated: 1" in act(client, "authcodes.authcode", "deactivate", code)
+    assert "Deactivated: 1" in act(client, "authcodes.authcode", "deactivate", code, other)
+    assert "Reactivated: 1" in act(client, "authcodes.authcode", "reactivate", other)
+
+    assert list(AuthCode.objects.deactivated()) == [code]
+    assert "Deactivated" in text(client.get(address("authcodes.authcode", "history", code.pk)))
+
+
+def test_too_many_codes_at_once_are_refused(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("brands.portal.MOST_AT_ONCE", 3)
+    codes = make.batch(brand, quantity=4).codes.all()
+
+    said = act(client, "authcodes.authcode", "deactivate", codes[0], select_across=1)
+
+    assert "choose at most 3 rows" in said
+    assert not AuthCode.objects.deactivated().exists()
+
+
+def test_where_a_code_is_kept_can_be_noted_and_nothing_else(client: Client, brand: Brand) -> None:
+    code = make.code(brand)
+    its = address("authcodes.authcode", "change", code.pk)
+
+    with CaptureQueriesContext(connection) as asked:
+        client.post(its, {"inventory_location": "Shelf 4", "location": "", "notes": "", "scan_count": 9, "code": "X"})
+
+    code.refresh_from_db()
+    assert (code.inventory_location, code.scan_count) == ("Shelf 4", 0)
+    written = [query["sql"] for query in asked if query["sql"].startswith('UPDATE "authcodes_authcode"')]
+    assert len(written) == 1
+    assert "scan_count" not in written[0].partition("WHERE")[0]
+
+
+def test_codes_are_not_made_or_deleted_by_hand(client: Client, brand: Brand) -> None:
+    code = make.code(brand)
+
+    assert client.get(address("authcodes.authcode", "add")).status_code == 403
+    assert client.post(address("authcodes.authcode", "delete", code.pk), {"post": "yes"}).status_code == 403
+
+
+def test_batch_is_recalled_once(client: Client, brand: Brand) -> None:
+    batch = make.batch(brand)
+    sent = {"batch": batch.pk, "recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass"}
+
+    assert client.post(address("authcodes.recall", "add"), sent).status_code == 302
+    again = client.post(address("authcodes.recall", "add"), {**sent, "recall_id": "R-2"})
+
+    assert list(errors(again)) == ["batch"]
+    made = Recall.objects.get()
+    assert (made.recall_id, made.batch, made.recalled_by) == ("R-1", batch, User.objects.get(is_staff=True))
+    assert client.post(address("authcodes.recall", "change", made.pk), sent).status_code == 403
+    assert client.post(address("authcodes.recall", "delete", made.pk), {"post": "yes"}).status_code == 403
+
+
+def test_refusal_that_comes_too_late_for_the_form_is_shown(
+    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody takes the numbers between this form's check and its save."""
+    check = NewBatchForm.clean
+
+    def check_and_lose(form: NewBatchForm) -> dict[str, Any]:
+        cleaned = check(form)
+        make.batch(brand, prefix="AUT-", number_width=6, starting_number=1, quantity=9)
+        return cleaned
+
+    monkeypatch.setattr(NewBatchForm, "clean", check_and_lose)
+
+    answer = add(client, brand)
+
+    assert answer.status_code == 302
+    assert next(str(message) for message in get_messages(answer.wsgi_request)).startswith("The codes AUT-000007")
+    assert not BatchRange.objects.filter(range_name="Autumn").exists()
+
+
+def test_scans_are_found_by_code_and_customer(client: Client, brand: Brand, customer: User) -> None:
+    code = make.code(brand, prefix="AB-")
+    one, other = scan(code, user=customer), scan(make.code(brand, prefix="CD-"))
+
+    assert found(client, "authcodes.scan", q=customer.email) == [one]
+    assert found(client, "authcodes.scan", q=code.code) == [one]
+    assert found(client, "authcodes.scan", q="CD-") == [other]
+    assert found(client, "authcodes.scan", reason__exact="accepted") == [other, one]
+    assert found(client, "authcodes.scan", reason__exact="expired") == []
+
+
+def test_scan_in_another_brands_app_does_not_tell_whose_customer_it_was(client: Client, brand: Brand) -> None:
+    stranger = make.customer(make.brand())
+    scan(make.code(brand), user=stranger, outcome="error", reason="other_brand")
+
+    shown = text(client.get(address("authcodes.scan")))
+
+    assert stranger.email not in shown
+    assert "another brand" in shown
+    assert found(client, "authcodes.scan", q=stranger.email) == []
+
+
+def test_scans_of_no_brand_are_the_superusers(client: Client, brand: Brand) -> None:
+    scanning.scan(scanned="NOBODY-KNOWS-1", about=Circumstances(at=timezone.now()))
+
+    assert found(client, "authcodes.scan") == []
+    assert len(found(browser(make.user(is_staff=True, is_superuser=True)), "authcodes.scan")) == 1

@@ -1,0 +1,288 @@
+"""The portal's pages about brands and people: keys shown once, colleagues, hostnames, the login."""
+
+import re
+import secrets
+from typing import Any
+
+import pytest
+from django.http import Http404
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from brands import keys
+from brands.models import ApiKey, Brand, BrandHostname, Membership, User
+from brands.portal_login import LoginForm
+from brands.portal_site import PortalSite
+from brands.refusals import ApiKeyInvalid
+from tests import make
+from tests.portal import address, browser, errors, form_of, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def client(brand: Brand) -> Client:
+    return browser(staff(brand))
+
+
+@pytest.fixture
+def superuser() -> Client:
+    return browser(make.user(is_staff=True, is_superuser=True))
+
+
+def add_key(client: Client, brand: Brand, **fields: Any) -> Any:
+    return client.post(address("brands.apikey", "add"), {"brand": brand.pk, "name": "Shop", "kind": "hub", **fields})
+
+
+def test_new_key_is_shown_on_the_next_page_only(client: Client, brand: Brand) -> None:
+    add_key(client, brand)
+
+    shown, later = (text(client.get(address("brands.apikey"))) for _ in range(2))
+    key = re.search(r"hub_[A-Za-z0-9_-]{43}", shown)
+    assert key
+    assert keys.find(key[0], at=timezone.now()).brand_id == brand.pk
+    assert key[0] not in later
+
+
+def test_third_usable_key_of_a_kind_is_refused(client: Client, brand: Brand) -> None:
+    for _ in range(2):
+        assert add_key(client, brand).status_code == 302
+
+    assert list(errors(add_key(client, brand))) == ["kind"]
+    assert add_key(client, brand, kind="app").status_code == 302
+
+
+def test_key_that_has_ended_before_it_began_is_refused(client: Client, brand: Brand) -> None:
+    refused = add_key(client, brand, expires_at_0="2020-01-01", expires_at_1="00:00")
+
+    assert list(errors(refused)) == ["expires_at"]
+
+
+def test_revoked_key_opens_nothing(client: Client, brand: Brand) -> None:
+    key, opens = keys.create(brand=brand, kind="hub", name="Shop", at=timezone.now())
+
+    client.post(address("brands.apikey"), {"action": "revoke", "_selected_action": [key.pk]})
+
+    with pytest.raises(ApiKeyInvalid):
+        keys.find(opens, at=timezone.now())
+    assert "Revoked" in text(client.get(address("brands.apikey", "history", key.pk)))
+
+
+def test_key_cannot_be_changed(client: Client, brand: Brand) -> None:
+    key, _ = keys.create(brand=brand, kind="app", name="Shop", at=timezone.now())
+
+    assert client.post(address("brands.apikey", "change", key.pk), {"kind": "hub"}).status_code == 403
+    assert ApiKey.objects.get(pk=key.pk).kind == "app"
+
+
+COLLEAGUE = {"email": "Nora@Example.com", "role": "printer", "password1": "a long one, 7", "password2": "a long one, 7"}
+
+
+def test_owner_makes_a_colleague_who_can_log_in(client: Client, brand: Brand) -> None:
+    made = client.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk})
+
+    assert made.status_code == 302
+    person = User.objects.get(email="nora@example.com")
+    assert (person.is_staff, person.is_superuser, person.check_password("a long one, 7")) == (True, False, True)
+    assert Membership.objects.get(user=person, brand=brand).role == "printer"
+    assert browser(person).get(address("authcodes.batchrange")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"password2": "another one, 8"}, "password2"),
+        ({"password1": "short", "password2": "short"}, "password1"),
+        ({"email": "anna@example.com"}, "email"),
+        ({"email": "nobody"}, "email"),
+        ({"role": "king"}, "role"),
+        ({"brand": ""}, "brand"),
+    ],
+)
+def test_colleague_who_cannot_be_is_refused(client: Client, brand: Brand, wrong: dict[str, str], field: str) -> None:
+    make.user(email="anna@example.com")
+
+    refused = client.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk, **wrong})
+
+    assert list(errors(refused)) == [field]
+    assert not User.objects.filter(email="nora@example.com").exists()
+
+
+def test_colleague_cannot_be_made_a_superuser(client: Client, brand: Brand) -> None:
+    client.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk, "is_superuser": "on"})
+
+    assert not User.objects.filter(is_superuser=True).exists()
+
+
+def test_staff_read_customers_but_change_nobody(client: Client, customer: User) -> None:
+    its = address("brands.user", "change", customer.pk)
+
+    assert customer.email in text(client.get(its))
+    assert client.post(its, {"email": "mine@example.com", "password1": "x", "password2": "x"}).status_code == 403
+
+
+def test_no_page_shows_what_is_stored_of_a_password(superuser: Client, customer: User) -> None:
+    customer.set_password("correct horse battery")
+    customer.save()
+
+    shown = text(superuser.get(address("brands.user", "change", customer.pk)))
+
+    assert customer.password not in shown
+    assert customer.password.split("$")[0] not in shown
+
+
+def test_superuser_sets_a_password_and_switches_a_person_off(superuser: Client, customer: User) -> None:
+    its = address("brands.user", "change", customer.pk)
+    form = {name: value for name, value in form_of(superuser.get(its)).items() if name != "is_active"}
+
+    superuser.post(its, {**form, "password1": "a long one, 7", "password2": "a long one, 7"})
+
+    customer.refresh_from_db()
+    assert customer.check_password("a long one, 7")
+    assert not customer.is_active
+
+
+def test_saving_a_person_without_a_password_leaves_it(superuser: Client, customer: User) -> None:
+    customer.set_password("correct horse battery")
+    customer.save()
+    its = address("brands.user", "change", customer.pk)
+
+    superuser.post(its, {**form_of(superuser.get(its)), "first_name": "Anna"})
+
+    customer.refresh_from_db()
+    assert customer.first_name == "Anna"
+    assert customer.check_password("correct horse battery")
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"), [("staff", ["olga"]), ("customer", ["carl", "sven"]), ("x", ["carl", "olga", "sven"])]
+)
+def test_users_are_told_apart_by_what_they_are_here(brand: Brand, kind: str, found: list[str]) -> None:
+    owner = staff(brand, email="olga@example.com")
+    make.customer(brand, email="carl@example.com")
+    elsewhere = staff(make.brand(), email="sven@example.com")
+    elsewhere.registered_brand = brand
+    elsewhere.save()
+
+    shown = browser(owner).get(address("brands.user"), {"kind": kind}).context["cl"].result_list
+
+    assert [user.email.partition("@")[0] for user in shown] == found
+
+
+def test_new_member_of_staff_may_log_in(client: Client, brand: Brand, customer: User) -> None:
+    client.post(address("brands.membership", "add"), {"brand": brand.pk, "user": customer.pk, "role": "support"})
+
+    assert browser(customer).get(address("loyalty.userpoints")).status_code == 200
+
+
+def test_membership_keeps_its_person(client: Client, brand: Brand, customer: User) -> None:
+    membership = Membership.objects.create(user=staff(), brand=brand, role="support")
+    its = address("brands.membership", "change", membership.pk)
+
+    client.post(its, {**form_of(client.get(its)), "user": customer.pk, "role": "manager"})
+
+    changed = Membership.objects.get(pk=membership.pk)
+    assert (changed.user, changed.role) == (membership.user, "manager")
+
+
+def save_hostnames(client: Client, brand: Brand, *rows: dict[str, Any]) -> Any:
+    its = address("brands.brand", "change", brand.pk)
+    sent = {name: value for name, value in form_of(client.get(its)).items() if not name.startswith("hostnames-")}
+    stored = sum("id" in row for row in rows)
+    sent |= {"hostnames-TOTAL_FORMS": len(rows), "hostnames-INITIAL_FORMS": stored}
+    for number, row in enumerate(rows):
+        sent |= {f"hostnames-{number}-{name}": value for name, value in {"brand": brand.pk, **row}.items()}
+    return client.post(its, sent)
+
+
+def test_another_hostname_becomes_the_primary_one(client: Client, brand: Brand) -> None:
+    old = brand.hostnames.get()
+
+    saved = save_hostnames(
+        client,
+        brand,
+        {"id": old.pk, "hostname": old.hostname},
+        {"hostname": "new.example.com", "is_primary": "on"},
+    )
+
+    assert saved.status_code == 302
+    assert dict(brand.hostnames.values_list("hostname", "is_primary")) == {old.hostname: False, "new.example.com": True}
+
+
+def test_primary_hostname_that_is_untouched_stays_primary(client: Client, brand: Brand) -> None:
+    old = brand.hostnames.get()
+
+    save_hostnames(
+        client, brand, {"id": old.pk, "hostname": old.hostname, "is_primary": "on"}, {"hostname": "new.example.com"}
+    )
+
+    assert dict(brand.hostnames.values_list("hostname", "is_primary")) == {old.hostname: True, "new.example.com": False}
+
+
+@pytest.mark.parametrize("hostname", ["Upper.example.com", "https://x.example.com", "x y", "taken.example.com", ""])
+def test_hostnames_that_cannot_be_are_refused(client: Client, brand: Brand, hostname: str) -> None:
+    make.brand(hostname="taken.example.com")
+
+    refused = save_hostnames(client, brand, {"hostname": hostname, "is_primary": "on"})
+
+    assert refused.status_code == 200
+    assert BrandHostname.objects.filter(brand=brand).count() == 1
+
+
+def test_two_primary_hostnames_are_one_too_many(client: Client, brand: Brand) -> None:
+    refused = save_hostnames(
+        client,
+        brand,
+        {"hostname": "one.example.com", "is_primary": "on"},
+        {"hostname": "two.example.com", "is_primary": "on"},
+    )
+
+    assert refused.status_code == 200
+    assert "Only one hostname" in text(refused)
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", ""])
+def test_time_zone_must_be_one(client: Client, brand: Brand, zone: str) -> None:
+    its = address("brands.brand", "change", brand.pk)
+
+    refused = client.post(its, {**form_of(client.get(its)), "time_zone": zone})
+
+    assert list(errors(refused)) == ["time_zone"]
+
+
+def test_passwords_are_not_guessed_at_the_portals_login(settings: Any, rf: Any) -> None:
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login": "3/minute"}
+    person = staff(email=f"guessed{timezone.now().timestamp()}@example.com", password="correct horse battery")
+
+    somewhere = f"2001:db8:{secrets.token_hex(2)}:{secrets.token_hex(2)}::1"
+
+    def attempt(password: str) -> LoginForm:
+        return LoginForm(
+            rf.post("/admin/login/", REMOTE_ADDR=somewhere), data={"username": person.email, "password": password}
+        )
+
+    assert attempt("correct horse battery").is_valid()
+    for _ in range(3):
+        attempt("wrong").is_valid()
+
+    refused = attempt("correct horse battery")
+    assert not refused.is_valid()
+    assert refused.non_field_errors() == ["Too many requests. Wait before trying again."]
+
+
+@pytest.mark.parametrize(("query", "status"), [("s=auth", 200), ("s=", 200), ("s=a&page=x", 404), ("s=a&page=99", 404)])
+def test_page_search_answers_mistyped_page_numbers(rf: Any, query: str, status: int) -> None:
+    request = rf.get(f"{reverse('admin:search')}?{query}")
+    request.user = make.user(is_staff=True, is_superuser=True)
+
+    if status == 404:
+        with pytest.raises(Http404):
+            PortalSite().search(request)
+    else:
+        assert PortalSite().search(request).status_code == status

@@ -1,0 +1,328 @@
+"""The portal's walls: staff of one brand see and change nothing of another's, whichever door they try."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib import admin
+from django.db.models import ForeignKey
+from django.test import Client
+from django.urls import reverse
+
+from authcodes.models import AuthCode, BatchRange
+from brands.models import Brand, Membership, User
+from brands.roles import CHANGE, TABLE, VIEW, may
+from campaigns.models import Milestone
+from loyalty.models import UserPoints
+from tests import make
+from tests.portal import (
+    LABELS,
+    address,
+    brand_with_everything,
+    browser,
+    errors,
+    form_of,
+    links,
+    page,
+    scan,
+    staff,
+    text,
+)
+
+pytestmark = pytest.mark.django_db
+MARKER = "zebra"
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def own() -> tuple[Brand, dict[str, Any]]:
+    return brand_with_everything("aardvark")
+
+
+@pytest.fixture
+def foreign() -> tuple[Brand, dict[str, Any]]:
+    return brand_with_everything(MARKER)
+
+
+@pytest.fixture
+def owner(own: tuple[Brand, dict[str, Any]], foreign: tuple[Brand, dict[str, Any]]) -> User:
+    """Owner of the one brand; beside it stands the other, and people whom both know."""
+    shared = make.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
+    Membership.objects.create(user=shared, brand=foreign[0], role="support")
+    UserPoints.objects.create(user=shared, brand=own[0])
+    # Somebody scanned a code of the one brand in the other's app: who it was is the other's to know.
+    scan(own[1]["authcodes.authcode"], user=foreign[1]["brands.user"], outcome="error", reason="other_brand")
+    return staff(own[0])
+
+
+@pytest.fixture
+def client(owner: User) -> Client:
+    return browser(owner)
+
+
+def relations() -> list[Any]:
+    return [
+        (model._meta.label_lower, field)
+        for model in admin.site._registry
+        for field in model._meta.get_fields()
+        if isinstance(field, ForeignKey)
+    ]
+
+
+def test_every_page_is_in_the_role_table_and_here(own: Any, foreign: Any) -> None:
+    assert set(LABELS) == set(own[1]) == set(foreign[1])
+    assert set(LABELS) <= set(TABLE)
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_lists_forms_and_histories_name_nobody_elses_rows(client: Client, own: Any, label: str) -> None:
+    row = own[1][label]
+    addresses = [address(label), address(label, "change", row.pk), address(label, "history", row.pk)]
+    if page(label).has_add_permission(client.get(address(label)).wsgi_request):
+        addresses += [address(label, "add"), address(label, "add") + "?_popup=1"]
+
+    for asked in addresses:
+        response = client.get(asked)
+        assert response.status_code == 200, asked
+        assert MARKER not in text(response).lower(), asked
+    assert "aardvark" in text(client.get(address(label))) or label in {"loyalty.earningrule", "loyalty.event"}
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_searches_and_filters_find_and_name_nobody_elses_rows(client: Client, foreign: Any, label: str) -> None:
+    its = foreign[1]
+    for words in (MARKER, its["brands.user"].email, str(its[label].pk), its["authcodes.authcode"].code):
+        found = client.get(address(label), {"q": words})
+        assert found.status_code == 200
+        assert not set(found.context["cl"].queryset) & set(its.values()), words
+
+    for spec in client.get(address(label)).context["cl"].filter_specs:
+        related = getattr(getattr(spec, "field", None), "related_model", None)
+        row = next((row for row in its.values() if type(row) is related), its[label])
+        for name in spec.expected_parameters():
+            found = client.get(address(label), {name: row.pk}, follow=True)
+            assert found.status_code == 200
+            assert MARKER not in text(found).lower(), name
+
+
+@pytest.mark.parametrize(("label", "field"), relations(), ids=lambda it: it if isinstance(it, str) else it.name)
+def test_choices_looked_up_while_typing_are_ones_own(client: Client, label: str, field: Any) -> None:
+    app, model = label.split(".")
+    where = {"app_label": app, "model_name": model, "field_name": field.name}
+
+    for term in ("", MARKER, "z"):
+        response = client.get(reverse("admin:autocomplete"), {**where, "term": term})
+        assert response.status_code in {200, 403, 404}
+        assert MARKER not in text(response).lower()
+
+
+def test_every_link_leads_somewhere_of_ones_own(client: Client) -> None:
+    seen: set[str] = set()
+    waiting = {reverse("admin:index")}
+    while waiting:
+        asked = waiting.pop()
+        seen.add(asked)
+        response = client.get(asked, follow=True)
+        assert response.status_code == 200, asked
+        assert MARKER not in text(response).lower(), asked
+        waiting |= {link for link in links(text(response)) if "logout" not in link and "?" not in link} - seen
+    assert len(seen) > 4 * len(LABELS) - 10
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("label", LABELS)
+def test_another_brands_id_does_not_exist(client: Client, foreign: Any, label: str, method: str) -> None:
+    row = foreign[1][label]
+
+    for what in ("change", "delete", "history"):
+        answers = [getattr(client, method)(address(label, what, pk)) for pk in (row.pk, missing(row))]
+        assert [answer.status_code for answer in answers] == [404, 404], what
+        assert len({text(answer).replace(answer["X-Request-ID"], "") for answer in answers}) == 1
+
+
+def missing(row: Any) -> Any:
+    """An id of the same kind that no row has."""
+    return UUID(int=0) if isinstance(row.pk, UUID) else 10**12
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_ids_that_cannot_be_do_not_exist(client: Client, label: str) -> None:
+    for pk in ("0", "-1", "x", "9" * 30, "1' OR 1=1", "%2e%2e", "_add", UUID(int=0)):
+        assert client.get(address(label, "change", pk)).status_code == 404, pk
+
+
+def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What one would send to add a row for `brand`, referring to `its` rows."""
+    numbering = {"prefix": "NEW-", "starting_number": 1, "number_width": 4, "quantity": 1, "scan_limit": 1}
+    tables = {"milestones-TOTAL_FORMS": 0, "milestones-INITIAL_FORMS": 0}
+    return {
+        "brands.apikey": {"brand": brand.pk, "name": "n", "kind": "app"},
+        "brands.membership": {"brand": brand.pk, "user": its["brands.user"].pk, "role": "owner"},
+        "brands.user": {
+            "brand": brand.pk,
+            "role": "owner",
+            "email": "new@example.com",
+            "password1": "long enough 1",
+            "password2": "long enough 1",
+        },
+        "campaigns.campaign": {"brand": brand.pk, "campaign_name": "n", "type": "order", "target_value": 1, **tables},
+        "loyalty.brandlevel": {
+            "brand": brand.pk,
+            "name": "n",
+            "threshold": 9,
+            "scan_reward_type": "points",
+            "scan_reward_value": 1,
+        },
+        "loyalty.earningrule": {
+            "brand": brand.pk,
+            "kind": "order-complete",
+            "reward_type": "points",
+            "reward_value": 1,
+        },
+        "authcodes.product": {"brand": brand.pk, "sku": "n", "title": "n"},
+        "authcodes.batchrange": {"brand": brand.pk, "range_name": "n", **numbering},
+        "authcodes.recall": {
+            "batch": its["authcodes.batchrange"].pk,
+            "recall_id": "n",
+            "contact": "n",
+            "message": "n",
+            "reason": "n",
+        },
+    }
+
+
+ADDABLE = sorted(new_rows(Brand(), dict.fromkeys(LABELS, Brand())))
+
+
+@pytest.mark.parametrize("label", ADDABLE)
+def test_rows_can_be_added_to_ones_own_brand_only(client: Client, own: Any, foreign: Any, label: str) -> None:
+    count = page(label).model.objects.count
+
+    before = count()
+    refused = client.post(address(label, "add"), new_rows(*foreign)[label])
+    assert refused.status_code == 200
+    assert set(errors(refused)) <= {"brand", "batch", "user"}
+    assert errors(refused)
+    assert count() == before
+
+    taken = client.post(address(label, "add"), new_rows(*own)[label])
+    assert taken.status_code == 302
+    assert count() == before + 1
+
+
+@pytest.mark.parametrize("name", ["product", "campaign"])
+def test_own_batch_cannot_refer_to_another_brands_rows(client: Client, own: Any, foreign: Any, name: str) -> None:
+    wanted = {
+        **new_rows(*own)["authcodes.batchrange"],
+        name: foreign[1][f"{'authcodes' if name == 'product' else 'campaigns'}.{name}"].pk,
+    }
+
+    refused = client.post(address("authcodes.batchrange", "add"), wanted)
+
+    assert list(errors(refused)) == [name]
+    assert not BatchRange.objects.filter(range_name="n").exists()
+
+
+def test_own_batch_cannot_be_given_another_brands_campaign(client: Client, own: Any, foreign: Any) -> None:
+    batch = own[1]["authcodes.batchrange"]
+    its = address("authcodes.batchrange", "change", batch.pk)
+
+    refused = client.post(its, {**form_of(client.get(its)), "campaign": foreign[1]["campaigns.campaign"].pk})
+
+    assert list(errors(refused)) == ["campaign"]
+    batch.refresh_from_db()
+    assert batch.campaign == own[1]["campaigns.campaign"]
+
+
+def test_row_stays_with_the_brand_it_was_made_for(own: Any, foreign: Any) -> None:
+    client = browser(staff(own[0], foreign[0]))
+    product = own[1]["authcodes.product"]
+    its = address("authcodes.product", "change", product.pk)
+
+    client.post(its, {**form_of(client.get(its)), "brand": foreign[0].pk, "title": "renamed"})
+
+    product.refresh_from_db()
+    assert (product.brand, product.title) == (own[0], "renamed")
+
+
+def test_table_in_a_page_takes_no_rows_of_another_brand(client: Client, own: Any, foreign: Any) -> None:
+    campaign, theirs = own[1]["campaigns.campaign"], Milestone.objects.get(campaign=foreign[1]["campaigns.campaign"])
+    its = address("campaigns.campaign", "change", campaign.pk)
+    sent = form_of(client.get(its))
+    for name in ("milestone_id", "campaign"):
+        sent[f"milestones-0-{name}"] = getattr(theirs, name if name == "milestone_id" else "campaign_id")
+
+    client.post(its, {**sent, "milestones-0-reward_name": "stolen"})
+
+    theirs.refresh_from_db()
+    assert theirs.reward_name == f"{MARKER} reward"
+    assert theirs.campaign == foreign[1]["campaigns.campaign"]
+
+
+@pytest.mark.parametrize(
+    ("label", "action"),
+    [(label, action) for label in LABELS for action in [*page(label).actions, "delete_selected"]],
+)
+def test_actions_leave_another_brands_rows_alone(client: Client, foreign: Any, label: str, action: str) -> None:
+    row = foreign[1][label]
+    before = type(row).objects.filter(pk=row.pk).values().get()
+    sent = {"action": action, "_selected_action": [str(row.pk)], "index": 0, "post": "yes", "select_across": 1}
+
+    response = client.post(address(label), sent, follow=True)
+
+    assert response.status_code == 200
+    assert MARKER not in text(response).lower()
+    assert type(row).objects.filter(pk=row.pk).values().get() == before
+
+
+class TestSeveralBrands:
+    """Owner here, support there: each row knows which role counts."""
+
+    @pytest.fixture
+    def client(self, own: Any, foreign: Any) -> Client:
+        person = staff(own[0])
+        Membership.objects.create(user=person, brand=foreign[0], role="support")
+        return browser(person)
+
+    def test_sees_both_and_whose_each_row_is(self, client: Client) -> None:
+        shown = text(client.get(address("authcodes.product")))
+
+        assert all(words in shown for words in ("aardvark product", "zebra product", "aardvark brand", "zebra brand"))
+
+    @pytest.mark.parametrize("label", ADDABLE)
+    def test_adds_only_where_the_role_allows(self, client: Client, foreign: Any, label: str) -> None:
+        before = page(label).model.objects.count()
+
+        refused = client.post(address(label, "add"), new_rows(*foreign)[label])
+
+        assert errors(refused)
+        assert page(label).model.objects.count() == before
+
+    @pytest.mark.parametrize("label", [label for label in LABELS if may("owner", CHANGE, label)])
+    def test_changes_only_where_the_role_allows(self, client: Client, own: Any, foreign: Any, label: str) -> None:
+        sent = {"title": "changed"}
+
+        hidden = 403 if may("support", VIEW, label) else 404
+        assert client.post(address(label, "change", foreign[1][label].pk), sent).status_code == hidden
+        assert client.post(address(label, "change", own[1][label].pk), sent).status_code in {200, 302}
+
+    def test_acts_only_where_the_role_allows(self, client: Client, own: Any, foreign: Any) -> None:
+        codes = [its["authcodes.authcode"] for _, its in (own, foreign)]
+
+        client.post(
+            address("authcodes.authcode"), {"action": "deactivate", "_selected_action": [code.pk for code in codes]}
+        )
+
+        assert list(AuthCode.objects.deactivated()) == [codes[0]]
+
+    def test_does_not_mix_brands_in_one_row(self, own: Any, foreign: Any) -> None:
+        client = browser(staff(own[0], foreign[0]))
+        wanted = {**new_rows(*own)["authcodes.batchrange"], "product": foreign[1]["authcodes.product"].pk}
+
+        refused = client.post(address("authcodes.batchrange", "add"), wanted)
+
+        assert errors(refused) == {"product": ["Choose one of the same brand."]}

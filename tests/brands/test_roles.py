@@ -1,0 +1,93 @@
+"""Roles: what each may do, over HTTP, and that records of what happened are for reading."""
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from brands.models import Brand, User
+from brands.roles import ACT, ADD, CHANGE, COLUMNS, DELETE, SUPERUSER, TABLE, VIEW, may
+from tests import make
+from tests.portal import LABELS, READ_ONLY, address, brand_with_everything, browser, page, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def own() -> tuple[Brand, dict[str, Any]]:
+    return brand_with_everything("aardvark")
+
+
+def test_every_page_has_its_line_in_the_table() -> None:
+    assert set(LABELS) <= set(TABLE)
+
+
+def test_what_the_table_does_not_name_is_allowed_to_nobody() -> None:
+    assert not any(may(role, VIEW, "auth.group") for role in COLUMNS)
+
+
+@pytest.mark.parametrize("role", COLUMNS)
+@pytest.mark.parametrize("label", LABELS)
+def test_roles_may_what_the_table_says(own: Any, label: str, role: str) -> None:
+    person = make.user(is_staff=True, is_superuser=True) if role == SUPERUSER else staff(own[0], role=role)
+    client = browser(person)
+    row = own[1][label]
+
+    def allowed(verb: str) -> bool:
+        return may(role, verb, label)
+
+    assert client.get(address(label)).status_code == (200 if allowed(VIEW) else 403)
+    assert client.get(address(label, "add")).status_code == (200 if allowed(ADD) else 403)
+    hidden = 403 if allowed(VIEW) else 404
+    assert (client.post(address(label, "change", row.pk), {}).status_code == hidden) is not allowed(CHANGE)
+    assert (client.get(address(label, "delete", row.pk)).status_code == hidden) is not allowed(DELETE)
+    if allowed(VIEW):
+        shown = text(client.get(address(label)))
+        assert {f'value="{name}"' in shown for name in page(label).actions} <= {allowed(ACT)}
+
+
+@pytest.mark.parametrize("label", READ_ONLY)
+def test_records_of_what_happened_are_for_reading_whoever_reads(own: Any, label: str) -> None:
+    client = browser(make.user(is_staff=True, is_superuser=True))
+    row = own[1][label]
+    before = type(row).objects.filter(pk=row.pk).values().get()
+
+    assert client.get(address(label, "change", row.pk)).status_code == 200
+    for what, args in (("add", ()), ("change", (row.pk,)), ("delete", (row.pk,))):
+        assert client.post(address(label, what, *args), {"note": "x", "post": "yes"}).status_code == 403
+    client.post(address(label), {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"})
+
+    assert type(row).objects.filter(pk=row.pk).values().get() == before
+
+
+@pytest.mark.parametrize("fields", [{"is_staff": False}, {"is_active": False}])
+def test_who_is_no_staff_gets_no_further_than_the_login(own: Any, fields: dict[str, bool]) -> None:
+    person = staff(own[0])
+    User.objects.filter(pk=person.pk).update(**fields)
+
+    for label in LABELS:
+        response = browser(person).get(address(label))
+        assert response.status_code == 302
+        assert response["Location"].startswith(reverse("admin:login"))
+
+
+def test_role_that_ends_ends_at_once(own: Any) -> None:
+    person = staff(own[0])
+    client = browser(person)
+    assert client.get(address("authcodes.product")).status_code == 200
+    person.memberships.all().delete()
+
+    assert client.get(address("authcodes.product")).status_code == 403
+
+
+def test_sidebar_has_the_pages_that_a_role_may_see(own: Any, settings: Any) -> None:
+    settings.UNFOLD = {"SIDEBAR": {"navigation": "brands.navigation.navigation"}}
+    shown = text(browser(staff(own[0], role="printer")).get(reverse("admin:index")))
+
+    for label in LABELS:
+        assert (f'href="{address(label)}"' in shown) is may("printer", VIEW, label)

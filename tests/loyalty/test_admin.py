@@ -1,0 +1,107 @@
+"""The portal's pages about points: blocking members, redelivering events, reading the ledger."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from brands.models import Brand, User
+from loyalty.models import BrandLevel, Event, UserPoints
+from tests import make
+from tests.portal import address, browser, event, form_of, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def client(brand: Brand) -> Client:
+    return browser(staff(brand))
+
+
+def act(client: Client, label: str, action: str, *rows: Any) -> str:
+    sent = {"action": action, "_selected_action": [row.pk for row in rows]}
+    return text(client.post(address(label), sent, follow=True))
+
+
+def found(client: Client, label: str, **query: str) -> list[Any]:
+    return list(client.get(address(label), query).context["cl"].result_list)
+
+
+def test_member_is_blocked_and_let_in_again(client: Client, brand: Brand, customer: User) -> None:
+    member = make.account(customer, brand)
+
+    assert "Blocked: 1" in act(client, "loyalty.userpoints", "block", member)
+    member.refresh_from_db()
+    assert member.status == UserPoints.Status.BLOCKED
+
+    assert "Unblocked: 1" in act(client, "loyalty.userpoints", "unblock", member)
+    assert "Unblocked: 0" in act(client, "loyalty.userpoints", "unblock", member)
+    member.refresh_from_db()
+    assert member.status == UserPoints.Status.ACTIVE
+    assert text(client.get(address("loyalty.userpoints", "history", member.pk))).count("locked") == 2
+
+
+def test_members_numbers_are_for_reading(client: Client, brand: Brand, customer: User) -> None:
+    member = make.account(customer, brand)
+
+    assert client.post(address("loyalty.userpoints", "change", member.pk), {"points": 1000}).status_code == 403
+
+
+def test_members_are_found_by_address_and_name(client: Client, brand: Brand) -> None:
+    anna = make.account(make.customer(brand, email="anna@example.com", first_name="Anna", last_name="Adler"), brand)
+    make.customer(brand, email="ben@example.com", first_name="Ben")
+
+    for words in ("anna@example.com", " ANNA@example.com ", "anna@", "ann", "adl"):
+        assert found(client, "loyalty.userpoints", q=words) == ([anna] if words != "anna@" else [])
+
+
+def test_dead_events_get_another_chance(client: Client, brand: Brand) -> None:
+    dead, done = event(brand, status="dead", attempts=9, last_error="no answer"), event(brand)
+
+    assert "Redelivered: 1" in act(client, "loyalty.event", "redeliver", dead, done)
+
+    dead.refresh_from_db()
+    done.refresh_from_db()
+    assert (dead.status, dead.attempts, done.status) == (Event.Status.PENDING, 0, Event.Status.DONE)
+
+
+def test_events_are_found_by_their_id(client: Client, brand: Brand) -> None:
+    wanted = event(brand)
+    event(brand)
+
+    assert found(client, "loyalty.event", q=str(wanted.event_id)) == [wanted]
+    assert found(client, "loyalty.event", q="no id") == []
+
+
+def test_event_shows_what_it_holds(client: Client, brand: Brand) -> None:
+    stored = event(brand, detail={"payload": {"name": "<b>Zoë</b>"}}, outcome={"points": 3})
+
+    shown = text(client.get(address("loyalty.event", "change", stored.pk)))
+
+    assert "&lt;b&gt;Zoë&lt;/b&gt;" in shown
+    assert "&quot;points&quot;: 3" in shown
+
+
+def test_ledger_is_found_by_code_and_customer(client: Client, brand: Brand, customer: User) -> None:
+    account = make.account(customer, brand)
+    line = account.transactions.create(points_redeemed=2, reason="redeemed", reason_id="redeem:1", note="A mug")
+    make.account(make.customer(brand), brand).transactions.create(points_earned=1, reason="earned", reason_id="X-1")
+
+    assert found(client, "loyalty.loyaltytransaction", q="redeem:1") == [line]
+    assert found(client, "loyalty.loyaltytransaction", q=customer.email) == [line]
+    assert ">-2.00<" in text(client.get(address("loyalty.loyaltytransaction"), {"q": "redeem:1"})).replace(" ", "")
+
+
+def test_level_keeps_its_name(client: Client, brand: Brand) -> None:
+    level = BrandLevel.objects.get(brand=brand)
+    its = address("loyalty.brandlevel", "change", level.pk)
+
+    client.post(its, {**form_of(client.get(its)), "name": "Iron", "scan_reward_value": 12})
+
+    level.refresh_from_db()
+    assert (level.name, level.scan_reward_value) == ("Bronze", 12)

@@ -41,7 +41,7 @@ def _claim(delivery: Delivery) -> None:
     facts = reading and code_facts.read(code=reading.code, user_id=user_id, at=delivery.time, scan_id=delivery.event_id)
     vouched = vouch(facts=facts or None, reading=reading, delivery=delivery)
     at = timezone.now()
-    about = Circumstances(at=at, user_id=user_id, brand_id=delivery.brand_id, place=_place(delivery))
+    scan_id = vouched.accepted_scan_id or delivery.event_id
 
     def worth(level: Level | None) -> Decimal:
         return points.for_scan(
@@ -51,12 +51,15 @@ def _claim(delivery: Delivery) -> None:
             retail_price=_price(product.get("retailPrice"), vouched.retail_price),
         )
 
+    def begin() -> None:
+        if not vouched.accepted_scan_id:
+            place = Place.of(delivery.payload.get("location"))
+            about = Circumstances(at=at, user_id=user_id, brand_id=delivery.brand_id, place=place)
+            scanning.take_slot(facts=vouched, about=about, scan_id=scan_id)
+
     def keep(awarded: Decimal, allowance: Allowance | None) -> None:
         status = Status.LIMITED if allowance and not awarded else Status.AWARDED
-        if vouched.accepted_scan_id:
-            scanning.settle(scan_id=vouched.accepted_scan_id, status=status, awarded=awarded)
-        else:
-            scanning.take_slot(facts=vouched, about=about, scan_id=delivery.event_id, awarded=awarded, status=status)
+        scanning.settle(scan_id=scan_id, status=status, awarded=awarded)
 
     action = Action(
         brand_id=delivery.brand_id,
@@ -68,7 +71,7 @@ def _claim(delivery: Delivery) -> None:
         at=at,
         own_campaign_id=vouched.campaign_id,
     )
-    accrue(delivery=delivery, action=action, keep=keep)
+    accrue(delivery=delivery, action=action, begin=begin, keep=keep)
 
 
 def vouch(*, facts: CodeFacts | None, reading: Reading | None, delivery: Delivery) -> CodeFacts:
@@ -107,9 +110,3 @@ def _note_on_scan(delivery: Delivery, refusal: Refused) -> None:
 
 def _price(stated: object, catalogue: Decimal | None) -> Decimal | None:
     return catalogue if stated is None else Decimal(str(stated))
-
-
-def _place(delivery: Delivery) -> Place:
-    location = delivery.payload.get("location") or {}
-    label = ", ".join(part for part in (location.get("city"), location.get("region")) if part)
-    return Place(location.get("latitude"), location.get("longitude"), label[:200])

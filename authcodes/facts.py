@@ -19,7 +19,7 @@ FACTS = """
                g.is_active
                AND (g.starts_at IS NULL OR g.starts_at <= %(at)s::timestamptz)
                AND (g.ends_at IS NULL OR g.ends_at > %(at)s::timestamptz)),
-           n.time_zone, n.support_email, n.loyalty_active, n.auto_enroll,
+           n.time_zone, n.loyalty_active, n.auto_enroll,
            p.sku, p.title, p.retail_price,
            r.recall_id, r.contact, r.message,
            m.user_point_id, COALESCE(m.status, ''), l.scan_reward_type, l.scan_reward_value,
@@ -64,7 +64,6 @@ class CodeFacts:
     campaign_id: int | None
     campaign_runs: bool
     time_zone: str
-    support_email: str
     loyalty_active: bool
     auto_enroll: bool
     sku: str | None

@@ -3,9 +3,10 @@
 import os
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -23,6 +24,7 @@ from loyalty.models import UserPoints
 from loyalty.refusals import IdempotencyKeyReused
 
 ZERO = Decimal(0)
+LONGEST_LABEL = 200
 Outcome, Reason, PointsStatus = Scan.Outcome, Scan.Reason, Scan.PointsStatus
 # Losing the race for a slot means that the code has changed: read it again. It cannot change for ever.
 TRIES = 5
@@ -34,7 +36,7 @@ RECORD = """
             device, app_version, scanned_at)
     SELECT %(scan_id)s::uuid, %(brand_id)s::bigint, %(code_id)s::bigint, %(code)s::text, %(user_id)s::bigint,
            %(batch_id)s::bigint, %(product_id)s::bigint, %(campaign_id)s::bigint, %(outcome)s::text,
-           %(reason)s::text, %(points_status)s::text, %(points_promised)s::numeric, %(points_awarded)s::numeric,
+           %(reason)s::text, %(points_status)s::text, %(points_promised)s::numeric, 0,
            {scan_count}, %(latitude)s::float, %(longitude)s::float, %(location)s::text,
            CASE WHEN %(location)s::text <> '' THEN %(at)s::timestamptz END,
            %(device)s::text, %(app_version)s::text, %(at)s::timestamptz
@@ -96,7 +98,20 @@ class Place:
 
     latitude: float | None = None
     longitude: float | None = None
-    location: str = ""
+    city: str = ""
+    region: str = ""
+
+    @classmethod
+    def of(cls, location: dict[str, Any] | None) -> "Place":
+        """The place in an event's or a request's `location`."""
+        given = location or {}
+        city, region = given.get("city") or "", given.get("region") or ""
+        return cls(given.get("latitude"), given.get("longitude"), city, region)
+
+    @property
+    def label(self) -> str:
+        """`City, Region`, as scans store it."""
+        return ", ".join(part for part in (self.city, self.region) if part)[:LONGEST_LABEL]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,26 +162,27 @@ def scan(*, scanned: str, about: Circumstances, scan_id: uuid.UUID | None = None
 
 
 def _scan(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
-    reading = read(scanned)
     for _try in range(TRIES):
-        facts = code_facts.read(code=reading.code, user_id=about.user_id, at=about.at) if reading else None
-        reason = judge(facts=facts, reading=reading, brand_id=about.brand_id, at=about.at)
-        result = promise(scan_id, facts, reason, about)
+        result = _look(scanned, about, scan_id)
         if result.outcome != Outcome.SUCCESS:
             sql.rows(ATTEMPT, _record(result, about, scanned))
             return result
         count = _accept(result, about, scanned)
         if count is not None:
-            return ScanResult(scan_id, result.outcome, reason, result.points_status, result.points, count, facts)
+            return replace(result, scan_count=count)
     raise ScanLimitReached
 
 
 def preview(*, scanned: str, about: Circumstances) -> ScanResult:
     """The answer a scan would get now. Writes nothing; its scan_id names no scan."""
+    return _look(scanned, about, time_ordered_id())
+
+
+def _look(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
     reading = read(scanned)
     facts = code_facts.read(code=reading.code, user_id=about.user_id, at=about.at) if reading else None
     reason = judge(facts=facts, reading=reading, brand_id=about.brand_id, at=about.at)
-    return promise(time_ordered_id(), facts, reason, about)
+    return promise(scan_id, facts, reason, about)
 
 
 def judge(*, facts: CodeFacts | None, reading: Reading | None, brand_id: int | None, at: datetime) -> Scan.Reason:
@@ -261,8 +277,7 @@ def _scan_event(result: ScanResult, about: Circumstances) -> events.Message:
         "retailPrice": plain(facts.retail_price),
         "redeem_point_value": facts.redeem_point_value,
     }
-    city, _, region = about.place.location.partition(", ")
-    place = {**location, "city": city, "region": region}
+    place = {**location, "city": about.place.city, "region": about.place.region}
     return events.Message(
         kind="scan-auth",
         event_id=result.scan_id,
@@ -276,7 +291,7 @@ def _scan_event(result: ScanResult, about: Circumstances) -> events.Message:
     )
 
 
-def _record(result: ScanResult, about: Circumstances, scanned: str, *, awarded: Decimal = ZERO) -> dict[str, object]:
+def _record(result: ScanResult, about: Circumstances, scanned: str) -> dict[str, object]:
     facts = result.facts
     return {
         "scan_id": result.scan_id,
@@ -291,26 +306,23 @@ def _record(result: ScanResult, about: Circumstances, scanned: str, *, awarded: 
         "reason": result.reason.value,
         "points_status": result.points_status.value,
         "points_promised": result.points,
-        "points_awarded": awarded,
         "scan_count": result.scan_count,
         "latitude": about.place.latitude,
         "longitude": about.place.longitude,
-        "location": about.place.location,
+        "location": about.place.label,
         "device": about.device,
         "app_version": about.app_version,
         "at": about.at,
     }
 
 
-def take_slot(
-    *, facts: CodeFacts, about: Circumstances, scan_id: uuid.UUID, awarded: Decimal, status: Scan.PointsStatus
-) -> None:
-    """Record an accepted scan that an accrual brings with it. Call inside the accrual's transaction.
+def take_slot(*, facts: CodeFacts, about: Circumstances, scan_id: uuid.UUID) -> None:
+    """Record an accepted scan that an accrual brings with it. Call inside the accrual's transaction, then `settle`.
 
     Raises ScanLimitReached when the code has no slot left.
     """
-    result = ScanResult(scan_id, Outcome.SUCCESS, Reason.ACCEPTED, status, awarded, facts.scan_count, facts)
-    parameters = _record(result, about, facts.code, awarded=awarded)
+    result = ScanResult(scan_id, Outcome.SUCCESS, Reason.ACCEPTED, PointsStatus.PENDING, ZERO, facts.scan_count, facts)
+    parameters = _record(result, about, facts.code)
     parameters |= events.insertion(messages=[], brand_id=facts.brand_id, at=about.at)
     if sql.row(ACCEPT, parameters) is None:
         raise ScanLimitReached

@@ -41,6 +41,8 @@ class TokenPair:
     refresh: str
     expires_in: int
     session_id: str
+    user_id: int
+    brand_id: int
 
 
 def issue(*, user: User, brand: Brand, at: datetime) -> TokenPair:
@@ -108,6 +110,8 @@ def _pair(session: LoginSession, at: datetime) -> TokenPair:
         refresh=_signed({**refresh, "sid": str(session.pk)}),
         expires_in=int(lifetime.total_seconds()),
         session_id=str(session.pk),
+        user_id=session.user_id,
+        brand_id=session.brand_id,
     )
 
 

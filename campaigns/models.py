@@ -65,13 +65,6 @@ class Campaign(models.Model):
     def __str__(self) -> str:
         return self.campaign_name
 
-    def runs(self, at: datetime) -> bool:
-        return (
-            self.is_active
-            and (self.starts_at is None or self.starts_at <= at)
-            and (self.ends_at is None or self.ends_at > at)
-        )
-
 
 class Milestone(models.Model):
     """A stop on the way to a campaign's target, with the reward given there once per customer."""

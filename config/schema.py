@@ -97,6 +97,12 @@ INVALID_CODE: Schema = {
 }
 
 
+# Half a place is no place, which serializers have no word for.
+HERE: Schema = {
+    "properties": {"latitude": {"type": "number"}, "longitude": {"type": "number"}},
+    "required": ["latitude", "longitude"],
+}
+NOWHERE: Schema = {"properties": {"latitude": {"type": "null"}, "longitude": {"type": "null"}}}
 OTHER_PAYLOAD: Schema = {"type": "object", "description": "Of any other kind of event: kept, and credits nothing."}
 
 
@@ -108,8 +114,7 @@ def complete(result: Schema, **_: Any) -> Schema:
     components["securitySchemes"] = SECURITY_SCHEMES
     components["headers"] = HEADERS
     components["schemas"] |= {"Error": ERROR, "InvalidCode": INVALID_CODE}
-    # Half a place is no place, which serializers have no word for.
-    components["schemas"]["LocationInput"]["dependentRequired"] = {"latitude": ["longitude"], "longitude": ["latitude"]}
+    components["schemas"]["LocationInput"] |= {"anyOf": [HERE, NOWHERE]}
     payloads = components["schemas"].pop("Payload")["oneOf"]
     components["schemas"]["Payload"] = {"anyOf": [*payloads, OTHER_PAYLOAD]}
     for operation in operations(result):

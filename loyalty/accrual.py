@@ -23,8 +23,8 @@ TEMPLATE = "NOTIFY_CAMPAIGN_SUCCESS"
 
 # Everything the steps read, in one statement. Claimed reasons are a courtesy: the ledger's constraint decides.
 FACTS = f"""
-    SELECT b.name, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit, b.monthly_point_limit,
-           u.is_active, m.user_point_id, m.status, m.points, m.points_earned, m.current_level,
+    SELECT b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit, b.monthly_point_limit,
+           m.user_point_id, m.status, coalesce(m.current_level, ''),
            (SELECT json_agg(json_build_array(l.name, l.threshold::text, l.scan_reward_type, l.scan_reward_value::text)
                             ORDER BY l.threshold)
               FROM loyalty_brandlevel l WHERE l.brand_id = b.id),
@@ -32,7 +32,7 @@ FACTS = f"""
            ARRAY(SELECT t.reason_id FROM loyalty_transaction t
                   WHERE t.user_point_id = m.user_point_id AND t.reason_id = ANY(%(reason_ids)s::text[]))
       FROM brands_brand b
-      LEFT JOIN brands_user u ON u.id = %(user_id)s::bigint
+      JOIN brands_user u ON u.id = %(user_id)s::bigint AND u.is_active
       LEFT JOIN user_points m ON m.brand_id = b.id AND m.user_id = u.id
      WHERE b.id = %(brand_id)s::bigint
 """  # noqa: S608 - built from constants
@@ -65,19 +65,15 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The customer's and the brand's state when the accrual began."""
+    """The customer's and the brand's state when the accrual began; `account` is a user_point_id."""
 
-    brand_name: str
     zone: ZoneInfo
     loyalty_active: bool
     auto_enroll: bool
     daily_point_limit: Decimal | None
     monthly_point_limit: Decimal | None
-    user_is_active: bool | None
     account: int | None
     status: str | None
-    balance: Decimal
-    lifetime: Decimal
     current_level: str
     levels: tuple[Level, ...]
     campaigns: tuple[Running, ...]
@@ -141,12 +137,17 @@ def present_progress(progress: Progress) -> dict[str, Any]:
 
 
 def accrue(
-    *, delivery: events.Delivery, action: Action, keep: Callable[[Decimal, Allowance | None], None] | None = None
+    *,
+    delivery: events.Delivery,
+    action: Action,
+    begin: Callable[[], None] | None = None,
+    keep: Callable[[Decimal, Allowance | None], None] | None = None,
 ) -> Accrual:
     """Credit an action once and finish its event: all of it commits, or none.
 
-    `keep` is called first inside the transaction with the points about to be awarded, for what the caller must
-    write with them. Raises Refused; owns the transaction. The steps are those of spec section 1.
+    Inside the transaction `begin` comes before anything is locked, for a lock of the caller's own; `keep` is told
+    the points about to be awarded, for what the caller must write with them. Raises Refused; owns the transaction.
+    The steps are those of spec section 1.
     """
     facts = read_facts(action)  # 2, 3: the user, the brand, the level
     refuse_if_closed(facts)  # 3: loyalty is active, the member welcome
@@ -154,6 +155,8 @@ def accrue(
     entries = unclaimed(action, facts)  # 5: duplicate check
     # 6: an external loyalty system would be asked here, outside the transaction; none is configured.
     with transaction.atomic():
+        if begin:
+            begin()
         account = facts.account or members.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
         allowance = limit_of(account, facts, worth * len(entries), action.at)
         shares = share_out(worth=worth, entries=entries, allowance=allowance)
@@ -179,23 +182,18 @@ def read_facts(action: Action) -> Facts:
         "at": action.happened_at,
     }
     found = sql.row(FACTS, parameters)
-    if found is None or not found[6]:
+    if found is None:
         raise UserNotFound
-    name, zone, active, auto, daily, monthly, user_is_active, account, status, balance, lifetime, level = found[:12]
-    levels_found, campaigns_found, claimed = found[12:]
+    zone, active, auto, daily, monthly, account, status, level, levels_found, campaigns_found, claimed = found
     return Facts(
-        brand_name=name,
         zone=ZoneInfo(zone),
         loyalty_active=active,
         auto_enroll=auto,
         daily_point_limit=daily,
         monthly_point_limit=monthly,
-        user_is_active=user_is_active,
         account=account,
         status=status,
-        balance=balance or ZERO,
-        lifetime=lifetime or ZERO,
-        current_level=level or "",
+        current_level=level,
         levels=tuple(
             Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in levels_found or ()
         ),
@@ -314,7 +312,7 @@ def check_level(facts: Facts, credit: ledger.Credit, awarded: Decimal, account: 
 
 
 def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, account: int) -> list[events.Message]:
-    """Step 11, as events: wallets and notification, each delivered and retried alone; and points of rewards."""
+    """Step 11, as events: for wallets, for the notification, and for the points of rewards; each goes its own way."""
     if accrual.transaction_id is None:
         return []
     arguments = {"brand_id": action.brand_id, "user_id": action.user_id}

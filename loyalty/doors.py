@@ -28,7 +28,7 @@ class StoredRefusal(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Action:
     """A campaign-event request: who asks (`bearer_id`), for whom, what kind, with which payload."""
 
     brand: Brand
@@ -53,24 +53,24 @@ def keyed_id(*caller_and_key: object) -> uuid.UUID:
     return uuid.uuid5(KEYS, "\n".join(str(part) for part in caller_and_key))
 
 
-def credit_now(asked: Asked) -> dict[str, Any]:
+def credit_now(action: Action) -> dict[str, Any]:
     """Accrue at once, by the very handler the worker uses; returns the answer's data.
 
     The same request again is answered from what is stored. Raises Refused: the handler's refusals,
     RequestInProgress, IdempotencyKeyReused, UserNotFound, Forbidden; Unavailable when it failed and will be retried.
     """
-    refuse_foreign_user(asked)
+    refuse_foreign_user(action)
     event = Event(
-        event_id=asked.event_id,
-        source=f"{asked.key_kind}.customer-app",
-        detail_type=asked.kind,
-        brand=asked.brand,
+        event_id=action.event_id,
+        source=f"{action.key_kind}.customer-app",
+        detail_type=action.kind,
+        brand=action.brand,
         account=settings.EVENT_ACCOUNT,
         region=settings.EVENT_REGION,
-        time=asked.at,
+        time=action.at,
         detail={
-            "arguments": {"brand_id": asked.brand.pk, "user_id": asked.user_id},
-            "payload": plain_json(asked.payload),
+            "arguments": {"brand_id": action.brand.pk, "user_id": action.user_id},
+            "payload": plain_json(action.payload),
         },
     )
     delivery = events.receive_held(event=event)
@@ -80,12 +80,12 @@ def credit_now(asked: Asked) -> dict[str, Any]:
     return _answer(Event.objects.get(pk=delivery.id))
 
 
-def refuse_foreign_user(asked: Asked) -> None:
+def refuse_foreign_user(action: Action) -> None:
     """An app acts for its own user only; a hub for any customer of its brand, and for whoever logged in here."""
-    is_bearer = asked.user_id == asked.bearer_id
-    if not is_bearer and members.find(brand=asked.brand, user_id=asked.user_id) is None:
+    is_bearer = action.user_id == action.bearer_id
+    if not is_bearer and members.find(brand=action.brand, user_id=action.user_id) is None:
         raise UserNotFound
-    if not is_bearer and asked.key_kind != ApiKey.Kind.HUB:
+    if not is_bearer and action.key_kind != ApiKey.Kind.HUB:
         raise Forbidden("An app key acts only for the user of the access token.")
 
 

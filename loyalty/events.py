@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -51,7 +51,7 @@ CLAIM = """
                SELECT id FROM loyalty_event
                 WHERE status = 'pending' AND due_at <= statement_timestamp()
                 ORDER BY due_at LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED))
-    RETURNING id, event_id, source, detail_type, brand_id, time, detail, attempts, give_up_at
+    RETURNING id, event_id, detail_type, brand_id, time, detail, attempts, give_up_at
 """
 
 # Only the attempt that still holds the lease may finish; the same statement writes what follows from the event.
@@ -87,7 +87,6 @@ class Delivery:
 
     id: int
     event_id: uuid.UUID
-    source: str
     kind: str
     brand_id: int
     time: datetime
@@ -183,14 +182,14 @@ def wake_after_commit(messages: Sequence[Message]) -> None:
 def receive(*, event: Event) -> bool:
     """Store an event that came from outside, once per brand, source and id. False: it was here already."""
     event.status = _first_status(event.detail_type)
-    with transaction.atomic():
-        # bulk_create writes what it is given; only ignore_conflicts spells ON CONFLICT DO NOTHING in the ORM.
-        before = Event.objects.filter(brand=event.brand, source=event.source, event_id=event.event_id)
-        Event.objects.bulk_create([event], ignore_conflicts=True)
-        stored = before.values_list("created_at", flat=True).get() == event.created_at
-        if stored and event.status == Event.Status.PENDING:
-            transaction.on_commit(wake_worker)
-    return stored
+    try:
+        with transaction.atomic():
+            event.save(force_insert=True)
+    except IntegrityError:
+        return False
+    if event.status == Event.Status.PENDING:
+        transaction.on_commit(wake_worker)
+    return True
 
 
 def receive_held(*, event: Event) -> Delivery | None:
@@ -199,17 +198,15 @@ def receive_held(*, event: Event) -> Delivery | None:
     event.due_at = timezone.now() + timedelta(seconds=settings.EVENT_LEASE_SECONDS)
     if not receive(event=event):
         return None
-    stored = Event.objects.get(brand=event.brand, source=event.source, event_id=event.event_id)
     return Delivery(
-        id=stored.pk,
-        event_id=stored.event_id,
-        source=stored.source,
-        kind=stored.detail_type,
-        brand_id=stored.brand_id,
-        time=stored.time,
-        detail=stored.detail,
-        attempts=stored.attempts,
-        give_up_at=stored.give_up_at,
+        id=event.pk,
+        event_id=event.event_id,
+        kind=event.detail_type,
+        brand_id=event.brand_id,
+        time=event.time,
+        detail=event.detail,
+        attempts=event.attempts,
+        give_up_at=event.give_up_at,
     )
 
 

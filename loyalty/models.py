@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
 from django.core.validators import MinValueValidator
@@ -228,13 +228,3 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.detail_type} {self.event_id}"
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.detail.get("arguments", {})
-        return found
-
-    @property
-    def payload(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.detail.get("payload", {})
-        return found

@@ -33,7 +33,6 @@ from loyalty.views.events import IDEMPOTENCY_HEADER, idempotency_key
 
 GUESSES = {Scan.Reason.UNKNOWN, Scan.Reason.BAD_TAG}
 EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
-LONGEST_LABEL = 200  # characters of "city, region"
 
 
 WHAT_IS_A_CODE = "The code, `code.tag` of a signed batch, or the whole address that was scanned."
@@ -135,12 +134,6 @@ class Scanner:
         return keyed_id("scan", request.path, self.identity, self.brand_id, key) if key else None
 
 
-def place_of(given: dict[str, Any] | None) -> Place:
-    given = given or {}
-    label = ", ".join(part for part in (given.get("city"), given.get("region")) if part)
-    return Place(given.get("latitude"), given.get("longitude"), label[:LONGEST_LABEL])
-
-
 def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: Circumstances) -> Response:
     result = scanning.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
     scanner.note(result.reason)
@@ -186,7 +179,7 @@ class VerifyProduct(APIView):
         """
         scanner = Scanner(request)
         scanner.check_limits()
-        place = place_of(LocationInput.parse(request.data))
+        place = Place.of(LocationInput.parse(request.data))
         about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place)
         return scan_and_present(request, scanner, auth_code, about)
 
@@ -229,7 +222,7 @@ class ScanCode(APIView):
             at=timezone.now(),
             user_id=scanner.user_id,
             brand_id=scanner.brand_id,
-            place=place_of(given.get("location")),
+            place=Place.of(given.get("location")),
             device=given.get("device", ""),
             app_version=given.get("app_version", ""),
         )

@@ -1,6 +1,7 @@
 """Events over HTTP: the campaign-event request (spec 4.1) and the hub's envelope (spec 6)."""
 
 import re
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -16,7 +17,7 @@ from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
 from brands.openapi import KEY, KEY_AND_BEARER, endpoint
-from brands.refusals import AuthenticationRequired, BrandMismatch, Forbidden, Invalid
+from brands.refusals import AuthenticationRequired, BrandMismatch, Forbidden, Invalid, Refused
 from brands.tokens import Principal
 from loyalty import doors
 from loyalty.payloads import (
@@ -29,6 +30,7 @@ from loyalty.payloads import (
     ScanPayload,
 )
 
+EARLIEST_YEAR, LATEST_YEAR = 1970, 9998
 IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 ORIGIN_HEADER = OpenApiParameter(
     "origin",
@@ -41,7 +43,7 @@ IDEMPOTENCY_HEADER = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
     OpenApiParameter.HEADER,
-    description="The same key with the same request gets the same answer again, for 24 hours, and does nothing twice.",
+    description="The same key with the same request gets the same answer again and does nothing twice.",
 )
 
 
@@ -195,18 +197,31 @@ class CampaignEvent(APIView):
             limits.hit("campaign_event", str(given["user_id"]))
         if given["brand_id"] != caller.brand_id:
             raise BrandMismatch
-        asked = self.asked(request, caller, principal, given)
-        data = doors.credit_now(asked)
+        action = self.read_action(request, caller, principal, given)
+        data = doors.credit_now(action) if caller.is_hub else self.credit_guarded(action)
         return Response({"success": True, "message": message_of(data), "data": data})
 
-    def asked(self, request: Request, caller: Caller, principal: Principal, given: dict[str, Any]) -> doors.Asked:
+    def credit_guarded(self, action: doors.Action) -> dict[str, Any]:
+        """Codes can be guessed by this door as by the others, and it locks out like them."""
+        who = f"user:{action.bearer_id}"
+        limits.guard_guessing(who)
+        try:
+            return doors.credit_now(action)
+        except Refused as refusal:
+            if refusal.code == "AUTH_CODE_INVALID":
+                limits.count_unknown_code(who)
+            raise
+
+    def read_action(
+        self, request: Request, caller: Caller, principal: Principal, given: dict[str, Any]
+    ) -> doors.Action:
         kind = KIND_OF_TYPE[given["type"]]
         if not caller.is_hub and kind != "scan-auth":
             raise Forbidden("Only a hub key may report this kind of action.")
         payload = PAYLOADS[kind].parse(request.data)
         if not caller.is_hub:  # what an app ships anybody can change: facts come from the catalogue
             payload = {"type": payload["type"], "product": {"authCode": payload["product"]["authCode"]}}
-        return doors.Asked(
+        return doors.Action(
             brand=Brand.objects.get(pk=caller.brand_id),
             key_kind=caller.kind,
             bearer_id=principal.user_id,
@@ -246,6 +261,13 @@ class EnvelopeInput(Input):
     region = serializers.CharField(max_length=64, allow_blank=True)
     resources = serializers.ListField(max_length=0)
     detail = DetailInput()
+
+    def validate_time(self, time: datetime) -> datetime:
+        """Far from both ends of the calendar, where no other time zone has a date for it."""
+        if not EARLIEST_YEAR <= time.year <= LATEST_YEAR:
+            message = f"Send a moment between {EARLIEST_YEAR} and {LATEST_YEAR}."
+            raise serializers.ValidationError(message)
+        return time
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         return {"detail-type": serializers.CharField(max_length=64), **super().get_fields()}

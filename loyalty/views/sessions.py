@@ -66,14 +66,13 @@ class RegisteredOutput(serializers.Serializer[None]):
 
 
 def present(pair: TokenPair) -> Response:
-    principal = tokens.read_access(pair.access)
     body = {
         "access": pair.access,
         "refresh": pair.refresh,
         "token_type": "Bearer",
         "expires_in": pair.expires_in,
-        "user_id": principal.user_id,
-        "brand_id": principal.brand_id,
+        "user_id": pair.user_id,
+        "brand_id": pair.brand_id,
     }
     return Response(body, headers={"Cache-Control": "no-store"})
 

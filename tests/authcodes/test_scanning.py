@@ -49,8 +49,8 @@ def test_an_accepted_scan_becomes_points(brand, customer, deliver):
 def test_city_and_region_that_the_app_knows_are_kept_from_the_first_scan(brand, customer):
     code = make.code(brand, scan_limit=None)
 
-    scan_as(customer, code, place=Place(48.85, 2.35, "Paris, Ile-de-France"))
-    scan_as(customer, code, place=Place(52.52, 13.4, "Berlin, Berlin"))
+    scan_as(customer, code, place=Place(48.85, 2.35, "Paris", "Ile-de-France"))
+    scan_as(customer, code, place=Place(52.52, 13.4, "Berlin", "Berlin"))
 
     code.refresh_from_db()
     assert code.first_scan_location == "Paris, Ile-de-France"

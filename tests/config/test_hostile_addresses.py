@@ -167,6 +167,13 @@ def test_answer_that_nobody_gives(world, subtests, accept):
                 refuses((406, "NOT_ACCEPTABLE"), world.call, name, accept=accept)
 
 
+@pytest.mark.parametrize("path", ["/api/schema", "/api/docs", "/api/docs?script="])
+def test_description_is_only_read(world, path):
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
+        refuses((405, "METHOD_NOT_ALLOWED"), world.guest.call, method, path)
+    refuses((406, "NOT_ACCEPTABLE"), world.guest.having(accept="image/png").get, path)
+
+
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Accept-Language", "Cookie", "Range"])
 @pytest.mark.parametrize("value", ["", "\xff\xfe", "x" * 50_000, "%00", "'; --", "1.2.3.4, [::1]:x, \x01"], ids=short)
 def test_header_full_of_rubbish_changes_nothing(world, header, value):

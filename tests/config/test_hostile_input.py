@@ -199,7 +199,7 @@ FIELDS = {
         "detail-type": TEXT,
         "source": [*TEXT, "shop", ".customer-app", "a b.customer-app", f"{'x' * 200}.customer-app"],
         "account": OPTIONAL_TEXT,
-        "time": [None, *MOMENT],
+        "time": [None, *MOMENT, "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"],
         "region": OPTIONAL_TEXT,
         "resources": [*NO_LIST, ["arn"]],
         "detail": NO_OBJECT,

@@ -36,9 +36,12 @@ def test_the_notification_and_the_wallet_update_are_stored_as_events(brand, pers
     settled()
 
     notice = Event.objects.get(detail_type="notify")
-    assert (notice.payload["template"], notice.payload["points_earned"]) == ("NOTIFY_CAMPAIGN_SUCCESS", 10)
-    assert notice.arguments == {"brand_id": brand.pk, "user_id": customer.user.pk}
-    assert Event.objects.get(detail_type="balance-changed").payload["points"] == 10
+    assert (notice.detail["payload"]["template"], notice.detail["payload"]["points_earned"]) == (
+        "NOTIFY_CAMPAIGN_SUCCESS",
+        10,
+    )
+    assert notice.detail["arguments"] == {"brand_id": brand.pk, "user_id": customer.user.pk}
+    assert Event.objects.get(detail_type="balance-changed").detail["payload"]["points"] == 10
 
 
 def test_the_scan_tells_its_final_state_afterwards(brand, person, settled):

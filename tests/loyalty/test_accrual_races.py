@@ -10,7 +10,7 @@ from django.utils import timezone
 from authcodes import reconcile
 from authcodes.models import AuthCode
 from loyalty import accrual, allowances, doors, events, ledger
-from loyalty.doors import Asked
+from loyalty.doors import Action
 from loyalty.models import Event, LoyaltyTransaction, UserPoints
 from loyalty.refusals import PointsAlreadyClaimed
 from tests import make
@@ -26,8 +26,8 @@ def brand(transactional_db):
     return made
 
 
-def asked(brand, customer, code) -> Asked:
-    return Asked(
+def asked(brand, customer, code) -> Action:
+    return Action(
         brand=brand,
         key_kind="app",
         bearer_id=customer.pk,

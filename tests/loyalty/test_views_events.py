@@ -365,7 +365,7 @@ def test_other_kinds_are_kept_and_credit_nothing(hub, brand, customer, deliver):
     deliver()
 
     event = Event.objects.get()
-    assert (event.status, event.payload) == ("ignored", {"any": ["thing"]})
+    assert (event.status, event.detail["payload"]) == ("ignored", {"any": ["thing"]})
     assert make.account(customer, brand).points == 0
 
 
@@ -376,7 +376,7 @@ def test_bearer_token_of_an_event_is_in_no_table(hub, brand, customer, deliver):
     assert hub.post("events", event).status_code == 202
     deliver()
 
-    assert Event.objects.first().arguments == {"brand_id": brand.pk, "user_id": customer.pk}
+    assert Event.objects.first().detail["arguments"] == {"brand_id": brand.pk, "user_id": customer.pk}
     assert tables_with(token) == []
     assert tables_with(event["id"]) == ["loyalty_event"]
 
@@ -431,3 +431,11 @@ def test_other_brands_customer_has_no_events_here(hub, brand):
 def test_event_of_another_brand_is_refused(hub, customer):
     assert error(hub.post("events", envelope(customer, make.brand()))) == (403, "BRAND_MISMATCH")
     assert not Event.objects.exists()
+
+
+def test_guessing_codes_by_this_door_locks_out_too(app, customer, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "3/hour"}
+
+    errors = [app.credit(customer, f"NO-SUCH-{number}").json()["error"] for number in range(5)]
+
+    assert errors == ["AUTH_CODE_INVALID"] * 3 + ["RATE_LIMITED"] * 2

@@ -49,8 +49,11 @@ def test_login_is_an_event(api, brand, member):
     log_in(api, brand_id=brand.pk)
 
     event = Event.objects.get()
-    assert (event.detail_type, event.arguments) == ("log-user-login", {"brand_id": brand.pk, "user_id": member.pk})
-    assert event.payload["sessionId"] == str(LoginSession.objects.get().pk)
+    assert (event.detail_type, event.detail["arguments"]) == (
+        "log-user-login",
+        {"brand_id": brand.pk, "user_id": member.pk},
+    )
+    assert event.detail["payload"]["sessionId"] == str(LoginSession.objects.get().pk)
 
 
 def test_login_of_staff_is_no_event(api, brand):

@@ -41,7 +41,7 @@ def _claim(delivery: Delivery) -> None:
     facts = reading and code_facts.read(code=reading.code, user_id=user_id, at=delivery.time, scan_id=delivery.event_id)
     vouched = vouch(facts=facts or None, reading=reading, delivery=delivery)
     at = timezone.now()
-    scan_id = vouched.accepted_scan_id or delivery.event_id
+    scan_id = vouched.accepted_scan_id or delivery.following_id("scan")
 
     def worth(level: Level | None) -> Decimal:
         return points.for_scan(
@@ -104,7 +104,13 @@ def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> 
 def _note_on_scan(delivery: Delivery, refusal: Refused) -> None:
     """Only the event's own scan, and only if it still waits: the event may not come from a scan here."""
     status = Status.ALREADY_CLAIMED if isinstance(refusal, PointsAlreadyClaimed) else Status.NOT_ELIGIBLE
-    if Scan.objects.filter(pk=delivery.event_id, points_status=Status.PENDING).exists():
+    own = Scan.objects.filter(
+        pk=delivery.event_id,
+        brand_id=delivery.brand_id,
+        user_id=delivery.arguments["user_id"],
+        points_status=Status.PENDING,
+    )
+    if own.exists():
         scanning.settle(scan_id=delivery.event_id, status=status)
 
 

@@ -28,6 +28,10 @@ FACTS = """
            CASE WHEN %(scan_id)s::uuid IS NOT NULL THEN (
                SELECT s.scan_id FROM authcodes_scan s
                 WHERE s.user_id = %(user_id)s::bigint AND s.auth_code_id = c.id AND s.outcome = 'success'
+                  AND (s.reason = 'accepted' OR g.campaign_id IS NULL OR (
+                       g.is_active
+                       AND (g.starts_at IS NULL OR g.starts_at <= %(at)s::timestamptz)
+                       AND (g.ends_at IS NULL OR g.ends_at > %(at)s::timestamptz)))
                 ORDER BY s.scan_id = %(scan_id)s::uuid DESC, s.scanned_at LIMIT 1) END
       FROM authcodes_authcode c
       JOIN authcodes_batchrange b ON b.id = c.batch_id

@@ -157,7 +157,9 @@ def scan(*, scanned: str, about: Circumstances, scan_id: uuid.UUID | None = None
             with transaction.atomic():
                 return _scan(scanned, about, scan_id)
         except IntegrityError:
-            earlier = Scan.objects.get(pk=scan_id)
+            earlier = Scan.objects.filter(pk=scan_id).first()
+            if earlier is None:  # not the scan, its event was taken: a sender used our source and this id
+                raise IdempotencyKeyReused from None
     return replay(earlier, scanned, about)
 
 

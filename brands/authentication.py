@@ -7,7 +7,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
-from brands import keys, sql, tokens
+from brands import keys, roles, sql, tokens
 from brands.models import Membership, User
 from brands.refusals import ApiKeyInvalid, TokenInvalid
 
@@ -89,3 +89,14 @@ def staff_role(user: Any, brand_id: int) -> Membership.Role | None:
         return Membership.Role.OWNER
     role = Membership.objects.filter(user=user, brand_id=brand_id).values_list("role", flat=True).first()
     return Membership.Role(role) if role else None
+
+
+def staff_may_read(user: Any, token: tokens.Principal | None, brand_id: int, label: str) -> bool:
+    """Whether `user` may read the brand's rows of the model `label`, by role as in the portal.
+
+    An access token opens only the brand it was made for, but for superusers.
+    """
+    role = staff_role(user, brand_id)
+    if role is None or user.is_superuser:
+        return role is not None
+    return (token is None or token.brand_id == brand_id) and roles.may(role, roles.VIEW, label)

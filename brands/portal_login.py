@@ -15,8 +15,8 @@ class LoginForm(AuthenticationForm):
     def clean(self) -> dict[str, Any]:
         assert self.request is not None  # noqa: S101 - the site always gives it
         try:
-            limits.hit("login", limits.client_address(self.request))
-            limits.hit("login", self.cleaned_data.get("username", "").lower())
+            limits.hit("login", "address", limits.client_address(self.request))
+            limits.hit("login", "email", self.cleaned_data.get("username", "").lower())
         except Refused as refusal:
             raise ValidationError(refusal.message) from refusal
         return super().clean()

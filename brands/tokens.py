@@ -88,6 +88,8 @@ def _rotated(claims: dict[str, Any], at: datetime) -> TokenPair | None:
     session = sessions.filter(pk=_session_id(claims)).first()
     if session is None or session.revoked_at or session.expires_at <= at or not session.user.is_active:
         return None
+    if claims.get("pwd") != _fingerprint(session.user):
+        return None
     if claims.get("jti") != session.current_jti:
         logger.warning("Refresh token used twice: session %s of user %s is revoked", session.pk, session.user_id)
         session.revoked_at = at
@@ -107,12 +109,17 @@ def _pair(session: LoginSession, at: datetime) -> TokenPair:
     refresh = {**subject, "token_type": "refresh", "jti": session.current_jti, "exp": session.expires_at}
     return TokenPair(
         access=_signed(access),
-        refresh=_signed({**refresh, "sid": str(session.pk)}),
+        refresh=_signed({**refresh, "sid": str(session.pk), "pwd": _fingerprint(session.user)}),
         expires_in=int(lifetime.total_seconds()),
         session_id=str(session.pk),
         user_id=session.user_id,
         brand_id=session.brand_id,
     )
+
+
+def _fingerprint(user: User) -> str:
+    """Changes with the user's password, which so ends every session."""
+    return user.get_session_auth_hash()[:16]
 
 
 def _signed(claims: dict[str, Any]) -> str:

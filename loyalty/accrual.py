@@ -50,7 +50,8 @@ class Entry:
 class Action:
     """A qualifying action: what it is, what each entry is worth to a customer of a level, and why it counts once.
 
-    `happened_at` decides which campaigns were running; `at` is when the points are credited.
+    `happened_at` decides which campaigns were running; `at` is when the points are credited. What is not `limited`
+    is credited in full whatever the brand's daily and monthly limits say.
     """
 
     brand_id: int
@@ -61,6 +62,7 @@ class Action:
     happened_at: datetime
     at: datetime
     own_campaign_id: int | None = None
+    limited: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def accrue(
         if begin:
             begin()
         account = facts.account or members.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
-        allowance = limit_of(account, facts, worth * len(entries), action.at)
+        allowance = limit_of(account, facts, worth * len(entries), action.at) if action.limited else None
         shares = share_out(worth=worth, entries=entries, allowance=allowance)
         if keep:
             keep(sum((points for _entry, points in shares), ZERO), allowance)
@@ -322,7 +324,7 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, ac
             kind=kind,
             payload={**payload, "cause": str(delivery.event_id)},
             arguments=arguments,
-            event_id=events.derived_id(delivery.event_id, what),
+            event_id=delivery.following_id(what),
         )
 
     balance = {

@@ -24,6 +24,8 @@ from loyalty.wake import wake_worker
 logger = logging.getLogger(__name__)
 
 ENVELOPE_VERSION = "0"
+# Any constant UUID: a name space of its own for ids of what follows from events.
+FOLLOWING = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
 LONGEST_PAUSE = timedelta(hours=1)
 # Past its retry window an event that never came back from a worker (it may be what kills it) is dead after so many.
 CRASHES_ALLOWED = 5
@@ -99,6 +101,13 @@ class Delivery:
         found: dict[str, Any] = self.detail.get("arguments", {})
         return found
 
+    def following_id(self, what: str) -> uuid.UUID:
+        """An id for what follows from this event, the same at each attempt.
+
+        From the row, not from the sender's id: two brands or sources may use the same one.
+        """
+        return uuid.uuid5(FOLLOWING, f"{self.id}:{what}")
+
     @property
     def payload(self) -> dict[str, Any]:
         found: dict[str, Any] = self.detail.get("payload", {})
@@ -116,11 +125,6 @@ def handler_of(kind: str) -> Handler | None:
     """
     path = settings.EVENT_HANDLERS.get(kind)
     return import_string(path) if path else None
-
-
-def derived_id(cause: uuid.UUID, what: str) -> uuid.UUID:
-    """The id of the event that follows from `cause`, the same each time it is asked for."""
-    return uuid.uuid5(cause, what)
 
 
 def envelope(event: Event) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What an order, a profile change, a login and a claimed reward earn: the event kinds that no product carries."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -67,7 +67,8 @@ def on_reward_claimed(delivery: Delivery) -> None:
     def fixed(_level: Level | None) -> Decimal:
         return worth
 
-    accrue(delivery=delivery, action=_action(delivery, "reward", [entry], fixed))
+    action = _action(delivery, "reward", [entry], fixed)
+    accrue(delivery=delivery, action=replace(action, limited=False))  # it was won, and cannot be won again
 
 
 def _accrue(delivery: Delivery, campaign_type: Campaign.Type, entries: list[Entry], amount: Decimal = ZERO) -> None:

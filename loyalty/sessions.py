@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from brands import tokens
-from brands.models import Brand, User
+from brands.models import Brand, Membership, User
 from brands.refusals import Invalid, Refused
 from brands.tokens import TokenPair
 from campaigns.models import Campaign
@@ -23,14 +23,22 @@ class LoginRefused(Refused):
     default_message = "E-mail address or password is wrong."
 
 
-def log_in(*, email: str, password: str, brand: Brand, channel: str, at: datetime) -> TokenPair:
-    """Check the password, begin a session, publish log-user-login: one commit. Raises LoginRefused."""
+def check_password(*, email: str, password: str) -> User:
+    """Whose address and password these are. Raises LoginRefused."""
     user = authenticate(username=email.lower(), password=password)
     if not isinstance(user, User):
         raise LoginRefused
+    return user
+
+
+def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair:
+    """Begin a session of somebody whose password was right, and publish log-user-login: one commit.
+
+    The brand's own staff go to work; their logins earn nothing.
+    """
     with transaction.atomic():
         pair = tokens.issue(user=user, brand=brand, at=at)
-        if not user.is_staff:
+        if not Membership.objects.filter(user=user, brand=brand).exists() and not user.is_superuser:
             _publish_login(user, brand, pair, channel, at)
     return pair
 

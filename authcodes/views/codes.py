@@ -17,11 +17,12 @@ from authcodes import qr
 from authcodes.models import AuthCode, BatchRange, Scan
 from authcodes.reading import read
 from brands import limits
-from brands.authentication import SESSION_OR_BEARER, caller_of, staff_role
+from brands.authentication import SESSION_OR_BEARER, caller_of, staff_may_read
 from brands.models import BrandHostname
 from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
 from brands.paging import Page, paged
 from brands.refusals import AuthenticationRequired, Forbidden, NotFound
+from brands.tokens import Principal
 from loyalty.accrual import plain
 from loyalty.events import iso
 from loyalty.views.account import PaginationOutput, page_parameters
@@ -73,10 +74,13 @@ class BrandReader:
             raise Forbidden("Only the brand's staff or its hub may read this.")
         limits.hit("read", f"reader:{self.caller.prefix if self.caller else self.user.pk}")
 
-    def may_read(self, brand_id: int) -> bool:
+        self.token = request.auth if isinstance(request.auth, Principal) else None
+
+    def may_read(self, brand_id: int, label: str) -> bool:
+        """Whether rows of the model `label` of this brand are theirs to read, as in the portal."""
         if self.caller:
             return self.caller.brand_id == brand_id
-        return staff_role(self.user, brand_id) is not None
+        return staff_may_read(self.user, self.token, brand_id, label)
 
 
 class CodeScans(APIView):
@@ -99,7 +103,7 @@ class CodeScans(APIView):
         reader = BrandReader(request)
         reading = read(code)
         found = AuthCode.objects.select_related("product").filter(code=reading.code if reading else "").first()
-        if found is None or not reader.may_read(found.brand_id):
+        if found is None or not reader.may_read(found.brand_id, "authcodes.scan"):
             raise NotFound
         scans = Scan.objects.filter(auth_code=found, outcome=Scan.Outcome.SUCCESS).select_related("user")
         rows, pagination = paged(request, scans, order=("-scanned_at", "-scan_id"), view=self)
@@ -154,7 +158,7 @@ class BatchQrCodes(APIView):
         """
         reader = BrandReader(request)
         batch = BatchRange.objects.filter(pk=batch_id).first()
-        if batch is None or not reader.may_read(batch.brand_id):
+        if batch is None or not reader.may_read(batch.brand_id, "authcodes.authcode"):
             raise NotFound
         codes = AuthCode.objects.filter(batch=batch)
         page = CodesPage()

@@ -17,7 +17,7 @@ from authcodes.models import Scan
 from authcodes.reading import LONGEST_INPUT
 from authcodes.scanning import Circumstances, Place, ScanResult
 from brands import limits
-from brands.authentication import caller_of, staff_role
+from brands.authentication import caller_of, staff_may_read
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
@@ -31,7 +31,6 @@ from loyalty.events import iso
 from loyalty.payloads import LocationInput
 from loyalty.views.events import IDEMPOTENCY_HEADER, idempotency_key
 
-GUESSES = {Scan.Reason.UNKNOWN, Scan.Reason.BAD_TAG}
 EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
 
 
@@ -124,14 +123,15 @@ class Scanner:
         limits.guard_guessing(self.identity)
 
     def note(self, reason: Scan.Reason) -> None:
-        """Count an unknown code against whoever tried it: sequential codes can be guessed."""
-        if reason in GUESSES and not (self.caller and self.caller.is_hub):
+        """Count a code that is not valid against whoever tried it: sequential codes can be guessed."""
+        if scanning.OUTCOMES.get(reason) is None and not (self.caller and self.caller.is_hub):
             limits.count_unknown_code(self.identity)
 
     def scan_id(self, request: Request) -> UUID | None:
         """The scan that this Idempotency-Key stands for."""
         key = idempotency_key(request)
-        return keyed_id("scan", request.path, self.identity, self.brand_id, key) if key else None
+        caller = (self.identity, self.brand_id, self.caller and self.caller.kind)
+        return keyed_id("scan", request.path, *caller, key) if key else None
 
 
 def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: Circumstances) -> Response:
@@ -319,4 +319,4 @@ def may_read(request: Request, scanner: Scanner, scan: Scan) -> bool:
         return False
     if scanner.caller and scanner.caller.is_hub:
         return scanner.caller.brand_id == scan.brand_id
-    return staff_role(request.user, scan.brand_id) is not None
+    return staff_may_read(request.user, scanner.principal, scan.brand_id, "authcodes.scan")

@@ -4,6 +4,7 @@ import re
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
@@ -191,12 +192,12 @@ class CampaignEvent(APIView):
         origins.check(origin=request.headers.get("origin"), brand_id=caller.brand_id)
         principal = bearer_of(request, caller)
         if not caller.is_hub:
-            limits.hit("campaign_event", str(principal.user_id))
+            limits.hit("campaign_event", caller.brand_id, principal.user_id)
         given = CampaignEventInput.parse(request.data)
-        if caller.is_hub:  # a hub speaks for many users; each has the limit
-            limits.hit("campaign_event", str(given["user_id"]))
         if given["brand_id"] != caller.brand_id:
             raise BrandMismatch
+        if caller.is_hub:  # a hub speaks for many users; each has the limit
+            limits.hit("campaign_event", caller.brand_id, given["user_id"])
         action = self.read_action(request, caller, principal, given)
         data = doors.credit_now(action) if caller.is_hub else self.credit_guarded(action)
         return Response({"success": True, "message": message_of(data), "data": data})
@@ -237,6 +238,17 @@ def message_of(data: dict[str, Any]) -> str:
     if "limit" in data:
         return f"The point limit of this {data['limit']['period']} is reached; {data['points_earned']} points credited."
     return f"{data['points_earned']} points credited."
+
+
+EMITTED = {"balance-changed", "notify"}
+TOKENS = {"authorization", "access_token", "refresh_token", "token"}
+
+
+def without_tokens(value: Any) -> Any:
+    """A payload of a kind nobody here knows, without what may open a door."""
+    if isinstance(value, dict):
+        return {name: without_tokens(held) for name, held in value.items() if name.lower() not in TOKENS}
+    return [without_tokens(each) for each in value] if isinstance(value, list) else value
 
 
 class ArgumentsInput(Input):
@@ -312,6 +324,10 @@ class Ingest(APIView):
         payload = envelope["detail"]["payload"]
         if kind in PAYLOADS:
             payload = PAYLOADS[kind].parse(payload)
+        elif kind in settings.EVENT_HANDLERS or kind in EMITTED:
+            raise Invalid("The service publishes this kind itself.", details={"field": "detail-type"})
+        else:
+            payload = without_tokens(payload)
         new = doors.ingest(
             brand=Brand.objects.get(pk=caller.brand_id),
             user_id=arguments["user_id"],

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from brands import limits, tokens
 from brands.authentication import caller_of
 from brands.inputs import Input
-from brands.models import Brand
+from brands.models import Brand, User
 from brands.openapi import ANYBODY, KEY, endpoint
 from brands.refusals import BrandMismatch, Invalid
 from brands.tokens import TokenPair
@@ -77,19 +77,23 @@ def present(pair: TokenPair) -> Response:
     return Response(body, headers={"Cache-Control": "no-store"})
 
 
-def brand_of(request: Request, *, stated: int | None, email: str = "") -> Brand:
-    """The brand of the key, else the one stated, else the one whose hostname was called, else the customer's only.
-
-    Raises BrandMismatch, ApiKeyInvalid, or Invalid where it stays open.
-    """
+def named_brand(request: Request, *, stated: int | None) -> int | None:
+    """The id of the key's brand, else the one stated, else None. Raises BrandMismatch, ApiKeyInvalid."""
     caller = caller_of(request)
     if caller and stated not in {None, caller.brand_id}:
         raise BrandMismatch
-    wanted = caller.brand_id if caller else stated
-    if wanted is not None:
-        found = Brand.objects.filter(pk=wanted).first()
+    return caller.brand_id if caller else stated
+
+
+def brand_of(request: Request, *, named: int | None, user: User | None = None) -> Brand:
+    """The brand that is named, else the one whose hostname was called, else the customer's only one.
+
+    Raises Invalid where it stays open.
+    """
+    if named is not None:
+        found = Brand.objects.filter(pk=named).first()
     else:
-        found = Brand.objects.filter(hostnames__hostname__in=_called(request)).first() or _only_brand_of(email)
+        found = Brand.objects.filter(hostnames__hostname__in=_called(request)).first() or _only_brand_of(user)
     if found is None:
         raise Invalid("Name the brand: send brand_id, or the api-key of its app.", details={"field": "brand_id"})
     return found
@@ -104,9 +108,9 @@ def _called(request: Request) -> list[str]:
     return [called.netloc.lower(), (called.hostname or "").lower()]
 
 
-def _only_brand_of(email: str) -> Brand | None:
-    theirs = Q(members__user__email=email.lower()) | Q(registered_users__email=email.lower())
-    found = list(Brand.objects.filter(theirs).distinct()[:2]) if email else []
+def _only_brand_of(user: User | None) -> Brand | None:
+    theirs = Q(members__user=user) | Q(registered_users=user)
+    found = list(Brand.objects.filter(theirs).distinct()[:2]) if user else []
     return found[0] if len(found) == 1 else None
 
 
@@ -133,14 +137,14 @@ class Login(APIView):
         is the request's origin or host, else the only one where the user is a customer. Which e-mail addresses are
         known is not told. A customer's first login of the day may earn points.
         """
-        limits.hit("login", limits.client_address(request))
+        limits.hit("login", "address", limits.client_address(request))
         given = LoginInput.parse(request.data)
-        limits.hit("login", given["email"].lower())
-        brand = brand_of(request, stated=given.get("brand_id"), email=given["email"])
-        pair = sessions.log_in(
-            email=given["email"], password=given["password"], brand=brand, channel="app", at=timezone.now()
-        )
-        return present(pair)
+        limits.hit("login", "email", given["email"])
+        named = named_brand(request, stated=given.get("brand_id"))
+        user = sessions.check_password(email=given["email"], password=given["password"])
+        # Only now: whether a brand can be told for an address would tell whether somebody has it.
+        brand = brand_of(request, named=named, user=user)
+        return present(sessions.log_in(user=user, brand=brand, channel="app", at=timezone.now()))
 
 
 class Refresh(APIView):
@@ -215,6 +219,6 @@ class Register(APIView):
         """
         limits.hit("register", limits.client_address(request))
         given = RegisterInput.parse(request.data)
-        brand = brand_of(request, stated=given.pop("brand_id", None))
+        brand = brand_of(request, named=named_brand(request, stated=given.pop("brand_id", None)))
         user = sessions.register(brand=brand, at=timezone.now(), **given)
         return Response({"success": True, "user_id": user.pk}, status=201)

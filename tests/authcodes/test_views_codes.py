@@ -115,13 +115,24 @@ def test_scans_of_one_moment_are_walked_too(hub, brand):
 
 
 @pytest.mark.parametrize("role", Membership.Role.values)
-def test_staff_of_any_role_reads_the_brands_codes(api, brand, role):
+def test_staff_of_any_role_reads_codes_and_whoever_sees_customers_their_scans(api, brand, role):
     member = make.user(is_staff=True)
     Membership.objects.create(user=member, brand=brand, role=role)
     code = make.code(brand)
 
-    assert api.as_customer(member).get(f"auth-codes/{code}/scans").status_code == 200
+    sees_customers = role != Membership.Role.PRINTER
+    assert api.as_customer(member).get(f"auth-codes/{code}/scans").status_code == (200 if sees_customers else 404)
     assert addresses(api.as_customer(member), code.batch).status_code == 200
+
+
+def test_a_token_of_one_brand_does_not_open_another_of_the_same_person(api, brand):
+    member, other = make.user(is_staff=True), make.brand()
+    for each in (brand, other):
+        Membership.objects.create(user=member, brand=each, role="owner")
+
+    response = api.as_customer(member, of=other).get(f"auth-codes/{make.code(brand)}/scans")
+
+    assert response.status_code == 404
 
 
 def test_staff_in_the_portal_needs_no_token(staff, brand):

@@ -214,6 +214,14 @@ def test_sessions_that_ended_are_forgotten_and_the_others_kept(customer, brand):
     assert str(LoginSession.objects.get().pk) == alive.session_id
 
 
+def test_a_new_password_ends_every_session(pair, customer):
+    customer.set_password("another battery staple")
+    customer.save()
+
+    with pytest.raises(TokenInvalid):
+        rotate(pair.refresh)
+
+
 def test_refresh_of_a_deactivated_user_is_refused(pair, customer):
     customer.is_active = False
     customer.save(update_fields=["is_active"])

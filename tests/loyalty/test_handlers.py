@@ -128,6 +128,18 @@ def test_a_claimed_reward_pays_its_points_and_advances_nothing(brand, customer):
     assert customer.campaign_progress.get().progress == 1
 
 
+def test_a_reward_is_paid_in_full_past_the_limit_of_the_day(brand, customer):
+    brand.daily_point_limit = 5
+    brand.save()
+    make.earning_rule(brand, "order-complete")
+    make.milestone(make.campaign(brand, type="order"), 1, reward_points=50)
+
+    report(brand, customer, "order-complete", order("A-1"))
+    events.drain()
+
+    assert make.account(customer, brand).points == 55
+
+
 @pytest.mark.parametrize("status", ["blocked"])
 def test_a_blocked_member_earns_nothing(brand, customer, status):
     make.earning_rule(brand, "log-user-login")

@@ -439,3 +439,38 @@ def test_guessing_codes_by_this_door_locks_out_too(app, customer, settings):
     errors = [app.credit(customer, f"NO-SUCH-{number}").json()["error"] for number in range(5)]
 
     assert errors == ["AUTH_CODE_INVALID"] * 3 + ["RATE_LIMITED"] * 2
+
+
+@pytest.mark.parametrize("kind", ["reward-claimed", "balance-changed", "notify"])
+def test_nobody_hands_in_what_the_service_itself_publishes(hub, brand, customer, kind):
+    payload = {"type": "reward", "milestone_id": 1, "reward_name": "x", "points": "5000"}
+
+    assert error(hub.post("events", envelope(customer, brand, kind, payload))) == (400, "VALIDATION_ERROR")
+    assert not Event.objects.exists()
+
+
+def test_tokens_in_a_payload_that_nobody_knows_are_dropped(hub, brand, customer):
+    payload = {"headers": [{"Authorization": "Bearer secret"}], "basket": {"token": "secret", "items": 3}}
+
+    hub.post("events", envelope(customer, brand, "basket-abandoned", payload))
+
+    assert Event.objects.get().detail["payload"] == {"headers": [{}], "basket": {"items": 3}}
+
+
+def test_a_brand_cannot_use_up_the_limit_of_anothers_customer(api, app, brand, customer, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "campaign_event": "2/minute"}
+    other = make.brand()
+    foreign = api.as_customer(make.customer(other), of=other).hub(of=other)
+
+    for _ in range(5):
+        foreign.post(
+            "brand/loyalty/campaign/event",
+            {
+                "user_id": customer.pk,
+                "brand_id": other.pk,
+                "type": "authenticator_scan",
+                "product": {"authCode": "X"},
+            },
+        )
+
+    assert app.credit(customer, make.code(brand)).status_code == 200

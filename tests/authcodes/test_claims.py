@@ -1,0 +1,119 @@
+"""Vouching for a code when its event asks for points."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from authcodes import scanning
+from authcodes.models import Scan
+from authcodes.scanning import Circumstances
+from loyalty import events
+from loyalty.models import Event, LoyaltyTransaction
+from tests import make
+
+
+def report(brand, customer, code, *, source="shop.customer-app", event_id=None):
+    """The scan as a hub reports it, delivered."""
+    event = Event(
+        event_id=event_id or uuid.uuid4(),
+        source=source,
+        detail_type="scan-auth",
+        brand=brand,
+        detail={
+            "arguments": {"brand_id": brand.pk, "user_id": customer.pk},
+            "payload": {"type": "authenticator_scan", "product": {"authCode": str(code)}},
+        },
+    )
+    events.receive(event=event)
+    events.drain()
+    event.refresh_from_db()
+    return event
+
+
+def scan_as(customer, code):
+    return scanning.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk))
+
+
+def test_a_scan_that_only_a_hub_reports_takes_a_slot_and_earns(brand, customer):
+    code = make.code(brand)
+
+    event = report(brand, customer, code)
+
+    scan = Scan.objects.get()
+    assert (event.status, scan.points_status, scan.points_awarded) == ("done", "awarded", 10)
+    code.refresh_from_db()
+    assert code.scan_count == 1
+
+
+def test_two_senders_may_use_the_same_id(brand, customer):
+    event_id = uuid.uuid4()
+
+    first = report(brand, customer, make.code(brand), event_id=event_id, source="web.customer-app")
+    second = report(brand, customer, make.code(brand), event_id=event_id, source="shop.customer-app")
+
+    assert (first.status, second.status) == ("done", "done")
+    assert make.account(customer, brand).points == 20
+
+
+def test_two_brands_may_use_the_same_id(brand, customer):
+    other, event_id = make.brand(), uuid.uuid4()
+
+    events_of_both = [report(each, make.customer(each), make.code(each), event_id=event_id) for each in (brand, other)]
+
+    assert [event.status for event in events_of_both] == ["done", "done"]
+
+
+def test_an_event_touches_no_other_brands_scan(brand, customer):
+    other = make.brand()
+    waiting = scan_as(customer, make.code(brand)).scan_id
+
+    report(other, make.customer(other), "NO-SUCH-CODE", event_id=waiting)
+
+    assert Event.objects.filter(brand=other).get().status == "refused"
+    assert LoyaltyTransaction.objects.count() == 1
+    assert Scan.objects.get(pk=waiting).points_status == "awarded"
+
+
+def test_a_scan_while_its_campaign_rests_earns_by_no_door(brand, customer):
+    resting = make.campaign(brand, is_active=False)
+    code = make.code(brand, campaign=resting, scan_limit=None)
+    scan_as(customer, code)
+
+    event = report(brand, customer, code)
+
+    assert (event.status, event.outcome["error"]) == ("refused", "AUTH_CODE_INVALID")
+    assert not LoyaltyTransaction.objects.exists()
+
+
+def test_an_accepted_scan_stands_when_its_campaign_ends_before_the_points(brand, customer):
+    running = make.campaign(brand)
+    scan_as(customer, make.code(brand, campaign=running))
+    running.ends_at = timezone.now() + timedelta(milliseconds=1)
+    running.save()
+
+    events.drain()
+
+    assert make.account(customer, brand).points == 10
+
+
+@pytest.mark.parametrize("stated", [{"redeem_point_value": 99}, {"retailPrice": 50}])
+def test_a_hubs_facts_come_before_the_catalogues(brand, customer, stated):
+    brand.levels.update(scan_reward_type="percentage", scan_reward_value=10)
+    code = make.code(brand, product=make.product(brand, retail_price=1000))
+    event = Event(
+        event_id=uuid.uuid4(),
+        source="shop.customer-app",
+        detail_type="scan-auth",
+        brand=brand,
+        detail={
+            "arguments": {"brand_id": brand.pk, "user_id": customer.pk},
+            "payload": {"type": "authenticator_scan", "product": {"authCode": code.code, **stated}},
+        },
+    )
+    events.receive(event=event)
+
+    events.drain()
+
+    assert make.account(customer, brand).points == {"redeem_point_value": 99, "retailPrice": 5}[next(iter(stated))]

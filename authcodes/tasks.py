@@ -1,8 +1,10 @@
 """What the workers run for codes and scans."""
 
 from celery import shared_task
+from django.utils import timezone
 
-from authcodes import jobs, scanning
+from authcodes import jobs, rollups, scanning
+from brands.models import Brand
 
 PORTION = 500
 

@@ -18,6 +18,8 @@ GROUPS: dict[Any, dict[str, str]] = {
         "authcodes.scan": "qr_code_scanner",
         "authcodes.product": "category",
         "authcodes.recall": "report",
+        "authcodes.import": "upload_file",
+        "authcodes.job": "pending_actions",
     },
     _("Customers"): {
         "loyalty.userpoints": "group",

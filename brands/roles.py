@@ -19,7 +19,7 @@ COLUMNS = (Membership.Role.OWNER, Membership.Role.MANAGER, Membership.Role.PRINT
 TABLE = {
     #                                  owner   manager  printer  support  superuser
     "brands.brand":                   ("vc",   "v",     "v",     "v",     "vac"),
-    "brands.brandhostname":           ("vacd", "v",     "v",     "v",     "vacd"),
+    "brands.brandhostname":           ("v",    "v",     "v",     "v",     "vacd"),
     "brands.user":                    ("va",   "v",     "",      "v",     "vac"),
     "brands.membership":              ("vacd", "v",     "",      "",      "vacd"),
     "brands.apikey":                  ("vax",  "v",     "",      "",      "vax"),
@@ -35,8 +35,10 @@ TABLE = {
     "authcodes.product":              ("vac",  "vac",   "v",     "v",     "vac"),
     "authcodes.batchrange":           ("vac",  "vac",   "vac",   "v",     "vac"),
     "authcodes.authcode":             ("vcx",  "vcx",   "vcx",   "v",     "vcx"),
-    "authcodes.recall":               ("va",   "va",    "v",     "v",     "va"),
+    "authcodes.recall":               ("vax",  "va",    "v",     "v",     "vax"),
     "authcodes.scan":                 ("v",    "v",     "",      "v",     "v"),
+    "authcodes.import":               ("vax",  "vax",   "vax",   "v",     "vax"),
+    "authcodes.job":                  ("vx",   "vx",    "vx",    "v",     "vx"),
 }
 # fmt: on
 

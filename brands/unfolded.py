@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     PasswordWidget = forms.PasswordInput
     SelectWidget = forms.Select
     SwitchWidget = forms.CheckboxInput
+    TextareaWidget = forms.Textarea
 
     def display(*, description: Any, ordering: str = "") -> Callable[[F], F]: ...
+    def action(*, description: Any, url_path: str, icon: str, permissions: list[str]) -> Callable[[F], F]: ...
 
 else:
     from django.forms import ModelForm
@@ -34,11 +36,12 @@ else:
     from unfold.contrib.filters.admin import DropdownFilter
     from unfold.contrib.filters.admin import RangeDateFilter as RangeFilter
     from unfold.contrib.filters.forms import AutocompleteDropdownForm as LookupForm
-    from unfold.decorators import display
+    from unfold.decorators import action, display
     from unfold.forms import AuthenticationForm
     from unfold.forms import PaginationInlineFormSet as InlineFormSet
     from unfold.widgets import UnfoldAdminPasswordWidget as PasswordWidget
     from unfold.widgets import UnfoldAdminSelectWidget as SelectWidget
+    from unfold.widgets import UnfoldAdminTextareaWidget as TextareaWidget
     from unfold.widgets import UnfoldBooleanSwitchWidget as SwitchWidget
 
 __all__ = [
@@ -55,5 +58,7 @@ __all__ = [
     "SelectWidget",
     "SwitchWidget",
     "TabularInline",
+    "TextareaWidget",
+    "action",
     "display",
 ]

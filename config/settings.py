@@ -147,6 +147,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
+    "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
 }
 
 # --- Events ----------------------------------------------------------------------------------------------------------
@@ -220,6 +221,11 @@ GENERATION_CHUNK = env.integer("GENERATION_CHUNK", 50_000, minimum=1)
 # --- Jobs ------------------------------------------------------------------------------------------------------------
 JOB_HANDLERS = {
     "generate": "authcodes.batches.run_generation",
+    "check-import": "authcodes.imports.run_check",
+    "commit-import": "authcodes.imports.run_commit",
+    "export-scans": "authcodes.admin.exports.run",
+    "export-unscanned": "authcodes.admin.exports.run",
+    "export-affected": "authcodes.exports.run_affected",
 }
 JOB_FILE_DAYS = env.integer("JOB_FILE_DAYS", 7, minimum=1)
 
@@ -298,6 +304,7 @@ UNFOLD = {
     },
     "COMMAND": {"search_models": False, "show_history": False},
     "LOGIN": {"form": "brands.portal_login.LoginForm"},
+    "DASHBOARD_CALLBACK": "authcodes.overview.dashboard",
 }
 
 LOGGING = {

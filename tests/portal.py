@@ -6,13 +6,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from authcodes import batches
-from authcodes.models import Scan
+from authcodes.models import Import, Job, Scan
 from brands import keys
 from brands.models import Brand, BrandHostname, Membership, User
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
@@ -21,6 +20,7 @@ from tests import make
 
 LABELS = sorted(model._meta.label_lower for model in admin.site._registry)
 READ_ONLY = [
+    "authcodes.job",
     "authcodes.scan",
     "campaigns.rewardclaim",
     "campaigns.userloyaltycampaign",
@@ -50,8 +50,9 @@ def browser(person: User) -> Client:
     return client
 
 
-def text(response: HttpResponse) -> str:
-    return response.content.decode()
+def text(response: Any) -> str:
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    return content.decode()
 
 
 def errors(response: Any) -> dict[str, list[str]]:
@@ -114,6 +115,10 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         "authcodes.batchrange": batch,
         "authcodes.authcode": batch.codes.get(),
         "authcodes.recall": batches.recall_batch(batch=recalled, at=timezone.now(), **words),
+        "authcodes.import": Import.objects.create(
+            brand=brand, kind="list", file=f"{marker}.csv", file_name=f"{marker}.csv", uploaded_by=colleague
+        ),
+        "authcodes.job": Job.objects.create(brand=brand, kind="generate", title=f"{marker} job", log=marker),
         "authcodes.scan": scan(batch.codes.get(), user=customer, location=f"{marker} town", device=f"{marker} phone"),
     }
 

@@ -1,5 +1,5 @@
-"""The portal's pages about products, codes, their scans and recalls."""
+"""The portal's pages about products, codes, their scans and recalls, and the work on them."""
 
-from authcodes.admin import batches, codes, products, recalls, scans
+from authcodes.admin import batches, codes, imports, jobs, products, recalls, scans
 
-__all__ = ["batches", "codes", "products", "recalls", "scans"]
+__all__ = ["batches", "codes", "imports", "jobs", "products", "recalls", "scans"]

@@ -4,19 +4,24 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import batches
+from authcodes.admin.exports import is_id
 from authcodes.batches import BatchSettings
 from authcodes.models import BatchRange
 from authcodes.refusals import BatchRefused
+from brands import roles
 from brands.lists import DayFilter, OwnRowsFilter
 from brands.portal import TenantAdmin, TenantForm, badge, person
-from brands.unfolded import SwitchWidget, display
+from brands.roles import ADD
+from brands.unfolded import SwitchWidget, action, display
 
 
 class NewBatchForm(TenantForm):
@@ -73,6 +78,7 @@ class BatchPage(TenantAdmin):
     search_fields = ("range_name", "first_code__startswith")
     search_help_text = gettext_lazy("A part of the name, or how the first code begins.")
     autocomplete_fields = ("product", "campaign")
+    actions_detail = ("recall",)
     settled = ("product", "state", "codes", "quantity", "is_signed", "created_at", "created_by")
     fieldsets = (
         (None, {"fields": ("brand", ("range_name", "state"), ("product", "campaign"))}),
@@ -110,6 +116,17 @@ class BatchPage(TenantAdmin):
     @display(description=gettext_lazy("signed"))
     def is_signed(self, batch: BatchRange) -> str:
         return _("Yes") if batch.is_signed else _("No")
+
+    @action(description=gettext_lazy("Recall"), url_path="recall", icon="report", permissions=["recall"])
+    def recall(self, _request: HttpRequest, object_id: str) -> HttpResponse:
+        """To the page that says what a recall changes."""
+        return redirect(f"{reverse('admin:authcodes_recall_add')}?batch={object_id}")
+
+    def has_recall_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if not is_id(str(object_id)):
+            return False
+        rows = self.get_queryset(request).filter(pk=object_id, recall__isnull=True)
+        return roles.reach(request.user, ADD, "authcodes.recall").of(rows, "brand").exists()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         fields = super().get_readonly_fields(request, obj)

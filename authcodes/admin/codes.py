@@ -1,5 +1,7 @@
 """Page: single codes. Staff note where they are kept, and switch them off and on."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -9,10 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import batches
-from authcodes.models import AuthCode
+from authcodes.admin.exports import ExportingAdmin
+from authcodes.models import AuthCode, Job
 from authcodes.reading import read
 from brands.lists import OwnRowsFilter, StateFilter
-from brands.portal import TenantAdmin, badge
+from brands.portal import badge
 from brands.unfolded import display
 
 COLOURS = {
@@ -37,7 +40,10 @@ class StatusFilter(StateFilter):
 
 
 @admin.register(AuthCode)
-class AuthCodePage(TenantAdmin):
+class AuthCodePage(ExportingAdmin):
+    export_kind = Job.Kind.EXPORT_UNSCANNED
+    export_name = gettext_lazy("Export unscanned codes")
+    export_note = gettext_lazy("Of these, the codes that nobody has scanned yet.")
     list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_scan_location")
     list_filter = (
         StatusFilter,
@@ -67,6 +73,9 @@ class AuthCodePage(TenantAdmin):
         "deactivated_at",
     )
     actions = ("deactivate", "reactivate")
+
+    def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        return rows.filter(scan_count=0)
 
     @display(description=gettext_lazy("status"))
     def status(self, code: AuthCode) -> SafeString:

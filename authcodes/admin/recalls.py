@@ -1,16 +1,60 @@
-"""Page: batches called back. A recall is made once and not taken back."""
+"""Page: batches called back. Before anything changes it says what will; only an owner takes a recall back."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from django.contrib import admin
-from django.http import HttpRequest
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.models import CHANGE as CHANGED
+from django.contrib.admin.models import LogEntry
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from authcodes import batches
-from authcodes.models import Recall
+from authcodes import batches, exports
+from authcodes.admin.exports import is_id, within
+from authcodes.exports import Format
+from authcodes.models import AuthCode, BatchRange, Recall, Scan
+from authcodes.refusals import BatchRefused
 from brands.lists import OwnRowsFilter
 from brands.portal import TenantAdmin, person
+from brands.roles import ACT, ADD
+from brands.unfolded import SelectWidget, TextareaWidget
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a recall is about: the batch, how many codes it has, and who has scanned them so far."""
+
+    batch: BatchRange
+    codes: int
+    scanned: int
+    customers: int
+
+
+def facts_of(batch: BatchRange) -> Facts:
+    scans = Scan.objects.filter(auth_code__batch=batch, user__isnull=False)
+    return Facts(
+        batch=batch,
+        codes=batch.generated_count,
+        scanned=AuthCode.objects.filter(batch=batch).scanned().count(),
+        customers=scans.values("user").distinct().count(),
+    )
+
+
+class LiftForm(forms.Form):
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        widget=TextareaWidget,
+        help_text=gettext_lazy("Why the products are safe after all; kept with the recall, for staff only."),
+    )
 
 
 @admin.register(Recall)
@@ -24,10 +68,118 @@ class RecallPage(TenantAdmin):
     readonly_fields = ("recalled_at", "recalled_by")
     fieldsets = (
         (None, {"fields": (("batch", "recall_id"), "contact", "message", "reason")}),
-        (_("History"), {"fields": (("recalled_at", "recalled_by"),)}),
+        (gettext_lazy("History"), {"fields": (("recalled_at", "recalled_by"),)}),
     )
     add_fieldsets = fieldsets[:1]
+    add_form_template = "admin/authcodes/recall_add.html"
+    change_form_outer_before_template = "admin/authcodes/recall_panel.html"
+
+    def get_urls(self) -> list[Any]:
+        views = {"lift": self.lift, "affected": self.export_affected}
+        own = [
+            path(f"<id:pk>/{name}/", self.admin_site.admin_view(view), name=f"authcodes_recall_{name}")
+            for name, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().add_view(request, form_url, {**(extra_context or {}), **self.before(request)})
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        told = self.about(request, self.get_object(request, object_id))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Once the page says what changes, the batch it says so of is the only choice."""
+        field = super().formfield_for_foreignkey(db_field, request, **options)
+        chosen = request.GET.get("batch", "")
+        if db_field.name == "batch" and is_id(chosen):
+            field.widget, field.empty_label = SelectWidget(), None
+            field.queryset = field.queryset.filter(pk=chosen)
+        return field
+
+    def before(self, request: HttpRequest) -> dict[str, Any]:
+        """What a new recall would change, once its batch is chosen."""
+        chosen = request.POST.get("batch") or request.GET.get("batch") or ""
+        if not is_id(chosen):
+            return {}
+        mine = self.admin_site.get_model_admin(BatchRange).choices(request, self.reach(request, ADD))
+        batch = mine.filter(pk=chosen, recall__isnull=True).first()
+        return {"facts": facts_of(batch)} if batch else {}
+
+    def about(self, request: HttpRequest, recall: Recall) -> dict[str, Any]:
+        """What came of a recall, and what may be done about it."""
+        since = Scan.objects.filter(brand=recall.batch.brand_id, scanned_at__gte=recall.recalled_at)
+        query = urlencode({"reason__exact": Scan.Reason.RECALLED.value, "batch__id__exact": str(recall.batch_id)})
+        sees_customers = recall.batch.brand_id in within(request.user, "authcodes.scan")
+        return {
+            "facts": facts_of(recall.batch),
+            "recalled_scans": since.filter(reason=Scan.Reason.RECALLED, batch=recall.batch).count(),
+            "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
+            "lift_address": self.address("lift", recall) if self.may(request, ACT, recall) else "",
+            "affected_address": self.address("affected", recall) if sees_customers else "",
+            "formats": Format.choices,
+        }
+
+    def address(self, name: str, recall: Recall) -> str:
+        return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
 
     def create(self, request: HttpRequest, obj: Recall, form: Any) -> Recall:
         told = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
-        return batches.recall_batch(batch=obj.batch, at=timezone.now(), by=person(request), **told)
+        made = batches.recall_batch(batch=obj.batch, at=timezone.now(), by=person(request), **told)
+        self.note(request, obj.batch, _("Recalled: %(recall)s") % {"recall": made})
+        return made
+
+    def lift(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The page that says what lifting changes; posted with a reason, it lifts."""
+        recall = self.get_object(request, str(pk))
+        if not self.may(request, ACT, recall):
+            raise PermissionDenied
+        form = LiftForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            return self.lifted(request, recall, form.cleaned_data["reason"])
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Lift the recall %(recall)s") % {"recall": recall},
+            "recall": recall,
+            "facts": facts_of(recall.batch),
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/authcodes/recall_lift.html", context)
+
+    def lifted(self, request: HttpRequest, recall: Recall, reason: str) -> HttpResponse:
+        try:
+            with transaction.atomic():
+                batches.lift_recall(recall=recall, reason=reason, at=timezone.now(), by=person(request))
+                self.note(request, recall.batch, _("Recall lifted: %(recall)s") % {"recall": recall})
+        except BatchRefused as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+        else:
+            self.message_user(request, _("The recall is lifted. Its codes scan as before."))
+        return redirect("admin:authcodes_recall_changelist")
+
+    def note(self, request: HttpRequest, batch: BatchRange, words: str) -> None:
+        """Write it into the batch's history too: the recall's own goes when it is lifted."""
+        LogEntry.objects.log_actions(
+            user_id=person(request).pk,
+            queryset=[batch],
+            action_flag=CHANGED,
+            change_message=words,
+            single_object=True,
+        )
+
+    def export_affected(self, request: HttpRequest, pk: int) -> HttpResponse:
+        recall = self.get_object(request, str(pk))
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if recall.batch.brand_id not in within(request.user, "authcodes.scan"):
+            raise PermissionDenied
+        wanted = Format.XLSX if request.POST.get("format") == Format.XLSX else Format.CSV
+        with transaction.atomic():
+            job = exports.start_affected(batch=recall.batch, wanted=wanted, by=person(request))
+        return redirect("admin:authcodes_job_change", job.pk)

@@ -3,29 +3,30 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from authcodes.models import Scan
+from authcodes.admin.exports import ExportingAdmin
+from authcodes.exports import CUSTOMER_IS_OURS
+from authcodes.models import Job, Scan
 from authcodes.reading import read
 from brands.lists import ChoicesFilter, DayFilter, OwnRowsFilter
-from brands.portal import TenantAdmin, badge
+from brands.portal import badge
 from brands.unfolded import display
-from loyalty.models import UserPoints
 
 COLOURS = {"success": "success", "warning": "warning", "error": "danger"}
-# A code of this brand may have been scanned in another brand's app: then who did it is not this brand's to know.
-ENROLLED = Exists(UserPoints.objects.filter(user=OuterRef("user"), brand=OuterRef("brand")))
 CUSTOMER = Case(
-    When(Q(user__registered_brand=F("brand")) | Q(ENROLLED), then=F("user__email")),
+    When(CUSTOMER_IS_OURS, then="user__email"),
     When(user__isnull=False, then=Value("another brand's customer")),
 )
 
 
 @admin.register(Scan)
-class ScanPage(TenantAdmin):
+class ScanPage(ExportingAdmin):
+    export_kind = Job.Kind.EXPORT_SCANS
+    export_name = _("Export scan report")
     list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "location", "points_awarded")
     list_filter = (
         ("outcome", ChoicesFilter),

@@ -5,17 +5,26 @@ from authcodes.models.codes import AuthCode, AuthCodeQuerySet
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from authcodes.models.jobs import Job
 from authcodes.models.products import Product
+from authcodes.models.recalls import LiftedRecall
+from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup
 from authcodes.models.scans import Scan
 
 __all__ = [
     "AuthCode",
     "AuthCodeQuerySet",
     "BatchRange",
+    "CellRollup",
+    "DayRollup",
     "Import",
     "ImportChange",
     "ImportRow",
     "Job",
+    "LiftedRecall",
+    "PlaceRollup",
     "Product",
     "Recall",
+    "RollupMark",
     "Scan",
+    "Scanner",
+    "ScannerRollup",
 ]

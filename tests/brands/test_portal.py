@@ -326,3 +326,16 @@ class TestSeveralBrands:
         refused = client.post(address("authcodes.batchrange", "add"), wanted)
 
         assert errors(refused) == {"product": ["Choose one of the same brand."]}
+
+
+@pytest.mark.parametrize(
+    "lookup",
+    ["password__startswith=pbkdf2", "email__startswith=a", "memberships__user__password__startswith=p", "id=1"],
+)
+def test_a_list_answers_only_what_its_filters_ask(db, lookup):
+    brand = make.brand()
+    person = staff(brand, role="support")
+
+    response = browser(person).get(f"{address('brands.user')}?{lookup}")
+
+    assert response.status_code in {302, 400}

@@ -1,0 +1,176 @@
+"""Exports of what a list shows: the page that starts one, and the job that asks the same list for all its rows."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import exports, jobs
+from authcodes.exports import Format, Report
+from authcodes.models import AuthCode, Job, Scan
+from brands import roles
+from brands.models import Brand, User
+from brands.portal import TenantAdmin, person
+from brands.refusals import Forbidden
+from brands.roles import ACT, VIEW, Reach
+from brands.unfolded import SelectWidget
+
+
+def within(user: Any, label: str) -> Reach:
+    """Where somebody may take rows of the model `label` away: they see them there, and may run jobs."""
+    seen, acts = roles.reach(user, VIEW, label), roles.reach(user, ACT, "authcodes.job")
+    if acts.everywhere:
+        return seen
+    return acts if seen.everywhere else Reach(seen.brand_ids & acts.brand_ids)
+
+
+class ExportForm(forms.Form):
+    """For which brand, and as what kind of file."""
+
+    brand = forms.ModelChoiceField(Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget)
+    format = forms.ChoiceField(choices=Format.choices, label=gettext_lazy("File"), widget=SelectWidget)
+
+    def __init__(self, brands: QuerySet[Brand], *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.fields["brand"].queryset = brands  # type: ignore[attr-defined]
+        self.fields["brand"].empty_label = None  # type: ignore[attr-defined]
+
+
+class ExportingAdmin(TenantAdmin):
+    """A list whose rows can be taken away as a file: those that its filters and search show, of one brand."""
+
+    list_before_template = "admin/authcodes/export_link.html"
+    export_kind: Job.Kind
+    export_name: Any
+    export_note: Any = ""
+
+    def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Those of the list's rows that the report is about."""
+        return rows
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.export_view)
+        return [path("export/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_export"), *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        link = self.export_address(request) if within(request.user, self.opts.label_lower) else ""
+        return super().changelist_view(
+            request, {"export_address": link, "export_name": self.export_name, **(extra_context or {})}
+        )
+
+    def export_address(self, request: HttpRequest) -> str:
+        query = f"?{request.GET.urlencode()}" if request.GET else ""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_export") + query
+
+    def export_view(self, request: HttpRequest) -> HttpResponse:
+        """The page that says what will be exported; posted, it starts the job."""
+        may = within(request.user, self.opts.label_lower)
+        if not may:
+            raise PermissionDenied
+        try:
+            changes = self.get_changelist_instance(request)
+        except IncorrectLookupParameters:
+            return redirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist") + "?e=1")
+        brands = may.of(Brand.objects.all(), "pk")
+        form = ExportForm(brands, request.POST or None, initial={"brand": request.GET.get("brand__id__exact")})
+        if request.method == "POST" and form.is_valid():
+            return redirect("admin:authcodes_job_change", self.start_export(request, **form.cleaned_data).pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": self.export_name,
+            "form": form,
+            "filters": filters_of(request, changes),
+            "note": self.export_note,
+            "columns": list(REPORTS[self.export_kind][2].columns),
+        }
+        return TemplateResponse(request, "admin/authcodes/export.html", context)
+
+    def start_export(self, request: HttpRequest, *, brand: Brand, format: str) -> Job:  # noqa: A002 - the field's name
+        query = request.GET.copy()
+        query.pop("p", None)
+        with transaction.atomic():
+            return jobs.start(
+                brand=brand,
+                kind=self.export_kind,
+                title=str(self.export_name),
+                parameters={
+                    "query": query.urlencode(),
+                    "format": format,
+                    "time_zone": timezone.get_current_timezone_name(),
+                },
+                by=person(request),
+            )
+
+
+REPORTS: dict[str, tuple[type[Model], str, Report]] = {
+    Job.Kind.EXPORT_SCANS: (Scan, "authcodes.scan", exports.SCANS),
+    Job.Kind.EXPORT_UNSCANNED: (AuthCode, "authcodes.authcode", exports.UNSCANNED),
+}
+
+
+def is_id(text: str) -> bool:
+    """Whether a row may have this number; what is none of them makes PostgreSQL fail."""
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
+def filters_of(request: HttpRequest, changes: Any) -> list[str]:
+    """What limits the list, in words for the page."""
+    shown = [
+        f"{spec.title}{_end_of(name)}: {_words_of(request, spec, request.GET[name])}"
+        for spec in changes.filter_specs
+        for name in spec.expected_parameters()
+        if request.GET.get(name)
+    ]
+    if changes.query:
+        shown.append(_("search: %(words)s") % {"words": changes.query})
+    return shown
+
+
+def _end_of(parameter: str) -> str:
+    ends = {"_from": _(" from"), "_to": _(" to")}
+    return next((words for end, words in ends.items() if parameter.endswith(end)), "")
+
+
+def _words_of(request: HttpRequest, spec: Any, value: str) -> str:
+    """A filter's choice as the list names it; a row only if the person may see it."""
+    field = getattr(spec, "field", None)
+    if field is not None and field.related_model and is_id(value):
+        page: Any = admin.site.get_model_admin(field.related_model)
+        return str(page.get_queryset(request).filter(pk=value).first() or value)
+    choices = getattr(field, "flatchoices", None) or getattr(spec, "lookup_choices", None) or ()
+    return str(dict(choices).get(value, value))
+
+
+def run(run: jobs.Run) -> None:
+    """The jobs' handler: the list as whoever started it would see it now, of the job's brand."""
+    model, label, report = REPORTS[run.job.kind]
+    by = run.job.created_by
+    if by is None or run.job.brand_id not in within(by, label):
+        message = "Who started this may not export these rows any more."
+        raise Forbidden(message)
+    with timezone.override(run.parameters["time_zone"]):
+        rows = shown_to(by, model, run.parameters["query"]).filter(brand=run.job.brand)
+        exports.export(run=run, report=report, rows=rows)
+
+
+def shown_to(somebody: User, model: Any, query: str) -> QuerySet[Any]:
+    """Every row of a list's pages, in the list's order."""
+    page: Any = admin.site.get_model_admin(model)
+    request = HttpRequest()
+    request.method = "GET"
+    request.GET = QueryDict(query)
+    request.user = somebody
+    rows: QuerySet[Any] = page.exported(page.get_changelist_instance(request).queryset)
+    return rows

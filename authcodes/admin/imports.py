@@ -1,0 +1,231 @@
+"""Page: assigning codes by CSV. The file is uploaded, checked by a worker, looked at, and then committed or not."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import chain
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import imports
+from authcodes.import_checks import COLUMNS
+from authcodes.models import Import, ImportRow
+from brands.lists import ChoicesFilter, DayFilter
+from brands.portal import TenantAdmin, TenantForm, badge, person
+from brands.refusals import Refused
+from brands.roles import ACT
+from brands.unfolded import display
+
+COLOURS = {
+    "checking": "info",
+    "refused": "danger",
+    "checked": "warning",
+    "committing": "info",
+    "committed": "success",
+    "undone": "",
+    "discarded": "",
+}
+GUIDE = {
+    "auth_code": gettext_lazy("The code as printed, once in the file. Required."),
+    "inventory_location": gettext_lazy("Where the item is kept, at most 120 characters. Empty: stays as it is."),
+    "notes": gettext_lazy("Anything worth noting. Empty: stays as it is."),
+    "product_sku": gettext_lazy("The product's SKU, exactly as in the portal. Required."),
+    "auth_code_start": gettext_lazy("The first code of the range. Required."),
+    "auth_code_end": gettext_lazy("The last code, of the same batch. Required."),
+    "location": gettext_lazy("Where the items are sold, at most 120 characters. Empty: stays as it is."),
+    "points_per_scan": gettext_lazy("A whole number. Empty: stays as it is, at first what the batch says."),
+}
+ERRORS_PER_PAGE = 100
+
+
+class UploadForm(TenantForm):
+    """What the file holds, and for which product if its rows do not say."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("kind") == Import.Kind.LIST and not cleaned.get("product") and "product" not in self.errors:
+            self.add_error("product", _("Choose the product that these codes are for."))
+        return cleaned
+
+
+@admin.register(Import)
+class ImportPage(TenantAdmin):
+    list_display = ("file_name", "state", "kind", "product", "rows", "bad_rows", "codes", "uploaded_by", "uploaded_at")
+    list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("uploaded_at", DayFilter))
+    list_select_related = ("product", "uploaded_by")
+    search_fields = ("file_name",)
+    autocomplete_fields = ("product",)
+    fieldsets = (
+        (None, {"fields": ("brand", ("file_name", "kind"), "product")}),
+        (gettext_lazy("History"), {"fields": (("uploaded_by", "uploaded_at"), ("committed_at", "undone_at"))}),
+    )
+    add_fieldsets = ((None, {"fields": ("brand", "kind", "product", "file")}),)
+    change_form_outer_before_template = "admin/authcodes/import/before.html"
+
+    class Media:
+        js = ("authcodes/jobs.js",)
+
+    def get_urls(self) -> list[Any]:
+        views = {
+            "<id:pk>/commit/": self.commit,
+            "<id:pk>/discard/": self.discard,
+            "<id:pk>/undo/": self.undo,
+            "<id:pk>/errors/": self.errors,
+            "<slug:kind>/template/": self.template,
+        }
+        own = [
+            path(where, self.admin_site.admin_view(view), name=f"authcodes_import_{where.split('/')[1]}")
+            for where, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    @display(description=gettext_lazy("state"), ordering="status")
+    def state(self, upload: Import) -> SafeString:
+        return badge(COLOURS[upload.status], upload.get_status_display().partition(":")[0])
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
+        if obj is None:
+            options |= {"form": UploadForm}
+        return super().get_form(request, obj, change, **options)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        guide = [
+            {"kind": kind, "label": Import.Kind(kind).label, "columns": [(name, GUIDE[name]) for name in names]}
+            for kind, names in COLUMNS.items()
+        ]
+        told = {"title": _("Assign codes"), "import_guide": guide, "show_save_and_continue": False}
+        return super().add_view(request, form_url, {**told, **(extra_context or {})})
+
+    def create(self, request: HttpRequest, obj: Import, form: Any) -> Import:
+        chosen = form.cleaned_data
+        return imports.upload(
+            brand=obj.brand,
+            kind=chosen["kind"],
+            product=chosen["product"],
+            file=chosen["file"],
+            name=chosen["file"].name,
+            by=person(request),
+        )
+
+    def response_add(self, request: HttpRequest, obj: Import, post_url_continue: str | None = None) -> HttpResponse:  # noqa: ARG002
+        return redirect("admin:authcodes_import_change", obj.pk)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        upload = self.get_object(request, object_id)
+        imports.revive(upload)
+        told = preview_of(upload, request.GET.get("errors", "1"))
+        told |= {"upload_state": self.state(upload), "upload_acts": self.acts(request, upload)}
+        return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
+
+    def acts(self, request: HttpRequest, upload: Import) -> bool:
+        """Whether the person may commit, discard or undo it."""
+        try:
+            imports.refuse_stranger(upload, person(request))
+        except Refused:
+            return False
+        return upload.brand_id in self.reach(request, ACT)
+
+    def commit(self, request: HttpRequest, pk: int) -> HttpResponse:
+        skip_bad = request.POST.get("skip_bad") == "1"
+        return self.act(
+            request,
+            pk,
+            lambda upload: imports.commit(upload=upload, skip_bad=skip_bad, by=person(request)),
+            _("The codes are being assigned."),
+        )
+
+    def discard(self, request: HttpRequest, pk: int) -> HttpResponse:
+        done = _("Discarded. Nothing was imported.")
+        return self.act(request, pk, lambda upload: imports.discard(upload=upload, by=person(request)), done)
+
+    def undo(self, request: HttpRequest, pk: int) -> HttpResponse:
+        done = _("Undone. Every code is as it was before.")
+        return self.act(
+            request, pk, lambda upload: imports.undo(upload=upload, by=person(request), at=timezone.now()), done
+        )
+
+    def act(self, request: HttpRequest, pk: int, action: Any, done: str) -> HttpResponse:
+        """Do it, tell what came of it, and write it into the history."""
+        upload = self.get_object(request, str(pk))
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if not self.acts(request, upload):
+            raise PermissionDenied
+        try:
+            action(upload)
+        except Refused as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+        else:
+            self.log_change(request, upload, done)
+            self.message_user(request, done)
+        return redirect("admin:authcodes_import_change", pk)
+
+    def errors(self, request: HttpRequest, pk: int) -> StreamingHttpResponse:
+        upload = self.get_object(request, str(pk))
+        stem = slugify(upload.file_name.rpartition(".")[0]) or "import"
+        return as_csv(imports.error_csv(upload), f"{stem}-errors.csv")
+
+    def template(self, request: HttpRequest, kind: str) -> StreamingHttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        if kind not in COLUMNS:
+            raise Http404
+        return as_csv(iter([imports.template(kind)]), f"template-{kind}.csv")
+
+
+def as_csv(lines: Iterator[str], name: str) -> StreamingHttpResponse:
+    """A download; the byte order mark tells Excel that it is UTF-8."""
+    content = (part.encode() for part in chain(["\ufeff"], lines))
+    answer = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["Cache-Control"] = "private, no-store"
+    return answer
+
+
+def preview_of(upload: Import, page: str) -> dict[str, Any]:
+    """What the import's page shows above its form."""
+    lines = ImportRow.objects.filter(upload=upload).order_by("line")
+    counted: Any = Counted(lines.exclude(error=""), upload.bad_rows)
+    faulty: Page[ImportRow] = Paginator(counted, ERRORS_PER_PAGE).get_page(page)
+    jobs = list(imports.jobs_of(upload)[:1])
+    running = bool(jobs) and upload.status in {Import.Status.CHECKING, Import.Status.COMMITTING}
+    until = upload.committed_at and upload.committed_at + timedelta(hours=imports.UNDO_HOURS)
+    return {
+        "upload": upload,
+        "upload_columns": COLUMNS[upload.kind],
+        "upload_lines": lines[: imports.PREVIEW_ROWS],
+        "upload_errors": faulty,
+        "upload_good": upload.rows - upload.bad_rows,
+        "upload_job": jobs[0] if jobs else None,
+        "upload_runs": running,
+        "undo_until": until if upload.status == Import.Status.COMMITTED and until and until > timezone.now() else None,
+    }
+
+
+class Counted:
+    """Rows whose number is known, so that nobody counts them."""
+
+    def __init__(self, rows: Any, number: int) -> None:
+        self.rows, self.number = rows, number
+        self.ordered = True
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __getitem__(self, part: slice) -> Any:
+        return self.rows[part]

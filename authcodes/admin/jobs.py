@@ -1,0 +1,166 @@
+"""Page: long work, its progress as it goes, and the files that came of it, for those who may see what is in them."""
+
+from pathlib import PurePath
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import jobs
+from authcodes.admin.exports import is_id, within
+from authcodes.models import Job
+from brands import roles
+from brands.lists import ChoicesFilter, DayFilter
+from brands.portal import TenantAdmin, badge
+from brands.roles import ACT, VIEW
+from brands.unfolded import display
+
+COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger", "cancelled": "warning"}
+# What a job's title and file tell is for those who may see the rows it is made of.
+TOLD_OF = {
+    Job.Kind.EXPORT_SCANS: "authcodes.scan",
+    Job.Kind.EXPORT_AFFECTED: "authcodes.scan",
+    Job.Kind.EXPORT_UNSCANNED: "authcodes.authcode",
+}
+TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".zip": "application/zip",
+    ".pdf": "application/pdf",
+}
+MOST_WATCHED = 100  # jobs that one page asks about at once
+
+
+@admin.register(Job)
+class JobPage(TenantAdmin):
+    list_display = ("title", "kind", "state", "progress", "created_by", "created_at")
+    list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("created_at", DayFilter))
+    list_select_related = ("created_by",)
+    search_fields = ("title",)
+    fieldsets = (
+        (None, {"fields": ("brand", ("title", "kind"))}),
+        (gettext_lazy("History"), {"fields": (("created_by", "created_at"), ("started_at", "finished_at"))}),
+    )
+    change_form_outer_before_template = "admin/authcodes/job_panel.html"
+
+    class Media:
+        css = {"all": ("authcodes/jobs.css",)}
+        js = ("authcodes/jobs.js",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows = super().get_queryset(request)
+        for label in set(TOLD_OF.values()):
+            kinds = [kind for kind, told_of in TOLD_OF.items() if told_of == label]
+            seen = roles.reach(request.user, VIEW, label)
+            if not seen.everywhere:
+                rows = rows.filter(~Q(kind__in=kinds) | Q(brand__in=seen.brand_ids))
+        return rows
+
+    def get_urls(self) -> list[Any]:
+        views = {"progress/": self.progress_view, "<id:pk>/download/": self.download, "<id:pk>/cancel/": self.cancel}
+        own = [
+            path(where, self.admin_site.admin_view(view), name=f"authcodes_job_{where.strip('/').rpartition('/')[2]}")
+            for where, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        job = self.get_object(request, object_id)
+        told = {"job": told_of(job), "job_acts": self.acts(request, job)}
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+
+    def acts(self, request: HttpRequest, job: Job) -> bool:
+        """Whether the person may cancel it and have its file."""
+        label = TOLD_OF.get(Job.Kind(job.kind))
+        reach = within(request.user, label) if label else self.reach(request, ACT)
+        return job.brand_id in reach
+
+    @display(description=gettext_lazy("state"), ordering="status")
+    def state(self, job: Job) -> SafeString:
+        return badge(COLOURS[job.status], job.get_status_display())
+
+    @display(description=gettext_lazy("progress"))
+    def progress(self, job: Job) -> SafeString:
+        return render_to_string("admin/authcodes/job_progress.html", {"job": told_of(job)})
+
+    def progress_view(self, request: HttpRequest) -> JsonResponse:
+        """How far the jobs in `id` are, as many as the person may see; what the page's script asks for."""
+        ids = [text for text in request.GET.getlist("id")[:MOST_WATCHED] if is_id(text)]
+        return JsonResponse({"jobs": [told_of(job) for job in self.get_queryset(request).filter(pk__in=ids)]})
+
+    def cancel(self, request: HttpRequest, pk: int) -> HttpResponse:
+        job = self.get_object(request, str(pk))
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if not self.acts(request, job):
+            raise PermissionDenied
+        asked = jobs.cancel(job=job)
+        self.message_user(request, _("It will stop shortly.") if asked else _("It had ended already."))
+        return redirect("admin:authcodes_job_change", pk)
+
+    def download(self, request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
+        job = self.get_object(request, str(pk))
+        if not self.acts(request, job):
+            raise PermissionDenied
+        try:
+            content = job.result.open("rb") if is_on_offer(job) else None
+        except FileNotFoundError:
+            content = None
+        if content is None:
+            gone = _("The file has expired and is gone. Start the work again to get a new one.")
+            words = gone if job.expires_at else _("There is no file to download.")
+            self.message_user(request, words, messages.ERROR)
+            return redirect("admin:authcodes_job_change", pk)
+        kind = TYPES.get(PurePath(job.result_name).suffix, "application/octet-stream")
+        answer = FileResponse(content, as_attachment=True, filename=job.result_name, content_type=kind)
+        answer["X-Content-Type-Options"] = "nosniff"
+        return answer
+
+
+def is_on_offer(job: Job) -> bool:
+    return bool(job.status == Job.Status.DONE and job.result and job.expires_at and job.expires_at > timezone.now())
+
+
+def told_of(job: Job) -> dict[str, Any]:
+    """A job's state in words, for its page and for the script that keeps the page current."""
+    words = f"{job.percent} %"
+    if job.total:
+        counts = {"done": f"{job.done:,}", "total": f"{job.total:,}", "percent": job.percent}
+        words = _("%(done)s of %(total)s (%(percent)d %%)") % counts
+    return {
+        "id": job.pk,
+        "status": job.status,
+        "label": job.get_status_display(),
+        "colour": COLOURS[job.status],
+        "percent": job.percent,
+        "words": words,
+        "rate": rate_of(job),
+        "log": job.log,
+        "ended": job.status not in {Job.Status.QUEUED, Job.Status.RUNNING},
+        "stopping": job.cancel_requested,
+        "file": job.result_name if is_on_offer(job) else "",
+        "expires_at": job.expires_at,
+        "expired": bool(job.expires_at) and not is_on_offer(job),
+        "download": reverse("admin:authcodes_job_download", args=[job.pk]),
+        "cancel": reverse("admin:authcodes_job_cancel", args=[job.pk]),
+    }
+
+
+def rate_of(job: Job) -> str:
+    """Per second, over the time since a worker took it up."""
+    until = job.finished_at or job.alive_at
+    if not (job.started_at and until and job.done):
+        return ""
+    seconds = max((until - job.started_at).total_seconds(), 0.001)
+    return _("%(rate)s a second") % {"rate": f"{job.done / seconds:,.0f}"}

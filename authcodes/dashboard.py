@@ -1,0 +1,267 @@
+"""The status dashboard's figures; docs/dashboard.md defines them. Closed days come from rollups, today from scans."""
+# ruff: noqa: S608 - built from constants and names of parameters
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from authcodes.dashboard_sources import COUNTS, EVER, Filters, Group, Parameters, Sources, Status, groups
+from brands.models import Brand
+
+__all__ = ["Codes", "Delivery", "Figures", "Filters", "Scans", "Status", "codes", "delivery", "figures", "scans"]
+
+TOP = 5
+SUMS = ", ".join(f"COALESCE(sum({name}), 0) AS {name}" for name in COUNTS.split(", "))
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Assigned codes, and those of them that were scanned."""
+
+    assigned: int = 0
+    scanned: int = 0
+
+    @property
+    def unscanned(self) -> int:
+        return self.assigned - self.scanned
+
+    @property
+    def scanned_percent(self) -> float:
+        """Of the assigned, with one decimal."""
+        return round(100 * self.scanned / self.assigned, 1) if self.assigned else 0.0
+
+    @property
+    def unscanned_percent(self) -> float:
+        return round(100 - self.scanned_percent, 1) if self.assigned else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    day: date
+    accepted: int
+    warnings: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """A product or a place with its accepted scans. `id`: the product's, or the place's name."""
+
+    id: Any
+    name: str
+    scans: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scans:
+    """Attempts to scan by their outcome, what they earned, and who made them. `days`: those with scans, in order."""
+
+    accepted: int = 0
+    warnings: int = 0
+    errors: int = 0
+    recalled: int = 0
+    points: Decimal = Decimal(0)
+    scanners: int = 0
+    days: tuple[Day, ...] = ()
+    products: tuple[Top, ...] = ()
+    places: tuple[Top, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.accepted + self.warnings + self.errors
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How events fare, whatever the filters. `oldest_at`: when the oldest pending one was stored."""
+
+    pending: int = 0
+    oldest_at: datetime | None = None
+    dead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    codes: Codes
+    scans: Scans
+    delivery: Delivery
+
+
+def figures(*, brands: Iterable[Brand], filters: Filters = EVER) -> Figures:
+    """Everything the dashboard shows of these brands."""
+    brands = list(brands)
+    return Figures(
+        codes(brands=brands, filters=filters), scans(brands=brands, filters=filters), delivery(brands=brands)
+    )
+
+
+def codes(*, brands: Iterable[Brand], filters: Filters) -> Codes:
+    """Two statements."""
+    parameters = Parameters()
+    found = groups(brands, timezone.now())
+    if not found:
+        return Codes()
+    count = _deactivated_codes if filters.status == Status.DEACTIVATED else _codes
+    assigned, scanned = (
+        " + ".join(f"({each[place]})" for each in [count(group, filters, parameters) for group in found])
+        for place in (0, 1)
+    )
+    return Codes(*(int(value) for value in _rows(f"SELECT {assigned}, {scanned}", parameters)[0]))
+
+
+def scans(*, brands: Iterable[Brand], filters: Filters) -> Scans:
+    """Two statements."""
+    found = groups(brands, timezone.now())
+    if not found:
+        return Scans()
+    parameters = Parameters()
+    sources = [Sources(group, filters, parameters) for group in found]
+    statement = SCANS.format(
+        single=_union([part for it in sources for part in it.single(["day", "product_id", "location", "user_id"])]),
+        rolled=_also([part for it in sources for part in it.rolled(["day", "product_id"])]),
+        rolled_places=_also([part for it in sources for part in it.rolled(["location"], places=True)]),
+        known_scanners=_also([part for it in sources for part in it.known_scanners()]),
+    )
+    return _presented(_rows(statement, parameters))
+
+
+def delivery(*, brands: Iterable[Brand]) -> Delivery:
+    """One statement, on the indexes of what is pending or dead."""
+    parameters = Parameters()
+    ids = parameters.add([brand.pk for brand in brands])
+    statement = f"""
+        SELECT p.count, p.oldest, d.count
+          FROM (SELECT count(*), min(created_at) AS oldest FROM loyalty_event
+                 WHERE status = 'pending' AND brand_id = ANY({ids}::bigint[])) p,
+               (SELECT count(*) FROM loyalty_event WHERE status = 'dead' AND brand_id = ANY({ids}::bigint[])) d
+    """
+    return Delivery(*_rows(statement, parameters)[0])
+
+
+def _codes(group: Group, filters: Filters, parameters: Parameters) -> tuple[str, str]:
+    """Assigned and scanned, as scalar SELECTs. Batches know how many codes they have; few of these lack a product."""
+    batches = _batches(group, filters, parameters)
+    assigned = f"""
+        (SELECT COALESCE(sum(generated_count), 0) FROM authcodes_batchrange WHERE id IN ({batches}))
+        - (SELECT count(*) FROM authcodes_authcode
+            WHERE product_id IS NULL AND brand_id = ANY({parameters.add(list(group.brand_ids))})
+              AND batch_id IN ({batches}))
+    """
+    ever = _first_scans(group, EVER, parameters, batches)
+    if filters.status == Status.UNSCANNED:
+        return f"{assigned} - {ever}", "0"
+    scanned = _first_scans(group, _when_and_where(filters), parameters, batches) if filters.by_scan else ever
+    return (ever if filters.status == Status.SCANNED else assigned), scanned
+
+
+def _deactivated_codes(group: Group, filters: Filters, parameters: Parameters) -> tuple[str, str]:
+    where = f"""
+        c.deactivated_at IS NOT NULL AND c.product_id IS NOT NULL
+        AND c.brand_id = ANY({parameters.add(list(group.brand_ids))})
+        AND c.batch_id IN ({_batches(group, filters, parameters)})
+    """
+    scanned = "c.scan_count > 0"
+    if filters.by_scan:
+        source = Sources(group, _when_and_where(filters), parameters)
+        days = source.between(filters.first_day, filters.last_day)
+        then = " AND ".join([*source.narrowed("s"), *days])
+        scanned = f"""EXISTS (SELECT 1 FROM authcodes_scan s WHERE s.auth_code_id = c.id AND s.outcome = 'success'
+                                 AND s.scan_count = 1 AND {then})"""
+    counted = "SELECT count(*) FROM authcodes_authcode c WHERE"
+    return f"{counted} {where}", f"{counted} {where} AND {scanned}"
+
+
+def _when_and_where(filters: Filters) -> Filters:
+    return Filters(first_day=filters.first_day, last_day=filters.last_day, location=filters.location)
+
+
+def _batches(group: Group, filters: Filters, parameters: Parameters) -> str:
+    """A SELECT of the batches whose codes are asked for."""
+    where = [f"brand_id = ANY({parameters.add(list(group.brand_ids))})"]
+    if filters.campaign_id is not None:
+        where.append(f"campaign_id = {parameters.add(filters.campaign_id)}")
+    if filters.status == Status.EXPIRED:
+        where.append(f"expiration_date < {parameters.add(group.today)}")
+    return f"SELECT id FROM authcodes_batchrange WHERE {' AND '.join(where)}"
+
+
+def _first_scans(group: Group, filters: Filters, parameters: Parameters, batches: str) -> str:
+    """How many codes of `batches` were first scanned then and there."""
+    source = Sources(group, filters, parameters)
+    parts = [*source.rolled(["batch_id"]), *source.single(["batch_id"])]
+    return f"""
+        (SELECT COALESCE(sum(first_scans), 0)::bigint FROM ({_union(parts)}) f WHERE f.batch_id IN ({batches}))
+    """
+
+
+# Each row says what it is, then a day, a product's id, a name, and counts.
+SCANS = f"""
+    WITH single AS MATERIALIZED ({{single}}),
+    summed AS MATERIALIZED (
+        SELECT day, product_id, GROUPING(day) AS every_day, GROUPING(product_id) AS every_product, {SUMS}
+          FROM (SELECT day, product_id, {COUNTS} FROM single {{rolled}}) AS part
+         GROUP BY GROUPING SETS ((), (day), (product_id))
+    ), product AS (
+        SELECT product_id, accepted FROM summed WHERE every_product = 0 AND product_id IS NOT NULL AND accepted > 0
+         ORDER BY accepted DESC, product_id LIMIT {TOP}
+    ), place AS (
+        SELECT location, sum(accepted) AS accepted
+          FROM (SELECT location, {COUNTS} FROM single {{rolled_places}}) AS part
+         WHERE location <> '' GROUP BY location HAVING sum(accepted) > 0
+         ORDER BY sum(accepted) DESC, location COLLATE "C" LIMIT {TOP}
+    ), scanner AS (
+        SELECT count(*) AS scanners FROM (
+            SELECT DISTINCT user_id FROM (SELECT user_id FROM single {{known_scanners}}) AS part
+             WHERE user_id IS NOT NULL) AS somebody
+    )
+    SELECT 'total', NULL::date, NULL::bigint, NULL::text, s.accepted, s.warnings, s.errors, s.recalled, s.points,
+           scanner.scanners
+      FROM summed s, scanner WHERE s.every_day = 1 AND s.every_product = 1
+    UNION ALL
+    SELECT 'day', day, NULL, NULL, accepted, warnings, errors, 0, 0, 0 FROM summed WHERE every_day = 0
+    UNION ALL
+    SELECT 'product', NULL, p.id, p.title, product.accepted, 0, 0, 0, 0, 0
+      FROM product JOIN authcodes_product p ON p.id = product.product_id
+    UNION ALL
+    SELECT 'place', NULL, NULL, location, accepted, 0, 0, 0, 0, 0 FROM place
+"""
+
+
+def _presented(rows: Sequence[tuple[Any, ...]]) -> Scans:
+    totals, days, products, places = Scans(), [], [], []
+    for what, day, product_id, name, accepted, warnings, errors, recalled, points, scanners in rows:
+        if what == "day":
+            days.append(Day(day, int(accepted), int(warnings), int(errors)))
+        elif what == "product":
+            products.append(Top(product_id, name, int(accepted)))
+        elif what == "place":
+            places.append(Top(name, name, int(accepted)))
+        else:
+            totals = Scans(int(accepted), int(warnings), int(errors), int(recalled), points, scanners)
+    return replace(
+        totals,
+        days=tuple(sorted(days, key=lambda it: it.day)),
+        products=tuple(sorted(products, key=lambda it: (-it.scans, it.id))),
+        places=tuple(sorted(places, key=lambda it: (-it.scans, it.id))),
+    )
+
+
+def _also(parts: Sequence[str]) -> str:
+    return "".join(f" UNION ALL {part}" for part in parts)
+
+
+def _union(parts: Sequence[str]) -> str:
+    return " UNION ALL ".join(parts)
+
+
+def _rows(statement: str, parameters: Parameters) -> list[tuple[Any, ...]]:
+    """Bound by the client: the planner sees which place and which days, and chooses its way for them."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters.values)
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+        return found

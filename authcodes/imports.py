@@ -1,0 +1,321 @@
+"""Imports: the only code that stores uploaded assignments, checks them, carries them out and takes them back."""
+
+import csv
+import hashlib
+import io
+import itertools
+import uuid
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.files import File
+from django.db import connection, transaction
+from django.db.models import Q, Sum
+from django.utils import timezone
+
+from authcodes import batches, import_checks, jobs, spreadsheets
+from authcodes.import_checks import COLUMNS, ERROR_COLUMN, FORMAT
+from authcodes.models import Import, ImportRow, Job, Product
+from authcodes.models.jobs import JobQuerySet
+from brands.models import Brand, Membership, User
+from brands.refusals import Forbidden, Invalid
+
+MAX_BYTES = 200_000_000
+MAX_ROWS = 1_000_000
+PORTION = 20_000  # rows stored between two signs of life
+UNDO_HOURS = 24
+PREVIEW_ROWS = 100
+LABEL = "authcodes.import"
+# One import at a time changes the codes of a brand: the first number is any, the second the brand's.
+TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
+PATIENCE = "SET LOCAL statement_timeout = '15min'"
+
+SAMPLES = {
+    Import.Kind.LIST.value: [
+        ["ACME-0000000001", "Warehouse 2, shelf A", "first pallet"],
+        ["ACME-0000000002", "Warehouse 2, shelf B", ""],
+    ],
+    Import.Kind.RANGES.value: [
+        ["SKU-1001", "ACME-0000000001", "ACME-0000000500", "Pune", "10"],
+        ["SKU-1002", "ACME-0000000501", "ACME-0000001000", "Mumbai", ""],
+    ],
+}
+
+STORE = """
+    COPY authcodes_importrow (upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes,
+                              error, error_column, repaired) FROM STDIN
+"""
+FORGET = "DELETE FROM authcodes_importrow WHERE upload_id = %s"
+COUNT = """
+    UPDATE authcodes_import i
+       SET rows = c.rows, bad_rows = c.bad, repaired_rows = c.repaired, codes = c.codes, status = 'checked'
+      FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE error <> '') AS bad,
+                   count(*) FILTER (WHERE error = '' AND repaired) AS repaired,
+                   least(coalesce(sum(codes) FILTER (WHERE error = ''), 0), 2147483647) AS codes
+              FROM authcodes_importrow WHERE upload_id = %(upload)s) c
+     WHERE i.id = %(upload)s AND i.status = ANY(%(while)s)
+"""
+# What nothing was set on before needs no note to be undone.
+REMEMBER = """
+    INSERT INTO authcodes_importchange
+           (upload_id, auth_code_id, product_id, inventory_location, location, notes, points_per_scan)
+    SELECT %(upload)s, c.id, c.product_id, c.inventory_location, c.location, c.notes, c.points_per_scan
+      FROM ({targets}) t JOIN authcodes_authcode c ON c.id = t.id
+     WHERE c.product_id IS NOT NULL OR c.points_per_scan IS NOT NULL
+        OR c.inventory_location <> '' OR c.location <> '' OR c.notes <> ''
+       FOR UPDATE OF c
+"""
+
+
+class ImportRefused(Invalid):
+    """An import that cannot be uploaded, committed or undone; the message says why and what to do."""
+
+
+def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]", name: str, by: User) -> Import:
+    """Keep a file and have a worker check it. Returns at once; raises ImportRefused for what shows without reading."""
+    name = "".join(mark for mark in name if mark.isprintable())[:200] or "import.csv"
+    if kind not in COLUMNS:
+        raise ImportRefused("Choose what the file holds.", details={"field": "kind"})
+    if kind == Import.Kind.LIST and (product is None or product.brand_id != brand.pk):
+        raise ImportRefused("Choose the product that these codes are for.", details={"field": "product"})
+    if not file.size:
+        raise ImportRefused(f"{FORMAT}: the file is empty. Begin with the template.", details={"field": "file"})
+    if file.size > MAX_BYTES:
+        most = f"{MAX_BYTES // 1_000_000} MB"
+        raise ImportRefused(f"The file has more than {most}. Divide it.", details={"field": "file"})
+    made = Import(brand=brand, kind=kind, file_name=name, sha256=_digest(file), uploaded_by=by)
+    made.product = product if kind == Import.Kind.LIST else None
+    made.file.save(f"{uuid.uuid4().hex}.csv", file, save=False)
+    with transaction.atomic():
+        made.save()
+        _start(made, Job.Kind.CHECK_IMPORT, f"Check {name}", by)
+    return made
+
+
+def _digest(file: "File[Any]") -> str:
+    digest = hashlib.sha256()
+    for chunk in file.chunks():
+        digest.update(chunk)
+    file.seek(0)
+    return digest.hexdigest()
+
+
+def _start(upload: Import, kind: Job.Kind, title: str, by: User) -> Job:
+    parameters = {"import_id": upload.pk}
+    return jobs.start(brand=upload.brand, kind=kind, title=title, parameters=parameters, by=by)
+
+
+def run_check(run: jobs.Run) -> None:
+    """The job's handler: store the rows, and what is wrong with them. May be run again."""
+    upload = Import.objects.get(pk=run.parameters["import_id"])
+    if upload.status != Import.Status.CHECKING:
+        return
+    try:
+        _refuse_repeated(upload)
+        rows = _store(upload, run)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(PATIENCE)
+            import_checks.check(upload)
+            cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.CHECKING]})
+    except Invalid as refusal:
+        _forget(upload)
+        checking = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKING)
+        checking.update(status=Import.Status.REFUSED, problem=refusal.message)
+        raise
+    run.log(f"{rows} rows checked.")
+
+
+def _refuse_repeated(upload: Import) -> None:
+    same = Import.objects.filter(brand=upload.brand_id, kind=upload.kind, product=upload.product_id)
+    done = same.filter(sha256=upload.sha256, status=Import.Status.COMMITTED).exclude(pk=upload.pk).first()
+    if done:
+        message = f"This very file was committed as import {done.pk}. Change the file, or undo that import first."
+        raise ImportRefused(message)
+
+
+def _store(upload: Import, run: jobs.Run) -> int:
+    """Copy the rows of the file into the database, portion by portion. Returns how many."""
+    _forget(upload)
+    stored = 0
+    with upload.file.open("rb") as file:
+        rows = spreadsheets.read(file)
+        header = next(rows).values
+        if wrong := import_checks.wrong_header(upload.kind, header):
+            raise ImportRefused(wrong)
+        error_at = len(header) - 1 if header[-1].strip() == ERROR_COLUMN else None
+        while portion := _copy(upload, itertools.islice(rows, PORTION), error_at):
+            stored += portion
+            if stored > MAX_ROWS:
+                raise ImportRefused(f"The file has more than {MAX_ROWS:,} rows. Divide it.")
+            run.progress(min(file.tell(), upload.file.size), upload.file.size)
+    if not stored:
+        raise ImportRefused(f"{FORMAT}: there is no row below the header.")
+    return stored
+
+
+def _copy(upload: Import, rows: Iterable[spreadsheets.Row], error_at: int | None) -> int:
+    copied = 0
+    with transaction.atomic(), connection.cursor() as cursor, cursor.copy(STORE) as copy:
+        for row in rows:
+            values = row.values if error_at is None else row.values[:error_at] + row.values[error_at + 1 :]
+            it = import_checks.understood(upload.kind, values)
+            stated = (upload.pk, row.line, _array(values), it.code, it.code_end, it.sku, it.location, it.notes)
+            copy.write_row((*stated, it.points, it.codes, it.error, it.column, "f"))
+            copied += 1
+    return copied
+
+
+def _array(values: list[str]) -> str:
+    """A text array as PostgreSQL writes it."""
+    quoted = '","'.join([value.replace("\\", "\\\\").replace('"', '\\"') for value in values])
+    return f'{{"{quoted}"}}'
+
+
+def _forget(upload: Import) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET, [upload.pk])
+
+
+def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
+    """Have a worker assign the codes, all or nothing; with `skip_bad`, those of the rows without errors.
+
+    Raises ImportRefused while there are errors, or when the import is not waiting for this; Forbidden for strangers.
+    """
+    refuse_stranger(upload, by)
+    revive(upload)
+    if upload.status == Import.Status.CHECKED and upload.bad_rows and not skip_bad:
+        raise ImportRefused(f"Nothing was imported: {upload.bad_rows} rows have errors. Correct or skip them.")
+    with transaction.atomic():
+        ready = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKED, codes__gt=0)
+        ready = ready if skip_bad else ready.filter(bad_rows=0)
+        if not ready.update(status=Import.Status.COMMITTING, skip_bad=skip_bad):
+            upload.refresh_from_db()
+            raise ImportRefused(_why_not_committed(upload))
+        upload.refresh_from_db()
+        return _start(upload, Job.Kind.COMMIT_IMPORT, f"Commit {upload.file_name}", by)
+
+
+def _why_not_committed(upload: Import) -> str:
+    if upload.status == Import.Status.CHECKED:
+        return "Nothing was imported: no row is without errors."
+    return f"Nothing was imported: this import is not waiting for it. It is: {upload.get_status_display()}"
+
+
+def run_commit(run: jobs.Run) -> None:
+    """The job's handler: one transaction. Codes that were assigned meanwhile fail it, and the preview shows them."""
+    upload = Import.objects.get(pk=run.parameters["import_id"])
+    try:
+        changed = _carry_out(upload)
+    except ImportRefused:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(PATIENCE)
+            import_checks.check_conflicts(upload)
+            cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.COMMITTING]})
+        raise
+    run.log(f"{changed} codes assigned." if changed else "This import was committed before.")
+
+
+def _carry_out(upload: Import) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(PATIENCE)
+        cursor.execute(TURN, [upload.brand_id])
+        mine = Import.objects.filter(pk=upload.pk, status=Import.Status.COMMITTING)
+        if not mine.update(status=Import.Status.COMMITTED, committed_at=timezone.now()):
+            return 0
+        _refuse_repeated(upload)
+        cursor.execute(REMEMBER.format(targets=batches.IMPORTED[upload.kind]), batches.import_facts(upload))
+        changed = batches.assign_imported(upload=upload)
+        expected = _good_rows(upload).aggregate(codes=Sum("codes"))["codes"] or 0
+        if changed != expected:
+            message = f"Nothing was imported: {expected - changed} codes were given another product meanwhile."
+            raise ImportRefused(f"{message} The preview shows them.")
+        return changed
+
+
+def _good_rows(upload: Import) -> Any:
+    return ImportRow.objects.filter(upload=upload, error="")
+
+
+def undo(*, upload: Import, by: User, at: datetime) -> int:
+    """Give every code of the import back what it held before. Returns how many codes.
+
+    Raises ImportRefused later than UNDO_HOURS after the commit, once one of the codes was scanned, or changed since.
+    """
+    refuse_stranger(upload, by)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(PATIENCE)
+        cursor.execute(TURN, [upload.brand_id])
+        recent = Q(status=Import.Status.COMMITTED, committed_at__gt=at - timedelta(hours=UNDO_HOURS))
+        if not Import.objects.filter(recent, pk=upload.pk).update(status=Import.Status.UNDONE, undone_at=at):
+            message = f"Only a committed import can be undone, within {UNDO_HOURS} hours."
+            raise ImportRefused(message)
+        if batches.scanned_imported(upload=upload):
+            raise ImportRefused("Nothing was undone: some of the codes have been scanned.")
+        restored = batches.unassign_imported(upload=upload)
+        if restored != _good_rows(upload).aggregate(codes=Sum("codes"))["codes"]:
+            raise ImportRefused("Nothing was undone: some of the codes have been changed or scanned since.")
+    upload.refresh_from_db()
+    return restored
+
+
+def discard(*, upload: Import, by: User) -> None:
+    """Forget an import that was not committed, its rows and its file."""
+    refuse_stranger(upload, by)
+    revive(upload)
+    idle = Import.objects.filter(pk=upload.pk, status__in=[Import.Status.CHECKED, Import.Status.REFUSED])
+    with transaction.atomic():
+        if not idle.update(status=Import.Status.DISCARDED):
+            raise ImportRefused("Only an import that waits for its commit can be discarded.")
+        _forget(upload)
+        transaction.on_commit(lambda: upload.file.delete(save=False))
+    upload.refresh_from_db(fields=["status"])
+
+
+def refuse_stranger(upload: Import, by: User) -> None:
+    """Forbidden, unless `by` may import for this brand and uploaded this, or is manager or owner."""
+    if by.is_superuser and by.is_active:
+        return
+    mine = Membership.objects.filter(user=by, brand=upload.brand_id, user__is_active=True).first()
+    leads = mine is not None and mine.role in {Membership.Role.OWNER, Membership.Role.MANAGER}
+    printer = mine is not None and mine.role == Membership.Role.PRINTER
+    if not (leads or (printer and upload.uploaded_by_id == by.pk)):
+        raise Forbidden("Only who uploaded this file, a manager or an owner of the brand may do this.")
+
+
+def revive(upload: Import) -> None:
+    """Let go of an import whose job ended without a word: cancelled, or given up after crashes."""
+    kinds = {Import.Status.CHECKING: Job.Kind.CHECK_IMPORT, Import.Status.COMMITTING: Job.Kind.COMMIT_IMPORT}
+    kind = kinds.get(Import.Status(upload.status))
+    if kind and not jobs_of(upload).unfinished().filter(kind=kind).exists():
+        stuck = Import.objects.filter(pk=upload.pk, status=upload.status)
+        if kind == Job.Kind.CHECK_IMPORT:
+            stuck.update(status=Import.Status.REFUSED, problem="The check did not come to its end. Upload it again.")
+        else:
+            stuck.update(status=Import.Status.CHECKED)
+        upload.refresh_from_db()
+
+
+def jobs_of(upload: Import) -> JobQuerySet:
+    """Its jobs, the latest first."""
+    return Job.objects.filter(brand=upload.brand_id, parameters__import_id=upload.pk).order_by("-id")
+
+
+def error_csv(upload: Import) -> Iterator[str]:
+    """The lines of the file as it was uploaded, with a last column `error`; formula-safe, and fit to come back."""
+    yield _csv_line([*COLUMNS[upload.kind], ERROR_COLUMN])
+    width = len(COLUMNS[upload.kind])
+    for row in ImportRow.objects.filter(upload=upload).order_by("line").iterator(chunk_size=2000):
+        cells = [*row.values[:width], *[""] * (width - len(row.values))]
+        yield _csv_line([spreadsheets.neutral(cell) for cell in [*cells, row.error, *row.values[width:]]])
+
+
+def template(kind: str) -> str:
+    """A CSV to begin with: the columns and two sample rows."""
+    return "".join(_csv_line(row) for row in [COLUMNS[kind], *SAMPLES[kind]])
+
+
+def _csv_line(cells: list[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, quoting=csv.QUOTE_ALL).writerow(cells)
+    return line.getvalue()

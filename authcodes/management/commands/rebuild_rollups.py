@@ -1,0 +1,23 @@
+"""`manage.py rebuild_rollups`: make what the dashboard reads again, from the scans."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from authcodes import rollups
+from brands.models import Brand
+
+
+class Command(BaseCommand):
+    help = "Make the rollups of closed days again from the scans. Meanwhile the dashboard reads the scans themselves."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("brand", nargs="*", help="slugs of brands; all without")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        brands = Brand.objects.filter(slug__in=options["brand"]) if options["brand"] else Brand.objects.all()
+        for brand in brands:
+            days = rollups.rebuild(brand=brand, at=timezone.now())
+            self.stdout.write(f"{brand.slug}: {days} days rolled up.")

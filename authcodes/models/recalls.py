@@ -1,0 +1,28 @@
+"""Recalls that were lifted."""
+
+from django.db import models
+from django.utils import timezone
+
+from authcodes.models.batches import BatchRange
+from brands.models import User
+
+
+class LiftedRecall(models.Model):
+    """A recall as it was until an owner lifted it, with the reason. The batch may be recalled again."""
+
+    batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="lifted_recalls")
+    recall_id = models.CharField(max_length=64)
+    contact = models.CharField(max_length=200)
+    message = models.TextField()
+    reason = models.TextField()
+    recalled_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    recalled_at = models.DateTimeField()
+    lifted_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    lifted_at = models.DateTimeField(default=timezone.now)
+    lift_reason = models.TextField()
+
+    class Meta:
+        ordering = ["-lifted_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.recall_id

@@ -1,0 +1,140 @@
+"""What the scans of closed days add up to. Written by rollups.py alone, and wholly derived from Scan."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from authcodes.models.batches import BatchRange
+from authcodes.models.products import Product
+from brands.models import Brand, User
+from campaigns.models import Campaign
+
+
+def copied(model: type[models.Model]) -> "models.ForeignKey[models.Model | None, models.Model | None]":
+    """What a scan says, which may name nothing any more."""
+    return models.ForeignKey(
+        model, on_delete=models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+
+
+class Rolled(models.Model):
+    """A brand's local day."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField(help_text=_("In the brand's time zone."))
+
+    class Meta:
+        abstract = True
+
+
+class Counts(models.Model):
+    """Of the scans that fall into one row."""
+
+    accepted = models.PositiveIntegerField()
+    first_scans = models.PositiveIntegerField(help_text=_("Accepted scans that were their code's first."))
+    warnings = models.PositiveIntegerField()
+    errors = models.PositiveIntegerField()
+    recalled = models.PositiveIntegerField(help_text=_("Those of the warnings that were scans of a recalled batch."))
+    points = models.DecimalField(max_digits=16, decimal_places=2)
+    unsettled = models.PositiveIntegerField(help_text=_("Scans whose points or place were still to come."))
+
+    class Meta:
+        abstract = True
+
+
+class DayRollup(Rolled, Counts):
+    """Without places: small, whatever the number of scans."""
+
+    batch = copied(BatchRange)
+    campaign = copied(Campaign)
+    product = copied(Product)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["brand", "day"], name="day_rollup_of_brand"),
+            models.Index(fields=["brand", "day"], name="day_rollup_unsettled", condition=models.Q(unsettled__gt=0)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.brand_id} on {self.day}"
+
+
+class PlaceRollup(Rolled, Counts):
+    """Places alone, for the list of the busiest."""
+
+    location = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["brand", "day", "location"], name="place_rollup_once")]
+
+    def __str__(self) -> str:
+        return f"{self.brand_id} on {self.day} in {self.location}"
+
+
+class CellRollup(Rolled, Counts):
+    """The finest: batch, campaign, product and place."""
+
+    batch = copied(BatchRange)
+    campaign = copied(Campaign)
+    product = copied(Product)
+    location = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["brand", "day"], name="cell_rollup_of_brand"),
+            models.Index(fields=["brand", "location", "day"], name="cell_rollup_of_place"),
+            models.Index(fields=["brand", "campaign", "day"], name="cell_rollup_of_campaign"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.brand_id} on {self.day} in {self.location}"
+
+
+class ScannerRollup(Rolled):
+    """Who scanned what and where on a day; `accepted`: at least once with success."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    batch = copied(BatchRange)
+    campaign = copied(Campaign)
+    location = models.CharField(max_length=200, blank=True)
+    accepted = models.BooleanField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["brand", "day"], name="scanner_of_day", include=["user", "accepted"]),
+            models.Index(fields=["brand", "location", "day"], name="scanner_of_place"),
+            models.Index(fields=["brand", "campaign", "day"], name="scanner_of_campaign", include=["user", "accepted"]),
+            models.Index(fields=["brand", "batch", "day"], name="scanner_of_batch", include=["user", "accepted"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} on {self.day}"
+
+
+class Scanner(models.Model):
+    """Who ever scanned for a brand, on any day that is rolled up."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    accepted = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "user"], name="scanner_once", include=["accepted"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} of {self.brand_id}"
+
+
+class RollupMark(models.Model):
+    """How far a brand's scans are rolled up: every day up to `until`, cut in `time_zone`. What follows is read live."""
+
+    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    time_zone = models.CharField(max_length=64)
+    until = models.DateField(null=True)
+
+    class Meta:
+        verbose_name = _("rollup mark")
+
+    def __str__(self) -> str:
+        return f"{self.brand_id} until {self.until}"

@@ -1,0 +1,426 @@
+"""The portal's front page: the status dashboard of the brands that a person sees, narrowed by a form."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.http import HttpRequest, QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import dashboard as dashboards
+from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
+from authcodes.models import BatchRange, Product
+from brands import roles
+from brands.models import Brand
+from brands.navigation import page_of
+from brands.roles import ADD, VIEW, Reach
+from brands.unfolded import SelectWidget
+from campaigns.models import Campaign
+
+# As the lists spell this filter.
+CAMPAIGN = "campaign__campaign_id__exact"
+CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "loyalty.event"
+MOST_BARS = 62
+COLOURS = {"accepted": "var(--color-primary-600)", "warnings": "#f59e0b", "errors": "#dc2626"}
+CHART_OPTIONS = {
+    "responsive": True,
+    "maintainAspectRatio": False,
+    "animation": False,
+    "interaction": {"mode": "index", "intersect": False},
+    "plugins": {
+        "legend": {
+            "position": "bottom",
+            "align": "start",
+            "labels": {"boxWidth": 10, "boxHeight": 10, "color": "#9ca3af"},
+        },
+    },
+    "scales": {
+        "x": {
+            "stacked": True,
+            "grid": {"display": False},
+            "ticks": {"color": "#9ca3af", "maxRotation": 0, "autoSkipPadding": 16},
+        },
+        "y": {
+            "stacked": True,
+            "beginAtZero": True,
+            "border": {"display": False},
+            "ticks": {"color": "#9ca3af", "precision": 0, "maxTicksLimit": 6},
+        },
+    },
+    "datasets": {"bar": {"maxBarThickness": 28, "categoryPercentage": 0.9, "barPercentage": 0.9}},
+}
+INPUT = (
+    "border border-base-200 bg-white font-medium min-w-20 placeholder-base-400 rounded-default shadow-xs "
+    "text-font-default-light text-sm focus:outline-2 focus:-outline-offset-2 focus:outline-primary-600 "
+    "dark:bg-base-900 dark:border-base-700 dark:text-font-default-dark dark:scheme-dark px-3 py-2 w-full"
+)
+
+SENSIBLE_DAY = [MinValueValidator(date(2000, 1, 1)), MaxValueValidator(date(2100, 1, 1))]
+
+
+class FilterForm(forms.Form):
+    """What is in the address. What is not understood there narrows nothing and is said at its field."""
+
+    brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), required=False, coerce=int, empty_value=None)
+    status = forms.TypedChoiceField(
+        label=gettext_lazy("Status"),
+        required=False,
+        coerce=Status,
+        empty_value=None,
+        choices=[("", gettext_lazy("All codes")), *Status.choices],
+    )
+    first_day = forms.DateField(label=gettext_lazy("From"), required=False, validators=SENSIBLE_DAY)
+    last_day = forms.DateField(label=gettext_lazy("To"), required=False, validators=SENSIBLE_DAY)
+    location = forms.CharField(label=gettext_lazy("Location"), required=False, max_length=200)
+    campaign = forms.TypedChoiceField(label=gettext_lazy("Campaign"), required=False, coerce=int, empty_value=None)
+
+    def __init__(self, data: QueryDict, *, brands: Sequence[Brand]) -> None:
+        super().__init__(data)
+        campaigns = Campaign.objects.filter(brand__in=brands).order_by("campaign_name", "pk")
+        names = {brand.pk: brand.name for brand in brands}
+        self.brands = brands
+        self.choose("brand", [("", _("All brands")), *names.items()])
+        self.choose(
+            "campaign",
+            [
+                ("", _("All campaigns")),
+                *(
+                    (it.pk, it.campaign_name if len(brands) == 1 else f"{it.campaign_name} ({names[it.brand_id]})")
+                    for it in campaigns
+                ),
+            ],
+        )
+        if len(brands) == 1:
+            del self.fields["brand"]
+        for name in ("brand", "status", "campaign"):
+            if name in self.fields:
+                self.fields[name].widget = SelectWidget(choices=self.fields[name].choices)  # type: ignore[attr-defined]
+        for name in ("first_day", "last_day"):
+            self.fields[name].widget = forms.DateInput(format="%Y-%m-%d", attrs={"type": "date", "class": INPUT})
+        self.fields["location"].widget.attrs |= {
+            "class": INPUT,
+            "list": "places",
+            "placeholder": _("City, region"),
+            "autocomplete": "off",
+        }
+
+    def choose(self, name: str, choices: list[tuple[Any, Any]]) -> None:
+        self.fields[name].choices = choices  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        first, last = cleaned.get("first_day"), cleaned.get("last_day")
+        if first and last and first > last:
+            self.add_error("last_day", _("This day lies before the first one."))
+        return cleaned
+
+    @property
+    def chosen(self) -> list[Brand]:
+        self.full_clean()
+        chosen = self.cleaned_data.get("brand")
+        return [brand for brand in self.brands if chosen in {None, brand.pk}]
+
+    @property
+    def filters(self) -> Filters:
+        found = self.cleaned_data
+        return Filters(
+            found.get("status"),
+            found.get("first_day"),
+            found.get("last_day"),
+            found.get("location") or "",
+            found.get("campaign"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A figure. `percent`: how far its bar goes; `link`: the list of what it counts, None where no list can say it."""
+
+    title: str
+    value: str
+    note: str = ""
+    percent: float | None = None
+    link: str | None = None
+    colour: str = "text-primary-600"
+    fill: str = "currentColor"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do next while there is nothing to show."""
+
+    title: str
+    words: str
+    link: str
+    button: str
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """What settings.UNFOLD["DASHBOARD_CALLBACK"] calls: the front page's context."""
+    visible = brands_within(roles.reach(request.user, VIEW, CODES))
+    form = FilterForm(request.GET, brands=visible)
+    brands = form.chosen
+    filters = form.filters
+    page = Page(request, brands, filters, several=len(visible) > 1)
+    return {**context, "form": form, "narrowed": any(request.GET.values()), "shown": page, "title": _("Overview")}
+
+
+def brands_within(reach: Reach) -> list[Brand]:
+    return list(reach.of(Brand.objects.all(), "pk")) if reach else []
+
+
+class Page:
+    """The figures that this person may see, made ready for the template."""
+
+    def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
+        self.request, self.brands, self.filters = request, brands, filters
+        self.links = Links(request, brands, filters, several=several)
+        self.codes = dashboards.codes(brands=brands, filters=filters)
+        scan_brands = self.those(VIEW, SCANS)
+        self.sees_scans = bool(scan_brands)
+        self.scans = dashboards.scans(brands=scan_brands, filters=filters) if scan_brands else Scans()
+        event_brands = self.those(VIEW, EVENTS)
+        self.sees_events = bool(event_brands)
+        self.delivery = dashboards.delivery(brands=event_brands) if event_brands else Delivery()
+
+    def those(self, verb: str, label: str) -> list[Brand]:
+        within = roles.reach(self.request.user, verb, label)
+        return [brand for brand in self.brands if brand.pk in within]
+
+    @property
+    def zone(self) -> str:
+        zones = {brand.time_zone for brand in self.brands}
+        return zones.pop() if len(zones) == 1 else ""
+
+    @property
+    def cards(self) -> list[Card]:
+        return [*code_cards(self.codes, self.links), *(scan_cards(self.scans, self.links) if self.sees_scans else [])]
+
+    @property
+    def outcomes(self) -> list[Card]:
+        scans, links = self.scans, self.links
+        found = [
+            (_("Accepted"), scans.accepted, "success", "accepted"),
+            (_("Warnings"), scans.warnings, "warning", "warnings"),
+            (_("Errors"), scans.errors, "error", "errors"),
+        ]
+        return [
+            Card(
+                title,
+                number(count),
+                percent=share(count, scans.total),
+                link=links.scans(outcome__exact=outcome),
+                fill=COLOURS[name],
+            )
+            for title, count, outcome, name in found
+        ]
+
+    @property
+    def products(self) -> list[Card]:
+        return ranked(
+            self.scans.products, lambda top: self.links.scans(outcome__exact="success", product__id__exact=top.id)
+        )
+
+    @property
+    def places(self) -> list[Card]:
+        return ranked(self.scans.places, lambda top: self.links.scans(outcome__exact="success", location=top.id))
+
+    @property
+    def recalled(self) -> Card:
+        return Card(
+            _("Scans of recalled products"),
+            number(self.scans.recalled),
+            _("Each of these customers was told to stop and whom to ask."),
+            link=self.links.scans(reason__exact="recalled"),
+        )
+
+    @property
+    def events(self) -> list[Card]:
+        return event_cards(self.delivery, self.links, self.brands)
+
+    @property
+    def chart(self) -> dict[str, str]:
+        return {"data": chart_of(self.scans.days, self.filters), "options": json.dumps(CHART_OPTIONS)}
+
+    @property
+    def steps(self) -> list[Step]:
+        """In the order of the work; only where nothing is there yet, whatever the filters."""
+        if self.codes.assigned or self.scans.total or not self.brands:
+            return []
+        if not Product.objects.filter(brand__in=self.brands).exists():
+            return self.step("authcodes.product", _("Create a product"), _("Codes are printed for a product."))
+        if not BatchRange.objects.filter(brand__in=self.brands).exists():
+            return self.step("authcodes.batchrange", _("Create a batch"), _("A batch makes a range of codes to print."))
+        return []
+
+    def step(self, label: str, title: str, words: str) -> list[Step]:
+        if not self.those(ADD, label):
+            return [Step(title, _("An owner or manager does this next."), "", "")]
+        return [Step(title, words, reverse(f"admin:{label.replace('.', '_')}_add"), title)]
+
+    @property
+    def nothing_found(self) -> bool:
+        return not (self.codes.assigned or self.scans.total or self.steps)
+
+
+class Links:
+    """Addresses of the lists that show exactly what a figure counts."""
+
+    def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
+        self.request, self.filters = request, filters
+        self.zones = {brand.time_zone for brand in brands}
+        self.brand = brands[0] if brands else None
+        self.own = {"brand__id__exact": brands[0].pk} if several and len(brands) == 1 else {}
+
+    def codes(self, status: str | None = None, **more: Any) -> str | None:
+        """Codes that have a product."""
+        found = {"status": status or self.filters.status, f"batch__{CAMPAIGN}": self.filters.campaign_id}
+        return self.address(CODES, {"product__gt": 0, **found, **more})
+
+    def scanned_codes(self) -> str | None:
+        when = self.days("first_scan_at")
+        if when is None:
+            return None
+        if when or self.filters.location or self.filters.status:
+            return self.codes(scan_count__gt=0, first_scan_location=self.filters.location, **when)
+        return self.codes(Status.SCANNED)
+
+    def unscanned_codes(self) -> str | None:
+        if self.filters.by_scan:
+            return None
+        return self.codes(scan_count=0) if self.filters.status else self.codes(Status.UNSCANNED)
+
+    def scans(self, **more: Any) -> str | None:
+        """The list of scans knows nothing of what became of their codes."""
+        when = self.days("scanned_at")
+        if when is None or self.filters.status:
+            return None
+        found = {"location": self.filters.location, CAMPAIGN: self.filters.campaign_id}
+        return self.address(SCANS, {**found, **when, **more})
+
+    def days(self, field: str) -> dict[str, str] | None:
+        """The filters' days as moments, or None: brands in several zones have no such moments in common."""
+        first, last = self.filters.first_day, self.filters.last_day
+        if not (first or last):
+            return {}
+        if len(self.zones) > 1 or self.brand is None:
+            return None
+        ends = {"gte": first, "lt": last + timedelta(days=1) if last else None}
+        return {f"{field}__{end}": midnight(day, self.brand) for end, day in ends.items() if day}
+
+    def address(self, label: str, parameters: dict[str, Any]) -> str | None:
+        """A list, or None where it has no such filter: it would refuse the address."""
+        given = {name: value for name, value in {**parameters, **self.own}.items() if value not in {None, ""}}
+        listed = page_of(label)
+        if not all(listed.lookup_allowed(name, value, self.request) for name, value in given.items()):
+            return None
+        return f"{list_of(label)}?{urlencode(given)}"
+
+
+def list_of(label: str) -> str:
+    return reverse(f"admin:{label.replace('.', '_')}_changelist")
+
+
+def midnight(day: date, brand: Brand) -> str:
+    return datetime(day.year, day.month, day.day, tzinfo=brand.zone).isoformat(sep=" ")
+
+
+def code_cards(codes: Codes, links: Links) -> list[Card]:
+    by_scan = links.filters.by_scan
+    return [
+        Card(_("Assigned codes"), number(codes.assigned), _("have a product"), link=links.codes()),
+        Card(
+            _("Scanned"),
+            number(codes.scanned),
+            _("first scanned then and there") if by_scan else _("of the assigned"),
+            codes.scanned_percent,
+            links.scanned_codes(),
+        ),
+        Card(
+            _("Unscanned"),
+            number(codes.unscanned),
+            _("not first scanned then and there") if by_scan else _("of the assigned"),
+            codes.unscanned_percent,
+            links.unscanned_codes(),
+            "text-base-400",
+        ),
+    ]
+
+
+def scan_cards(scans: Scans, links: Links) -> list[Card]:
+    return [
+        Card(
+            _("Points awarded"), number(scans.points), _("for scans"), link=links.scans(points_status__exact="awarded")
+        ),
+        Card(_("Unique scanners"), number(scans.scanners), _("customers"), link=links.scans(user__gt=0)),
+    ]
+
+
+def event_cards(delivery: Delivery, links: Links, brands: Sequence[Brand]) -> list[Card]:
+    oldest = ""
+    if delivery.oldest_at:
+        at = timezone.localtime(delivery.oldest_at, brands[0].zone if len(links.zones) == 1 else None)
+        oldest = _("the oldest since %(at)s") % {"at": date_format(at, "j M, H:i")}
+    return [
+        Card(
+            _("Events waiting"),
+            number(delivery.pending),
+            oldest or _("nothing is waiting"),
+            link=links.address(EVENTS, {"status__exact": "pending"}),
+        ),
+        Card(
+            _("Events given up"),
+            number(delivery.dead),
+            _("look at them and redeliver") if delivery.dead else _("nothing was given up"),
+            link=links.address(EVENTS, {"status__exact": "dead"}),
+            colour="text-red-600" if delivery.dead else "",
+        ),
+    ]
+
+
+def ranked(tops: Sequence[Top], link: Any) -> list[Card]:
+    most = tops[0].scans if tops else 0
+    return [Card(top.name, number(top.scans), "", share(top.scans, most), link(top)) for top in tops]
+
+
+def chart_of(days: Sequence[Day], filters: Filters) -> str:
+    """What unfold's chart reads: a bar for each day or, where these are many, for so many days that the bars fit."""
+    if not days:
+        return ""
+    first, last = filters.first_day or days[0].day, filters.last_day or days[-1].day
+    first, last = max(first, days[0].day - timedelta(days=MOST_BARS)), max(last, days[-1].day)
+    step = 1
+    while (last - first).days // step >= MOST_BARS:
+        step = 7 if step == 1 else step * 2
+    bars = [[0, 0, 0] for _bar in range((last - first).days // step + 1)]
+    for day in days:
+        bar = bars[(day.day - first).days // step]
+        for place, count in enumerate((day.accepted, day.warnings, day.errors)):
+            bar[place] += count
+    begins = [first + timedelta(days=step * place) for place in range(len(bars))]
+    words = [(_("Accepted"), "accepted"), (_("Warnings"), "warnings"), (_("Errors"), "errors")]
+    data = {
+        "labels": [date_format(day, "j M") for day in begins],
+        "datasets": [
+            {"label": label, "data": [bar[place] for bar in bars], "backgroundColor": COLOURS[name]}
+            for place, (label, name) in enumerate(words)
+        ],
+    }
+    return json.dumps(data)
+
+
+def number(value: Any) -> str:
+    return f"{value:,.2f}".removesuffix(".00") if not isinstance(value, int) else f"{value:,}"
+
+
+def share(part: int, whole: int) -> float:
+    return round(100 * part / whole, 1) if whole else 0.0

@@ -1,0 +1,193 @@
+"""Spreadsheet files: cells that no spreadsheet takes for a formula, and uploaded CSVs read as a stream of rows."""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, cast
+
+from brands.refusals import Invalid
+
+# Spaces and zero-width marks that spreadsheets skip before they decide whether a cell is a formula.
+_SKIPPED = r"\u0020\u00a0\u00ad\u1680\u180e\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff"
+# = + - @ TAB CR LF | % and the full-width = + - @ (OWASP, ASVS 5.0 1.2.10); written so that SQL takes them too.
+_DANGEROUS = r"\u003d\u002b\u002d\u0040\u0009\u000d\u000a\u007c\u0025\uff1d\uff0b\uff0d\uff20"
+# Quotes in front count: a text that begins with a quote of its own must come back with it.
+_NEEDS_QUOTE = re.compile(f"'*[{_SKIPPED}]*[{_DANGEROUS}\x00]")
+
+FIELD_LIMIT = 10_000  # characters of one cell
+ROW_LIMIT = 100_000  # characters of one row, so that a file without line ends takes no more memory than another
+CHUNK = 64 * 1024
+DELIMITERS = ",;\t"
+ADVICE = "Save it as CSV (UTF-8) and upload that."
+SIGNATURES = {
+    b"\x89PNG": "a PNG image",
+    b"GIF8": "a GIF image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"%PDF": "a PDF",
+    b"PK": "an Excel workbook (XLSX) or another ZIP archive",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (XLS)",
+    b"\x1f\x8b": "a GZIP archive",
+    b"Rar!": "a RAR archive",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+}
+BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+class Unreadable(Invalid):
+    """A file that is no CSV we can read; the message says where and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The cells of one row and the line of the file on which it begins, from 1."""
+
+    line: int
+    values: list[str]
+
+
+def neutral(text: str) -> str:
+    """`text` as a cell that spreadsheets show and never compute: quoted where it could be a formula."""
+    return f"'{text}" if _NEEDS_QUOTE.match(text) else text
+
+
+def restored(text: str) -> str:
+    """What `neutral` was given: exactly one quote in front of a possible formula is taken off."""
+    return text[1:] if text.startswith("'") and _NEEDS_QUOTE.match(text) else text
+
+
+def neutral_sql(column: str) -> str:
+    """`neutral` as a PostgreSQL expression over the text expression `column`. It holds no percent sign."""
+    return f"CASE WHEN {column} ~ '^''*[{_SKIPPED}]*[{_DANGEROUS}]' THEN '''' || {column} ELSE {column} END"
+
+
+def read(file: IO[bytes]) -> Iterator[Row]:
+    """The rows of a CSV, blank ones left out, the header first, in memory that does not grow with the file.
+
+    UTF-8, or UTF-16 with a byte order mark; commas, semicolons or tabs, as the header has them; any line ends.
+    Raises Unreadable, perhaps only after many rows.
+    """
+    lines = _Lines(file)
+    header = lines.peek()
+    reader = csv.reader(lines, delimiter=max(DELIMITERS, key=header.count), strict=True)
+    empty = True
+    while True:
+        line = lines.begin_row()
+        try:
+            values = next(reader, None)
+        except csv.Error as error:
+            raise Unreadable(_broken_quotes(line, str(error))) from error
+        if values is None:
+            break
+        _refuse_long_cells(line, values)
+        if any(values):
+            empty = False
+            yield Row(line, [restored(value) for value in values])
+    if empty:
+        message = "Invalid CSV format: the file is empty. Begin with the template."
+        raise Unreadable(message)
+
+
+def _broken_quotes(line: int, error: str) -> str:
+    if "field larger" in error:
+        return _too_long(line, "a cell", FIELD_LIMIT)
+    return f'Invalid CSV format: in the row that begins on line {line}, a quote (") is not closed or not at its end.'
+
+
+def _too_long(line: int, what: str, limit: int) -> str:
+    return f"Invalid CSV format: line {line}: {what} has more than {limit:,} characters. Is a closing quote missing?"
+
+
+def _refuse_long_cells(line: int, values: list[str]) -> None:
+    for number, value in enumerate(values, 1):
+        if len(value) > FIELD_LIMIT:
+            raise Unreadable(_too_long(line, f"the cell in column {number}", FIELD_LIMIT))
+
+
+class _Lines(Iterator[str]):
+    """The lines of a file, decoded, each ending in LF."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.number = 0  # lines given out so far
+        self._row = (0, 0)  # characters of the current row, and its first line
+        self._lines = self._split(file)
+        self._ahead: list[str] = []
+
+    def peek(self) -> str:
+        """The first line, which is still given out."""
+        first = next(self._lines, None)
+        if first is not None:
+            self._ahead.append(first)
+        return first or ""
+
+    def begin_row(self) -> int:
+        """Say that a row begins here. Returns its line."""
+        self._row = (0, self.number + 1)
+        return self.number + 1
+
+    def __next__(self) -> str:
+        line = self._ahead.pop() if self._ahead else next(self._lines)
+        self.number += 1
+        characters, first = self._row
+        self._row = (characters + len(line), first)
+        if characters + len(line) > ROW_LIMIT:
+            raise Unreadable(_too_long(first, "the row", ROW_LIMIT))
+        if "\0" in line:
+            message = f"Invalid CSV format: line {self.number} holds a NUL character: not plain text. {ADVICE}"
+            raise Unreadable(message)
+        return line
+
+    def _split(self, file: IO[bytes]) -> Iterator[str]:
+        rest, split = "", 0
+        for text in _decoded(file):
+            *lines, rest = (rest + text).split("\n")
+            for line in lines:
+                split += 1
+                yield f"{line}\n"
+            if len(rest) > ROW_LIMIT:
+                raise Unreadable(_too_long(split + 1, "the line", ROW_LIMIT))
+        if rest:
+            yield rest
+
+
+def _decoded(file: IO[bytes]) -> Iterator[str]:
+    """The file's text with LF for every line end."""
+    chunk = file.read(CHUNK)
+    _refuse_signatures(chunk)
+    mark = next((mark for mark in BYTE_ORDER_MARKS if chunk.startswith(mark)), b"")
+    encoding = BYTE_ORDER_MARKS.get(mark, "utf-8")
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
+    position, ended = len(chunk), 0  # bytes read, lines ended
+    chunk = chunk[len(mark) :]
+    while True:
+        try:
+            # The type stubs know only of text here; it takes what its decoder takes.
+            text = decoder.decode(cast("str", chunk), final=not chunk)
+        except UnicodeDecodeError as error:
+            line = ended + 1 + _line_ends(error.object[: error.start], encoding)
+            raise Unreadable(_undecodable(line, position - len(error.object) + error.start, encoding)) from error
+        ended += text.count("\n")
+        yield text
+        if not chunk:
+            return
+        chunk = file.read(CHUNK)
+        position += len(chunk)
+
+
+def _line_ends(good: bytes, encoding: str) -> int:
+    return len(re.findall(r"\r\n|\r|\n", good.decode(encoding, "replace")))
+
+
+def _undecodable(line: int, position: int, encoding: str) -> str:
+    name = encoding[:6].upper().rstrip("-")
+    return f"Invalid CSV format: line {line} (byte {position + 1:,}) is not {name} text. {ADVICE}"
+
+
+def _refuse_signatures(beginning: bytes) -> None:
+    for signature, what in SIGNATURES.items():
+        # Two letters could begin a text; what follows them in an archive could not.
+        if beginning.startswith(signature) and not (signature == b"PK" and beginning[2:3] not in b"\1\3\5\7"):
+            message = f"Invalid CSV format: this is {what}, not a CSV. {ADVICE}"
+            raise Unreadable(message)

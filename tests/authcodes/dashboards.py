@@ -1,0 +1,195 @@
+"""Random brands with codes and scans, and the dashboard's figures of them counted in plain Python."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+from django.utils import timezone
+
+from authcodes.dashboard import Codes, Day, Filters, Scans, Status, Top
+from authcodes.models import AuthCode, BatchRange, Scan
+from brands.models import Brand
+from campaigns.models import Campaign
+from tests import make
+
+PLACES = ["Pune, Maharashtra", "Mumbai, Maharashtra", "Goa, Goa", ""]
+DAYS = 9
+REFUSED = {
+    "limit_reached": "warning",
+    "recalled": "warning",
+    "expired": "error",
+    "deactivated": "error",
+    "bad_tag": "error",
+}
+
+
+def fill(brand: Brand, chance: random.Random, *, codes: int = 12, scans: int = 160) -> None:
+    """Batches of every kind with codes, and scans of the last days, many of them near midnight."""
+    people = [make.customer(brand) for _ in range(8)]
+    campaigns = [make.campaign(brand, campaign_name=f"Campaign {n}") for n in range(2)]
+    items = [make.product(brand) for _ in range(3)]
+    today = timezone.now().astimezone(brand.zone).date()
+    for number in range(5):
+        batch = make.batch(
+            brand,
+            quantity=codes,
+            product=items[number % 3] if number != 4 else None,
+            campaign=[*campaigns, None][number % 3],
+            scan_limit=None,
+        )
+        expires = {1: today - timedelta(days=1), 2: today, 3: today - timedelta(days=5)}.get(number)
+        BatchRange.objects.filter(pk=batch.pk).update(expiration_date=expires)
+    made = list(AuthCode.objects.filter(brand=brand).select_related("batch"))
+    for code in made:
+        if chance.random() < 0.25:
+            code.deactivated_at = timezone.now()
+        if code.batch.product_id is None and chance.random() < 0.5:
+            code.product = chance.choice(items)
+    AuthCode.objects.bulk_update(made, ["deactivated_at", "product"])
+    some = [code for code in made if code.product_id and chance.random() < 0.7]
+    moments = sorted(moment(brand, chance) for _ in range(scans))
+    Scan.objects.bulk_create([attempt(brand, chance, made, some, people, at) for at in moments])
+    AuthCode.objects.bulk_update(made, ["scan_count", "first_scan_at"])
+
+
+def moment(brand: Brand, chance: random.Random) -> datetime:
+    """Within the last days; half of them within two hours of a local midnight."""
+    now = timezone.now()
+    if chance.random() < 0.5:
+        return now - timedelta(days=chance.random() * DAYS)
+    local = now.astimezone(brand.zone) - timedelta(days=chance.randrange(DAYS))
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    return min(midnight + timedelta(minutes=chance.randint(-120, 120)), now)
+
+
+def attempt(
+    brand: Brand,
+    chance: random.Random,
+    made: Sequence[AuthCode],
+    some: Sequence[AuthCode],
+    people: Sequence[Any],
+    at: datetime,
+) -> Scan:
+    about: dict[str, Any] = {
+        "brand": brand,
+        "user": chance.choice([*people, None]),
+        "location": chance.choice(PLACES),
+        "scanned_at": at,
+        "points_status": "not_eligible",
+    }
+    if chance.random() < 0.08:
+        return Scan(**about, code="nonsense", outcome="error", reason="unknown")
+    accepted = chance.random() < 0.6
+    code = chance.choice(some if accepted else made)
+    about |= {"auth_code": code, "code": code.code, "batch": code.batch, "product": code.product}
+    about["campaign"] = code.batch.campaign
+    if not accepted:
+        reason, outcome = chance.choice(list(REFUSED.items()))
+        return Scan(**about, outcome=outcome, reason=reason, scan_count=code.scan_count)
+    code.scan_count += 1
+    code.first_scan_at = code.first_scan_at or at
+    points = Decimal(chance.choice([0, 5, 10]))
+    earned = {"points_awarded": points, "points_status": "awarded"} if about["user"] and points else {}
+    return Scan(**{**about, **earned}, outcome="success", reason="accepted", scan_count=code.scan_count)
+
+
+def all_filters(brands: Sequence[Brand]) -> Iterator[Filters]:
+    """Every combination of a status or none, days or none on either side, a place or none, a campaign or none."""
+    today = timezone.now().astimezone(brands[0].zone).date()
+    ranges: list[tuple[date | None, date | None]] = [
+        (None, None),
+        (today - timedelta(days=4), None),
+        (None, today - timedelta(days=2)),
+        (today - timedelta(days=5), today - timedelta(days=1)),
+        (today, today),
+    ]
+    campaign = Campaign.objects.filter(brand=brands[0]).earliest("pk")
+    for status, (first, last), place, campaign_id in product(
+        [None, *Status], ranges, ["", PLACES[0]], [None, campaign.pk]
+    ):
+        yield Filters(status, first, last, place, campaign_id)
+
+
+class Plainly:
+    """The same figures by going through all rows."""
+
+    def __init__(self, brands: Sequence[Brand]) -> None:
+        self.now = timezone.now()
+        self.codes_there = list(AuthCode.objects.filter(brand__in=brands).select_related("batch", "brand"))
+        rows = Scan.objects.filter(brand__in=brands).select_related("auth_code__batch", "product", "brand")
+        self.scans_there = list(rows)
+
+    def codes(self, filters: Filters) -> Codes:
+        asked = [
+            code
+            for code in self.codes_there
+            if code.product_id
+            and self.has_status(code, filters.status)
+            and filters.campaign_id in {None, code.batch.campaign_id}
+        ]
+        first = {
+            scan.auth_code_id
+            for scan in self.scans_there
+            if scan.outcome == "success" and scan.scan_count == 1 and self.then_and_there(scan, filters)
+        }
+        return Codes(len(asked), len([code for code in asked if code.pk in first]))
+
+    def scans(self, filters: Filters) -> Scans:
+        asked = [
+            scan
+            for scan in self.scans_there
+            if self.then_and_there(scan, filters)
+            and filters.campaign_id in {None, scan.campaign_id}
+            and (filters.status is None or (scan.auth_code and self.has_status(scan.auth_code, filters.status)))
+        ]
+        outcomes = Counter(scan.outcome for scan in asked)
+        by_day = Counter((self.day(scan), scan.outcome) for scan in asked)
+        accepted = [scan for scan in asked if scan.outcome == "success"]
+        titles = {scan.product_id: scan.product.title for scan in accepted if scan.product}
+        products = Counter(scan.product_id for scan in accepted if scan.product_id)
+        places = Counter(scan.location for scan in accepted if scan.location)
+        return Scans(
+            accepted=outcomes["success"],
+            warnings=outcomes["warning"],
+            errors=outcomes["error"],
+            recalled=len([scan for scan in asked if scan.reason == "recalled"]),
+            points=sum((scan.points_awarded for scan in asked), Decimal(0)),
+            scanners=len({scan.user_id for scan in asked if scan.user_id}),
+            days=tuple(
+                Day(day, by_day[day, "success"], by_day[day, "warning"], by_day[day, "error"])
+                for day in sorted({day for day, _outcome in by_day})
+            ),
+            products=top((key, titles[key], number) for key, number in products.items()),
+            places=top((key, key, number) for key, number in places.items()),
+        )
+
+    def has_status(self, code: AuthCode, status: Status | None) -> bool:
+        local = self.now.astimezone(code.brand.zone).date()
+        day = code.batch.expiration_date
+        return {
+            None: True,
+            Status.SCANNED: code.scan_count > 0,
+            Status.UNSCANNED: code.scan_count == 0,
+            Status.EXPIRED: day is not None and day < local,
+            Status.DEACTIVATED: code.deactivated_at is not None,
+        }[status]
+
+    def then_and_there(self, scan: Scan, filters: Filters) -> bool:
+        day = self.day(scan)
+        return (
+            (filters.first_day or day) <= day <= (filters.last_day or day)
+            and filters.location in {"", scan.location}
+        )  # fmt: skip
+
+    def day(self, scan: Scan) -> date:
+        assert scan.brand
+        return scan.scanned_at.astimezone(scan.brand.zone).date()
+
+
+def top(found: Any) -> tuple[Top, ...]:
+    ranked = sorted(found, key=lambda it: (-it[2], it[0]))
+    return tuple(Top(*each) for each in ranked[:5])

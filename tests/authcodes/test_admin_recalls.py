@@ -1,0 +1,236 @@
+"""Calling a batch back in the portal: first what it changes, then once, and back by an owner only."""
+
+import pytest
+from django.contrib.messages import get_messages
+from django.utils import timezone
+
+from authcodes import batches, scanning
+from authcodes.models import Job, LiftedRecall, Recall, Scan
+from authcodes.scanning import Circumstances
+from brands.models import Membership
+from tests import make
+from tests.portal import address, browser, scan, staff, text
+
+pytestmark = pytest.mark.django_db
+WORDS = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass"}
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def owner(brand):
+    return staff(brand)
+
+
+@pytest.fixture
+def client(owner):
+    return browser(owner)
+
+
+@pytest.fixture
+def batch(brand):
+    return make.batch(brand, quantity=3, range_name="Spring")
+
+
+@pytest.fixture
+def recall(batch):
+    return batches.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+
+
+def reason_now(code):
+    """The true reason of the answer to a guest who scans it now."""
+    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now()))
+    return Scan.objects.latest("scanned_at").reason
+
+
+def facts(answer):
+    found = answer.context["facts"]
+    return found.batch, found.codes, found.scanned, found.customers
+
+
+def lift(client, recall, reason="Wrong batch"):
+    return client.post(address("authcodes.recall", "lift", recall.pk), {"reason": reason})
+
+
+def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, batch):
+    ann, bob = make.customer(brand), make.customer(brand)
+    one, two, _ = batch.codes.order_by("pk")
+    for code, user in ((one, ann), (one, bob), (two, ann)):
+        scan(code, user=user)
+        type(code).objects.filter(pk=code.pk).update(scan_count=1)
+    scan(make.code(brand), user=make.customer(brand))
+    its = address("authcodes.batchrange", "recall", batch.pk)
+
+    assert its in text(client.get(address("authcodes.batchrange", "change", batch.pk)))
+    page = client.get(its, follow=True)
+
+    assert facts(page) == (batch, 3, 2, 2)
+    assert "all 3 codes of this batch" in text(page)
+    assert not Recall.objects.exists()
+
+
+def test_recall_without_a_batch_asks_for_it_first(client):
+    shown = text(client.get(address("authcodes.recall", "add")))
+
+    assert "Which batch" in shown
+    assert 'name="message"' not in shown
+
+
+def test_batch_that_is_recalled_already_is_not_asked_about_again(client, batch, recall):
+    shown = text(client.get(address("authcodes.recall", "add"), {"batch": batch.pk}))
+
+    assert "recalled already" in shown
+    assert 'name="message"' not in shown
+
+
+@pytest.mark.parametrize("nonsense", ["x", "-1", "9" * 40, "²", "10"])
+def test_batch_that_cannot_be_is_asked_for_anew(client, nonsense):
+    assert "Choose another" in text(client.get(address("authcodes.recall", "add"), {"batch": nonsense}))
+
+
+def test_another_batch_than_the_page_is_about_is_refused(client, brand, batch):
+    other = make.batch(brand)
+
+    answer = client.post(address("authcodes.recall", "add") + f"?batch={batch.pk}", {**WORDS, "batch": other.pk})
+
+    assert list(answer.context["adminform"].form.errors) == ["batch"]
+    assert not Recall.objects.exists()
+
+
+def test_recall_takes_hold_and_is_noted_in_the_batchs_history(client, owner, batch):
+    answer = client.post(address("authcodes.recall", "add") + f"?batch={batch.pk}", {**WORDS, "batch": batch.pk})
+
+    recall = Recall.objects.get()
+    assert answer.status_code == 302
+    assert {name: getattr(recall, name) for name in WORDS} == WORDS
+    assert (recall.batch, recall.recalled_by) == (batch, owner)
+    assert reason_now(batch.codes.first()) == "recalled"
+    assert "Recalled: R-1" in text(client.get(address("authcodes.batchrange", "history", batch.pk)))
+
+
+@pytest.mark.parametrize("missing", list(WORDS))
+def test_recall_needs_all_its_words(client, batch, missing):
+    answer = client.post(address("authcodes.recall", "add"), {**WORDS, "batch": batch.pk, missing: ""})
+
+    assert list(answer.context["adminform"].form.errors) == [missing]
+    assert not Recall.objects.exists()
+
+
+def test_recalled_batch_offers_no_second_recall(client, batch, recall):
+    page = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
+
+    assert address("authcodes.batchrange", "recall", batch.pk) not in page
+    assert client.get(address("authcodes.batchrange", "recall", batch.pk)).status_code == 403
+
+
+def test_recall_page_counts_scans_since_and_links_to_them(client, batch, recall):
+    reason_now(batch.codes.first())
+
+    page = client.get(address("authcodes.recall", "change", recall.pk))
+
+    where = page.context["scans_address"]
+    assert page.context["recalled_scans"] == 1
+    assert [row.reason for row in client.get(where).context["cl"].result_list] == ["recalled"]
+
+
+def test_owner_lifts_a_recall_and_what_was_said_is_kept(client, owner, batch, recall):
+    page = client.get(address("authcodes.recall", "lift", recall.pk))
+    lift(client, recall)
+
+    kept = LiftedRecall.objects.get()
+    assert facts(page)[0] == batch
+    assert not Recall.objects.exists()
+    assert {name: getattr(kept, name) for name in WORDS} == WORDS
+    assert (kept.batch, kept.lifted_by, kept.lift_reason) == (batch, owner, "Wrong batch")
+    assert kept.recalled_at == recall.recalled_at
+    assert reason_now(batch.codes.first()) == "accepted"
+    assert "Recall lifted: R-1" in text(client.get(address("authcodes.batchrange", "history", batch.pk)))
+
+
+def test_lifted_batch_can_be_recalled_again(client, batch, recall):
+    lift(client, recall)
+
+    again = batches.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "recall_id": "R-2"})
+
+    assert (again.recall_id, LiftedRecall.objects.count()) == ("R-2", 1)
+
+
+@pytest.mark.parametrize("reason", ["", "  "])
+def test_lifting_needs_a_reason(client, recall, reason):
+    assert list(lift(client, recall, reason).context["form"].errors) == ["reason"]
+    assert Recall.objects.exists()
+
+
+def test_recall_that_somebody_else_just_lifted_is_lifted_once(owner, recall):
+    batches.lift_recall(recall=recall, reason="first", at=timezone.now(), by=owner)
+
+    with pytest.raises(batches.BatchRefused, match="lifted already"):
+        batches.lift_recall(recall=recall, reason="second", at=timezone.now(), by=owner)
+
+    assert LiftedRecall.objects.get().lift_reason == "first"
+
+
+@pytest.mark.parametrize("role", ["manager", "printer", "support"])
+def test_only_an_owner_lifts(brand, recall, role):
+    client = browser(staff(brand, role=role))
+
+    page = client.get(address("authcodes.recall", "change", recall.pk))
+
+    assert address("authcodes.recall", "lift", recall.pk) not in text(page)
+    assert lift(client, recall).status_code == 403
+    assert Recall.objects.exists()
+
+
+def test_owner_elsewhere_does_not_lift_here(recall, brand):
+    person = staff(make.brand())
+    Membership.objects.create(user=person, brand=brand, role="manager")
+
+    assert lift(browser(person), recall).status_code == 403
+
+
+def test_another_brands_recall_and_batch_do_not_exist(client):
+    zebra = make.batch(make.brand(), range_name="zebra")
+    recall = batches.recall_batch(batch=zebra, at=timezone.now(), **WORDS)
+    free = make.batch(zebra.brand, range_name="zebra too")
+
+    posted = [address("authcodes.recall", what, recall.pk) for what in ("lift", "affected")]
+
+    assert [client.post(where, {"reason": "x"}).status_code for where in posted] == [404, 404]
+    assert "zebra" not in text(client.get(address("authcodes.recall", "add") + f"?batch={free.pk}"))
+    assert client.get(address("authcodes.batchrange", "recall", free.pk)).status_code in {403, 404}
+    assert Recall.objects.exists()
+
+
+@pytest.mark.parametrize(("role", "status"), [("owner", 302), ("manager", 302), ("support", 403), ("printer", 403)])
+def test_affected_customers_are_exported_by_those_who_may(brand, recall, role, status):
+    person = staff(brand, role=role)
+
+    answer = browser(person).post(address("authcodes.recall", "affected", recall.pk), {"format": "xlsx"})
+
+    assert answer.status_code == status
+    assert Job.objects.count() == (status == 302)
+    if status == 302:
+        job = Job.objects.get()
+        assert (job.kind, job.parameters["format"], job.created_by) == ("export-affected", "xlsx", person)
+
+
+def test_looking_at_the_export_of_affected_customers_starts_none(client, recall):
+    assert client.get(address("authcodes.recall", "affected", recall.pk)).status_code == 405
+    assert not Job.objects.exists()
+
+
+def test_refusal_is_shown_when_somebody_was_faster(client, owner, recall, monkeypatch):
+    check = batches.lift_recall
+
+    def lose(**words):
+        check(**{**words, "reason": "faster"})
+        return check(**words)
+
+    monkeypatch.setattr(batches, "lift_recall", lose)
+
+    answer = lift(client, recall)
+
+    assert [str(message) for message in get_messages(answer.wsgi_request)] == ["This recall is lifted already."]

@@ -1,0 +1,219 @@
+"""The dashboard's figures: the same as counting everything by hand, whatever is filtered and rolled up."""
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from authcodes import dashboard, rollups
+from authcodes.dashboard import Filters
+from brands.models import User
+from tests import make, portal
+from tests.authcodes.dashboards import Plainly, all_filters, fill
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("rolled_up", ["none", "all", "some"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_figures_are_what_plain_counting_finds_for_every_combination_of_filters(seed: int, rolled_up: str) -> None:
+    chance = random.Random(seed)
+    brands = [make.brand(time_zone=zone) for zone in ("Asia/Kolkata", "America/Los_Angeles", "Asia/Kolkata")]
+    for brand in brands:
+        fill(brand, chance)
+    for brand in {"none": [], "all": brands, "some": brands[:1]}[rolled_up]:
+        rollups.catch_up(brand=brand, at=timezone.now())
+
+    for shown in (brands[:1], brands[:2]):
+        plainly = Plainly(shown)
+        for filters in all_filters(shown):
+            assert dashboard.codes(brands=shown, filters=filters) == plainly.codes(filters), filters
+            assert dashboard.scans(brands=shown, filters=filters) == plainly.scans(filters), filters
+
+
+def test_no_brands_no_figures(db: Any) -> None:
+    fill(make.brand(), random.Random(3))
+
+    found = dashboard.figures(brands=[])
+
+    assert found == dashboard.Figures(dashboard.Codes(), dashboard.Scans(), dashboard.Delivery())
+
+
+def test_five_statements_whatever_the_brands_and_filters(django_assert_num_queries: Any) -> None:
+    few = [make.brand(time_zone="Asia/Kolkata")]
+    many = [make.brand(time_zone=zone) for zone in ("UTC", "Asia/Kolkata", "America/Los_Angeles", "Asia/Tokyo")]
+
+    for brands in (few, many):
+        for filters in (Filters(), Filters(location="Goa, Goa", campaign_id=1)):
+            with django_assert_num_queries(5):
+                dashboard.figures(brands=brands, filters=filters)
+
+
+def test_delivery_counts_the_brands_own_pending_and_dead_events() -> None:
+    brand, other = make.brand(), make.brand()
+    oldest = portal.event(brand, status="pending")
+    portal.event(brand, status="pending")
+    portal.event(brand, status="done")
+    portal.event(brand, status="dead")
+    portal.event(other, status="dead")
+
+    found = dashboard.delivery(brands=[brand])
+
+    assert found == dashboard.Delivery(pending=2, oldest_at=oldest.created_at, dead=1)
+
+
+def test_percentages_are_of_the_assigned_and_make_a_hundred() -> None:
+    found = dashboard.Codes(assigned=3, scanned=1)
+
+    assert (found.unscanned, found.scanned_percent, found.unscanned_percent) == (2, 33.3, 66.7)
+    assert (dashboard.Codes().scanned_percent, dashboard.Codes().unscanned_percent) == (0.0, 0.0)
+
+
+@pytest.fixture
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def front_page(person: User, **asked: Any) -> Any:
+    response = portal.browser(person).get(reverse("admin:index"), asked)
+    assert response.status_code == 200
+    return response
+
+
+@pytest.mark.parametrize("role", ["owner", "manager", "printer", "support"])
+def test_the_page_shows_each_role_what_it_may_see_elsewhere(plain_http: None, role: str) -> None:
+    brand, _rows = portal.brand_with_everything("aardvark")
+
+    shown = front_page(portal.staff(brand, role=role)).context["shown"]
+
+    assert shown.codes.assigned == 2
+    assert (shown.sees_scans, shown.sees_events) == (role != "printer", role != "printer")
+    assert len(shown.cards) == (3 if role == "printer" else 5)
+
+
+def test_the_page_names_nothing_of_another_brand(plain_http: None) -> None:
+    brand, _rows = portal.brand_with_everything("aardvark")
+    other, its = portal.brand_with_everything("zebra")
+    person = portal.staff(brand)
+    campaign, place = its["campaigns.campaign"].pk, "zebra town"
+
+    plain = portal.text(front_page(person))
+    assert "aardvark" in plain
+    assert "zebra" not in plain.lower()
+    for asked in ({"brand": other.pk}, {"campaign": campaign}):
+        assert "zebra" not in portal.text(front_page(person, **asked)).lower()
+    assert front_page(person, location=place).context["shown"].scans.total == 0
+
+
+def test_somebody_with_several_brands_sees_all_or_the_chosen_one(plain_http: None) -> None:
+    first, _rows = portal.brand_with_everything("aardvark")
+    second, _rows = portal.brand_with_everything("badger")
+    person = portal.staff(first, second)
+
+    assert front_page(person).context["shown"].scans.accepted == 2
+    shown = front_page(person, brand=second.pk).context["shown"]
+    assert (shown.scans.accepted, [top.name for top in shown.scans.products]) == (1, ["badger product"])
+    assert "aardvark product" not in portal.text(front_page(person, brand=second.pk))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"status": "nonsense"},
+        {"first_day": "2026-99-01"},
+        {"first_day": "2026-02-02", "last_day": "2026-01-01"},
+        {"first_day": "0001-01-01", "last_day": "9999-12-31"},
+        {"campaign": "9" * 30},
+        {"brand": "-1"},
+        {"location": "'\"<script>"},
+    ],
+)
+def test_what_the_form_does_not_understand_breaks_nothing(plain_http: None, asked: dict[str, str]) -> None:
+    brand, _rows = portal.brand_with_everything("aardvark")
+
+    response = front_page(portal.staff(brand), **asked)
+
+    assert '"<script>' not in portal.text(response)
+    assert response.context["shown"].codes.assigned == 2
+
+
+def test_the_page_costs_the_same_queries_at_1_and_30_rows(plain_http: None, django_assert_num_queries: Any) -> None:
+    brand, _rows = portal.brand_with_everything("aardvark")
+    client = portal.browser(portal.staff(brand))
+
+    def count() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            client.get(reverse("admin:index"))
+        return len(captured)
+
+    one = count()
+    for number in range(30):
+        made = make.batch(brand, campaign=make.campaign(brand))
+        portal.scan(made.codes.get(), user=make.customer(brand), location=f"Town {number}")
+
+    assert count() == one <= 15
+
+
+def test_every_figure_leads_to_a_list_of_as_many_rows(plain_http: None) -> None:
+    brand = make.brand(time_zone="Asia/Kolkata")
+    fill(brand, random.Random(8))
+    person = portal.staff(brand, make.brand())
+    client = portal.browser(person)
+    campaign = brand.campaigns.earliest("pk")
+    day = (timezone.now() - timedelta(days=4)).date()
+
+    for asked in ({}, {"brand": brand.pk}, {"status": "expired"}, {"first_day": day, "campaign": campaign.pk}):
+        shown = front_page(person, **asked).context["shown"]
+        counted = [
+            *shown.cards[:3],
+            *shown.outcomes,
+            *shown.products,
+            *shown.places,
+            shown.recalled,
+            *shown.events,
+        ]
+        for card in counted:
+            if card.link:
+                response = client.get(card.link)
+                assert response.status_code == 200, card
+                assert response.context["cl"].result_count == int(card.value.replace(",", "")), (asked, card)
+
+
+@pytest.mark.parametrize("there", ["nothing", "product"])
+def test_an_empty_page_says_what_to_do_next(plain_http: None, there: str) -> None:
+    brand = make.brand()
+    if there == "product":
+        make.product(brand)
+    address = {"nothing": "authcodes_product_add", "product": "authcodes_batchrange_add"}[there]
+
+    assert f'href="{reverse(f"admin:{address}")}"' in portal.text(front_page(portal.staff(brand)))
+    if there == "nothing":
+        assert "An owner or manager does this next." in portal.text(front_page(portal.staff(brand, role="support")))
+
+
+def test_staff_without_a_brand_see_an_empty_page(plain_http: None) -> None:
+    portal.brand_with_everything("zebra")
+
+    assert "zebra" not in portal.text(front_page(make.user(is_staff=True)))
+
+
+def test_the_superuser_sees_every_brand(plain_http: None) -> None:
+    portal.brand_with_everything("aardvark")
+    portal.brand_with_everything("badger")
+
+    assert front_page(make.user(is_staff=True, is_superuser=True)).context["shown"].codes.assigned == 4
+
+
+def test_the_page_has_no_inline_script(plain_http: None) -> None:
+    brand, _rows = portal.brand_with_everything("aardvark")
+
+    found = portal.text(front_page(portal.staff(brand)))
+
+    content = found[found.index('id="main"') if 'id="main"' in found else 0 :]
+    assert 'data-type="bar"' in content
+    assert "style=" not in content[content.index("<form") : content.index("Worth a look")]

@@ -1,0 +1,96 @@
+"""Measures the platform against its limits and peers, on servers of its own that are thrown away.
+
+.venv/bin/python -m bench [--quick] [--json FILE] [part ...]
+"""
+
+import argparse
+import contextlib
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bench import harness
+from bench.harness import PROJECT, Figure, say
+
+PARTS = ["scan", "pairs", "latency", "generate", "growth"]
+BY_NAME = ["dashboard", "exports", "imports"]  # run only when asked for
+INSIDE = "BENCH_INSIDE"
+ENVIRONMENT = {
+    "DJANGO_SETTINGS_MODULE": "bench.settings",
+    "ACCESS_TOKEN_MINUTES": "600",
+    # Out of reach, yet asked at every request.
+    "RATE_SCAN": "1000000/minute",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONPATH": str(PROJECT),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", help=f"{', '.join(PARTS)} (these without any); {', '.join(BY_NAME)}")
+    parser.add_argument("--quick", action="store_true", help="a fifth of the time, noisier")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    given = parser.parse_args()
+    if unknown := set(given.parts) - {*PARTS, *BY_NAME}:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    if shutil.which("wrk") is None:
+        parser.error("wrk is missing: apt-get install wrk")
+    if INSIDE not in os.environ:
+        with throwaway() as data_dir:
+            return beside_servers(data_dir)
+    figures = measure(given.parts or PARTS, quick=given.quick)
+    if given.json:
+        harness.save(figures, given.json)
+    return 0
+
+
+@contextlib.contextmanager
+def throwaway() -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp(prefix="loyalty-bench-"))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def beside_servers(directory: Path) -> int:
+    """This same command again, with new servers. They are durable: an fsync less would change the figures."""
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(("DATABASE_", "REDIS_"))}
+    environment |= ENVIRONMENT | {INSIDE: "1", "SECRET_KEY": secrets.token_urlsafe(48)}
+    servers = [sys.executable, PROJECT / "bin" / "servers.py", "exec", "--data", directory / "data"]
+    return subprocess.call([*servers, "--", sys.executable, "-m", "bench", *sys.argv[1:]], env=environment)
+
+
+def measure(parts: Sequence[str], *, quick: bool) -> list[Figure]:
+    """Each part in a process of its own, then everything in one table."""
+    figures: list[Figure] = []
+    broken = []
+    for part in parts:
+        say(f"== {part}")
+        began = time.monotonic()
+        file = harness.data_dir() / f"{part}.json"
+        options = ["--quick"] if quick else []
+        command = [sys.executable, "-m", "bench.part", part, str(file), *options]
+        if subprocess.call(command):
+            broken.append(part)
+        else:
+            figures += harness.load(file)
+        say(f"   {time.monotonic() - began:.0f} s")
+    say("")
+    for figure in figures:
+        say(figure.line)
+    for part in broken:
+        say(f"{part:9} could not be measured, see above")
+    return figures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

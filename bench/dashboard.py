@@ -1,0 +1,291 @@
+"""The status dashboard against the straightforward statement, beside 100 thousand and 1 million codes and scans."""
+
+import time
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from functools import partial
+from statistics import median
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from authcodes import dashboard, rollup_checks, rollups
+from authcodes.dashboard import Codes, Filters, Status
+from bench import world
+from bench.harness import Figure, interleaved, orientation, ratio, say
+from brands.models import Brand
+from tests import make
+
+PART = "dashboard"
+SIZES = (100_000, 1_000_000)
+BATCHES = 20
+DAYS = 100
+ZONE = "Asia/Kolkata"
+FAST_MS = 60
+
+# A tenth of all scans was not accepted; of any codes; a hundredth of all codes is deactivated, a
+# quarter has expired.
+FILL = (
+    """
+    INSERT INTO authcodes_batchrange
+           (brand_id, range_name, product_id, quantity, prefix, starting_number, number_width, scan_limit,
+            expiration_date, campaign_id, first_code, last_code, generated_count, created_at)
+    SELECT %(brand)s, 'Batch ' || n, (%(products)s::bigint[])[1 + n %% 5], %(size)s / %(batches)s,
+           'D' || lpad(n::text, 2, '0'), 1, 10, 1,
+           CASE WHEN n %% 4 = 0 THEN current_date - 10 WHEN n %% 4 = 1 THEN current_date + 300 END,
+           (%(campaigns)s::bigint[])[1 + n %% 5], 'D' || lpad(n::text, 2, '0') || lpad('1', 10, '0'),
+           'D' || lpad(n::text, 2, '0') || lpad((%(size)s / %(batches)s)::text, 10, '0'), %(size)s / %(batches)s, now()
+      FROM generate_series(0, %(batches)s - 1) n
+    """,
+    """
+    INSERT INTO authcodes_authcode
+           (code, brand_id, batch_id, product_id, scan_count, first_scan_at, first_scan_location, inventory_location,
+            location, notes, created_at, deactivated_at)
+    SELECT b.prefix || lpad(n::text, 10, '0'), %(brand)s, b.id, b.product_id, 0, NULL, '', '', '', '', now(),
+           CASE WHEN n %% 100 = 7 THEN now() END
+      FROM authcodes_batchrange b, generate_series(1, %(size)s / %(batches)s) n WHERE b.brand_id = %(brand)s
+     ORDER BY n, b.id
+    """,
+    """
+    CREATE TEMPORARY TABLE past AS
+    SELECT uuidv7() AS scan_id, c.*, c.i < 90 AS accepted, CASE WHEN c.i < 90 THEN c.n ELSE c.other END AS scanned,
+           a.user_id, a.user_point_id,
+           'City ' || k || ', Region ' || k %% 20 AS place,
+           now() - make_interval(secs => %(days)s * 86400.0 * (%(size)s - c.n) / %(size)s) AS at
+      FROM (SELECT c.id, c.code, c.batch_id, c.product_id, b.campaign_id, row_number() OVER (ORDER BY c.id) AS n,
+                   1 + floor(random() * %(size)s)::bigint AS other, floor(random() * 100)::int AS i,
+                   floor(200 * random() ^ 2)::int AS k,
+                   floor(random() * %(customers)s)::int AS u
+              FROM authcodes_authcode c JOIN authcodes_batchrange b ON b.id = c.batch_id
+             WHERE c.brand_id = %(brand)s) c
+      JOIN (SELECT user_id, user_point_id, row_number() OVER (ORDER BY user_point_id) - 1 AS u FROM user_points
+             WHERE brand_id = %(brand)s) a USING (u)
+    """,
+    """
+    INSERT INTO authcodes_scan
+           (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
+            points_status, points_promised, points_awarded, scan_count, latitude, longitude, location, located_at,
+            device, app_version, scanned_at)
+    SELECT p.scan_id, %(brand)s, c.id, c.code, p.user_id, c.batch_id, c.product_id, c.campaign_id,
+           CASE WHEN p.accepted THEN 'success' WHEN p.i < 96 THEN 'warning' ELSE 'error' END,
+           CASE WHEN p.accepted THEN 'accepted' WHEN p.i < 94 THEN 'limit_reached' WHEN p.i < 96 THEN 'recalled'
+                ELSE 'bad_tag' END,
+           CASE WHEN p.accepted THEN 'awarded' ELSE 'not_eligible' END, 10, CASE WHEN p.accepted THEN 10 ELSE 0 END,
+           p.accepted::int, 18.52, 73.85, p.place, p.at, 'bench', '1', p.at
+      FROM past p JOIN past c ON c.n = p.scanned ORDER BY p.at
+    """,
+    """
+    INSERT INTO loyalty_transaction
+           (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note, "createdAt",
+            "updatedAt")
+    SELECT user_point_id, 10, 0, 0, 'earned', code, 'Points for scanning a product', at, at FROM past
+     WHERE accepted ORDER BY at
+    """,
+    """
+    UPDATE authcodes_authcode c SET scan_count = 1, first_scan_at = p.at, first_scan_location = p.place
+      FROM past p WHERE p.id = c.id AND p.accepted
+    """,
+    "DROP TABLE past",
+)
+
+PLAIN = """
+    WITH s AS (
+        SELECT s.* FROM authcodes_scan s {scan_joins}
+         WHERE s.brand_id = %(brand)s {scan_where}
+    )
+    SELECT {codes},
+           (SELECT ROW(count(*) FILTER (WHERE outcome = 'success'), count(*) FILTER (WHERE outcome = 'warning'),
+                       count(*) FILTER (WHERE outcome = 'error'), count(*) FILTER (WHERE reason = 'recalled'),
+                       sum(points_awarded))::text FROM s),
+           (SELECT count(DISTINCT user_id) FROM s),
+           (SELECT count(*) FROM (SELECT (scanned_at AT TIME ZONE %(zone)s)::date, outcome, count(*) FROM s
+                                   GROUP BY 1, 2) d),
+           (SELECT count(*) FROM (SELECT product_id, count(*) FROM s WHERE outcome = 'success' GROUP BY 1
+                                   ORDER BY 2 DESC LIMIT 5) p),
+           (SELECT count(*) FROM (SELECT location, count(*) FROM s WHERE outcome = 'success' AND location <> ''
+                                   GROUP BY 1 ORDER BY 2 DESC LIMIT 5) l)
+"""
+PLAIN_CODES = """
+    (SELECT count(*) FROM authcodes_authcode c {code_joins}
+      WHERE c.brand_id = %(brand)s AND c.product_id IS NOT NULL {code_where}),
+    (SELECT count(*) FROM authcodes_authcode c {code_joins}
+      WHERE c.brand_id = %(brand)s AND c.product_id IS NOT NULL {code_where} {first})
+"""
+STATUS = {
+    Status.SCANNED: "AND c.scan_count > 0",
+    Status.UNSCANNED: "AND c.scan_count = 0",
+    Status.EXPIRED: "AND b.expiration_date < %(today)s",
+    Status.DEACTIVATED: "AND c.deactivated_at IS NOT NULL",
+}
+CODE = "JOIN authcodes_authcode c ON c.id = s.auth_code_id"
+BATCH = "JOIN authcodes_batchrange b ON b.id = c.batch_id"
+
+
+def measure(*, quick: bool) -> list[Figure]:
+    sizes = (20_000, 200_000) if quick else SIZES
+    rounds = 3 if quick else 7
+    for size in sizes:
+        filled(size)
+    few, many = sizes
+    figures = rolled_up(many)
+    found: dict[int, dict[str, list[float]]] = {}
+    for size in sizes:
+        brand = use(size)
+        for name, filters in cases(brand).items():
+            same(brand, filters, name)
+            ways = {"rollups": partial(ours, brand, filters), "plain": partial(plain, brand, filters)}
+            say(f"{size:,} rows, {name}")
+            for way in ways.values():
+                way()
+            took, others = interleaved(PART, rounds, ways)
+            found.setdefault(size, {})[name] = took["rollups"]
+            if size == many:
+                figures += judged(name, took["plain"], took["rollups"])
+    figures.append(others)
+    for name, above in found[many].items():
+        figures.append(ratio(PART, f"{name}: cost, {many:,} / {few:,} rows", above, found[few][name]))
+    return figures
+
+
+def judged(name: str, above: list[float], below: list[float]) -> list[Figure]:
+    """Filtered: a fifth of the plain statement, or fast enough anyway."""
+    goal = 10.0 if name == "unfiltered" else None if median(below) <= FAST_MS else 5.0
+    return [
+        ratio(PART, f"{name}: plain / ours", above, below, goal=goal),
+        orientation(PART, f"{name}: ours", below, "ms"),
+        orientation(PART, f"{name}: plain", above, "ms"),
+    ]
+
+
+def cases(brand: Brand) -> dict[str, Filters]:
+    today = timezone.now().astimezone(brand.zone).date()
+    month = {"first_day": today - timedelta(days=29), "last_day": today}
+    # A place of the usual size, and a campaign with a fifth of all batches.
+    place, campaign = "City 60, Region 0", brand.campaigns.earliest("pk").pk
+    return {
+        "unfiltered": Filters(),
+        **{status.value: Filters(status=status) for status in Status},
+        "30 days": Filters(**month),
+        "location": Filters(location=place),
+        "campaign": Filters(campaign_id=campaign),
+        "30 days, location, campaign": Filters(**month, location=place, campaign_id=campaign),
+        "scanned, 30 days": Filters(status=Status.SCANNED, **month),
+        "expired, campaign": Filters(status=Status.EXPIRED, campaign_id=campaign),
+    }
+
+
+def filled(size: int) -> None:
+    say(f"making a database with {size:,} codes, scans and ledger lines ...")
+    world.use_database(name_of(size), new=True)
+    brand = make.brand(time_zone=ZONE)
+    make.level(brand)
+    customers = size // 10
+    world.run(world.ADD_CUSTOMERS, {"brand": brand.pk, "count": customers})
+    campaigns = [make.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
+    products = [make.product(brand).pk for _ in range(5)]
+    numbers = {"size": size, "batches": BATCHES, "days": DAYS, "customers": customers}
+    world.run("ANALYZE")
+    world.run("SET statement_timeout = 0")
+    world.run("SET session_replication_role = replica")
+    for statement in FILL:
+        world.run(statement, {"brand": brand.pk, "campaigns": [*campaigns, None], "products": products, **numbers})
+    world.run("RESET session_replication_role")
+    world.run("VACUUM ANALYZE")
+    began = time.monotonic()
+    days = rollups.catch_up(brand=brand, at=timezone.now())
+    say(f"{days} days rolled up in {time.monotonic() - began:.1f} s")
+    world.run("VACUUM ANALYZE")
+
+
+def rolled_up(size: int) -> list[Figure]:
+    """What the worker pays each time, and what the rollups weigh."""
+    brand = use(size)
+    began = time.monotonic()
+    rollups.catch_up(brand=brand, at=timezone.now())
+    again = (time.monotonic() - began) * 1000
+    assert not list(rollup_checks.differences())
+    of_rollups = "relname ~ '^authcodes_(day|place|cell|scanner)(rollup)?$'"
+    weigh = "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE"
+    weight = world.value(f"{weigh} {of_rollups}") / world.value(f"{weigh} relname = 'authcodes_scan'")
+    return [
+        Figure(PART, "the last days rolled up again", again, "ms"),
+        Figure(PART, "rollups' size / scans' size", weight),
+    ]
+
+
+def use(size: int) -> Brand:
+    world.use_database(name_of(size))
+    return Brand.objects.get()
+
+
+def name_of(size: int) -> str:
+    return f"bench_dashboard_{size}"
+
+
+def ours(brand: Brand, filters: Filters) -> float:
+    return timed(lambda: dashboard.figures(brands=[brand], filters=filters))
+
+
+def plain(brand: Brand, filters: Filters) -> float:
+    return timed(lambda: plain_figures(brand, filters))
+
+
+def timed(act: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    act()
+    return round((time.perf_counter() - began) * 1000, 2)
+
+
+def same(brand: Brand, filters: Filters, name: str) -> None:
+    """Both ways find the same, or comparing them would be worth nothing."""
+    found = dashboard.figures(brands=[brand], filters=filters)
+    assigned, scanned, totals, scanners, *_tops = plain_figures(brand, filters)
+    assert found.codes == Codes(assigned, scanned), (name, found.codes, assigned, scanned)
+    its = found.scans
+    assert scanners == its.scanners, (name, scanners, its.scanners)
+    wanted = f"({its.accepted},{its.warnings},{its.errors},{its.recalled},"
+    assert totals.startswith(wanted), (name, totals, wanted)
+
+
+def plain_figures(brand: Brand, filters: Filters) -> tuple[Any, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement(filters), parameters(brand, filters))
+        found: tuple[Any, ...] = cursor.fetchone()
+        return found
+
+
+def statement(filters: Filters) -> str:
+    """As one would write it: joined and narrowed by what is asked, and by nothing else."""
+    by_batch = filters.status == Status.EXPIRED or filters.campaign_id is not None
+    status = STATUS[filters.status] if filters.status else ""
+    scan_joins = f"{CODE if status or by_batch else ''} {BATCH if by_batch else ''}"
+    campaign = "AND b.campaign_id = %(campaign)s" if filters.campaign_id is not None else ""
+    then = ("AND s.scanned_at >= %(since)s AND s.scanned_at < %(before)s" if filters.first_day else "") + (
+        " AND s.location = %(location)s" if filters.location else ""
+    )
+    first = "AND c.scan_count > 0"
+    if filters.by_scan:
+        first = f"""AND EXISTS (SELECT 1 FROM authcodes_scan s WHERE s.auth_code_id = c.id AND s.outcome = 'success'
+                                   AND s.scan_count = 1 {then})"""
+    codes = PLAIN_CODES.format(code_joins=BATCH if by_batch else "", code_where=f"{status} {campaign}", first=first)
+    return PLAIN.format(scan_joins=scan_joins, scan_where=f"{status} {campaign} {then}", codes=codes)
+
+
+def parameters(brand: Brand, filters: Filters) -> dict[str, Any]:
+    return {
+        "brand": brand.pk,
+        "zone": brand.time_zone,
+        "today": timezone.now().astimezone(brand.zone).date(),
+        "campaign": filters.campaign_id,
+        "location": filters.location,
+        "since": midnight(filters.first_day, brand),
+        "before": midnight(filters.last_day, brand, days=1),
+    }
+
+
+def midnight(day: date | None, brand: Brand, days: int = 0) -> Any:
+    if day is None:
+        return None
+    later = day + timedelta(days=days)
+    return datetime(later.year, later.month, later.day, tzinfo=brand.zone)

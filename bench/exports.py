@@ -1,0 +1,80 @@
+"""Exports of a million scans: exports.write against PostgreSQL's bare COPY TO of the same rows and columns."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import IO, Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from authcodes import exports
+from authcodes.exports import SCANS, Format
+from authcodes.models import Scan
+from bench import world
+from bench.generate import forget_peak, memory
+from bench.harness import Figure, interleaved, orientation, ratio, say
+from brands.models import Brand
+
+PART = "exports"
+CUSTOMERS = 10_000
+# The columns as they are: no zone, no quotes but where a comma needs them, nothing neutral.
+BARE = """
+    COPY (SELECT s.code, p.title, s.scanned_at, u.email, s.location, s.points_awarded
+            FROM authcodes_scan s
+            LEFT JOIN authcodes_product p ON p.id = s.product_id
+            LEFT JOIN brands_user u ON u.id = s.user_id
+           WHERE s.brand_id = {brand} ORDER BY s.scanned_at DESC, s.scan_id DESC) TO STDOUT WITH (FORMAT csv, HEADER)
+"""
+
+
+def measure(*, quick: bool) -> list[Figure]:
+    quantity, rounds = (200_000, 3) if quick else (1_000_000, 3)
+    world.use_database("bench_exports", new=True)
+    brand = world.build(customers=CUSTOMERS, codes=quantity // 100, history=quantity)
+    rows = Scan.objects.filter(brand=brand).order_by("-scanned_at", "-scan_id")
+    growth: dict[str, list[float]] = {"CSV": [], "XLSX": []}
+    ways: dict[str, Callable[[], float]] = {
+        "COPY TO": partial(bare, brand),
+        "CSV": partial(written, rows, brand, Format.CSV, growth["CSV"], quantity),
+    }
+    for way in ways.values():
+        way()
+    growth["CSV"].clear()
+    found, others = interleaved(PART, rounds, ways)
+    own, copied = found["CSV"], found["COPY TO"]
+    workbook = [written(rows, brand, Format.XLSX, growth["XLSX"], quantity)]
+    say(f"  memory grew by {max(growth['CSV']):.1f} MB for CSV, {max(growth['XLSX']):.1f} MB for XLSX")
+    return [
+        ratio(PART, f"{quantity:,} scans as safe CSV / COPY TO", own, copied, goal=3, at_least=False),
+        Figure(PART, "growth of memory, CSV", max(growth["CSV"]), "MB", 20, at_least=False),
+        Figure(PART, "growth of memory, XLSX", max(growth["XLSX"]), "MB", 20, at_least=False),
+        orientation(PART, f"{quantity:,} scans as safe CSV", own, "s"),
+        orientation(PART, f"{quantity:,} scans, bare COPY TO", copied, "s"),
+        orientation(PART, f"{quantity:,} scans as XLSX", workbook, "s"),
+        others,
+    ]
+
+
+def bare(brand: Brand) -> float:
+    began = time.perf_counter()
+    with tempfile.TemporaryFile() as file, connection.cursor() as cursor:
+        with cursor.cursor.copy(BARE.format(brand=brand.pk)) as copy:
+            for line in copy:
+                file.write(line)
+        return time.perf_counter() - began
+
+
+def written(rows: QuerySet[Any], brand: Brand, wanted: Format, growth: list[float], quantity: int) -> float:
+    """As the job does it, with the count that its progress needs."""
+    before = forget_peak()
+    began = time.perf_counter()
+    file: IO[bytes]
+    with tempfile.TemporaryFile() as file:
+        rows.order_by().count()
+        done = exports.write(file, report=SCANS, rows=rows, wanted=wanted, brand=brand, told=lambda _: None)
+        spent = time.perf_counter() - began
+    growth.append(memory("VmHWM") - before)
+    assert done == quantity
+    return spent

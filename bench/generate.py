@@ -1,0 +1,101 @@
+"""Making codes: batches.generate against one raw INSERT ... SELECT into the same table with the same indexes."""
+
+import time
+from functools import partial
+from pathlib import Path
+
+from django.utils import timezone
+
+from authcodes import batches
+from authcodes.models import AuthCode, BatchRange
+from bench import world
+from bench.harness import Figure, interleaved, orientation, ratio, say
+from tests import make
+
+PART = "generate"
+RAW = """
+    INSERT INTO authcodes_authcode
+           (code, brand_id, batch_id, product_id, scan_count, first_scan_location, inventory_location, location,
+            notes, created_at)
+    SELECT 'B' || lpad(i::text, 10, '0'), {brand}, {batch}, {product}, 0, '', '', '', '', now()
+      FROM generate_series(0, {last}) AS i
+"""
+
+
+def measure(*, quick: bool) -> list[Figure]:
+    quantity, rounds = (200_000, 3) if quick else (1_000_000, 3)
+    world.use_database("bench_generate", new=True)
+    batch = empty_batch(quantity)
+    growth: list[float] = []
+    chunks: list[int] = []
+    ways = {
+        "generate": partial(generated, batch, growth, chunks),
+        "INSERT ... SELECT": partial(inserted, batch),
+    }
+    for way in ways.values():
+        way()
+    growth.clear()
+    chunks.clear()
+    found, others = interleaved(PART, rounds, ways)
+    own, raw = found.values()
+    say(f"  progress was told {chunks[-1]} times; memory grew by {max(growth):.1f} MB")
+    goal = {"goal": 1.3, "at_least": False}
+    return [
+        ratio(PART, f"{quantity:,} codes / one raw INSERT ... SELECT", own, raw, **goal),
+        Figure(PART, "growth of memory meanwhile", max(growth), "MB", 20, at_least=False),
+        Figure(PART, "times that progress was told", chunks[-1], "", quantity / 50_000),
+        orientation(PART, f"{quantity:,} codes", own, "s"),
+        orientation(PART, f"{quantity:,} codes, raw", raw, "s"),
+        others,
+    ]
+
+
+def empty_batch(quantity: int) -> BatchRange:
+    brand = make.brand()
+    return world.batch_of(brand, make.product(brand), quantity=quantity, prefix=world.PREFIX)
+
+
+def emptied(batch: BatchRange) -> None:
+    """The table as new, and nothing of the run before left to be written."""
+    world.run("TRUNCATE authcodes_authcode CASCADE")
+    BatchRange.objects.filter(pk=batch.pk).update(generated_count=0)
+    world.run("CHECKPOINT")
+
+
+def generated(batch: BatchRange, growth: list[float], chunks: list[int]) -> float:
+    emptied(batch)
+    told = []
+    before = forget_peak()
+    began = time.perf_counter()
+    batches.generate(batch_id=batch.pk, at=timezone.now(), progress=lambda done, of: told.append((done, of)))
+    spent = time.perf_counter() - began
+    growth.append(memory("VmHWM") - before)
+    chunks.append(len(told))
+    check(batch)
+    return spent
+
+
+def inserted(batch: BatchRange) -> float:
+    emptied(batch)
+    own = {"brand": batch.brand_id, "batch": batch.pk, "product": batch.product_id, "last": batch.quantity - 1}
+    began = time.perf_counter()
+    world.run(RAW.format(**own))
+    spent = time.perf_counter() - began
+    check(batch)
+    return spent
+
+
+def check(batch: BatchRange) -> None:
+    assert AuthCode.objects.filter(batch=batch).count() == batch.quantity
+
+
+def forget_peak() -> float:
+    """Let the kernel begin to watch the peak anew; megabytes in use now."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return memory("VmRSS")
+
+
+def memory(name: str) -> float:
+    """Megabytes of this process: VmRSS is now, VmHWM the peak."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) / 1024

@@ -1,0 +1,128 @@
+"""What every benchmark shares: a database with tables, interleaved rounds, figures with verdicts."""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import django
+from django.core.management import call_command
+from django.db import connection
+
+from bench import processor
+
+PROJECT = Path(__file__).resolve().parent.parent
+DATABASE = "loyalty"
+EMPTY = "loyalty_empty"  # its tables as migrations leave them, to make more databases from
+# No checkpoint may fall into one side's round and not into the other's.
+SERVER_SETTINGS = {"max_wal_size": "16GB", "checkpoint_timeout": "1h"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One result. `goal` is what `value` must reach (`at_least`) or must not exceed; None is for orientation."""
+
+    part: str
+    name: str
+    value: float
+    unit: str = "x"
+    goal: float | None = None
+    at_least: bool = True
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if self.goal is None:
+            return ""
+        met = self.value >= self.goal if self.at_least else self.value <= self.goal
+        sign = ">=" if self.at_least else "<="
+        return f"{'met   ' if met else 'MISSED'} (goal {sign} {self.goal:g})"
+
+    @property
+    def line(self) -> str:
+        return f"{self.part:9} {self.name:52} {self.value:>9.4g} {self.unit:5} {self.verdict:25} {self.note}".rstrip()
+
+
+def say(words: str) -> None:
+    print(words, flush=True)
+
+
+def prepare() -> None:
+    """Load Django; the first time also give the new database its tables."""
+    django.setup()
+    ready = data_dir() / "ready"
+    if not ready.exists():
+        with connection.cursor() as cursor:
+            for name, value in SERVER_SETTINGS.items():
+                cursor.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+            cursor.execute("SELECT pg_reload_conf()")
+        call_command("migrate", verbosity=0)
+        connection.close()
+        connection.settings_dict["NAME"] = "postgres"
+        with connection.cursor() as cursor:
+            cursor.execute(f'CREATE DATABASE {EMPTY} TEMPLATE "{DATABASE}"')
+        connection.close()
+        connection.settings_dict["NAME"] = DATABASE
+        ready.touch()
+
+
+def data_dir() -> Path:
+    """Where benchmarks keep what one leaves to the next."""
+    directory = Path(os.environ["DATA_DIR"]) / "bench"
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
+def save(figures: Sequence[Figure], file: Path) -> None:
+    file.write_text(json.dumps([{**asdict(figure), "verdict": figure.verdict} for figure in figures], indent=1))
+
+
+def load(file: Path) -> list[Figure]:
+    found = json.loads(file.read_text())
+    return [Figure(**{name: value for name, value in entry.items() if name != "verdict"}) for entry in found]
+
+
+def interleaved(part: str, rounds: int, ways: Mapping[str, Callable[[], Any]]) -> tuple[dict[str, list[Any]], Figure]:
+    """Each way once per round, every other round backwards: what else the machine does hits all alike.
+
+    Returns each way's results, and how much of the machine others took meanwhile.
+    """
+    found: dict[str, list[Any]] = {name: [] for name in ways}
+    shares = []
+    for number in range(rounds):
+        for name in ways if number % 2 == 0 else reversed(ways):
+            with processor.watched() as others:
+                found[name].append(ways[name]())
+            shares.append(others.share * 100)
+            say(f"  round {number + 1} of {rounds}: {name}: {found[name][-1]} (others used {others.share:.0%})")
+    return found, others_used(part, shares)
+
+
+def others_used(part: str, percent: Sequence[float]) -> Figure:
+    """Beside others who take more than a few percent, no figure is worth much; the ratios suffer least."""
+    note = "" if median(percent) < 10 else "not quiet: measure again"
+    return Figure(
+        part, "of the machine taken by others", median(percent), "%", note=f"{spread(percent)} {note}".strip()
+    )
+
+
+def ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    """Round by round, because only what ran next to each other is comparable."""
+    return [one / other for one, other in zip(above, below, strict=True)]
+
+
+def spread(values: Sequence[float]) -> str:
+    return f"{min(values):.3g}..{max(values):.3g}"
+
+
+def ratio(part: str, name: str, above: Sequence[float], below: Sequence[float], **goal: Any) -> Figure:
+    """The median of the rounds' ratios, with their spread as its note."""
+    found = ratios(above, below)
+    return Figure(part, name, median(found), note=f"rounds {spread(found)}", **goal)
+
+
+def orientation(part: str, name: str, values: Sequence[float], unit: str) -> Figure:
+    return Figure(part, name, median(values), unit, note=f"rounds {spread(values)}")

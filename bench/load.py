@@ -1,0 +1,119 @@
+"""Closed-loop load by wrk, and the limits by pgbench."""
+
+import json
+import os
+import re
+import resource
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from bench import site
+from bench.harness import data_dir, say
+from bench.site import Server, launcher
+from bench.world import World
+
+CLIENTS = 8
+THREADS = 2
+SCRIPT = Path(__file__).with_name("wrk.lua")
+LIMITS = Path(__file__).with_name("limits")
+_seed = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How many operations a second, and the microseconds of processor time that one took, by program."""
+
+    rate: float
+    operations: int
+    spent: dict[str, float]
+
+    @property
+    def cost(self) -> float:
+        """Of all programs together."""
+        return sum(self.spent.values())
+
+    def __str__(self) -> str:
+        spent = ", ".join(f"{name} {microseconds:,.0f}" for name, microseconds in self.spent.items())
+        return f"{self.rate:,.0f}/s; us each: {spent}"
+
+
+class Meter:
+    """Processor time of servers and of the client, which is a child of this process that ended meanwhile."""
+
+    def __init__(self, programs: dict[str, Server], names: Iterable[str]) -> None:
+        self.programs, self.names = programs, names
+        self.before = self.now()
+
+    def now(self) -> dict[str, float]:
+        own = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return {name: site.seconds(self.programs, name) for name in self.names} | {
+            "client": own.ru_utime + own.ru_stime
+        }
+
+    def per(self, operations: int) -> dict[str, float]:
+        """Microseconds since the beginning, shared out."""
+        return {name: (after - self.before[name]) / operations * 1e6 for name, after in self.now().items()}
+
+
+def wrk(path: str, world: World, *, seconds: int) -> tuple[int, float]:
+    """8 clients for `seconds`, each request with a code of its own; returns how many requests in how many seconds.
+
+    Raises RuntimeError if one was not answered 200.
+    """
+    first = world.take(0)
+    command = ["wrk", f"-c{CLIENTS}", f"-t{THREADS}", f"-d{seconds}s", "--timeout", "30s", "-s", str(SCRIPT)]
+    command += [f"http://127.0.0.1:{site.PORT}", "--", path, str(first), str(world.quantity), str(world.tokens)]
+    said = subprocess.run([*command, str(THREADS), str(next(_seed))], capture_output=True, text=True, check=True).stdout
+    found = json.loads(said.rpartition("RESULT ")[2])
+    # The threads run at their own pace, so one may have gone further than half of the requests tells.
+    world.take(int(found["requests"] * 1.5) + 1_000)
+    if found["refused"] or found["broken"]:
+        message = f"{path}: {found['refused']} requests refused, {found['broken']} broken of {found['requests']}"
+        raise RuntimeError(message)
+    return found["requests"], found["seconds"]
+
+
+def metered_wrk(path: str, world: World, programs: dict[str, Server], names: Iterable[str], *, seconds: int) -> Load:
+    meter = Meter(programs, names)
+    requests, took = wrk(path, world, seconds=seconds)
+    return Load(requests / took, requests, meter.per(requests))
+
+
+class Pgbench:
+    """The statements in limits/ on a database of their own, on the same server."""
+
+    name = "limits"
+    address = ("-h", f"{os.environ['DATA_DIR']}/run", "-U", "loyalty")
+
+    def __init__(self) -> None:
+        self.programs = launcher.servers.Programs.installed().postgres / "bin"
+        self.kept = data_dir() / "next_limit"  # from where on codes are unscanned
+        if not self.kept.exists():
+            say("making the database of the limits ...")
+            subprocess.run([self.programs / "createdb", *self.address, self.name], check=True)
+            self.renew()
+
+    def renew(self) -> None:
+        """Tables as new: every code can be scanned once more."""
+        command = [self.programs / "psql", *self.address, "-q", "-v", "ON_ERROR_STOP=1", "-f", LIMITS / "schema.sql"]
+        subprocess.run([*command, self.name], check=True, capture_output=True)
+        self.kept.write_text("0")
+
+    def run(self, script: str, *, seconds: int) -> Load:
+        """Transactions by 8 clients."""
+        base = int(self.kept.read_text())
+        if base > 1_000_000 - 20_000 * seconds:
+            self.renew()
+            base = 0
+        options = f"-n -M prepared -c {CLIENTS} -j 2 -T {seconds} -D nc={CLIENTS} -D base={base} -D n=0 -f"
+        command = [self.programs / "pgbench", *self.address, *options.split(), LIMITS / f"{script}.sql", self.name]
+        meter = Meter({}, ["postgres"])
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        match = re.search(r"actually processed: (\d+).*^tps = ([0-9.]+)", said, re.MULTILINE | re.DOTALL)
+        assert match, said
+        transactions = int(match[1])
+        self.kept.write_text(str(base + int(transactions * 1.5) + 1_000))
+        return Load(float(match[2]), transactions, meter.per(transactions))

@@ -1,0 +1,140 @@
+"""The platform's main job written plainly with Django's ORM and one Celery task per scan: the peer to beat.
+
+It writes the same rows (scan, stored event, ledger, balance, progress, level, consequences) with the usual means, and
+does less: no rate limit, no signed codes, no recall, no idempotency, no retries, no point limits.
+"""
+
+import uuid
+from typing import Any
+
+from celery import shared_task
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from authcodes.models import AuthCode, Scan
+from brands.models import User
+from campaigns.models import Campaign, RewardClaim, UserLoyaltyCampaign
+from loyalty.accrual import TEMPLATE, plain
+from loyalty.models import BrandLevel, Event, LoyaltyTransaction, UserPoints
+
+KIND = "bench-scan"
+
+
+def scan(*, code: str, user: User, brand_id: int, place: dict[str, Any]) -> dict[str, Any]:
+    """Take a slot of the code, record the scan, store its event; the accrual follows by Celery."""
+    at = timezone.now()
+    with transaction.atomic():
+        codes = AuthCode.objects.select_related("batch", "product").select_for_update(of=("self",))
+        found = codes.get(code=code, brand_id=brand_id, deactivated_at=None)
+        limit = found.batch.scan_limit
+        if limit is not None and found.scan_count >= limit:
+            return {"success": True, "status": "warning"}
+        level = level_of(user.pk, brand_id)
+        found.scan_count += 1
+        found.first_scan_at = found.first_scan_at or at
+        found.save(update_fields=["scan_count", "first_scan_at"])
+        made = Scan.objects.create(
+            brand_id=brand_id,
+            auth_code=found,
+            code=found.code,
+            user=user,
+            batch=found.batch,
+            product=found.product,
+            outcome=Scan.Outcome.SUCCESS,
+            reason=Scan.Reason.ACCEPTED,
+            points_status=Scan.PointsStatus.PENDING,
+            points_promised=level.scan_reward_value,
+            scan_count=found.scan_count,
+            latitude=place.get("latitude"),
+            longitude=place.get("longitude"),
+            located_at=at,  # keeps the platform's own worker from naming the place
+            scanned_at=at,
+        )
+        store_event(KIND, brand_id, user.pk, {"authCode": found.code, "title": found.product.title}, made.pk)
+        transaction.on_commit(lambda: accrue.delay(str(made.pk)))
+    return {
+        "success": True,
+        "status": "success",
+        "scan_id": str(made.pk),
+        "points_awarded": plain(level.scan_reward_value),
+        "scan_count": found.scan_count,
+        "product": {"id": found.product.pk, "name": found.product.title, "sku": found.product.sku},
+    }
+
+
+def level_of(user_id: int, brand_id: int) -> BrandLevel:
+    held = UserPoints.objects.get(user_id=user_id, brand_id=brand_id).current_level
+    return BrandLevel.objects.get(brand_id=brand_id, name=held)
+
+
+def store_event(kind: str, brand_id: int, user_id: int, payload: dict[str, Any], event_id: uuid.UUID) -> Event:
+    """Ignored, so that the platform's own worker lets it be."""
+    return Event.objects.create(
+        event_id=event_id,
+        source="bench",
+        detail_type=kind,
+        brand_id=brand_id,
+        status=Event.Status.IGNORED,
+        detail={"arguments": {"brand_id": brand_id, "user_id": user_id}, "payload": payload},
+    )
+
+
+@shared_task
+def accrue(scan_id: str) -> None:
+    """Ledger line, balance, progress, milestones, level, and the events that follow: one commit."""
+    with transaction.atomic():
+        made = Scan.objects.select_related("brand", "product").get(pk=scan_id)
+        event = Event.objects.get(brand=made.brand, source="bench", event_id=made.pk)
+        account = UserPoints.objects.select_for_update().get(user_id=made.user_id, brand=made.brand)
+        if LoyaltyTransaction.objects.filter(user_point=account, reason_id=made.code).exists():
+            return
+        line = LoyaltyTransaction.objects.create(
+            user_point=account,
+            points_earned=made.points_promised,
+            reason=LoyaltyTransaction.Reason.EARNED,
+            reason_id=made.code,
+            note=f"Points for scanning {made.product.title}",
+        )
+        account.points = F("points") + made.points_promised
+        account.points_earned = F("points_earned") + made.points_promised
+        account.save(update_fields=["points", "points_earned"])
+        account.refresh_from_db()
+        progress = advance(made)
+        promote(account)
+        balance = {"points": plain(account.points), "current_level": account.current_level}
+        notice = {**balance, "template": TEMPLATE, "transaction_id": str(line.pk), "campaigns": progress}
+        store_event("balance-changed", made.brand_id, made.user_id, balance, uuid.uuid4())
+        store_event("notify", made.brand_id, made.user_id, notice, uuid.uuid4())
+        made.points_status = Scan.PointsStatus.AWARDED
+        made.points_awarded = made.points_promised
+        made.save(update_fields=["points_status", "points_awarded"])
+        event.status = Event.Status.DONE
+        event.outcome = notice
+        event.finished_at = timezone.now()
+        event.save(update_fields=["status", "outcome", "finished_at"])
+
+
+def advance(made: Scan) -> list[dict[str, Any]]:
+    lines = []
+    for campaign in Campaign.objects.running(timezone.now()).filter(brand=made.brand, type=Campaign.Type.SCAN):
+        held, new = UserLoyaltyCampaign.objects.select_for_update().get_or_create(user=made.user, campaign=campaign)
+        if not new:
+            held.progress += 1
+        for milestone in campaign.milestones.filter(threshold__lte=held.progress):
+            if milestone.pk not in held.milestones_achieved:
+                held.milestones_achieved.append(milestone.pk)
+                now = timezone.now()
+                claim = {"status": RewardClaim.Status.CLAIMED, "claimed_at": now}
+                RewardClaim.objects.get_or_create(milestone=milestone, user=made.user, defaults=claim)
+        held.save()
+        lines.append({"campaign_id": campaign.pk, "progress": held.progress, "target": campaign.target_value})
+    return lines
+
+
+def promote(account: UserPoints) -> None:
+    reached = BrandLevel.objects.filter(brand=account.brand_id, threshold__lte=account.points_earned)
+    top = reached.order_by("-threshold").first()
+    if top and top.name != account.current_level:
+        account.current_level = top.name
+        account.save(update_fields=["current_level"])

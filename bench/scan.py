@@ -1,0 +1,46 @@
+"""The scan request: against an empty view on the same server, and against pgbench doing one scan in one call."""
+
+from functools import partial
+
+from bench import load, site, world
+from bench.harness import Figure, interleaved, orientation, ratio
+
+PART = "scan"
+VERIFY = "/api/v1/verify/product/"
+WAYS = {"scan": VERIFY, "empty view": "/bench/empty/", "plain-ORM scan": "/bench/orm/"}
+SPENT_IN = ("web", "postgres", "valkey")
+
+
+def measure(*, quick: bool) -> list[Figure]:
+    seconds, rounds = (3, 3) if quick else (7, 5)
+    here = world.ensure(codes=300_000 if quick else 1_000_000)
+    limits = load.Pgbench()
+    with site.running({"web": site.commands()["web"]}) as programs:
+        for path in WAYS.values():
+            load.wrk(path, here, seconds=2)
+        ways = {
+            name: partial(load.metered_wrk, path, here, programs, SPENT_IN, seconds=seconds)
+            for name, path in WAYS.items()
+        }
+        ways["pgbench"] = partial(limits.run, "scan_fn", seconds=min(seconds, 5))
+        found, others = interleaved(PART, rounds, ways)
+    refused = world.value("SELECT count(*) FROM authcodes_scan WHERE outcome <> 'success'")
+    assert not refused, f"{refused} scans were refused"
+    world.forget_unsettled()
+    rate = {name: [each.rate for each in results] for name, results in found.items()}
+    cost = {name: [each.cost for each in results] for name, results in found.items()}
+    return [
+        ratio(PART, "scan / empty authenticated view", rate["scan"], rate["empty view"], goal=0.35),
+        ratio(PART, "scan / pgbench one-call scan", rate["scan"], rate["pgbench"], goal=0.08),
+        ratio(PART, "the same by processor time: / empty view", cost["empty view"], cost["scan"]),
+        ratio(PART, "the same by processor time: / pgbench", cost["pgbench"], cost["scan"]),
+        ratio(PART, "plain-ORM scan / empty authenticated view", rate["plain-ORM scan"], rate["empty view"]),
+        ratio(PART, "plain-ORM scan / pgbench one-call scan", rate["plain-ORM scan"], rate["pgbench"]),
+        *(orientation(PART, f"{name}, 8 clients", values, "/s") for name, values in rate.items()),
+        *(
+            orientation(PART, f"{name}: processor time of {program}", [each.spent[program] for each in results], "us")
+            for name, results in found.items()
+            for program in results[0].spent
+        ),
+        others,
+    ]

@@ -1,0 +1,74 @@
+"""The platform as it is shipped, run for a benchmark: web, worker and beat, with the processor time they take."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import processor
+from bench.harness import PROJECT
+
+sys.path.insert(0, str(PROJECT / "bin"))
+
+import launcher
+from embedded import processes
+from embedded.server import Server, wait_until
+
+PORT = 8765
+WORKER_PROCESSES = 2
+
+
+def shipped() -> launcher.Site:
+    return launcher.Site("127.0.0.1", PORT, Path(os.environ["DATA_DIR"]))
+
+
+def commands() -> dict[str, list[str]]:
+    """As bin/run has them, but for the number of the worker's processes."""
+    found = launcher.commands(shipped())
+    worker = found["worker"]
+    worker[worker.index("--concurrency") + 1] = str(WORKER_PROCESSES)
+    return found
+
+
+def stock_worker() -> dict[str, list[str]]:
+    words = f"celery -A config worker -Q bench -n stock@%h --concurrency {WORKER_PROCESSES} --loglevel warning"
+    return {"stock-worker": words.split()}
+
+
+@contextlib.contextmanager
+def running(programs: dict[str, list[str]], *, settings: str = "bench.settings") -> Iterator[dict[str, Server]]:
+    """Start `programs` (python -m ...); with a web among them, return once it answers."""
+    site = shipped()
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": settings, "PYTHONUNBUFFERED": "1"}
+    started: dict[str, Server] = {}
+    try:
+        for name, command in programs.items():
+            program = [sys.executable, "-m", *command]
+            started[name] = Server.start(name, program, data_dir=site.data_dir, env=environment, cwd=PROJECT)
+        if "web" in started and not wait_until(lambda: launcher.answers(site), 60):
+            message = f"the web does not answer. {started['web'].last_words()}"
+            raise RuntimeError(message)
+        for name, server in started.items():
+            if name.endswith("worker"):
+                await_words(server, " ready.")
+        yield started
+    finally:
+        processes.stop([server.process for server in started.values()], seconds=10)
+
+
+def await_words(server: Server, words: str) -> None:
+    wait_until(lambda: words in server.log.read_text() or not server.is_alive(), 30)
+    if not server.is_alive():
+        raise RuntimeError(server.last_words())
+
+
+def seconds(programs: dict[str, Server], name: str) -> float:
+    """Processor time used so far by one of `programs`, by "postgres" or by "valkey"."""
+    return processor.seconds(programs[name].process.pid if name in programs else _pid(name))
+
+
+def _pid(server: str) -> int:
+    """The first process of one of the embedded servers, which are children of what started us all."""
+    children = processor.children()[processor.root()]
+    return next(pid for pid in children if Path(f"/proc/{pid}/cwd").readlink().name == server)

@@ -1,0 +1,202 @@
+"""Fills a database with a brand, its customers, codes and history; every benchmark begins here."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import redis
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from authcodes import batches
+from authcodes.batches import BatchSettings
+from authcodes.models import BatchRange, Product
+from bench.harness import EMPTY, data_dir, say
+from brands import tokens
+from brands.models import Brand, User
+from tests import make
+
+CUSTOMERS = 10_000
+TOKENS = 2_000
+PREFIX = "B"
+WIDTH = 10
+
+ADD_CUSTOMERS = """
+    WITH person AS (
+        INSERT INTO brands_user (password, is_superuser, email, first_name, last_name, registered_brand_id, is_staff,
+                                 is_active, date_joined)
+        SELECT '!', false, 'bench' || i || '@example.com', '', '', %(brand)s, false, true, now()
+          FROM generate_series(1, %(count)s) i
+        RETURNING id)
+    INSERT INTO user_points (user_id, brand_id, points, points_earned, points_redeemed, points_expired, current_level,
+                             status, enrolled_at, "updatedAt")
+    SELECT id, %(brand)s, 0, 0, 0, 0, 'Bronze', 'active', now(), now() FROM person
+"""
+
+# Every scanned code awarded and delivered too: one statement per table, foreign keys unchecked.
+HISTORY = (
+    """
+    CREATE TEMPORARY TABLE past AS
+    SELECT c.id AS code_id, c.code, a.user_id, a.user_point_id, uuidv7() AS scan_id,
+           now() - interval '1 day' + make_interval(secs => n * 0.05) AS at
+      FROM (SELECT id, code, row_number() OVER (ORDER BY id) AS n FROM authcodes_authcode
+             WHERE batch_id = %(batch)s AND scan_count > 0) c
+      JOIN (SELECT user_id, user_point_id, row_number() OVER (ORDER BY user_point_id) - 1 AS k FROM user_points
+             WHERE brand_id = %(brand)s) a ON a.k = c.n %% %(customers)s
+    """,
+    """
+    INSERT INTO authcodes_scan
+           (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
+            points_status, points_promised, points_awarded, scan_count, latitude, longitude, location, located_at,
+            device, app_version, scanned_at)
+    SELECT scan_id, %(brand)s, code_id, code, user_id, %(batch)s, %(product)s, NULL, 'success', 'accepted', 'awarded',
+           10, 10, 1, 18.52, 73.85, 'Pune, Maharashtra', at, 'bench', '1', at FROM past ORDER BY at
+    """,
+    """
+    INSERT INTO loyalty_transaction
+           (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note, "createdAt",
+            "updatedAt")
+    SELECT user_point_id, 10, 0, 0, 'earned', code, 'Points for scanning a product', at, at FROM past ORDER BY at
+    """,
+    """
+    INSERT INTO loyalty_event
+           (event_id, source, detail_type, brand_id, account, region, time, detail, status, attempts, due_at,
+            give_up_at, last_error, created_at, finished_at)
+    SELECT scan_id, 'loyalty.customer-app', 'scan-auth', %(brand)s, '0', 'local', at, '{"payload": {}}', 'done', 1, at,
+           at, '', at, at FROM past ORDER BY at
+    """,
+    """
+    UPDATE user_points a SET points = p.sum, points_earned = p.sum
+      FROM (SELECT user_point_id, sum(10) AS sum FROM past GROUP BY 1) p WHERE p.user_point_id = a.user_point_id
+    """,
+    "DROP TABLE past",
+)
+
+# Fresh codes lie scattered among the scanned ones.
+MIXED_CODES = """
+    INSERT INTO authcodes_authcode
+           (code, brand_id, batch_id, product_id, scan_count, first_scan_at, first_scan_location, inventory_location,
+            location, notes, created_at)
+    SELECT %(prefix)s || lpad(i::text, %(width)s, '0'), %(brand)s, %(batch)s, %(product)s, (i %% %(every)s <> 0)::int,
+           CASE WHEN i %% %(every)s <> 0 THEN now() END, '', '', '', '', now() FROM generate_series(1, %(count)s) i
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A brand with `quantity` unscanned codes, of which the first `used` may be scanned meanwhile."""
+
+    quantity: int
+    tokens: Path
+
+    def take(self, count: int) -> int:
+        """Set `count` codes aside; returns the place of the first of them in scanning order."""
+        cursor = data_dir() / "next_code"
+        first = int(cursor.read_text()) if cursor.exists() else 0
+        if first + count > self.quantity:
+            message = f"only {self.quantity:,} codes were made, {first + count:,} are wanted"
+            raise RuntimeError(message)
+        cursor.write_text(str(first + count))
+        return first
+
+    def code(self, place: int) -> str:
+        """Scattered over the batch: neighbours in time are no neighbours in the index."""
+        return f"{PREFIX}{(place * 7_368_787) % self.quantity:0{WIDTH}}"
+
+
+def ensure(*, codes: int) -> World:
+    """The database's one world, made by whichever benchmark comes first."""
+    kept = data_dir() / "world.json"
+    if not kept.exists():
+        say(f"making {codes:,} codes ...")
+        brand = build(customers=CUSTOMERS, codes=codes)
+        # No table is empty in real life, and on an empty one PostgreSQL plans differently.
+        mix(brand, brand.products.get(), customers=CUSTOMERS, fresh=1_000, scanned=20_000, prefix="A")
+        file = data_dir() / "tokens"
+        file.write_text("".join(f"{token}\n" for token in access_tokens(brand)))
+        kept.write_text(json.dumps({"quantity": codes, "tokens": str(file)}))
+    found = json.loads(kept.read_text())
+    run("VACUUM ANALYZE")
+    return World(found["quantity"], Path(found["tokens"]))
+
+
+def build(*, customers: int, codes: int, history: int = 0) -> Brand:
+    """A brand with levels, a campaign with milestones, customers, fresh codes, and `history` scans long done."""
+    brand = make.brand()
+    for name, threshold in (("Bronze", 0), ("Silver", 100), ("Gold", 1_000_000)):
+        make.level(brand, name, threshold)
+    campaign = make.campaign(brand, target_value=10)
+    make.milestone(campaign, 5)
+    make.milestone(campaign, 10)
+    product = make.product(brand, retail_price=100)
+    run(ADD_CUSTOMERS, {"brand": brand.pk, "count": customers})
+    run("ANALYZE")
+    if history:
+        mix(brand, product, customers=customers, fresh=codes, scanned=history, prefix=PREFIX)
+    else:
+        batch = batch_of(brand, product, quantity=codes, prefix=PREFIX)
+        batches.generate(batch_id=batch.pk, at=timezone.now())
+    run("VACUUM ANALYZE")
+    return brand
+
+
+def mix(brand: Brand, product: Product, *, customers: int, fresh: int, scanned: int, prefix: str) -> None:
+    """A batch of both kinds of codes; `scanned` is a multiple of `fresh`."""
+    count = fresh + scanned
+    batch = batch_of(brand, product, quantity=count, prefix=prefix)
+    own = {"brand": brand.pk, "batch": batch.pk, "product": product.pk, "prefix": prefix, "width": WIDTH}
+    amounts = {"customers": customers, "count": count, "every": count // fresh}
+    run("SET session_replication_role = replica")
+    for statement in (MIXED_CODES, *HISTORY):
+        run(statement, {**own, **amounts})
+    run("RESET session_replication_role")
+    BatchRange.objects.filter(pk=batch.pk).update(generated_count=count)
+
+
+def batch_of(brand: Brand, product: Product, *, quantity: int, prefix: str) -> BatchRange:
+    wanted = BatchSettings(
+        range_name=f"Bench {prefix}",
+        quantity=quantity,
+        product=product,
+        prefix=prefix,
+        starting_number=0,
+        number_width=WIDTH,
+    )
+    return batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+
+
+def access_tokens(brand: Brand) -> list[str]:
+    """Of customers scattered over all of the brand's."""
+    users = list(User.objects.filter(registered_brand=brand).order_by("pk"))
+    now = timezone.now()
+    return [tokens.issue(user=user, brand=brand, at=now).access for user in users[:: max(1, len(users) // TOKENS)]]
+
+
+def forget_unsettled() -> None:
+    """Leave no work to the workers of the next benchmark."""
+    run("DELETE FROM loyalty_event WHERE status = 'pending'")
+    run("UPDATE authcodes_scan SET points_status = 'not_eligible' WHERE points_status = 'pending'")
+    redis.Redis.from_url(settings.REDIS_URL).flushdb()
+
+
+def use_database(name: str, *, new: bool = False) -> None:
+    """Turn to another database of the same server; a `new` one has empty tables."""
+    if new:
+        use_database("postgres")
+        run(f'DROP DATABASE IF EXISTS "{name}"')
+        run(f'CREATE DATABASE "{name}" TEMPLATE "{EMPTY}"')
+    connection.close()
+    connection.settings_dict["NAME"] = name
+
+
+def run(statement: str, parameters: dict[str, object] | None = None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+
+
+def value(statement: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        found: int = cursor.fetchone()[0]
+        return found

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,16 @@ import launcher
 from embedded import processes
 from embedded.server import Server, wait_until
 
-PORT = 8765
 WORKER_PROCESSES = 2
+
+
+def free_port() -> int:
+    """A port of this run alone: web servers share a port without a word, also with another benchmark's."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+PORT = free_port()
 
 
 def shipped() -> launcher.Site:

@@ -15,9 +15,6 @@ from brands.models import Brand
 
 
 class AuthCodeQuerySet(models.QuerySet["AuthCode"]):
-    def of_brand(self, brand: Brand) -> Self:
-        return self.filter(brand=brand)
-
     def scanned(self) -> Self:
         return self.filter(scan_count__gt=0)
 

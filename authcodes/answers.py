@@ -1,13 +1,15 @@
 """How a scan's result is said to the customer: the shapes of spec 4.9, the same from every door."""
 
+import json
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
-from rest_framework.response import Response
 
+from authcodes import scan_tokens
 from authcodes.models import Scan
 from authcodes.refusals import AuthCodeInvalid
 from authcodes.scanning import ScanResult
@@ -27,10 +29,16 @@ LIMIT_MESSAGE = _("This code has already been scanned.")
 INVALID_MESSAGE = _("This code is not valid. Check it and try again, or ask the brand's support.")
 
 
+ABOUT_PROOF = "Of a guest's scan: shows for some minutes that it was theirs, to adopt_scan and place_scan."
+
+
 class ProductOutput(serializers.Serializer[Any]):
     id = serializers.CharField()
     name = serializers.CharField()
     sku = serializers.CharField()
+    picture = serializers.CharField(
+        required=False, help_text="Where on this host its picture is, if it has one: WebP of 480 x 360 pixels at most."
+    )
 
 
 class RecallOutput(serializers.Serializer[Any]):
@@ -55,6 +63,11 @@ class ScanSuccess(serializers.Serializer[Any]):
     message = serializers.CharField(help_text="For the customer.")
     scan_count = serializers.IntegerField(help_text="Accepted scans of this code, this one included.")
     first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
+    first_scan_date = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="Where it was scanned before: when first."
+    )
+    first_scan_location = serializers.CharField(required=False, allow_null=True, help_text="City and region.")
+    scan_token = serializers.CharField(required=False, help_text=ABOUT_PROOF)
 
 
 class ScanWarning(serializers.Serializer[Any]):
@@ -73,6 +86,7 @@ class ScanWarning(serializers.Serializer[Any]):
     first_scan_date = serializers.DateTimeField(allow_null=True)
     first_scan_location = serializers.CharField(allow_null=True, help_text="City and region.")
     recall = RecallOutput(required=False, help_text="Only when it is recalled.")
+    scan_token = serializers.CharField(required=False, help_text=ABOUT_PROOF)
 
 
 SCAN_ANSWER = PolymorphicProxySerializer(
@@ -82,15 +96,19 @@ SCAN_ANSWER = PolymorphicProxySerializer(
 )
 
 
-def present(result: ScanResult, *, brand_id: int | None) -> Response:
+def present(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> HttpResponse:
     """The answer to a scan. Raises AuthCodeInvalid for an error, which carries both of the spec's error shapes.
 
-    `brand_id`: the brand whose app or key asked, None for anybody.
+    `brand_id`: the brand whose app or key asked, None for anybody. `to_guest`: nobody is named as the scan's customer.
     """
     if result.outcome == Outcome.ERROR or result.facts is None:
         raise invalid(result, brand_id)
     body = success(result) if result.outcome == Outcome.SUCCESS else warning(result)
-    return Response({"success": True, "status": result.outcome.value, **body})
+    if to_guest:
+        body["scan_token"] = scan_tokens.token_of(result.scan_id)
+    answer = {"success": True, "status": result.outcome.value, **body}
+    # Not DRF's Response: it renders through Django's template responses, which takes longer than the answer itself.
+    return HttpResponse(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), content_type="application/json")
 
 
 def common(result: ScanResult) -> dict[str, Any]:
@@ -112,6 +130,16 @@ def success(result: ScanResult) -> dict[str, Any]:
         "message": str(SUCCESS_MESSAGES.get(result.points_status, SUCCESS_MESSAGES[Status.NOT_ELIGIBLE])),
         "scan_count": result.scan_count,
         "first_scan": result.first_scan,
+        **({} if result.first_scan else first_scan(result)),
+    }
+
+
+def first_scan(result: ScanResult) -> dict[str, Any]:
+    facts = result.facts
+    assert facts is not None  # noqa: S101 - present() has looked
+    return {
+        "first_scan_date": iso(facts.first_scan_at) if facts.first_scan_at else None,
+        "first_scan_location": facts.first_scan_location or None,
     }
 
 
@@ -124,8 +152,7 @@ def warning(result: ScanResult) -> dict[str, Any]:
         "message": str(LIMIT_MESSAGE),
         "scan_count": result.scan_count,
         "first_scan": False,
-        "first_scan_date": iso(facts.first_scan_at) if facts.first_scan_at else None,
-        "first_scan_location": facts.first_scan_location or None,
+        **first_scan(result),
     }
     if result.reason == Reason.RECALLED:
         recall = {"id": facts.recall_id, "contact": facts.recall_contact, "message": facts.recall_message}

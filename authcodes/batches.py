@@ -1,7 +1,7 @@
-"""Batches: the only code that makes batches and codes, switches codes off and calls batches back."""
+"""Batches: the only code that makes batches and their codes, and changes a batch's settings."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -9,9 +9,11 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from authcodes import jobs, tags
-from authcodes.models import AuthCode, BatchRange, Import, ImportRow, Job, LiftedRecall, Product, Recall
+from authcodes import history, jobs, tags
+from authcodes.history import Deed, numbering_of
+from authcodes.models import BatchRange, CodeChange, Job, Product
 from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
 from authcodes.refusals import BatchRefused
 from brands.models import Brand, User
@@ -22,6 +24,12 @@ PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}")
 # Any number will do; it keeps two overlapping batches from being created past each other.
 CREATION_LOCK = 7_216_001
 LOCK_CREATION = "SELECT pg_advisory_xact_lock(%s)"
+# One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
+TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
+PATIENCE = "SET LOCAL statement_timeout = '15min'"
+CODES_AT_ONCE = 200_000  # codes that are changed while somebody waits for the page; more are a job
+
+Kind = CodeChange.Kind
 
 GENERATE = """
     INSERT INTO authcodes_authcode
@@ -48,6 +56,7 @@ class BatchSettings:
     expiration_date: date | None = None
     campaign: Campaign | None = None
     signed: bool = False
+    error_correction: str = BatchRange.ErrorCorrection.M.value
 
     @property
     def numbering(self) -> Numbering:
@@ -74,6 +83,7 @@ def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User 
             expiration_date=wanted.expiration_date,
             campaign=wanted.campaign,
             tag_version=tags.current_version() if wanted.signed else None,
+            error_correction=wanted.error_correction,
             first_code=numbering.first_code,
             last_code=numbering.last_code,
             created_at=at,
@@ -83,49 +93,72 @@ def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User 
 
 def refuse_bad_settings(*, brand: Brand, wanted: BatchSettings, at: datetime) -> None:
     """Raises BatchRefused for the first setting that cannot be."""
+    for field, message in objections(brand=brand, wanted=wanted, at=at).items():
+        raise BatchRefused(message, details={"field": field})
+
+
+def objections(*, brand: Brand, wanted: BatchSettings, at: datetime) -> dict[str, str]:
+    """What is wrong with each setting that cannot be, by field; overlaps aside."""
+    found: dict[str, str] = {}
     for field, refused, message in _complaints(brand, wanted, at):
         if refused:
-            raise BatchRefused(message, details={"field": field})
+            found.setdefault(field, message)
+    return found
 
 
 def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[tuple[str, bool, str]]:
-    yield "range_name", not wanted.range_name.strip(), "Give the range a name."
+    yield "range_name", not wanted.range_name.strip(), _("Give the range a name.")
     taken = BatchRange.objects.filter(brand=brand, range_name=wanted.range_name).exists()
-    yield "range_name", taken, "This brand already has a range of this name."
+    yield "range_name", taken, _("This brand already has a range of this name.")
     most = settings.BATCH_MAX_CODES
-    yield "quantity", not 1 <= wanted.quantity <= most, f"The quantity must be between 1 and {most:,}."
-    yield "prefix", not PREFIX.fullmatch(wanted.prefix), "A prefix has at most 32 letters, digits, - or _."
-    yield "starting_number", not 0 <= wanted.starting_number < 10**18, "The number must be between 0 and 10^18."
-    yield "number_width", not 1 <= wanted.number_width <= 18, "A number has 1 to 18 digits."
-    yield (
-        "number_width",
-        wanted.numbering.overflows,
-        f"The last number, {wanted.numbering.end}, does not fit {wanted.number_width} digits. Allow more digits.",
-    )
+    possible = 1 <= wanted.quantity <= most
+    yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": f"{most:,}"}
+    yield "prefix", not PREFIX.fullmatch(wanted.prefix), _("A prefix has at most 32 letters, digits, - or _.")
+    impossible = not 0 <= wanted.starting_number < 10**18
+    yield "starting_number", impossible, _("The number must be between 0 and 10^18.")
+    yield "number_width", not 1 <= wanted.number_width <= 18, _("A number has 1 to 18 digits.")
+    yield "number_width", possible and wanted.numbering.overflows, _overflow(wanted)
     too_long = len(wanted.prefix) + wanted.number_width > MAX_CODE_LENGTH
-    yield "prefix", too_long, f"A code has at most {MAX_CODE_LENGTH} characters."
-    yield "scan_limit", wanted.scan_limit is not None and wanted.scan_limit < 1, "Write 1 or more, or leave it empty."
+    yield "prefix", too_long, _("A code has at most %(most)d characters.") % {"most": MAX_CODE_LENGTH}
+    no_limit = wanted.scan_limit is not None and wanted.scan_limit < 1
+    yield "scan_limit", no_limit, _("Write 1 or more, or leave it empty.")
     today = at.astimezone(brand.zone).date()
     past = wanted.expiration_date is not None and wanted.expiration_date < today
-    yield "expiration_date", past, "The expiration date is in the past."
+    yield "expiration_date", past, _("The expiration date is in the past.")
     foreign_product = wanted.product is not None and wanted.product.brand_id != brand.pk
-    yield "product", foreign_product, "This brand has no such product."
+    yield "product", foreign_product, _("This brand has no such product.")
     foreign_campaign = wanted.campaign is not None and wanted.campaign.brand_id != brand.pk
-    yield "campaign", foreign_campaign, "This brand has no such campaign."
+    yield "campaign", foreign_campaign, _("This brand has no such campaign.")
+    unknown = wanted.error_correction not in BatchRange.ErrorCorrection
+    yield "error_correction", unknown, _("Choose L, M, Q or H.")
     unsignable = wanted.signed and tags.current_version() is None
-    yield "signed", unsignable, "No secret for signed codes is configured: set CODE_TAG_SECRETS."
+    yield "signed", unsignable, _("No secret for signed codes is configured: set CODE_TAG_SECRETS.")
+
+
+def _overflow(wanted: BatchSettings) -> str:
+    return _("The last number, %(last)d, does not fit %(width)d digits. Allow more digits.") % {
+        "last": wanted.numbering.end,
+        "width": wanted.number_width,
+    }
 
 
 def refuse_overlap(numbering: Numbering, brand: Brand) -> None:
-    """Codes are unique in the whole installation. Another brand's range is not named."""
+    """Codes are unique in the whole installation. Raises BatchRefused."""
+    for message in overlaps(numbering, brand):
+        raise BatchRefused(message, details={"field": "starting_number"})
+
+
+def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
+    """What to say of each range that holds some of these codes. Another brand's is not named."""
     near = BatchRange.objects.filter(first_code__lte=numbering.last_code, last_code__gte=numbering.first_code)
-    for batch in near.iterator():
-        other = Numbering(batch.prefix, batch.starting_number, batch.number_width, batch.quantity)
-        both = shared(numbering, other)
+    for batch in near.order_by("first_code").iterator():
+        both = shared(numbering, numbering_of(batch))
         if both:
-            whose = f"the range {batch.range_name}" if batch.brand_id == brand.pk else "a range that is already taken"
-            message = f"The codes {both[0]} to {both[1]} overlap with {whose}. Change prefix or starting number."
-            raise BatchRefused(message, details={"field": "starting_number"})
+            told = {"first": both[0], "last": both[1], "range": batch.range_name}
+            own = _("The codes %(first)s to %(last)s overlap with the range %(range)s.")
+            foreign = _("The codes %(first)s to %(last)s overlap with a range that is already taken.")
+            what = (own if batch.brand_id == brand.pk else foreign) % told
+            yield f"{what} {_('Change prefix or starting number.')}"
 
 
 def generate(*, batch_id: int, at: datetime, progress: Callable[[int, int], None] | None = None) -> int:
@@ -184,152 +217,17 @@ def _generate_chunk(batch_id: int, at: datetime) -> Chunk | None:
         }
         cursor.execute(GENERATE, parameters)
         BatchRange.objects.filter(pk=batch_id).update(generated_count=done)
+        if done == batch.quantity:
+            deed = Deed(Kind.GENERATED, at, batch.created_by, product=batch.product)
+            history.note_batch(deed, batch=batch)
         return Chunk(size, done, batch.quantity)
 
 
-def deactivate(*, codes: Iterable[AuthCode], at: datetime) -> int:
-    """Switch codes off: they scan as not valid. Returns how many were on."""
-    ids = [code.pk for code in codes]
-    return AuthCode.objects.filter(pk__in=ids, deactivated_at__isnull=True).update(deactivated_at=at)
-
-
-def reactivate(*, codes: Iterable[AuthCode]) -> int:
-    """Switch codes on again. Returns how many were off."""
-    ids = [code.pk for code in codes]
-    return AuthCode.objects.filter(pk__in=ids, deactivated_at__isnull=False).update(deactivated_at=None)
-
-
-def recall_batch(
-    *, batch: BatchRange, recall_id: str, contact: str, message: str, reason: str, at: datetime, by: User | None = None
-) -> Recall:
-    """Call a batch back, once: from the commit on every scan of it says so and earns nothing.
-
-    Raises BatchRefused when it is recalled already.
-    """
-    told = {"recall_id": recall_id, "contact": contact, "message": message, "reason": reason}
-    recall, new = Recall.objects.get_or_create(batch=batch, defaults={**told, "recalled_by": by, "recalled_at": at})
-    if not new:
-        raise BatchRefused(f"This batch is already recalled ({recall.recall_id}).", details={"field": "batch"})
-    return recall
-
-
-def lift_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> LiftedRecall:
-    """Take a recall back: its codes scan as before from the commit on, and what was said is kept.
-
-    Raises BatchRefused without a reason, or when somebody else has lifted it.
-    """
-    if not reason.strip():
-        message = "Say why the recall is lifted."
-        raise BatchRefused(message, details={"field": "reason"})
+def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at: datetime) -> None:
+    """Set some of a batch's settings, and note what they were. Columns that workers count in are not touched."""
     with transaction.atomic():
-        held = Recall.objects.select_for_update().filter(pk=recall.pk).first()
-        if held is None:
-            message = "This recall is lifted already."
-            raise BatchRefused(message)
-        kept = LiftedRecall.objects.create(
-            batch_id=held.batch_id,
-            recall_id=held.recall_id,
-            contact=held.contact,
-            message=held.message,
-            reason=held.reason,
-            recalled_by_id=held.recalled_by_id,
-            recalled_at=held.recalled_at,
-            lifted_by=by,
-            lifted_at=at,
-            lift_reason=reason,
-        )
-        held.delete()
-    return kept
-
-
-# The codes that the good rows of an import name: `id`, and what its row wants of them. OFFSET 0 keeps the planner
-# from joining ranges in any other way than one index search each.
-IMPORTED = {
-    Import.Kind.LIST.value: """
-        SELECT c.id, %(product)s::bigint AS product_id, r.location, r.notes, r.points_per_scan
-          FROM authcodes_importrow r JOIN authcodes_authcode c ON c.code = r.code AND c.brand_id = %(brand)s
-         WHERE r.upload_id = %(upload)s AND r.error = ''
-    """,
-    Import.Kind.RANGES.value: """
-        SELECT c.id, r.product_id, r.location, r.notes, r.points_per_scan
-          FROM authcodes_importrow r
-          JOIN authcodes_authcode a ON a.code = r.code AND a.brand_id = %(brand)s
-         CROSS JOIN LATERAL (SELECT id FROM authcodes_authcode
-                              WHERE code BETWEEN r.code AND r.code_end AND batch_id = a.batch_id OFFSET 0) c
-         WHERE r.upload_id = %(upload)s AND r.error = ''
-    """,
-}
-# An empty cell leaves what is there. A code of another product matches nothing: the caller counts.
-ASSIGN_LIST = """
-    UPDATE authcodes_authcode c
-       SET product_id = %(product)s, inventory_location = coalesce(nullif(r.location, ''), c.inventory_location),
-           notes = coalesce(nullif(r.notes, ''), c.notes)
-      FROM authcodes_importrow r
-     WHERE r.upload_id = %(upload)s AND r.error = '' AND c.code = r.code AND c.brand_id = %(brand)s
-       AND (c.product_id IS NULL OR c.product_id = %(product)s)
-"""
-ASSIGN_RANGE = """
-    UPDATE authcodes_authcode
-       SET product_id = %(product)s, location = coalesce(nullif(%(location)s, ''), location),
-           points_per_scan = coalesce(%(points)s::int, points_per_scan)
-     WHERE code BETWEEN %(first)s AND %(last)s AND brand_id = %(brand)s
-       AND batch_id = (SELECT batch_id FROM authcodes_authcode WHERE code = %(first)s)
-       AND (product_id IS NULL OR product_id = %(product)s)
-"""
-# Only codes that still hold what the import gave them, and only what it gave.
-UNASSIGN = """
-    UPDATE authcodes_authcode c
-       SET product_id = o.product_id,
-           {place} = CASE WHEN t.location = '' THEN c.{place} ELSE coalesce(o.{place}, '') END,
-           notes = CASE WHEN t.notes = '' THEN c.notes ELSE coalesce(o.notes, '') END,
-           points_per_scan = CASE WHEN t.points_per_scan IS NULL THEN c.points_per_scan ELSE o.points_per_scan END
-      FROM ({targets}) t
-      LEFT JOIN authcodes_importchange o ON o.upload_id = %(upload)s AND o.auth_code_id = t.id
-     WHERE c.id = t.id AND c.product_id = t.product_id AND c.scan_count = 0 AND t.location IN ('', c.{place})
-       AND t.notes IN ('', c.notes) AND (t.points_per_scan IS NULL OR t.points_per_scan = c.points_per_scan)
-"""
-SCANNED = "SELECT EXISTS (SELECT 1 FROM ({targets}) t JOIN authcodes_authcode c USING (id) WHERE c.scan_count > 0)"
-PLACES = {Import.Kind.LIST.value: "inventory_location", Import.Kind.RANGES.value: "location"}
-
-
-def import_facts(upload: Import) -> dict[str, Any]:
-    """The parameters that the statements of IMPORTED take."""
-    return {"upload": upload.pk, "brand": upload.brand_id, "product": upload.product_id}
-
-
-def assign_imported(*, upload: Import) -> int:
-    """Give the codes of an import's good rows their product, place, notes and points.
-
-    Returns how many codes; fewer than the rows name means that some have another product. The caller owns the
-    transaction, and rolls it back then.
-    """
-    with connection.cursor() as cursor:
-        if upload.kind == Import.Kind.LIST:
-            cursor.execute(ASSIGN_LIST, import_facts(upload))
-            return int(cursor.rowcount)
-        assigned = 0
-        ranges = ImportRow.objects.filter(upload=upload, error="").order_by("code")
-        for row in ranges.iterator():
-            facts = {"product": row.product_id, "location": row.location, "points": row.points_per_scan}
-            cursor.execute(ASSIGN_RANGE, {**import_facts(upload), **facts, "first": row.code, "last": row.code_end})
-            assigned += cursor.rowcount
-        return assigned
-
-
-def scanned_imported(*, upload: Import) -> bool:
-    """Whether any code of the import's good rows was ever scanned."""
-    with connection.cursor() as cursor:
-        cursor.execute(SCANNED.format(targets=IMPORTED[upload.kind]), import_facts(upload))
-        found: bool = cursor.fetchone()[0]
-        return found
-
-
-def unassign_imported(*, upload: Import) -> int:
-    """Give the codes of an import back what they held before. Returns how many; changed and scanned ones stay.
-
-    The caller owns the transaction, and rolls it back when some stay.
-    """
-    statement = UNASSIGN.format(targets=IMPORTED[upload.kind], place=PLACES[upload.kind])
-    with connection.cursor() as cursor:
-        cursor.execute(statement, import_facts(upload))
-        return int(cursor.rowcount)
+        before = BatchRange.objects.select_for_update(of=("self",)).select_related("campaign").get(pk=batch.pk)
+        detail = history.in_words(before, changed)
+        if detail:
+            BatchRange.objects.filter(pk=batch.pk).update(**changed)
+            history.note_batch(Deed(Kind.EDITED, at, by, detail=detail), batch=before)

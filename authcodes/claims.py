@@ -1,21 +1,25 @@
 """Vouches for a scan's code when its event asks for points; the accrual itself is loyalty's."""
 
+from collections.abc import Sequence
 from decimal import Decimal
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from authcodes import facts as code_facts
 from authcodes import scanning
-from authcodes.facts import CodeFacts
+from authcodes.facts import Asked, CodeFacts
 from authcodes.models import Scan
 from authcodes.reading import Reading, read
 from authcodes.refusals import AuthCodeInvalid, CodeRecalled, ScanLimitReached
 from authcodes.scanning import Circumstances, Place
 from brands.refusals import Refused
+from brands.sql import Fragment
 from campaigns.models import Campaign
 from loyalty import events, points
-from loyalty.accrual import Action, Entry, accrue
+from loyalty.accrual import Action, Claim, Entry, accrue, accrue_together
 from loyalty.allowances import Allowance
 from loyalty.events import Delivery
 from loyalty.levels import Level
@@ -27,21 +31,55 @@ Status, Reason = Scan.PointsStatus, Scan.Reason
 def on_scan_auth(delivery: Delivery) -> None:
     """A scan's event: its code is looked at again, then the points follow. A refusal is noted on the scan too."""
     try:
-        _claim(delivery)
+        _accrue(delivery)
     except Refused as refusal:
         with transaction.atomic():
             _note_on_scan(delivery, refusal)
             events.refuse(delivery, refusal)
 
 
-def _claim(delivery: Delivery) -> None:
-    product = delivery.payload["product"]
-    reading = read(str(product["authCode"]))
+def on_scan_auths(deliveries: Sequence[Delivery]) -> list[Delivery]:
+    """The events of many scans at once, such as have nothing that stands out; returns the others."""
+    readings = [read(str(delivery.payload["product"]["authCode"])) for delivery in deliveries]
+    asked = [
+        Asked(reading.code if reading else "", delivery.arguments["user_id"], delivery.time, delivery.event_id)
+        for delivery, reading in zip(deliveries, readings, strict=True)
+    ]
+    claims, left = [], []
+    for delivery, reading, facts in zip(deliveries, readings, code_facts.read_together(asked), strict=True):
+        vouched = _vouched(facts, reading, delivery)
+        if vouched and vouched.accepted_scan_id:
+            claims.append(_claim(delivery, vouched, vouched.accepted_scan_id))
+        else:
+            left.append(delivery)
+    return left + [claim.delivery for claim in accrue_together(claims)]
+
+
+def _vouched(facts: CodeFacts | None, reading: Reading | None, delivery: Delivery) -> CodeFacts | None:
+    try:
+        return vouch(facts=facts, reading=reading, delivery=delivery)
+    except Refused:
+        return None
+
+
+def _accrue(delivery: Delivery) -> None:
+    reading = read(str(delivery.payload["product"]["authCode"]))
     user_id = delivery.arguments["user_id"]
     facts = reading and code_facts.read(code=reading.code, user_id=user_id, at=delivery.time, scan_id=delivery.event_id)
     vouched = vouch(facts=facts or None, reading=reading, delivery=delivery)
-    at = timezone.now()
     scan_id = vouched.accepted_scan_id or delivery.following_id("scan")
+    claim = _claim(delivery, vouched, scan_id)
+
+    def take_slot() -> None:
+        place = Place.of(delivery.payload.get("location"))
+        about = Circumstances(at=claim.action.at, user_id=user_id, brand_id=delivery.brand_id, place=place)
+        scanning.take_slot(facts=vouched, about=about, scan_id=scan_id)
+
+    accrue(claim, begin=None if vouched.accepted_scan_id else take_slot)
+
+
+def _claim(delivery: Delivery, vouched: CodeFacts, scan_id: UUID) -> Claim:
+    product = delivery.payload["product"]
 
     def worth(level: Level | None) -> Decimal:
         return points.for_scan(
@@ -51,27 +89,21 @@ def _claim(delivery: Delivery) -> None:
             retail_price=_price(product.get("retailPrice"), vouched.retail_price),
         )
 
-    def begin() -> None:
-        if not vouched.accepted_scan_id:
-            place = Place.of(delivery.payload.get("location"))
-            about = Circumstances(at=at, user_id=user_id, brand_id=delivery.brand_id, place=place)
-            scanning.take_slot(facts=vouched, about=about, scan_id=scan_id)
-
-    def keep(awarded: Decimal, allowance: Allowance | None) -> None:
+    def settle(awarded: Decimal, allowance: Allowance | None) -> Fragment:
         status = Status.LIMITED if allowance and not awarded else Status.AWARDED
-        scanning.settle(scan_id=scan_id, status=status, awarded=awarded)
+        return scanning.settlement(scan_id=scan_id, status=status, awarded=awarded)
 
     action = Action(
         brand_id=delivery.brand_id,
-        user_id=user_id,
+        user_id=delivery.arguments["user_id"],
         campaign_type=Campaign.Type.SCAN,
-        entries=[Entry(reason_id=vouched.code, note=f"Points for scanning {vouched.title}")],
+        entries=[Entry(reason_id=vouched.code, note=_("Points for scanning %(product)s") % {"product": vouched.title})],
         worth=worth,
         happened_at=delivery.time,
-        at=at,
+        at=timezone.now(),
         own_campaign_id=vouched.campaign_id,
     )
-    accrue(delivery=delivery, action=action, begin=begin, keep=keep)
+    return Claim(delivery, action, beside=settle)
 
 
 def vouch(*, facts: CodeFacts | None, reading: Reading | None, delivery: Delivery) -> CodeFacts:
@@ -96,7 +128,7 @@ def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> 
     if reason == Reason.LIMIT_REACHED:
         raise ScanLimitReached
     if reason == Reason.CAMPAIGN_INACTIVE:
-        raise AuthCodeInvalid("The campaign of this auth code is not running.")
+        raise AuthCodeInvalid(_("The campaign of this auth code is not running."))
     if reason != Reason.ACCEPTED:
         raise AuthCodeInvalid
 

@@ -3,19 +3,22 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db import connection
+from django.db import connections
 from django.utils import timezone
 
-from authcodes.dashboard_sources import COUNTS, EVER, Filters, Group, Parameters, Sources, Status, groups
+from authcodes.dashboard_filters import EVER, Filters, Status
+from authcodes.dashboard_sources import COUNTS, Group, Parameters, Sources, groups
+from brands import replica as replicas
 from brands.models import Brand
 
 __all__ = ["Codes", "Delivery", "Figures", "Filters", "Scans", "Status", "codes", "delivery", "figures", "scans"]
 
 TOP = 5
+PATIENCE_SECONDS = 0.3  # that a replica may take to catch up, while somebody waits for the page
 SUMS = ", ".join(f"COALESCE(sum({name}), 0) AS {name}" for name in COUNTS.split(", "))
 
 
@@ -107,11 +110,9 @@ def codes(*, brands: Iterable[Brand], filters: Filters) -> Codes:
     if not found:
         return Codes()
     count = _deactivated_codes if filters.status == Status.DEACTIVATED else _codes
-    assigned, scanned = (
-        " + ".join(f"({each[place]})" for each in [count(group, filters, parameters) for group in found])
-        for place in (0, 1)
-    )
-    return Codes(*(int(value) for value in _rows(f"SELECT {assigned}, {scanned}", parameters)[0]))
+    parts = _union([count(group, filters, parameters) for group in found])
+    statement = f"SELECT sum(assigned), sum(scanned) FROM ({parts}) AS part"
+    return Codes(*(int(value) for value in _rows(statement, parameters)[0]))
 
 
 def scans(*, brands: Iterable[Brand], filters: Filters) -> Scans:
@@ -124,7 +125,7 @@ def scans(*, brands: Iterable[Brand], filters: Filters) -> Scans:
     statement = SCANS.format(
         single=_union([part for it in sources for part in it.single(["day", "product_id", "location", "user_id"])]),
         rolled=_also([part for it in sources for part in it.rolled(["day", "product_id"])]),
-        rolled_places=_also([part for it in sources for part in it.rolled(["location"], places=True)]),
+        rolled_places=_also([part for it in sources for part in it.rolled_places()]),
         known_scanners=_also([part for it in sources for part in it.known_scanners()]),
     )
     return _presented(_rows(statement, parameters))
@@ -143,8 +144,8 @@ def delivery(*, brands: Iterable[Brand]) -> Delivery:
     return Delivery(*_rows(statement, parameters)[0])
 
 
-def _codes(group: Group, filters: Filters, parameters: Parameters) -> tuple[str, str]:
-    """Assigned and scanned, as scalar SELECTs. Batches know how many codes they have; few of these lack a product."""
+def _codes(group: Group, filters: Filters, parameters: Parameters) -> str:
+    """SELECT of assigned and scanned. Batches know how many codes they have; few of these lack a product."""
     batches = _batches(group, filters, parameters)
     assigned = f"""
         (SELECT COALESCE(sum(generated_count), 0) FROM authcodes_batchrange WHERE id IN ({batches}))
@@ -154,26 +155,28 @@ def _codes(group: Group, filters: Filters, parameters: Parameters) -> tuple[str,
     """
     ever = _first_scans(group, EVER, parameters, batches)
     if filters.status == Status.UNSCANNED:
-        return f"{assigned} - {ever}", "0"
+        return f"SELECT {assigned} - {ever} AS assigned, 0 AS scanned"
     scanned = _first_scans(group, _when_and_where(filters), parameters, batches) if filters.by_scan else ever
-    return (ever if filters.status == Status.SCANNED else assigned), scanned
+    return f"SELECT {ever if filters.status == Status.SCANNED else assigned} AS assigned, {scanned} AS scanned"
 
 
-def _deactivated_codes(group: Group, filters: Filters, parameters: Parameters) -> tuple[str, str]:
-    where = f"""
-        c.deactivated_at IS NOT NULL AND c.product_id IS NOT NULL
-        AND c.brand_id = ANY({parameters.add(list(group.brand_ids))})
-        AND c.batch_id IN ({_batches(group, filters, parameters)})
+def _deactivated_codes(group: Group, filters: Filters, parameters: Parameters) -> str:
+    """The same of codes that are deactivated, all in one go: there are few."""
+    scanned = ["c.scan_count > 0"]
+    first, last = filters.first_day, filters.last_day
+    if first:
+        scanned.append(f"c.first_scan_at >= {parameters.add(group.midnight(first))}")
+    if last:
+        scanned.append(f"c.first_scan_at < {parameters.add(group.midnight(last + timedelta(days=1)))}")
+    if filters.location:
+        scanned.append(f"c.first_scan_location = {parameters.add(filters.location)}")
+    return f"""
+        SELECT count(*) AS assigned, count(*) FILTER (WHERE {" AND ".join(scanned)}) AS scanned
+          FROM authcodes_authcode c
+         WHERE c.deactivated_at IS NOT NULL AND c.product_id IS NOT NULL
+           AND c.brand_id = ANY({parameters.add(list(group.brand_ids))})
+           AND c.batch_id = ANY(ARRAY({_batches(group, filters, parameters)}))
     """
-    scanned = "c.scan_count > 0"
-    if filters.by_scan:
-        source = Sources(group, _when_and_where(filters), parameters)
-        days = source.between(filters.first_day, filters.last_day)
-        then = " AND ".join([*source.narrowed("s"), *days])
-        scanned = f"""EXISTS (SELECT 1 FROM authcodes_scan s WHERE s.auth_code_id = c.id AND s.outcome = 'success'
-                                 AND s.scan_count = 1 AND {then})"""
-    counted = "SELECT count(*) FROM authcodes_authcode c WHERE"
-    return f"{counted} {where}", f"{counted} {where} AND {scanned}"
 
 
 def _when_and_where(filters: Filters) -> Filters:
@@ -211,19 +214,18 @@ SCANS = f"""
          ORDER BY accepted DESC, product_id LIMIT {TOP}
     ), place AS (
         SELECT location, sum(accepted) AS accepted
-          FROM (SELECT location, {COUNTS} FROM single {{rolled_places}}) AS part
+          FROM (SELECT location, accepted FROM single {{rolled_places}}) AS part
          WHERE location <> '' GROUP BY location HAVING sum(accepted) > 0
          ORDER BY sum(accepted) DESC, location COLLATE "C" LIMIT {TOP}
     ), scanner AS (
-        SELECT count(*) AS scanners FROM (
-            SELECT DISTINCT user_id FROM (SELECT user_id FROM single {{known_scanners}}) AS part
-             WHERE user_id IS NOT NULL) AS somebody
+        SELECT count(DISTINCT user_id) AS scanners FROM (SELECT user_id FROM single {{known_scanners}}) AS part
     )
     SELECT 'total', NULL::date, NULL::bigint, NULL::text, s.accepted, s.warnings, s.errors, s.recalled, s.points,
            scanner.scanners
       FROM summed s, scanner WHERE s.every_day = 1 AND s.every_product = 1
     UNION ALL
-    SELECT 'day', day, NULL, NULL, accepted, warnings, errors, 0, 0, 0 FROM summed WHERE every_day = 0
+    SELECT 'day', day, NULL, NULL, accepted, warnings, errors, 0, 0, 0
+      FROM summed WHERE every_day = 0 AND accepted + warnings + errors > 0
     UNION ALL
     SELECT 'product', NULL, p.id, p.title, product.accepted, 0, 0, 0, 0, 0
       FROM product JOIN authcodes_product p ON p.id = product.product_id
@@ -261,7 +263,7 @@ def _union(parts: Sequence[str]) -> str:
 
 def _rows(statement: str, parameters: Parameters) -> list[tuple[Any, ...]]:
     """Bound by the client: the planner sees which place and which days, and chooses its way for them."""
-    with connection.cursor() as cursor:
+    with connections[replicas.alias(patience_seconds=PATIENCE_SECONDS)].cursor() as cursor:
         cursor.execute(statement, parameters.values)
         found: list[tuple[Any, ...]] = cursor.fetchall()
         return found

@@ -3,42 +3,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db import models
-from django.utils.translation import gettext_lazy as _
-
+from authcodes.dashboard_filters import Filters, Status
 from authcodes.models import RollupMark
+from authcodes.rollups import IN_VAIN, OF_SCANNED_CODE
 from brands.models import Brand
+from brands.zones import midnight
 
-
-class Status(models.TextChoices):
-    """A code's state as the dashboard filters by it."""
-
-    SCANNED = "scanned", _("Scanned")
-    UNSCANNED = "unscanned", _("Unscanned")
-    EXPIRED = "expired", _("Expired")
-    DEACTIVATED = "deactivated", _("Deactivated")
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What docs/dashboard.md says of each. Days are the brand's own, both included."""
-
-    status: Status | None = None
-    first_day: date | None = None
-    last_day: date | None = None
-    location: str = ""
-    campaign_id: int | None = None
-
-    @property
-    def by_scan(self) -> bool:
-        """Whether they ask when or where codes were scanned."""
-        return bool(self.first_day or self.last_day or self.location)
-
-
-EVER = Filters()
 COUNTS = "accepted, first_scans, warnings, errors, recalled, points"
 # A scan as a row of a rollup.
 AS_COUNTS = """
@@ -46,11 +19,12 @@ AS_COUNTS = """
     (s.outcome = 'warning')::int AS warnings, (s.outcome = 'error')::int AS errors,
     (s.reason = 'recalled')::int AS recalled, s.points_awarded AS points
 """
-# Of one that was not accepted everything else is nothing; so it is read from its index alone.
+# An attempt in vain as one, and as one to be taken off again.
 AS_ATTEMPT = """
-    0 AS accepted, 0 AS first_scans, (s.outcome = 'warning')::int AS warnings, (s.outcome = 'error')::int AS errors,
-    (s.reason = 'recalled')::int AS recalled, 0::numeric AS points
+    0 AS accepted, 0 AS first_scans, (v.outcome = 'warning')::int AS warnings, (v.outcome = 'error')::int AS errors,
+    (v.reason = 'recalled')::int AS recalled, 0::numeric AS points
 """
+LESS_ATTEMPT = "0, 0, -(v.outcome = 'warning')::int, -(v.outcome = 'error')::int, -(v.reason = 'recalled')::int, 0"
 
 
 @dataclass
@@ -78,7 +52,7 @@ class Group:
     today: date
 
     def midnight(self, day: date) -> datetime:
-        return datetime.combine(day, time.min, self.zone)
+        return midnight(day, self.zone)
 
 
 def groups(brands: Iterable[Brand], at: datetime) -> list[Group]:
@@ -120,12 +94,12 @@ class Sources:
         today = self.parameters.add(self.group.today)
         return f"SELECT id FROM authcodes_batchrange WHERE brand_id = ANY({self.brands}) AND expiration_date < {today}"
 
-    def closed(self) -> list[str]:
+    def closed(self, row: str) -> list[str]:
         """The days of a rollup; what lies beyond its mark may be half made."""
         last = min(self.filters.last_day or date.max, self.group.until or date.min)
-        where = [f"r.day <= {self.parameters.add(last)}"]
+        where = [f"{row}.day <= {self.parameters.add(last)}"]
         if self.filters.first_day:
-            where.append(f"r.day >= {self.parameters.add(self.filters.first_day)}")
+            where.append(f"{row}.day >= {self.parameters.add(self.filters.first_day)}")
         return where
 
     def between(self, first: date | None, last: date | None) -> list[str]:
@@ -139,82 +113,103 @@ class Sources:
 
     def open(self) -> list[str]:
         """When a scan was made that no rollup knows of yet."""
-        first = self.filters.first_day
-        if self.group.until:
-            first = max(first or date.min, self.group.until + timedelta(days=1))
-        return self.between(first, self.filters.last_day)
+        first = max(self.filters.first_day or date.min, self.first_open or date.min)
+        return self.between(None if first == date.min else first, self.filters.last_day)
+
+    @property
+    def first_open(self) -> date | None:
+        return self.group.until + timedelta(days=1) if self.group.until else None
 
     # --- what of them -----------------------------------------------------------------------------------------------
 
     def columns(self, wanted: Sequence[str], row: str) -> str:
-        if row == "r":
-            return ", ".join(f"r.{name}" for name in wanted)
+        if row != "s":
+            return ", ".join(f"{row}.{name}" for name in wanted)
         zone = self.parameters.add(str(self.group.zone)) if "day" in wanted else ""
         day = f"(s.scanned_at AT TIME ZONE {zone})::date AS day"
         return ", ".join(day if name == "day" else f"s.{name}" for name in wanted)
 
-    def rolled(self, wanted: Sequence[str], *, places: bool = False) -> list[str]:
-        """SELECTs of the `wanted` columns and COUNTS of closed days. `places`: what is wanted is the place alone."""
+    def rolled(self, wanted: Sequence[str]) -> list[str]:
+        """SELECTs of the `wanted` columns and COUNTS of closed days."""
         if not self.uses_rollups:
             return []
-        accepted = self.filters.status == Status.SCANNED
-        counts = "accepted, first_scans, 0, 0, 0, points" if accepted else COUNTS
-        where = [*self.narrowed("r"), *self.closed(), *(["r.accepted > 0"] if accepted else [])]
-        table = self.table(places=places)
-        return [f"SELECT {self.columns(wanted, 'r')}, {counts} FROM {table} r WHERE {' AND '.join(where)}"]
+        rows = f"SELECT {self.columns(wanted, 'r')}, {COUNTS} FROM {self.table()} r"
+        where = [*self.narrowed("r"), *self.closed("r")]
+        if self.filters.status != Status.SCANNED:
+            return [f"{rows} WHERE {' AND '.join(where)}"]
+        known = f"{rows} WHERE {' AND '.join([*where, 'r.batch_id IS NOT NULL'])}"
+        return [known, *self.of_vain(f"{self.columns(wanted, 'v')}, {LESS_ATTEMPT}")]
+
+    def rolled_places(self) -> list[str]:
+        """SELECTs of `location` and `accepted` of closed days."""
+        if not self.uses_rollups:
+            return []
+        where = " AND ".join([*self.narrowed("r"), *self.closed("r"), "r.accepted > 0"])
+        return [f"SELECT r.location, r.accepted FROM {self.table(places=True)} r WHERE {where}"]
 
     def known_scanners(self) -> list[str]:
         """SELECTs of `user_id` in closed days; one may come several times."""
         if not self.uses_rollups:
             return []
         filters = self.filters
-        accepted = " AND r.accepted" if filters.status == Status.SCANNED else ""
-        if filters.by_scan or filters.campaign_id is not None or filters.status == Status.EXPIRED:
-            where = " AND ".join([*self.narrowed("r"), *self.closed()])
-            return [f"SELECT r.user_id FROM authcodes_scannerrollup r WHERE {where}{accepted}"]
-        return [f"SELECT r.user_id FROM authcodes_scanner r WHERE r.brand_id = ANY({self.brands}){accepted}"]
+        of_scanned = filters.status == Status.SCANNED
+        where = [*(["r.scanned"] if of_scanned else [])]
+        if not (filters.by_scan or filters.campaign_id is not None or filters.status == Status.EXPIRED):
+            where.append(f"r.brand_id = ANY({self.brands})")
+            return [f"SELECT r.user_id FROM authcodes_scanner r WHERE {' AND '.join(where)}", *self.late_scanners()]
+        where += [*self.narrowed("r"), *self.closed("r")]
+        return [f"SELECT r.user_id FROM authcodes_scannerrollup r WHERE {' AND '.join(where)}", *self.late_scanners()]
+
+    def late_scanners(self) -> list[str]:
+        """Who attempted codes that have been scanned since the days were closed."""
+        return self.of_vain("v.user_id", still=False) if self.filters.status == Status.SCANNED else []
 
     def single(self, wanted: Sequence[str]) -> list[str]:
         """SELECTs of the `wanted` columns and COUNTS of what has to be read scan by scan."""
-        status, columns = self.filters.status, self.columns(wanted, "s")
+        status, columns = self.filters.status, f"{self.columns(wanted, 's')}, {AS_COUNTS}"
         if status == Status.DEACTIVATED:
-            return [self.of_deactivated(f"{columns}, {AS_COUNTS}")]
-        attempts = self.of_attempts(f"{columns}, {AS_ATTEMPT}")
+            return [self.of_deactivated(columns)]
         if status == Status.UNSCANNED:
-            return [attempts]
-        opened = self.of_open(f"{columns}, {AS_COUNTS}", accepted=status == Status.SCANNED)
-        return [attempts, opened] if status == Status.SCANNED else [opened]
+            return [*self.of_vain(f"{self.columns(wanted, 'v')}, {AS_ATTEMPT}"), self.of_open(columns, IN_VAIN)]
+        return [self.of_open(columns, *([OF_SCANNED_CODE] if status == Status.SCANNED else []))]
 
     @property
     def uses_rollups(self) -> bool:
-        """Rollups know no single codes, but that an accepted scan's code is a scanned one."""
+        """Rollups of many codes do not know the states of single ones, but for attempts in vain."""
         return bool(self.group.until) and self.filters.status not in {Status.UNSCANNED, Status.DEACTIVATED}
 
     # --- the sources ------------------------------------------------------------------------------------------------
 
-    def table(self, *, places: bool) -> str:
+    def table(self, *, places: bool = False) -> str:
         """The smallest rollup that knows what is asked."""
         by_batch = self.filters.campaign_id is not None or self.filters.status == Status.EXPIRED
         if places and not by_batch:
             return "authcodes_placerollup"
         return "authcodes_cellrollup" if places or self.filters.location else "authcodes_dayrollup"
 
-    def of_open(self, columns: str, *, accepted: bool) -> str:
-        where = [*self.narrowed("s"), *self.open(), *(["s.outcome = 'success'"] if accepted else [])]
+    def of_open(self, columns: str, *conditions: str) -> str:
+        where = [*self.narrowed("s"), *self.open(), *conditions]
         return f"SELECT {columns} FROM authcodes_scan s WHERE {' AND '.join(where)}"
 
-    def of_attempts(self, columns: str) -> str:
-        """Scans that were not accepted, of codes that at another time were (or of those that never were)."""
-        state = "c.scan_count > 0" if self.filters.status == Status.SCANNED else "c.scan_count = 0"
-        where = [*self.narrowed("s"), *self.between(self.filters.first_day, self.filters.last_day)]
-        return f"""
-            SELECT {columns} FROM authcodes_scan s JOIN authcodes_authcode c ON c.id = s.auth_code_id AND {state}
-             WHERE s.outcome <> 'success' AND {" AND ".join(where)}
+    def of_vain(self, columns: str, *, still: bool = True) -> list[str]:
+        """Closed days' attempts on codes that nobody had scanned then: those that still nobody has, or the others."""
+        if self.group.until is None:
+            return []
+        where = [*self.narrowed("v"), *self.closed("v")]
+        since = f"""
+            {"NOT" if still else ""} EXISTS (SELECT 1 FROM authcodes_scan s WHERE s.auth_code_id = v.auth_code_id
+                AND s.outcome = 'success' AND s.brand_id = ANY({self.brands})
+                AND {" AND ".join(self.between(self.first_open, None))})
         """
+        return [f"SELECT {columns} FROM authcodes_vainattempt v WHERE {' AND '.join([*where, since])}"]
 
     def of_deactivated(self, columns: str) -> str:
+        """OFFSET 0: few codes are deactivated, and each one's scans are looked up, whatever the planner expects."""
         where = [*self.narrowed("s"), *self.between(self.filters.first_day, self.filters.last_day)]
         return f"""
-            SELECT {columns} FROM authcodes_authcode c JOIN authcodes_scan s ON s.auth_code_id = c.id
-             WHERE c.brand_id = ANY({self.brands}) AND c.deactivated_at IS NOT NULL AND {" AND ".join(where)}
+            SELECT {columns}
+              FROM authcodes_authcode c
+             CROSS JOIN LATERAL (SELECT * FROM authcodes_scan s
+                                  WHERE s.auth_code_id = c.id AND {" AND ".join(where)} OFFSET 0) s
+             WHERE c.brand_id = ANY({self.brands}) AND c.deactivated_at IS NOT NULL
         """

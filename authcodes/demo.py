@@ -8,7 +8,7 @@ from decimal import Decimal
 from django.db import connection, transaction
 from django.db.models import F, Max
 
-from authcodes import batches, tags
+from authcodes import batches, recalls, tags
 from authcodes.batches import BatchSettings
 from authcodes.models import AuthCode, AuthCodeQuerySet, BatchRange, Product
 from brands.models import Brand, BrandHostname, Membership, User
@@ -51,13 +51,15 @@ class Goal:
 class Plan:
     """A brand of the demo. The first hostname is the primary one, the first campaign the one of its codes.
 
-    Levels are (name, threshold, type, value), products (SKU, title, price, points), rules (kind, type, value, active).
+    Levels are (name, threshold, type, value), products (SKU, title, price, points), colours
+    (background, text, accent), rules (kind, type, value, active).
     """
 
     name: str
     slug: str
     time_zone: str
     hostnames: Sequence[str]
+    colours: tuple[str, str, str]
     prefix: str
     levels: Sequence[tuple[str, int, RewardType, int]]
     products: Sequence[tuple[str, str, str | None, int | None]]
@@ -82,6 +84,7 @@ PLANS = [
         slug="demo-aurora",
         time_zone="Europe/Berlin",
         hostnames=["aurora.localhost", "app.aurora.localhost"],
+        colours=("#fffaf7", "#33202b", "#9c2c5c"),
         prefix="AUR",
         levels=[("Bronze", 0, POINTS, 10), ("Silver", 100, POINTS, 15), ("Gold", 500, POINTS, 25)],
         products=[
@@ -102,6 +105,7 @@ PLANS = [
         slug="demo-bistro",
         time_zone="America/New_York",
         hostnames=["bistro.localhost", "app.bistro.localhost"],
+        colours=("#1d2420", "#f4f1e8", "#e9b44c"),
         prefix="BIS",
         levels=[("Guest", 0, POINTS, 5), ("Regular", 50, PERCENT, 10), ("Family", 300, PERCENT, 20)],
         products=[
@@ -158,8 +162,16 @@ def refuse_taken(taken: bool, what: str) -> None:  # noqa: FBT001 - reads as a s
 
 
 def build(plan: Plan, at: datetime) -> Brand:
+    background, text, accent = plan.colours
     brand = Brand.objects.create(
-        name=plan.name, slug=plan.slug, time_zone=plan.time_zone, support_email=f"help@{plan.domain}", created_at=at
+        name=plan.name,
+        slug=plan.slug,
+        time_zone=plan.time_zone,
+        support_email=f"help@{plan.domain}",
+        colour_background=background,
+        colour_text=text,
+        colour_accent=accent,
+        created_at=at,
     )
     for position, hostname in enumerate(plan.hostnames):
         BrandHostname.objects.create(brand=brand, hostname=hostname, is_primary=position == 0)
@@ -213,13 +225,14 @@ def build_batches(plan: Plan, brand: Brand, products: Sequence[Product], campaig
     """One batch of each kind; top_up makes the ordinary ones."""
     first, second, third, fourth = products
     a_month_ago = at - timedelta(days=30)
+    expired_on = a_month_ago.astimezone(brand.zone).date()
     mixed = BatchSettings(range_name="Three scans each", quantity=50, prefix=f"{plan.prefix}3-", number_width=5)
     kinds = [
         (replace(mixed, product=second, scan_limit=3, campaign=campaign), at),
         (named(mixed, "Unlimited scans", f"{plan.prefix}U-", product=third, scan_limit=None), at),
         (named(mixed, "Points of their own", f"{plan.prefix}P-", product=fourth, points_per_scan=75), at),
         (named(mixed, "Not assigned yet", f"{plan.prefix}N-"), at),
-        (named(mixed, "Expired", f"{plan.prefix}X-", product=first, expiration_date=a_month_ago.date()), a_month_ago),
+        (named(mixed, "Expired", f"{plan.prefix}X-", product=first, expiration_date=expired_on), a_month_ago),
         (named(mixed, "Recalled", f"{plan.prefix}R-", product=second), at),
     ]
     if tags.current_version() is not None:
@@ -241,7 +254,7 @@ def build_batch(brand: Brand, wanted: BatchSettings, at: datetime) -> BatchRange
 
 
 def recall(batch: BatchRange, plan: Plan, at: datetime) -> None:
-    batches.recall_batch(
+    recalls.recall_batch(
         batch=batch,
         recall_id=f"{plan.prefix}-RC-1",
         contact=f"help@{plan.domain}",

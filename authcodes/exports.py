@@ -9,15 +9,17 @@ from typing import IO, Any
 
 import psycopg
 from django.core.exceptions import EmptyResultSet
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models import Case, DateField, Exists, F, Func, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Cast, Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from authcodes import jobs
 from authcodes.models import BatchRange, Job, Scan
 from authcodes.spreadsheets import neutral_sql
 from authcodes.workbook import Workbook
+from brands import replica
 from brands.models import Brand, User
 from brands.refusals import Invalid
 from loyalty.models import UserPoints
@@ -25,6 +27,7 @@ from loyalty.models import UserPoints
 # Between two words about how far it is, in which a wish to cancel is heard too.
 TELL_SECONDS = 0.5
 ASK_EVERY = 1_000  # rows between two looks at the clock
+PATIENCE_SECONDS = 10  # that a replica may take to catch up; the primary has better things to do than exports
 
 # A code of one brand may have been scanned in another's app: then who did it is not the first brand's to know.
 CUSTOMER_IS_OURS = Q(user__registered_brand=F("brand")) | Exists(
@@ -132,7 +135,7 @@ def start_affected(*, batch: BatchRange, wanted: Format, by: User | None) -> Job
     return jobs.start(
         brand=batch.brand,
         kind=Job.Kind.EXPORT_AFFECTED,
-        title=f"Customers affected by the recall of {batch.range_name}",
+        title=_("Customers affected by the recall of %(batch)s") % {"batch": batch.range_name},
         parameters={"batch_id": batch.pk, "format": wanted},
         by=by,
     )
@@ -142,7 +145,7 @@ def run_affected(run: jobs.Run) -> None:
     """The job's handler."""
     batch = BatchRange.objects.filter(pk=run.parameters["batch_id"], brand=run.job.brand).first()
     if batch is None:
-        message = "There is no such batch any more."
+        message = _("There is no such batch any more.")
         raise Invalid(message)
     export(run=run, report=AFFECTED, rows=affected(batch))
 
@@ -150,6 +153,7 @@ def run_affected(run: jobs.Run) -> None:
 def export(*, run: jobs.Run, report: Report, rows: QuerySet[Any]) -> int:
     """Write what `rows` finds to the job's file, and offer it once it is whole. Returns how many rows it has."""
     wanted = Format(run.parameters["format"])
+    rows = rows.using(replica.alias(patience_seconds=PATIENCE_SECONDS))
     total = rows.order_by().count()
     run.progress(0, total)
     with jobs.workspace() as file:
@@ -184,7 +188,7 @@ def write(
         return into(file, report, iter(()))
     options = "FORMAT csv, FORCE_QUOTE *" if wanted is Format.CSV else "FORMAT text"
     copied = f"COPY ({statement}) TO STDOUT WITH ({options})"
-    with own_connection(brand) as own, own.cursor().copy(copied, parameters) as copy:
+    with own_connection(brand, rows.db) as own, own.cursor().copy(copied, parameters) as copy:
         lines = iter(copy) if wanted is Format.CSV else copy.rows()
         return into(file, report, _telling(lines, told))
 
@@ -216,9 +220,9 @@ def _telling(rows: Iterator[Any], told: Callable[[int], None]) -> Iterator[Any]:
 
 
 @contextmanager
-def own_connection(brand: Brand) -> Iterator["psycopg.Connection[Any]"]:
+def own_connection(brand: Brand, alias: str = DEFAULT_DB_ALIAS) -> Iterator["psycopg.Connection[Any]"]:
     """A connection beside Django's, which stays free to tell the progress, in the brand's zone and without hurry."""
-    beside = connection.copy()
+    beside = connections[alias].copy()
     try:
         beside.ensure_connection()
         raw: psycopg.Connection[Any] = beside.connection

@@ -1,6 +1,7 @@
 """Everything one scan needs to know about a code and its customer, read in one statement."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -8,49 +9,84 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from brands import sql
+from loyalty.events import ENCODER
+from loyalty.webhooks import LISTENED
 
+# Codes sort by bytes, reasons do not: without its COLLATE the look at the ledger would read all of an account's lines.
 # The level is the customer's current one, else the brand's lowest. A brand without levels leaves it null.
-FACTS = """
+STATEMENT = """
     SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS NOT NULL, c.scan_count,
            c.first_scan_at, c.first_scan_location,
            COALESCE(c.points_per_scan, b.points_per_scan, p.redeem_point_value),
            b.scan_limit, b.expiration_date, b.tag_version, b.campaign_id,
            g.campaign_id IS NULL OR (
                g.is_active
-               AND (g.starts_at IS NULL OR g.starts_at <= %(at)s::timestamptz)
-               AND (g.ends_at IS NULL OR g.ends_at > %(at)s::timestamptz)),
+               AND (g.starts_at IS NULL OR g.starts_at <= {at})
+               AND (g.ends_at IS NULL OR g.ends_at > {at})),
            n.time_zone, n.loyalty_active, n.auto_enroll,
-           p.sku, p.title, p.retail_price,
+           p.sku, p.title, p.retail_price, p.picture_id,
            r.recall_id, r.contact, r.message,
            m.user_point_id, COALESCE(m.status, ''), l.scan_reward_type, l.scan_reward_value,
-           EXISTS (SELECT 1 FROM loyalty_transaction t
-                    WHERE t.user_point_id = m.user_point_id AND t.reason_id = c.code),
-           CASE WHEN %(scan_id)s::uuid IS NOT NULL THEN (
+           (SELECT true FROM loyalty_transaction t
+             WHERE t.user_point_id = m.user_point_id AND t.reason_id = c.code COLLATE "default" LIMIT 1) IS NOT NULL,
+           CASE WHEN {scan_id} IS NOT NULL THEN (
                SELECT s.scan_id FROM authcodes_scan s
-                WHERE s.user_id = %(user_id)s::bigint AND s.auth_code_id = c.id AND s.outcome = 'success'
+                WHERE s.user_id = {user_id} AND s.auth_code_id = c.id AND s.outcome = 'success'
                   AND (s.reason = 'accepted' OR g.campaign_id IS NULL OR (
                        g.is_active
-                       AND (g.starts_at IS NULL OR g.starts_at <= %(at)s::timestamptz)
-                       AND (g.ends_at IS NULL OR g.ends_at > %(at)s::timestamptz)))
-                ORDER BY s.scan_id = %(scan_id)s::uuid DESC, s.scanned_at LIMIT 1) END
+                       AND (g.starts_at IS NULL OR g.starts_at <= {at})
+                       AND (g.ends_at IS NULL OR g.ends_at > {at})))
+                ORDER BY s.scan_id = {scan_id} DESC, s.scanned_at LIMIT 1) END,
+           u.id IS NOT NULL OR {user_id} IS NULL,
+           'code.scanned' = ANY ({listened})
       FROM authcodes_authcode c
       JOIN authcodes_batchrange b ON b.id = c.batch_id
       JOIN brands_brand n ON n.id = c.brand_id
       LEFT JOIN authcodes_product p ON p.id = c.product_id
       LEFT JOIN authcodes_recall r ON r.batch_id = b.id
       LEFT JOIN campaigns_campaign g ON g.campaign_id = b.campaign_id
-      LEFT JOIN user_points m ON m.brand_id = c.brand_id AND m.user_id = %(user_id)s::bigint
+      LEFT JOIN brands_user u ON u.id = {user_id} AND u.is_active
+      LEFT JOIN user_points m ON m.brand_id = c.brand_id AND m.user_id = {user_id}
       LEFT JOIN LATERAL (
            SELECT v.scan_reward_type, v.scan_reward_value FROM loyalty_brandlevel v
             WHERE v.brand_id = c.brand_id ORDER BY v.name = m.current_level DESC NULLS LAST, v.threshold LIMIT 1
            ) l ON true
-     WHERE c.code = %(code)s::text
+     WHERE c.code = {code}
 """
+LISTENED_HERE = LISTENED.format(brand="c.brand_id")
+FACTS = STATEMENT.format(
+    code="%(code)s::text",
+    at="%(at)s::timestamptz",
+    scan_id="%(scan_id)s::uuid",
+    user_id="%(user_id)s::bigint",
+    listened=LISTENED_HERE,
+)
+EACH = STATEMENT.format(
+    code='a.code COLLATE "C"', at="a.at", scan_id="a.scan_id", user_id="a.user_id", listened=LISTENED_HERE
+)
+
+# Of many scans at once each is a row `a`. PostgreSQL, whose counts of rows are always a little old, is left no choice
+# between looking each up in the indexes and reading whole tables: that is what the LIMITs here and above are for.
+MOST = 100
+FACTS_TOGETHER = f"""
+    WITH asked AS (
+        SELECT * FROM jsonb_to_recordset(%(asked)s::jsonb)
+               AS a (item int, code text, user_id bigint, at timestamptz, scan_id uuid)
+         LIMIT {MOST})
+    SELECT a.item, found.*
+      FROM asked a
+     CROSS JOIN LATERAL (
+        {EACH}
+         LIMIT 1) AS found
+"""  # noqa: S608 - built from constants
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account."""
+    """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
+
+    `user_active` is also true where nobody is named. `is_announced`: a webhook of the brand listens to scans.
+    """
 
     id: int
     code: str
@@ -73,6 +109,7 @@ class CodeFacts:
     sku: str | None
     title: str | None
     retail_price: Decimal | None
+    picture_id: UUID | None
     recall_id: str | None
     recall_contact: str | None
     recall_message: str | None
@@ -82,6 +119,8 @@ class CodeFacts:
     reward_value: Decimal | None
     already_claimed: bool
     accepted_scan_id: UUID | None
+    user_active: bool
+    is_announced: bool
 
     def expired(self, at: datetime) -> bool:
         """The last day has ended in the brand's zone."""
@@ -97,7 +136,8 @@ class CodeFacts:
         """The product as spec 4.6 names it."""
         if self.product_id is None:
             return None
-        return {"id": str(self.product_id), "name": self.title, "sku": self.sku}
+        picture = {"picture": f"/pictures/{self.picture_id}/small"} if self.picture_id else {}
+        return {"id": str(self.product_id), "name": self.title, "sku": self.sku, **picture}
 
 
 def read(*, code: str, user_id: int | None, at: datetime, scan_id: UUID | None = None) -> CodeFacts | None:
@@ -107,3 +147,22 @@ def read(*, code: str, user_id: int | None, at: datetime, scan_id: UUID | None =
     """
     found = sql.row(FACTS, {"code": code, "user_id": user_id, "at": at, "scan_id": scan_id})
     return CodeFacts(*found) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Of which code, for whom, and which scan: see `read`."""
+
+    code: str
+    user_id: int
+    at: datetime
+    scan_id: UUID
+
+
+def read_together(asked: Sequence[Asked]) -> list[CodeFacts | None]:
+    """As read, for at most MOST scans."""
+    rows = [{"item": item, **asdict(each), "at": each.at.isoformat()} for item, each in enumerate(asked)]
+    found: list[CodeFacts | None] = [None] * len(rows)
+    for item, *columns in sql.rows(FACTS_TOGETHER, {"asked": ENCODER.encode(rows)}):
+        found[item] = CodeFacts(*columns)
+    return found

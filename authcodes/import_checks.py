@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authcodes.models import Import
 from authcodes.numbering import MAX_CODE_LENGTH
@@ -18,17 +20,29 @@ MOST_POINTS = 2**31 - 1
 LOCATION_LENGTH = 120
 SKU_LENGTH = 64
 
+# The specification's own words, in every language: other systems look for them.
 FORMAT = "Invalid CSV format"
 NO_SKU = "Product SKU not found"
 TAKEN = "Auth code range already assigned"
-NO_CODE = "Auth code not found"
-SHORTENED = f"{NO_CODE}: a spreadsheet shortened this number. Format the column as text and write the code in full."
-AMBIGUOUS = (
-    f"{NO_CODE}: leading zeros may be missing, and more than one code fits. Format the column as text and write it all."
+# Ours, translated when a file is checked.
+NO_CODE = gettext_lazy("Auth code not found")
+SHORTENED = gettext_lazy(
+    "Auth code not found: a spreadsheet shortened this number. Format the column as text and write the code in full."
 )
-ROUNDED_OFF = (
-    f"{NO_CODE}: a spreadsheet may have rounded this number to 15 digits. Format the column as text and write it all."
+AMBIGUOUS = gettext_lazy(
+    "Auth code not found: leading zeros may be missing, and more than one code fits. "
+    "Format the column as text and write it all."
 )
+ROUNDED_OFF = gettext_lazy(
+    "Auth code not found: a spreadsheet may have rounded this number to 15 digits. "
+    "Format the column as text and write it all."
+)
+# %s is a line of the file.
+CODE_TWICE = gettext_lazy("This code is already on line %s.")
+RANGE_OVERLAPS = gettext_lazy("This range overlaps with the one on line %s.")
+OTHER_LENGTH = gettext_lazy("Start and end must have the same length.")
+TWO_BATCHES = gettext_lazy("Start and end belong to different batches.")
+REVERSED = gettext_lazy("The range ends before it starts.")
 
 
 @dataclass(slots=True)
@@ -57,21 +71,23 @@ def wrong_header(kind: str, header: list[str]) -> str:
     if found in (wanted, [*wanted, ERROR_COLUMN]):
         return ""
     twice = sorted({name for name in found if name and found.count(name) > 1})
-    extra = [name or "(without a name)" for name in dict.fromkeys(found) if name not in [*wanted, ERROR_COLUMN]]
+    extra = [name or _("(without a name)") for name in dict.fromkeys(found) if name not in [*wanted, ERROR_COLUMN]]
     complaints = [
-        ("missing", [name for name in wanted if name not in found]),
-        ("not in the template", extra),
-        ("more than once", twice),
+        (_("missing"), [name for name in wanted if name not in found]),
+        (_("not in the template"), extra),
+        (_("more than once"), twice),
     ]
     said = "; ".join(f"{what}: {', '.join(names)}" for what, names in complaints if names)
-    return f"{FORMAT}: {said or 'the columns are in another order'}. The columns are {', '.join(wanted)}."[:1000]
+    said = said or _("the columns are in another order")
+    return f"{FORMAT}: {said}. {_('The columns are %(names)s.') % {'names': ', '.join(wanted)}}"[:1000]
 
 
 def understood(kind: str, values: list[str]) -> Understood:
     """A row by the template's columns. Empty cells behind the last one do not count."""
     row, width = Understood(), len(COLUMNS[kind])
     if len(values) < width or any(values[width:]):
-        row.complain("", f"{FORMAT}: this row has {len(values)} cells instead of {width}.")
+        many = _("this row has %(found)d cells instead of %(wanted)d.") % {"found": len(values), "wanted": width}
+        row.complain("", f"{FORMAT}: {many}")
     elif kind == Import.Kind.LIST:
         _understand_list(row, *values[:3])
     else:
@@ -98,22 +114,23 @@ def _understand_range(row: Understood, sku: str, start: str, end: str, location:
         if points.isascii() and points.isdigit() and len(points) < 11 and int(points) <= MOST_POINTS:
             row.points = int(points)
         else:
-            row.complain("points_per_scan", f"The points must be a whole number from 0 to {MOST_POINTS:,}.")
+            message = _("The points must be a whole number from 0 to %(most)s.") % {"most": f"{MOST_POINTS:,}"}
+            row.complain("points_per_scan", message)
 
 
 def _code(row: Understood, column: str, cell: str) -> str:
     code = cell.strip()
     if not code:
-        row.complain(column, "The code is missing.")
+        row.complain(column, _("The code is missing."))
     elif len(code) > MAX_CODE_LENGTH:
-        row.complain(column, NO_CODE)
+        row.complain(column, str(NO_CODE))
     return code[:MAX_CODE_LENGTH]
 
 
 def _location(row: Understood, column: str, cell: str) -> str:
     location = cell.strip()
     if len(location) > LOCATION_LENGTH:
-        row.complain(column, f"A location has at most {LOCATION_LENGTH} characters.")
+        row.complain(column, _("A location has at most %(most)d characters.") % {"most": LOCATION_LENGTH})
     return location[:LOCATION_LENGTH]
 
 
@@ -182,7 +199,7 @@ FIND = """
 """
 LIST_TWICE = """
     UPDATE authcodes_importrow r
-       SET error = 'This code is already on line ' || t.first || '.', error_column = 'auth_code'
+       SET error = format(%(code_twice)s, t.first), error_column = 'auth_code'
       FROM (SELECT id, line, min(line) OVER (PARTITION BY code) AS first FROM authcodes_importrow
              WHERE upload_id = %(upload)s AND error = '') t
      WHERE r.id = t.id AND t.line > t.first
@@ -204,9 +221,8 @@ NO_PRODUCT = """
 # Codes of one batch have one length, so that their order is that of their numbers.
 RANGE_SHAPE = """
     UPDATE authcodes_importrow r
-       SET error = CASE WHEN length(r.code) <> length(r.code_end) THEN 'Start and end must have the same length.'
-                        WHEN a.batch_id <> z.batch_id THEN 'Start and end belong to different batches.'
-                        ELSE 'The range ends before it starts.' END,
+       SET error = CASE WHEN length(r.code) <> length(r.code_end) THEN %(other_length)s
+                        WHEN a.batch_id <> z.batch_id THEN %(two_batches)s ELSE %(reversed)s END,
            error_column = 'auth_code_end'
       FROM authcodes_authcode a, authcodes_authcode z
      WHERE r.upload_id = %(upload)s AND r.error = '' AND a.code = r.code AND z.code = r.code_end
@@ -214,7 +230,7 @@ RANGE_SHAPE = """
 """
 RANGE_TWICE = """
     UPDATE authcodes_importrow r
-       SET error = 'This range overlaps with the one on line ' || t.before[2] || '.', error_column = 'auth_code_start'
+       SET error = format(%(range_overlaps)s, t.before[2]), error_column = 'auth_code_start'
       FROM (SELECT r.id, r.code, max(ARRAY[r.code_end, r.line::text COLLATE "C"]) OVER (
                        PARTITION BY a.batch_id ORDER BY r.code, r.line
                        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
@@ -243,6 +259,17 @@ FORGET_FINDINGS = """
 """
 
 _ENDS = ("auth_code_start", "auth_code_end")
+OUR_WORDS = {
+    "no_code": NO_CODE,
+    "shortened": SHORTENED,
+    "ambiguous": AMBIGUOUS,
+    "rounded": ROUNDED_OFF,
+    "code_twice": CODE_TWICE,
+    "range_overlaps": RANGE_OVERLAPS,
+    "other_length": OTHER_LENGTH,
+    "two_batches": TWO_BATCHES,
+    "reversed": REVERSED,
+}
 
 
 def check(upload: Import) -> None:
@@ -251,12 +278,9 @@ def check(upload: Import) -> None:
         "upload": upload.pk,
         "brand": upload.brand_id,
         "product": upload.product_id,
-        "ambiguous": AMBIGUOUS,
-        "shortened": SHORTENED,
-        "rounded": ROUNDED_OFF,
-        "no_code": NO_CODE,
         "no_sku": NO_SKU,
         "taken": TAKEN,
+        **{name: str(words) for name, words in OUR_WORDS.items()},
     }
     if upload.kind == Import.Kind.LIST:
         _run([*_find_codes("code", "auth_code"), (LIST_TWICE, {}), (LIST_TAKEN, {})], facts)

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.files import File
 from django.db import connection, transaction
 from django.db.models import Q, Sum
+from django.db.models.functions import Greatest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from authcodes import batches, import_checks, jobs, spreadsheets
+from authcodes import changes, import_assignments, import_checks, jobs, spreadsheets
 from authcodes.import_checks import COLUMNS, ERROR_COLUMN, FORMAT
 from authcodes.models import Import, ImportRow, Job, Product
 from authcodes.models.jobs import JobQuerySet
@@ -27,9 +30,14 @@ PORTION = 20_000  # rows stored between two signs of life
 UNDO_HOURS = 24
 PREVIEW_ROWS = 100
 LABEL = "authcodes.import"
-# One import at a time changes the codes of a brand: the first number is any, the second the brand's.
-TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
-PATIENCE = "SET LOCAL statement_timeout = '15min'"
+TURN = changes.TURN
+PATIENCE = changes.PATIENCE
+# What goes on, and the job that does it.
+RUNNING = {
+    Import.Status.CHECKING: Job.Kind.CHECK_IMPORT,
+    Import.Status.COMMITTING: Job.Kind.COMMIT_IMPORT,
+    Import.Status.UNDOING: Job.Kind.UNDO_IMPORT,
+}
 
 SAMPLES = {
     Import.Kind.LIST.value: [
@@ -47,6 +55,7 @@ STORE = """
                               error, error_column, repaired) FROM STDIN
 """
 FORGET = "DELETE FROM authcodes_importrow WHERE upload_id = %s"
+FORGET_CHANGES = "DELETE FROM authcodes_importchange WHERE upload_id = %s"
 COUNT = """
     UPDATE authcodes_import i
        SET rows = c.rows, bad_rows = c.bad, repaired_rows = c.repaired, codes = c.codes, status = 'checked'
@@ -76,14 +85,15 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
     """Keep a file and have a worker check it. Returns at once; raises ImportRefused for what shows without reading."""
     name = "".join(mark for mark in name if mark.isprintable())[:200] or "import.csv"
     if kind not in COLUMNS:
-        raise ImportRefused("Choose what the file holds.", details={"field": "kind"})
+        raise ImportRefused(_("Choose what the file holds."), details={"field": "kind"})
     if kind == Import.Kind.LIST and (product is None or product.brand_id != brand.pk):
-        raise ImportRefused("Choose the product that these codes are for.", details={"field": "product"})
+        raise ImportRefused(_("Choose the product that these codes are for."), details={"field": "product"})
     if not file.size:
-        raise ImportRefused(f"{FORMAT}: the file is empty. Begin with the template.", details={"field": "file"})
+        empty = _("the file is empty. Begin with the template.")
+        raise ImportRefused(f"{FORMAT}: {empty}", details={"field": "file"})
     if file.size > MAX_BYTES:
-        most = f"{MAX_BYTES // 1_000_000} MB"
-        raise ImportRefused(f"The file has more than {most}. Divide it.", details={"field": "file"})
+        message = _("The file has more than %(most)d MB. Divide it.") % {"most": MAX_BYTES // 1_000_000}
+        raise ImportRefused(message, details={"field": "file"})
     made = Import(brand=brand, kind=kind, file_name=name, sha256=_digest(file), uploaded_by=by)
     made.product = product if kind == Import.Kind.LIST else None
     made.file.save(f"{uuid.uuid4().hex}.csv", file, save=False)
@@ -130,8 +140,8 @@ def _refuse_repeated(upload: Import) -> None:
     same = Import.objects.filter(brand=upload.brand_id, kind=upload.kind, product=upload.product_id)
     done = same.filter(sha256=upload.sha256, status=Import.Status.COMMITTED).exclude(pk=upload.pk).first()
     if done:
-        message = f"This very file was committed as import {done.pk}. Change the file, or undo that import first."
-        raise ImportRefused(message)
+        message = _("This very file was committed as import %(number)d. Change the file, or undo that import first.")
+        raise ImportRefused(message % {"number": done.pk})
 
 
 def _store(upload: Import, run: jobs.Run) -> int:
@@ -147,10 +157,11 @@ def _store(upload: Import, run: jobs.Run) -> int:
         while portion := _copy(upload, itertools.islice(rows, PORTION), error_at):
             stored += portion
             if stored > MAX_ROWS:
-                raise ImportRefused(f"The file has more than {MAX_ROWS:,} rows. Divide it.")
+                message = _("The file has more than %(most)s rows. Divide it.") % {"most": f"{MAX_ROWS:,}"}
+                raise ImportRefused(message)
             run.progress(min(file.tell(), upload.file.size), upload.file.size)
     if not stored:
-        raise ImportRefused(f"{FORMAT}: there is no row below the header.")
+        raise ImportRefused(f"{FORMAT}: {_('there is no row below the header.')}")
     return stored
 
 
@@ -185,7 +196,8 @@ def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
     refuse_stranger(upload, by)
     revive(upload)
     if upload.status == Import.Status.CHECKED and upload.bad_rows and not skip_bad:
-        raise ImportRefused(f"Nothing was imported: {upload.bad_rows} rows have errors. Correct or skip them.")
+        message = _("Nothing was imported: %(number)d rows have errors. Correct or skip them.")
+        raise ImportRefused(message % {"number": upload.bad_rows})
     with transaction.atomic():
         ready = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKED, codes__gt=0)
         ready = ready if skip_bad else ready.filter(bad_rows=0)
@@ -198,25 +210,28 @@ def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
 
 def _why_not_committed(upload: Import) -> str:
     if upload.status == Import.Status.CHECKED:
-        return "Nothing was imported: no row is without errors."
-    return f"Nothing was imported: this import is not waiting for it. It is: {upload.get_status_display()}"
+        return _("Nothing was imported: no row is without errors.")
+    message = _("Nothing was imported: this import is not waiting for it. It is: %(status)s")
+    return message % {"status": upload.get_status_display()}
 
 
 def run_commit(run: jobs.Run) -> None:
     """The job's handler: one transaction. Codes that were assigned meanwhile fail it, and the preview shows them."""
     upload = Import.objects.get(pk=run.parameters["import_id"])
+    run.progress(0, upload.codes)
     try:
-        changed = _carry_out(upload)
+        changed = _carry_out(upload, run.job.created_by)
     except ImportRefused:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(PATIENCE)
             import_checks.check_conflicts(upload)
             cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.COMMITTING]})
         raise
+    run.progress(upload.codes, upload.codes)
     run.log(f"{changed} codes assigned." if changed else "This import was committed before.")
 
 
-def _carry_out(upload: Import) -> int:
+def _carry_out(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(PATIENCE)
         cursor.execute(TURN, [upload.brand_id])
@@ -224,12 +239,16 @@ def _carry_out(upload: Import) -> int:
         if not mine.update(status=Import.Status.COMMITTED, committed_at=timezone.now()):
             return 0
         _refuse_repeated(upload)
-        cursor.execute(REMEMBER.format(targets=batches.IMPORTED[upload.kind]), batches.import_facts(upload))
-        changed = batches.assign_imported(upload=upload)
+        cursor.execute(
+            REMEMBER.format(targets=import_assignments.IMPORTED[upload.kind]), import_assignments.import_facts(upload)
+        )
+        changed = import_assignments.assign_imported(upload=upload, by=by)
         expected = _good_rows(upload).aggregate(codes=Sum("codes"))["codes"] or 0
         if changed != expected:
-            message = f"Nothing was imported: {expected - changed} codes were given another product meanwhile."
-            raise ImportRefused(f"{message} The preview shows them.")
+            message = _(
+                "Nothing was imported: %(number)d codes were given another product meanwhile. The preview shows them."
+            )
+            raise ImportRefused(message % {"number": expected - changed})
         return changed
 
 
@@ -237,26 +256,49 @@ def _good_rows(upload: Import) -> Any:
     return ImportRow.objects.filter(upload=upload, error="")
 
 
-def undo(*, upload: Import, by: User, at: datetime) -> int:
-    """Give every code of the import back what it held before. Returns how many codes.
+def undo(*, upload: Import, by: User, at: datetime) -> Job:
+    """Have a worker give every code of the import back what it held before.
 
-    Raises ImportRefused later than UNDO_HOURS after the commit, once one of the codes was scanned, or changed since.
+    Raises ImportRefused later than UNDO_HOURS after the commit. Codes that were scanned or changed fail the job.
     """
     refuse_stranger(upload, by)
+    revive(upload)
+    with transaction.atomic():
+        recent = Q(status=Import.Status.COMMITTED, committed_at__gt=at - timedelta(hours=UNDO_HOURS))
+        if not Import.objects.filter(recent, pk=upload.pk).update(status=Import.Status.UNDOING):
+            message = _("Only a committed import can be undone, within %(hours)d hours.") % {"hours": UNDO_HOURS}
+            raise ImportRefused(message)
+        upload.refresh_from_db()
+        return _start(upload, Job.Kind.UNDO_IMPORT, f"Undo {upload.file_name}", by)
+
+
+def run_undo(run: jobs.Run) -> None:
+    """The job's handler: one transaction. A code that was changed or scanned meanwhile leaves all as it is."""
+    upload = Import.objects.get(pk=run.parameters["import_id"])
+    run.progress(0, upload.codes)
+    try:
+        restored = _take_back(upload, run.job.created_by)
+    except ImportRefused:
+        undoing = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
+        undoing.update(status=Import.Status.COMMITTED)
+        raise
+    run.progress(upload.codes, upload.codes)
+    run.log(f"{restored} codes are as they were before." if restored else "This import was undone before.")
+
+
+def _take_back(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(PATIENCE)
         cursor.execute(TURN, [upload.brand_id])
-        recent = Q(status=Import.Status.COMMITTED, committed_at__gt=at - timedelta(hours=UNDO_HOURS))
-        if not Import.objects.filter(recent, pk=upload.pk).update(status=Import.Status.UNDONE, undone_at=at):
-            message = f"Only a committed import can be undone, within {UNDO_HOURS} hours."
-            raise ImportRefused(message)
-        if batches.scanned_imported(upload=upload):
-            raise ImportRefused("Nothing was undone: some of the codes have been scanned.")
-        restored = batches.unassign_imported(upload=upload)
+        mine = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
+        if not mine.update(status=Import.Status.UNDONE, undone_at=timezone.now()):
+            return 0
+        if import_assignments.scanned_imported(upload=upload):
+            raise ImportRefused(_("Nothing was undone: some of the codes have been scanned."))
+        restored = import_assignments.unassign_imported(upload=upload, by=by)
         if restored != _good_rows(upload).aggregate(codes=Sum("codes"))["codes"]:
-            raise ImportRefused("Nothing was undone: some of the codes have been changed or scanned since.")
-    upload.refresh_from_db()
-    return restored
+            raise ImportRefused(_("Nothing was undone: some of the codes have been changed or scanned since."))
+        return restored
 
 
 def discard(*, upload: Import, by: User) -> None:
@@ -266,10 +308,38 @@ def discard(*, upload: Import, by: User) -> None:
     idle = Import.objects.filter(pk=upload.pk, status__in=[Import.Status.CHECKED, Import.Status.REFUSED])
     with transaction.atomic():
         if not idle.update(status=Import.Status.DISCARDED):
-            raise ImportRefused("Only an import that waits for its commit can be discarded.")
-        _forget(upload)
-        transaction.on_commit(lambda: upload.file.delete(save=False))
-    upload.refresh_from_db(fields=["status"])
+            raise ImportRefused(_("Only an import that waits for its commit can be discarded."))
+        _forget_content(upload)
+    upload.refresh_from_db(fields=["status", "file"])
+
+
+def forget_old(*, at: datetime) -> int:
+    """Delete file, rows and notes of one import that ended settings.IMPORT_DAYS before `at`; what came of it stays.
+
+    One that still waits for its commit is discarded. Returns how many imports: one or none, so that a call is short.
+    """
+    ended = Greatest("uploaded_at", "committed_at", "undone_at")
+    old = Import.objects.alias(ended=ended).exclude(file="").filter(ended__lt=at - timedelta(days=settings.IMPORT_DAYS))
+    with transaction.atomic():
+        upload = old.exclude(status__in=RUNNING).select_for_update(skip_locked=True).first()
+        if upload is None:
+            return 0
+        waiting = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKED)
+        waiting.update(status=Import.Status.DISCARDED)
+        _forget_content(upload)
+    return 1
+
+
+def _forget_content(upload: Import) -> None:
+    """Delete the rows, what undoing needs, and the file once that is committed. Call inside a transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(PATIENCE)
+        cursor.execute(FORGET, [upload.pk])
+        cursor.execute(FORGET_CHANGES, [upload.pk])
+    Import.objects.filter(pk=upload.pk).update(file="")
+    storage, name = upload.file.storage, upload.file.name
+    if name:
+        transaction.on_commit(lambda: storage.delete(name))
 
 
 def refuse_stranger(upload: Import, by: User) -> None:
@@ -280,19 +350,21 @@ def refuse_stranger(upload: Import, by: User) -> None:
     leads = mine is not None and mine.role in {Membership.Role.OWNER, Membership.Role.MANAGER}
     printer = mine is not None and mine.role == Membership.Role.PRINTER
     if not (leads or (printer and upload.uploaded_by_id == by.pk)):
-        raise Forbidden("Only who uploaded this file, a manager or an owner of the brand may do this.")
+        raise Forbidden(_("Only who uploaded this file, a manager or an owner of the brand may do this."))
 
 
 def revive(upload: Import) -> None:
     """Let go of an import whose job ended without a word: cancelled, or given up after crashes."""
-    kinds = {Import.Status.CHECKING: Job.Kind.CHECK_IMPORT, Import.Status.COMMITTING: Job.Kind.COMMIT_IMPORT}
-    kind = kinds.get(Import.Status(upload.status))
+    kind = RUNNING.get(Import.Status(upload.status))
     if kind and not jobs_of(upload).unfinished().filter(kind=kind).exists():
         stuck = Import.objects.filter(pk=upload.pk, status=upload.status)
         if kind == Job.Kind.CHECK_IMPORT:
-            stuck.update(status=Import.Status.REFUSED, problem="The check did not come to its end. Upload it again.")
-        else:
+            problem = _("The check did not come to its end. Upload it again.")
+            stuck.update(status=Import.Status.REFUSED, problem=problem)
+        elif kind == Job.Kind.COMMIT_IMPORT:
             stuck.update(status=Import.Status.CHECKED)
+        else:
+            stuck.update(status=Import.Status.COMMITTED)
         upload.refresh_from_db()
 
 

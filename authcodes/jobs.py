@@ -20,6 +20,7 @@ from django.utils.module_loading import import_string
 from authcodes.models import Job
 from brands.models import Brand, User
 from brands.refusals import Refused
+from brands.tracing import Work
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +58,7 @@ class Run:
             raise Cancelled
 
     def log(self, line: str) -> None:
-        stamped = f"{timezone.now():%H:%M:%S} {line}\n"
-        self._mine().update(log=Concat(F("log"), Value(stamped)), alive_at=timezone.now())
+        self._mine().update(log=_logged(self.job, line), alive_at=timezone.now())
 
     def keep(self, content: IO[bytes], *, name: str) -> None:
         """Offer `content` for download as `name`, until settings.JOB_FILE_DAYS have passed."""
@@ -103,17 +103,21 @@ def run(job_id: int) -> None:
     job = _take(job_id)
     if job is None:
         return
-    attempt = Run(job)
+    with Work("job", job.kind, job_id=str(job_id)):
+        _attempt(job)
+
+
+def _attempt(job: Job) -> None:
     try:
-        handler_of(job.kind)(attempt)
+        handler_of(job.kind)(Run(job))
     except Overtaken:
-        logger.warning("job %s: another worker took it over", job_id)
+        logger.warning("job %s: another worker took it over", job.pk)
     except Cancelled:
         _finish(job, Job.Status.CANCELLED, "Cancelled.")
     except Refused as refusal:
         _finish(job, Job.Status.FAILED, refusal.message)
     except Exception as error:
-        logger.exception("job %s failed", job_id)
+        logger.exception("job %s failed", job.pk)
         _finish(job, Job.Status.FAILED, "".join(traceback.format_exception_only(error)).strip()[:500])
     else:
         _finish(job, Job.Status.DONE, "")
@@ -134,8 +138,13 @@ def _finish(job: Job, status: Job.Status, line: str) -> None:
     mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
     fields: dict[str, Any] = {"status": status, "finished_at": now, "alive_at": now}
     if line:
-        fields["log"] = Concat(F("log"), Value(f"{now:%H:%M:%S} {line}\n"))
+        fields["log"] = _logged(job, line)
     mine.update(**fields)
+
+
+def _logged(job: Job, line: str) -> Concat:
+    """The log with one line more, which begins with the time in the brand's zone."""
+    return Concat(F("log"), Value(f"{timezone.now().astimezone(job.brand.zone):%H:%M:%S} {line}\n"))
 
 
 def cancel(*, job: Job) -> bool:

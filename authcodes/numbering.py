@@ -1,6 +1,7 @@
 """Sequential codes: `<prefix><zero-padded number>`, their ranges, and whether two ranges share a code."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 MAX_CODE_LENGTH = 64
 
@@ -39,6 +40,23 @@ class Numbering:
         digits = code.removeprefix(self.prefix)
         shaped = code.startswith(self.prefix) and len(digits) == self.width and digits.isascii() and digits.isdigit()
         return int(digits) if shaped else None
+
+    def find(self, text: str) -> str | None:
+        """The code of this run that somebody means: written in full, without leading zeros, or its number alone."""
+        number = self.number(text)
+        if number is None and _digits(text) and len(text) <= MAX_CODE_LENGTH:
+            eaten = int(text) - int(self.prefix) * 10**self.width if _digits(self.prefix) else -1
+            number = eaten if eaten >= 0 else int(text)
+        return self.code(number) if number is not None and self.start <= number <= self.end else None
+
+    def runs(self, codes: Iterable[str]) -> Iterator["Numbering"]:
+        """Codes of this shape, each once and in order, as runs without a gap."""
+        numbers = [number for code in codes if (number := self.number(code)) is not None]
+        begin = 0
+        for place in range(1, len(numbers) + 1):
+            if place == len(numbers) or numbers[place] != numbers[place - 1] + 1:
+                yield replace(self, start=numbers[begin], quantity=place - begin)
+                begin = place
 
 
 def shared(one: Numbering, other: Numbering) -> tuple[str, str] | None:

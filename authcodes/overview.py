@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from authcodes import dashboard as dashboards
 from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
+from authcodes.dashboard_filters import when_and_where
 from authcodes.models import BatchRange, Product
 from brands import roles
 from brands.models import Brand
@@ -25,10 +26,12 @@ from brands.navigation import page_of
 from brands.roles import ADD, VIEW, Reach
 from brands.unfolded import SelectWidget
 from campaigns.models import Campaign
+from loyalty.models import WebhookEndpoint
 
 # As the lists spell this filter.
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "loyalty.event"
+WEBHOOKS, MOST_NOTICES = "loyalty.webhookendpoint", 5
 MOST_BARS = 62
 COLOURS = {"accepted": "var(--color-primary-600)", "warnings": "#f59e0b", "errors": "#dc2626"}
 CHART_OPTIONS = {
@@ -248,6 +251,15 @@ class Page:
         return event_cards(self.delivery, self.links, self.brands)
 
     @property
+    def stopped_webhooks(self) -> list[WebhookEndpoint]:
+        """Those that the service switched off, until somebody enables them or says that they stay off."""
+        brands = self.those(VIEW, WEBHOOKS)
+        if not brands:
+            return []
+        stopped = WebhookEndpoint.objects.stopped_by_itself().filter(brand__in=brands)
+        return list(stopped.select_related("brand")[:MOST_NOTICES])
+
+    @property
     def chart(self) -> dict[str, str]:
         return {"data": chart_of(self.scans.days, self.filters), "options": json.dumps(CHART_OPTIONS)}
 
@@ -273,53 +285,42 @@ class Page:
 
 
 class Links:
-    """Addresses of the lists that show exactly what a figure counts."""
+    """Addresses of the lists that show exactly what a figure counts; the lists ask dashboard_filters as well."""
 
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
         self.request, self.filters = request, filters
         self.zones = {brand.time_zone for brand in brands}
-        self.brand = brands[0] if brands else None
         self.own = {"brand__id__exact": brands[0].pk} if several and len(brands) == 1 else {}
 
     def codes(self, status: str | None = None, **more: Any) -> str | None:
         """Codes that have a product."""
         found = {"status": status or self.filters.status, f"batch__{CAMPAIGN}": self.filters.campaign_id}
-        return self.address(CODES, {"product__gt": 0, **found, **more})
+        return self.address(CODES, {"assigned": "yes", **found, **more})
 
     def scanned_codes(self) -> str | None:
-        when = self.days("first_scan_at")
-        if when is None:
-            return None
-        if when or self.filters.location or self.filters.status:
-            return self.codes(scan_count__gt=0, first_scan_location=self.filters.location, **when)
+        if self.filters.by_scan or self.filters.status:
+            then = {**self.days("first_scan_at"), "first_scan_location": self.filters.location}
+            return self.codes(scan_count__gt=0, **then)
         return self.codes(Status.SCANNED)
 
     def unscanned_codes(self) -> str | None:
         if self.filters.by_scan:
-            return None
+            return self.codes(not_first_scanned=when_and_where(self.filters))
         return self.codes(scan_count=0) if self.filters.status else self.codes(Status.UNSCANNED)
 
     def scans(self, **more: Any) -> str | None:
-        """The list of scans knows nothing of what became of their codes."""
-        when = self.days("scanned_at")
-        if when is None or self.filters.status:
-            return None
-        found = {"location": self.filters.location, CAMPAIGN: self.filters.campaign_id}
-        return self.address(SCANS, {**found, **when, **more})
+        filters = self.filters
+        found = {"status": filters.status, "location": filters.location, CAMPAIGN: filters.campaign_id}
+        return self.address(SCANS, {**found, **self.days("scanned_at"), **more})
 
-    def days(self, field: str) -> dict[str, str] | None:
-        """The filters' days as moments, or None: brands in several zones have no such moments in common."""
-        first, last = self.filters.first_day, self.filters.last_day
-        if not (first or last):
-            return {}
-        if len(self.zones) > 1 or self.brand is None:
-            return None
-        ends = {"gte": first, "lt": last + timedelta(days=1) if last else None}
-        return {f"{field}__{end}": midnight(day, self.brand) for end, day in ends.items() if day}
+    def days(self, field: str) -> dict[str, str]:
+        """Each brand's own, as the lists read them."""
+        ends = {"from": self.filters.first_day, "to": self.filters.last_day}
+        return {f"{field}_{end}": str(day) for end, day in ends.items() if day}
 
     def address(self, label: str, parameters: dict[str, Any]) -> str | None:
         """A list, or None where it has no such filter: it would refuse the address."""
-        given = {name: value for name, value in {**parameters, **self.own}.items() if value not in {None, ""}}
+        given = {name: str(value) for name, value in {**parameters, **self.own}.items() if value not in {None, ""}}
         listed = page_of(label)
         if not all(listed.lookup_allowed(name, value, self.request) for name, value in given.items()):
             return None
@@ -328,10 +329,6 @@ class Links:
 
 def list_of(label: str) -> str:
     return reverse(f"admin:{label.replace('.', '_')}_changelist")
-
-
-def midnight(day: date, brand: Brand) -> str:
-    return datetime(day.year, day.month, day.day, tzinfo=brand.zone).isoformat(sep=" ")
 
 
 def code_cards(codes: Codes, links: Links) -> list[Card]:

@@ -1,19 +1,22 @@
-"""QR images: what is printed, and as which pixels."""
+"""QR images: what is printed, and as which pixels or lines."""
 
-import io
+import struct
+import zlib
+from dataclasses import dataclass
 from decimal import Decimal
-
-import qrcode
-from qrcode.constants import ERROR_CORRECT_M
-from qrcode.image.pil import PilImage
+from functools import cache
 
 from authcodes import tags
 from authcodes.models import AuthCode
+from authcodes.symbols import QUIET_ZONE, Level, Symbol, symbol
 
 DPI = 300
-QUIET_ZONE_MODULES = 4
 MILLIMETRES_PER_INCH = Decimal("25.4")
 DEFAULT_SIZE_MM = 2 * MILLIMETRES_PER_INCH
+SMALLEST_SIZE_MM = Decimal(20)
+LARGEST_SIZE_MM = Decimal(500)
+# Five dots of a 300 DPI printer, less than which phone cameras and rough printing begin to lose modules.
+SMALLEST_MODULE_MM = Decimal("0.396")
 
 
 def payload(*, code: AuthCode, hostname: str) -> str:
@@ -29,15 +32,107 @@ def printed(code: AuthCode) -> str:
     return code.code + tags.SEPARATOR + tags.tag(code=code.code, batch_id=code.batch_id, version=version)
 
 
-def png(*, text: str, size_mm: Decimal = DEFAULT_SIZE_MM) -> bytes:
+def modules_across(drawn: Symbol) -> int:
+    """With the quiet zone, which is part of the image's size."""
+    return drawn.side + 2 * QUIET_ZONE
+
+
+def module_mm(drawn: Symbol, size_mm: Decimal) -> Decimal:
+    """How wide a module is on paper, in millimetres. Below SMALLEST_MODULE_MM warn: it may not scan."""
+    return size_mm / modules_across(drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class Raster:
+    """How symbols of one side become pixels: `scale` whole pixels to a module, no smoothing."""
+
+    side: int
+    scale: int
+    dpi: int
+
+    @property
+    def pixels(self) -> int:
+        return (self.side + 2 * QUIET_ZONE) * self.scale
+
+
+@cache
+def raster(side: int, size_mm: Decimal, dpi: int = DPI) -> Raster:
+    """The smallest whole scale at which the image is at least `size_mm` wide, quiet zone included."""
+    modules = side + 2 * QUIET_ZONE
+    wanted = int(size_mm * dpi / MILLIMETRES_PER_INCH)
+    return Raster(side, max(1, -(-wanted // modules)), dpi)
+
+
+def png(*, text: str, size_mm: Decimal = DEFAULT_SIZE_MM, level: Level = Level.M) -> bytes:
     """A 1-bit PNG at 300 DPI, at least `size_mm` wide with its quiet zone: whole pixels to a module, no smoothing."""
-    symbol = qrcode.QRCode(error_correction=ERROR_CORRECT_M, border=QUIET_ZONE_MODULES, box_size=1)
-    symbol.add_data(text)
-    symbol.make(fit=True)
-    modules = symbol.modules_count + 2 * QUIET_ZONE_MODULES
-    wanted = int(size_mm * DPI / MILLIMETRES_PER_INCH)
-    symbol.box_size = -(-wanted // modules)
-    image = symbol.make_image(image_factory=PilImage).get_image().convert("1")
-    file = io.BytesIO()
-    image.save(file, "PNG", dpi=(DPI, DPI), optimize=True)
-    return file.getvalue()
+    drawn = symbol(text, level)
+    return draw_png(drawn, raster(drawn.side, size_mm))
+
+
+def draw_png(drawn: Symbol, how: Raster) -> bytes:
+    """A PNG (ISO/IEC 15948): 1-bit grey, its resolution written into it."""
+    spare = -how.pixels % 8
+    width = (how.pixels + 7) // 8
+    repeated = (b"\x02" + bytes(width)) * (how.scale - 1)  # filter "up": as the row above
+    white = (1 << how.pixels) - 1 << spare
+    above = b"\x00" + white.to_bytes(width) + repeated + (b"\x02" + bytes(width)) * (QUIET_ZONE - 1) * how.scale
+    edge = QUIET_ZONE * how.scale + spare  # pixels from the symbol's right side to the row's end
+    wide, row_of = _stretched(how.scale), (1 << how.side) - 1
+    rows = []
+    for shift in range(how.side * (how.side - 1), -1, -how.side):
+        row, dark, at = drawn.bits >> shift & row_of, 0, edge
+        while row:
+            dark |= wide[row & 255] << at
+            row, at = row >> 8, at + 8 * how.scale
+        rows.append(b"\x00" + (white ^ dark).to_bytes(width) + repeated)
+    header = struct.pack(">IIBBBBB", how.pixels, how.pixels, 1, 0, 0, 0, 0)
+    per_metre = round(how.dpi / 0.0254)
+    return b"".join(
+        (
+            b"\x89PNG\r\n\x1a\n",
+            _chunk(b"IHDR", header),
+            _chunk(b"pHYs", struct.pack(">IIB", per_metre, per_metre, 1)),
+            _chunk(b"IDAT", zlib.compress(above + b"".join(rows) + above, 1)),
+            _chunk(b"IEND", b""),
+        )
+    )
+
+
+@cache
+def _stretched(scale: int) -> list[int]:
+    """For each eight modules the pixels of a row, `scale` to a module."""
+    module = (1 << scale) - 1
+    return [sum(module << bit * scale for bit in range(8) if modules >> bit & 1) for modules in range(256)]
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def svg(*, text: str, size_mm: Decimal = DEFAULT_SIZE_MM, level: Level = Level.M) -> bytes:
+    """The symbol as one path of whole modules, exactly `size_mm` wide with its quiet zone."""
+    drawn = symbol(text, level)
+    across = modules_across(drawn)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size_mm}mm" height="{size_mm}mm" '
+        f'viewBox="0 0 {across} {across}" shape-rendering="crispEdges">'
+        f'<path fill="#fff" d="M0 0h{across}v{across}h-{across}z"/><path d="{outline(drawn)}"/></svg>'
+    ).encode()
+
+
+def outline(drawn: Symbol) -> str:
+    """The dark modules as an SVG path, one unit to the module."""
+    return "".join(f"M{x} {y}h{length}v1h-{length}z" for x, y, length in runs(drawn))
+
+
+def runs(drawn: Symbol) -> list[tuple[int, int, int]]:
+    """Where dark modules stand side by side: x and y of the first, counted with the quiet zone, and how many."""
+    found = []
+    for y, row in enumerate(drawn.rows(), QUIET_ZONE):
+        x = row.find("1")
+        while x >= 0:
+            end = row.find("0", x)
+            end = len(row) if end < 0 else end
+            found.append((x + QUIET_ZONE, y, end - x))
+            x = row.find("1", end)
+    return found

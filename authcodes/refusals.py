@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from brands.refusals import Refused
 
 
@@ -9,7 +11,7 @@ class AuthCodeInvalid(Refused):
     """One answer for unknown, expired, deactivated, unassigned and foreign codes: guessing learns nothing."""
 
     code = "AUTH_CODE_INVALID"
-    default_message = "The auth code is not valid or has expired."
+    default_message = _("The auth code is not valid or has expired.")
 
     def __init__(self, message: str = "", *, extra: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -18,12 +20,19 @@ class AuthCodeInvalid(Refused):
 
 class ScanLimitReached(Refused):
     code = "SCAN_LIMIT_REACHED"
-    default_message = "This code has been scanned as often as it may be."
+    default_message = _("This code has been scanned as often as it may be.")
+
+
+class ScanNotAdoptable(Refused):
+    """One answer for a wrong or late token, a scan that is no guest's, and one that somebody else was faster with."""
+
+    code = "SCAN_NOT_ADOPTABLE"
+    default_message = _("This scan cannot be taken over any more. Scan the code again.")
 
 
 class CodeRecalled(Refused):
     code = "CODE_RECALLED"
-    default_message = "This product has been recalled and earns no points."
+    default_message = _("This product has been recalled and earns no points.")
 
 
 class BatchRefused(Refused):

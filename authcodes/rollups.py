@@ -1,7 +1,7 @@
 """Rollups: the only code that writes what the scans of closed days add up to, for the dashboard.
 
-A rollup is derived from Scan alone and can be made again at any time. Today stays out of it: the dashboard reads today
-from Scan, so figures are fresh and a scan writes nothing for them.
+A rollup is derived from Scan, and from which codes are scanned, and can be made again at any time. Today stays out of
+it: the dashboard reads today from Scan, so figures are fresh and a scan writes nothing for them.
 """
 
 from datetime import date, datetime, timedelta
@@ -10,14 +10,14 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from authcodes.models import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup
+from authcodes.models import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
 from brands.models import Brand
 
 # Points and places settle late, and points of a limited scan may be claimed once more: these days are done again.
 AGAIN_DAYS = 3
 # One statement takes no more days than this, so that a rebuild stays within the statement timeout.
 PORTION_DAYS = 31
-ROLLED: tuple[Any, ...] = (DayRollup, PlaceRollup, CellRollup, ScannerRollup)
+ROLLED: tuple[Any, ...] = (DayRollup, PlaceRollup, CellRollup, ScannerRollup, VainAttempt)
 
 COUNTS = """
     count(*) FILTER (WHERE s.outcome = 'success') AS accepted,
@@ -39,6 +39,16 @@ SCANS = """
        AND s.scanned_at < (%(last)s::date + 1)::timestamp AT TIME ZONE %(zone)s
 """
 DAY = "(s.scanned_at AT TIME ZONE %(zone)s)::date"
+# Whether a scan's code is scanned now. Who found it scanned already need not look; the others look one by one, because
+# no index on codes may know their count: each scan would have to change it.
+OF_SCANNED_CODE = """
+    (s.outcome = 'success' OR s.scan_count > 0
+     OR COALESCE((SELECT c.scan_count > 0 FROM authcodes_authcode c WHERE c.id = s.auth_code_id), false))
+"""
+IN_VAIN = """
+    (s.outcome <> 'success' AND s.scan_count = 0
+     AND (SELECT c.scan_count = 0 FROM authcodes_authcode c WHERE c.id = s.auth_code_id))
+"""
 
 # One statement, so that all tables tell of the same moment.
 ROLL_UP = f"""
@@ -55,17 +65,39 @@ ROLL_UP = f"""
         INSERT INTO authcodes_placerollup (brand_id, day, location, {NAMES})
         SELECT brand_id, day, location, {SUMS} FROM cell GROUP BY 1, 2, 3
     ), scanner AS (
-        INSERT INTO authcodes_scannerrollup (brand_id, day, user_id, batch_id, campaign_id, location, accepted)
-        SELECT s.brand_id, {DAY} AS day, s.user_id, s.batch_id, s.campaign_id, s.location,
-               bool_or(s.outcome = 'success')
+        INSERT INTO authcodes_scannerrollup (brand_id, day, user_id, batch_id, campaign_id, location, scanned)
+        SELECT s.brand_id, {DAY} AS day, s.user_id, s.batch_id, s.campaign_id, s.location, bool_or({OF_SCANNED_CODE})
         {SCANS} AND s.user_id IS NOT NULL
          GROUP BY 1, 2, 3, 4, 5, 6
-        RETURNING brand_id, user_id, accepted
+        RETURNING brand_id, user_id, scanned
+    ), vain AS (
+        INSERT INTO authcodes_vainattempt
+               (brand_id, day, auth_code_id, user_id, batch_id, campaign_id, product_id, location, outcome, reason)
+        SELECT s.brand_id, {DAY} AS day, s.auth_code_id, s.user_id, s.batch_id, s.campaign_id, s.product_id,
+               s.location, s.outcome, s.reason
+        {SCANS} AND {IN_VAIN}
     )
-    INSERT INTO authcodes_scanner AS known (brand_id, user_id, accepted)
-    SELECT brand_id, user_id, bool_or(accepted) FROM scanner GROUP BY 1, 2 ORDER BY 2
-        ON CONFLICT (brand_id, user_id) DO UPDATE SET accepted = true WHERE excluded.accepted AND NOT known.accepted
+    INSERT INTO authcodes_scanner AS known (brand_id, user_id, scanned)
+    SELECT brand_id, user_id, bool_or(scanned) FROM scanner GROUP BY 1, 2 ORDER BY 2
+        ON CONFLICT (brand_id, user_id) DO UPDATE SET scanned = true WHERE excluded.scanned AND NOT known.scanned
 """  # noqa: S608 - built from constants
+
+# Codes that were scanned after all: what was attempted before was no more in vain than any other attempt.
+NOT_IN_VAIN = """
+    WITH late AS (
+        DELETE FROM authcodes_vainattempt v
+         WHERE v.brand_id = %(brand)s
+           AND (SELECT c.scan_count > 0 FROM authcodes_authcode c WHERE c.id = v.auth_code_id)
+        RETURNING v.*
+    ), day AS (
+        UPDATE authcodes_scannerrollup r SET scanned = true
+          FROM late l
+         WHERE r.brand_id = l.brand_id AND r.day = l.day AND r.user_id = l.user_id AND r.batch_id = l.batch_id
+           AND r.campaign_id IS NOT DISTINCT FROM l.campaign_id AND r.location = l.location AND NOT r.scanned
+    )
+    UPDATE authcodes_scanner k SET scanned = true
+      FROM late l WHERE k.brand_id = l.brand_id AND k.user_id = l.user_id AND NOT k.scanned
+"""
 
 FIRST_DAY = """
     SELECT (min(scanned_at) AT TIME ZONE %(zone)s)::date FROM authcodes_scan WHERE brand_id = %(brand)s
@@ -125,6 +157,7 @@ def _roll_up(brand: Brand, first: date, last: date, *, today: date) -> None:
         for model in ROLLED:
             model.objects.filter(brand=brand, day__range=(first, last)).delete()
         _run(ROLL_UP, {"brand": brand.pk, "zone": brand.time_zone, "first": first, "last": last})
+        _run(NOT_IN_VAIN, {"brand": brand.pk})
         _advance(mark, brand, first, last)
 
 
@@ -155,3 +188,9 @@ def _run(statement: str, parameters: dict[str, Any]) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return cursor.fetchall() if cursor.description else []
+
+
+def hand_over(*, user_id: int, brand_id: int, to: int) -> None:
+    """For the erasure of a person's data: what they scanned counts as the pseudonym's from now on."""
+    for model in (ScannerRollup, Scanner, VainAttempt):
+        model._default_manager.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)  # noqa: SLF001

@@ -15,12 +15,14 @@ from authcodes import places, tags
 from authcodes.facts import CodeFacts
 from authcodes.models import Scan
 from authcodes.reading import Reading, read
-from authcodes.refusals import ScanLimitReached
-from brands import sql
+from authcodes.refusals import ScanLimitReached, ScanNotAdoptable
+from brands import metrics, sql
+from brands.authentication import active_user
+from brands.refusals import TokenInvalid
 from campaigns.models import Campaign
-from loyalty import events, points
+from loyalty import events, points, webhooks
 from loyalty.accrual import plain
-from loyalty.models import UserPoints
+from loyalty.models import UserPoints, WebhookType
 from loyalty.refusals import IdempotencyKeyReused
 
 ZERO = Decimal(0)
@@ -59,15 +61,55 @@ SLOT = """
 ACCEPT = f"""
     WITH slot AS ({SLOT}),
          recorded AS ({RECORD.format(scan_count="slot.scan_count", origin="slot")}),
-         published AS ({events.INSERT.format(origin="slot")})
+         published AS ({events.INSERT_BESIDE.format(beside="slot")})
     SELECT scan_count FROM slot
 """  # noqa: S608 - built from constants
 
 ATTEMPT = RECORD.format(scan_count="%(scan_count)s::int", origin="(SELECT 1) AS here")
+ATTEMPT_TOLD = f"""
+    WITH recorded AS ({ATTEMPT}),
+         published AS ({events.INSERT_BESIDE.format(beside="recorded")})
+    SELECT scan_id FROM recorded
+"""  # noqa: S608 - built from constants
 
 SETTLE = """
     UPDATE authcodes_scan SET points_status = %(points_status)s::text, points_awarded = %(points_awarded)s::numeric
      WHERE scan_id = %(scan_id)s::uuid RETURNING scan_id
+"""
+SETTLE_BESIDE = """
+    UPDATE authcodes_scan s SET points_status = b.points_status, points_awarded = b.points_awarded
+      FROM held
+      JOIN jsonb_to_recordset(%(beside)s::jsonb)
+           AS b (item int, scan_id uuid, points_status text, points_awarded numeric) USING (item)
+     WHERE s.scan_id = b.scan_id
+"""
+
+# However many claim a guest's scan at once, the condition lets one of them have it, and one event follows.
+ADOPT = f"""
+    WITH adopted AS (
+        UPDATE authcodes_scan
+           SET user_id = %(user_id)s::bigint, points_status = %(points_status)s::text,
+               points_promised = %(points_promised)s::numeric
+         WHERE scan_id = %(scan_id)s::uuid AND user_id IS NULL AND points_status = 'guest'
+        RETURNING scan_id
+    ), published AS ({events.INSERT_BESIDE.format(beside="adopted")})
+    SELECT scan_id FROM adopted
+"""  # noqa: S608 - built from constants
+
+# Once: where somebody was is told with the scan or soon after it, and not corrected.
+PLACE = """
+    UPDATE authcodes_scan SET latitude = %(latitude)s::float, longitude = %(longitude)s::float
+     WHERE scan_id = %(scan_id)s::uuid AND latitude IS NULL AND location = ''
+    RETURNING scan_id
+"""
+
+# A person's scans at a brand, and with the person themselves those of no brand; the city stays.
+FORGET = """
+    UPDATE authcodes_scan
+       SET user_id = %(to)s::bigint, latitude = NULL, longitude = NULL, device = '', app_version = ''
+     WHERE user_id = %(user_id)s::bigint
+       AND (brand_id = %(brand_id)s::bigint OR (brand_id IS NULL AND user_id = %(to)s::bigint))
+    RETURNING scan_id
 """
 
 # Unlocated scans in small portions; several workers take different ones.
@@ -167,10 +209,12 @@ def _scan(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
     for _try in range(TRIES):
         result = _look(scanned, about, scan_id)
         if result.outcome != Outcome.SUCCESS:
-            sql.rows(ATTEMPT, _record(result, about, scanned))
+            _note_attempt(result, about, scanned)
+            metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
             return result
         count = _accept(result, about, scanned)
         if count is not None:
+            metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
             return replace(result, scan_count=count)
     raise ScanLimitReached
 
@@ -182,9 +226,17 @@ def preview(*, scanned: str, about: Circumstances) -> ScanResult:
 
 def _look(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
     reading = read(scanned)
-    facts = code_facts.read(code=reading.code, user_id=about.user_id, at=about.at) if reading else None
+    facts = _facts(reading.code if reading else None, about)
     reason = judge(facts=facts, reading=reading, brand_id=about.brand_id, at=about.at)
     return promise(scan_id, facts, reason, about)
+
+
+def _facts(code: str | None, about: Circumstances) -> CodeFacts | None:
+    """Raises TokenInvalid for a user who is not active: views leave the look at the user to this statement."""
+    facts = code_facts.read(code=code, user_id=about.user_id, at=about.at) if code else None
+    if about.user_id is not None and not (facts.user_active if facts else active_user(about.user_id)):
+        raise TokenInvalid
+    return facts
 
 
 def judge(*, facts: CodeFacts | None, reading: Reading | None, brand_id: int | None, at: datetime) -> Scan.Reason:
@@ -256,6 +308,7 @@ def worth_of(facts: CodeFacts) -> Decimal:
 def _accept(result: ScanResult, about: Circumstances, scanned: str) -> int | None:
     """Take a slot, record the scan and publish its event, in one statement. None: the slot is gone."""
     messages = [_scan_event(result, about)] if result.points_status == PointsStatus.PENDING else []
+    messages += _announcement(result, about)
     assert result.facts is not None  # noqa: S101 - an accepted scan has a code
     parameters = _record(result, about, scanned)
     parameters |= events.insertion(messages=messages, brand_id=result.facts.brand_id, at=about.at)
@@ -265,6 +318,48 @@ def _accept(result: ScanResult, about: Circumstances, scanned: str) -> int | Non
     events.wake_after_commit(messages)
     count: int = taken[0]
     return count
+
+
+def _note_attempt(result: ScanResult, about: Circumstances, scanned: str) -> None:
+    """Record a scan that takes no slot; where a webhook listens its announcement is written beside it."""
+    parameters = _record(result, about, scanned)
+    messages = _announcement(result, about)
+    if result.facts is None or not messages:
+        sql.rows(ATTEMPT, parameters)
+        return
+    sql.rows(
+        ATTEMPT_TOLD, parameters | events.insertion(messages=messages, brand_id=result.facts.brand_id, at=about.at)
+    )
+    events.wake_after_commit(messages)
+
+
+def _announcement(result: ScanResult, about: Circumstances) -> list[events.Message]:
+    """code.scanned, for the brand whose code it is. Whose customer scanned it through another brand is not told."""
+    facts = result.facts
+    if facts is None or not facts.is_announced:
+        return []
+    data = {
+        "scan_id": result.scan_id,
+        "code": facts.code,
+        "outcome": result.outcome.value,
+        "reason": result.reason.value,
+        "points_status": result.points_status.value,
+        "points_promised": plain(result.points),
+        "batch_id": facts.batch_id,
+        "product": facts.product(),
+        "latitude": about.place.latitude,
+        "longitude": about.place.longitude,
+        "location": about.place.label or None,
+    }
+    message = webhooks.announcement(
+        WebhookType.CODE_SCANNED,
+        data,
+        brand_id=facts.brand_id,
+        user_id=None if result.reason == Reason.OTHER_BRAND else about.user_id,
+        event_id=uuid.uuid5(result.scan_id, WebhookType.CODE_SCANNED.value),
+        at=about.at,
+    )
+    return [message]
 
 
 def _scan_event(result: ScanResult, about: Circumstances) -> events.Message:
@@ -325,14 +420,65 @@ def take_slot(*, facts: CodeFacts, about: Circumstances, scan_id: uuid.UUID) -> 
     """
     result = ScanResult(scan_id, Outcome.SUCCESS, Reason.ACCEPTED, PointsStatus.PENDING, ZERO, facts.scan_count, facts)
     parameters = _record(result, about, facts.code)
-    parameters |= events.insertion(messages=[], brand_id=facts.brand_id, at=about.at)
+    messages = _announcement(result, about)
+    parameters |= events.insertion(messages=messages, brand_id=facts.brand_id, at=about.at)
     if sql.row(ACCEPT, parameters) is None:
         raise ScanLimitReached
+    metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
+    events.wake_after_commit(messages)
+
+
+def adopt(*, scan: Scan, user_id: int) -> None:
+    """Make a guest's scan the scan of a customer of its brand, as if they had been logged in; the points follow.
+
+    The same customer may ask again. Raises ScanNotAdoptable, and TokenInvalid for a user who is not active.
+    """
+    if scan.user_id == user_id:
+        return
+    place = Place(scan.latitude, scan.longitude)
+    about = Circumstances(at=scan.scanned_at, user_id=user_id, brand_id=scan.brand_id, place=place)
+    facts = _facts(scan.code, about)
+    if facts is None or scan.user_id is not None or scan.points_status != PointsStatus.GUEST:
+        raise ScanNotAdoptable
+    reason = Reason.RECALLED if facts.recall_id else Reason(scan.reason)
+    result = replace(promise(scan.scan_id, facts, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count)
+    messages = [_scan_event(result, about)] if result.points_status == PointsStatus.PENDING else []
+    parameters = {
+        "scan_id": scan.scan_id,
+        "user_id": user_id,
+        "points_status": result.points_status.value,
+        "points_promised": result.points,
+        **events.insertion(messages=messages, brand_id=facts.brand_id, at=about.at),
+    }
+    try:
+        with transaction.atomic():
+            adopted = sql.row(ADOPT, parameters)
+            events.wake_after_commit(messages)
+    except IntegrityError:  # a sender used our source and this scan's id
+        raise ScanNotAdoptable from None
+    if adopted is None and not Scan.objects.filter(pk=scan.pk, user_id=user_id).exists():
+        raise ScanNotAdoptable
+
+
+def place(*, scan: Scan, latitude: float, longitude: float) -> None:
+    """Note where a scan happened, if that is not known yet. City and region are found later."""
+    sql.rows(PLACE, {"scan_id": scan.scan_id, "latitude": latitude, "longitude": longitude})
+
+
+def forget(*, user_id: int, brand_id: int, to: int) -> None:
+    """For the erasure of a person's data: their scans are the pseudonym's, and tell no more than the city."""
+    sql.rows(FORGET, {"user_id": user_id, "brand_id": brand_id, "to": to})
 
 
 def settle(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal = ZERO) -> None:
     """Write what became of a scan's points. Call inside the transaction that decides it."""
     sql.rows(SETTLE, {"scan_id": scan_id, "points_status": status.value, "points_awarded": awarded})
+
+
+def settlement(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal) -> sql.Fragment:
+    """The same, as a part of the statement that credits them."""
+    written = {"scan_id": str(scan_id), "points_status": status.value, "points_awarded": str(awarded)}
+    return sql.Fragment(SETTLE_BESIDE, written)
 
 
 def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
@@ -347,7 +493,7 @@ def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
         raise IdempotencyKeyReused
     promised = earlier.user_id is not None and earlier.points_promised
     status = PointsStatus.PENDING if promised else PointsStatus(earlier.points_status)
-    facts = code_facts.read(code=earlier.code, user_id=about.user_id, at=about.at) if earlier.auth_code_id else None
+    facts = _facts(earlier.code if earlier.auth_code_id else None, about)
     return ScanResult(
         scan_id=earlier.scan_id,
         outcome=Outcome(earlier.outcome),

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, cast
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from brands.refusals import Invalid
 
 # Spaces and zero-width marks that spreadsheets skip before they decide whether a cell is a formula.
@@ -21,17 +24,18 @@ FIELD_LIMIT = 10_000  # characters of one cell
 ROW_LIMIT = 100_000  # characters of one row, so that a file without line ends takes no more memory than another
 CHUNK = 64 * 1024
 DELIMITERS = ",;\t"
-ADVICE = "Save it as CSV (UTF-8) and upload that."
+INVALID = "Invalid CSV format"  # the specification's words, in every language
+ADVICE = gettext_lazy("Save it as CSV (UTF-8) and upload that.")
 SIGNATURES = {
-    b"\x89PNG": "a PNG image",
-    b"GIF8": "a GIF image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"%PDF": "a PDF",
-    b"PK": "an Excel workbook (XLSX) or another ZIP archive",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook (XLS)",
-    b"\x1f\x8b": "a GZIP archive",
-    b"Rar!": "a RAR archive",
-    b"7z\xbc\xaf": "a 7-Zip archive",
+    b"\x89PNG": gettext_lazy("a PNG image"),
+    b"GIF8": gettext_lazy("a GIF image"),
+    b"\xff\xd8\xff": gettext_lazy("a JPEG image"),
+    b"%PDF": gettext_lazy("a PDF"),
+    b"PK": gettext_lazy("an Excel workbook (XLSX) or another ZIP archive"),
+    b"\xd0\xcf\x11\xe0": gettext_lazy("an old Excel workbook (XLS)"),
+    b"\x1f\x8b": gettext_lazy("a GZIP archive"),
+    b"Rar!": gettext_lazy("a RAR archive"),
+    b"7z\xbc\xaf": gettext_lazy("a 7-Zip archive"),
 }
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -86,24 +90,25 @@ def read(file: IO[bytes]) -> Iterator[Row]:
             empty = False
             yield Row(line, [restored(value) for value in values])
     if empty:
-        message = "Invalid CSV format: the file is empty. Begin with the template."
-        raise Unreadable(message)
+        raise Unreadable(f"{INVALID}: {_('the file is empty. Begin with the template.')}")
 
 
 def _broken_quotes(line: int, error: str) -> str:
     if "field larger" in error:
-        return _too_long(line, "a cell", FIELD_LIMIT)
-    return f'Invalid CSV format: in the row that begins on line {line}, a quote (") is not closed or not at its end.'
+        return _too_long(line, _("a cell"), FIELD_LIMIT)
+    message = _('in the row that begins on line %(line)d, a quote (") is not closed or not at its end.')
+    return f"{INVALID}: {message % {'line': line}}"
 
 
 def _too_long(line: int, what: str, limit: int) -> str:
-    return f"Invalid CSV format: line {line}: {what} has more than {limit:,} characters. Is a closing quote missing?"
+    message = _("line %(line)d: %(what)s has more than %(limit)s characters. Is a closing quote missing?")
+    return f"{INVALID}: {message % {'line': line, 'what': what, 'limit': f'{limit:,}'}}"
 
 
 def _refuse_long_cells(line: int, values: list[str]) -> None:
     for number, value in enumerate(values, 1):
         if len(value) > FIELD_LIMIT:
-            raise Unreadable(_too_long(line, f"the cell in column {number}", FIELD_LIMIT))
+            raise Unreadable(_too_long(line, _("the cell in column %(number)d") % {"number": number}, FIELD_LIMIT))
 
 
 class _Lines(Iterator[str]):
@@ -133,10 +138,10 @@ class _Lines(Iterator[str]):
         characters, first = self._row
         self._row = (characters + len(line), first)
         if characters + len(line) > ROW_LIMIT:
-            raise Unreadable(_too_long(first, "the row", ROW_LIMIT))
+            raise Unreadable(_too_long(first, _("the row"), ROW_LIMIT))
         if "\0" in line:
-            message = f"Invalid CSV format: line {self.number} holds a NUL character: not plain text. {ADVICE}"
-            raise Unreadable(message)
+            message = _("line %(line)d holds a NUL character: not plain text.") % {"line": self.number}
+            raise Unreadable(f"{INVALID}: {message} {ADVICE}")
         return line
 
     def _split(self, file: IO[bytes]) -> Iterator[str]:
@@ -147,7 +152,7 @@ class _Lines(Iterator[str]):
                 split += 1
                 yield f"{line}\n"
             if len(rest) > ROW_LIMIT:
-                raise Unreadable(_too_long(split + 1, "the line", ROW_LIMIT))
+                raise Unreadable(_too_long(split + 1, _("the line"), ROW_LIMIT))
         if rest:
             yield rest
 
@@ -182,12 +187,13 @@ def _line_ends(good: bytes, encoding: str) -> int:
 
 def _undecodable(line: int, position: int, encoding: str) -> str:
     name = encoding[:6].upper().rstrip("-")
-    return f"Invalid CSV format: line {line} (byte {position + 1:,}) is not {name} text. {ADVICE}"
+    message = _("line %(line)d (byte %(byte)s) is not %(encoding)s text.")
+    return f"{INVALID}: {message % {'line': line, 'byte': f'{position + 1:,}', 'encoding': name}} {ADVICE}"
 
 
 def _refuse_signatures(beginning: bytes) -> None:
     for signature, what in SIGNATURES.items():
         # Two letters could begin a text; what follows them in an archive could not.
         if beginning.startswith(signature) and not (signature == b"PK" and beginning[2:3] not in b"\1\3\5\7"):
-            message = f"Invalid CSV format: this is {what}, not a CSV. {ADVICE}"
-            raise Unreadable(message)
+            message = _("this is %(what)s, not a CSV.") % {"what": what}
+            raise Unreadable(f"{INVALID}: {message} {ADVICE}")

@@ -1,12 +1,19 @@
 """What the workers run for codes and scans."""
 
 from celery import shared_task
+from celery.signals import worker_init
 from django.utils import timezone
 
-from authcodes import jobs, rollups, scanning
+from authcodes import imports, jobs, places, rollups, scanning
 from brands.models import Brand
 
 PORTION = 500
+
+
+@worker_init.connect
+def load_places(**_signal: object) -> None:
+    """Before the worker forks: its children share the data, and none of them pauses for it under load."""
+    places.loaded_atlas()
 
 
 @shared_task
@@ -26,8 +33,9 @@ def run_job(job_id: int) -> None:
 
 @shared_task
 def resume_jobs() -> int:
-    """Every few seconds: start what a lost message or a dead worker left; every expired file goes."""
+    """Every few seconds: start what a lost message or a dead worker left; what has been kept long enough goes."""
     jobs.forget_files()
+    imports.forget_old(at=timezone.now())
     return len(jobs.resume())
 
 

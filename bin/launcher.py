@@ -132,7 +132,7 @@ def manage(*commands: str, environment: dict[str, str]) -> None:
 
 @contextlib.contextmanager
 def platform(site: Site, environment: dict[str, str]) -> Iterator[list[Server]]:
-    """Web, worker and beat, each with a log of its own; stopped together at the end."""
+    """Web, workers and beat, each with a log of its own; stopped together at the end."""
     programs: list[Server] = []
     try:
         for name, command in commands(site).items():
@@ -146,15 +146,17 @@ def platform(site: Site, environment: dict[str, str]) -> Iterator[list[Server]]:
 def commands(site: Site) -> dict[str, list[str]]:
     # As modules, because the scripts in .venv/bin name the directory where .venv was made.
     web = (
-        f"granian --interface wsgi --host {site.host} --port {site.port} --workers 2 --blocking-threads 1 --no-ws "
+        f"granian --interface wsgi --host {site.host} --port {site.port} --workers 2 --blocking-threads 2 --no-ws "
         f"--workers-kill-timeout {STOP_SECONDS - 2} config.wsgi:application"
     )
-    # At info it would say every two seconds that the sweeper found nothing.
-    worker = "celery -A config worker -Q events,work --concurrency 3 --loglevel warning"
-    beat = "celery -A config beat --loglevel warning --schedule"  # at info it says every second that it ticks
+    worker = "celery -A config worker -n points@%h -Q events,work --concurrency 3"
+    # It waits for other people's servers most of the time.
+    sender = "celery -A config worker -n outgoing@%h -Q outgoing --pool threads --concurrency 12"
+    beat = "celery -A config beat --schedule"
     return {
         "web": web.split(),
         "worker": worker.split(),
+        "sender": sender.split(),
         "beat": [*beat.split(), str(site.data_dir / "run" / "beat")],
     }
 

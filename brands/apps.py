@@ -1,7 +1,12 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from brands import labels
+
 
 class BrandsConfig(AppConfig):
     name = "brands"
     verbose_name = _("Brands and people")
+
+    def ready(self) -> None:
+        labels.translate()

@@ -27,22 +27,42 @@ USER_FIELDS = [
 LOAD_USER = f"SELECT {', '.join(USER_FIELDS)} FROM brands_user WHERE id = %(user_id)s::bigint"  # noqa: S608
 
 
+class Bearer:
+    """The user whom a token names, before anybody has looked whether they are still active."""
+
+    is_authenticated = True
+
+    def __init__(self, user_id: int) -> None:
+        self.pk = user_id
+
+
 class BearerToken(BaseAuthentication):
     """`Authorization: Bearer <access token>`. Sets `request.user`, and `request.auth` to the token's Principal."""
 
-    def authenticate(self, request: Request) -> tuple[User, tokens.Principal] | None:
+    def authenticate(self, request: Request) -> tuple[User | Bearer, tokens.Principal] | None:
         """None without the header. Raises TokenInvalid for any other, and for an inactive or deleted user."""
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             return None
         principal = tokens.read_access(bearer(header))
-        user = active_user(principal.user_id)
+        return self.load(principal.user_id), principal
+
+    def load(self, user_id: int) -> User | Bearer:
+        """Raises TokenInvalid."""
+        user = active_user(user_id)
         if user is None:
             raise TokenInvalid
-        return user, principal
+        return user
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - DRF's signature
         return CHALLENGE
+
+
+class UnseenBearer(BearerToken):
+    """For views whose first statement reads the user too, and raises TokenInvalid for an inactive one."""
+
+    def load(self, user_id: int) -> Bearer:
+        return Bearer(user_id)
 
 
 # For pages that staff read in the browser (session cookie) and programs read with a token. The first one's

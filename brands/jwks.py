@@ -8,16 +8,15 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-import httpx
 import jwt
 
+from brands import outgoing
 from brands.refusals import TokenInvalid, Unavailable
 
 FRESH_SECONDS = 300  # so soon is a key refused that its issuer has withdrawn
 STALE_SECONDS = 3_600  # so long do known keys serve while the address does not answer
 PAUSE_SECONDS = 10  # between two questions, or made-up key ids would make us hammer the issuer
 TIMEOUT_SECONDS = 3
-LARGEST_ANSWER_BYTES = 100_000
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +63,7 @@ class KeySet:
     def _ask(self) -> None:
         try:
             keys = usable_keys(json.loads(fetch(self.url)), self.algorithm)
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
+        except (outgoing.NotReached, ValueError, RecursionError) as error:
             logger.warning("No keys from %s: %s", self.url, error)
             self._asked_at = monotonic()
         else:
@@ -79,22 +78,13 @@ def key_set(*, url: str, algorithm: str) -> KeySet:
 
 
 def fetch(url: str) -> bytes:
-    """The body behind `url`, which the operator chose, so it may be a private address. No redirects are followed.
-
-    Raises httpx.HTTPError, or ValueError for a body that is too long or comes too slowly.
-    """
-    deadline = monotonic() + TIMEOUT_SECONDS
-    body = bytearray()
-    # Plain bytes only: a compressed answer could grow without bound after its size was counted.
-    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-    with httpx.stream("GET", url, headers=headers, timeout=TIMEOUT_SECONDS, follow_redirects=False) as answer:
-        answer.raise_for_status()
-        for chunk in answer.iter_raw():
-            body += chunk
-            if len(body) > LARGEST_ANSWER_BYTES or monotonic() > deadline:
-                message = f"more than {LARGEST_ANSWER_BYTES} bytes or {TIMEOUT_SECONDS} seconds"
-                raise ValueError(message)
-    return bytes(body)
+    """The body behind `url`, which the operator chose, so it may be a private address. Raises NotReached."""
+    headers = {"Accept": "application/json"}
+    answer = outgoing.send("GET", url, headers=headers, timeout_seconds=TIMEOUT_SECONDS, anywhere=True)
+    if answer.status != 200:
+        message = f"the answer is {answer.status}"
+        raise outgoing.NotReached(message)
+    return answer.body
 
 
 def usable_keys(answer: Any, algorithm: str) -> dict[str | None, jwt.PyJWK]:

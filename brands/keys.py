@@ -1,5 +1,6 @@
 """API keys: the only code that makes, rotates, revokes and finds them. A key is shown once; its hash is kept."""
 
+import base64
 import hashlib
 import re
 import secrets
@@ -7,8 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Least
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
 
 from brands import sql
 from brands.models import ApiKey, Brand
@@ -52,6 +56,7 @@ class Caller:
         return self.kind == ApiKey.Kind.HUB
 
 
+@sensitive_variables("text")
 def create(
     *, brand: Brand, kind: str, name: str, at: datetime, expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
@@ -64,8 +69,8 @@ def create(
         # Keys of a brand are made one after the other, or two calls would both count one and make a third.
         Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
         if usable(brand=brand, kind=kind, at=at) >= USABLE_AT_ONCE:
-            message = f"This brand has {USABLE_AT_ONCE} usable {kind} keys. Revoke one before you make another."
-            raise Invalid(message)
+            message = _("This brand has %(most)d usable %(kind)s keys. Revoke one before you make another.")
+            raise Invalid(message % {"most": USABLE_AT_ONCE, "kind": kind})
         key = ApiKey.objects.create(
             brand=brand,
             kind=kind,
@@ -78,6 +83,7 @@ def create(
     return key, text
 
 
+@sensitive_variables()
 def rotate(*, key: ApiKey, at: datetime, grace: timedelta) -> tuple[ApiKey, str]:
     """A successor of `key`, which itself is usable for `grace` longer at most.
 
@@ -97,9 +103,55 @@ def revoke(*, key: ApiKey, at: datetime) -> None:
 
 
 def usable(*, brand: Brand, kind: str, at: datetime) -> int:
-    """How many keys of this kind would be accepted."""
-    alive = Q(expires_at=None) | Q(expires_at__gt=at)
-    return ApiKey.objects.filter(alive, brand=brand, kind=kind, revoked_at=None).count()
+    """How many keys of this kind would be accepted; the scan page's own is beside them."""
+    return _alive(brand, at).filter(kind=kind, of_scan_page=False).count()
+
+
+def of_scan_page(*, brand: Brand, at: datetime) -> str:
+    """The text of the brand's app key for its scan page, made when it is first asked for.
+
+    It is published with every page. It follows from SECRET_KEY and the row's number, so that every host knows it and
+    none keeps it; under another SECRET_KEY, or once it is revoked, there is another.
+    """
+    return _text_of_scan_page(brand, at) or _made_for_scan_page(brand, at)
+
+
+def _text_of_scan_page(brand: Brand, at: datetime) -> str:
+    for key in _alive(brand, at).filter(kind=ApiKey.Kind.APP, of_scan_page=True):
+        text = _derived(key)
+        if bytes(key.digest) == _digest(text):
+            return text
+    return ""
+
+
+def _made_for_scan_page(brand: Brand, at: datetime) -> str:
+    with transaction.atomic():
+        Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
+        if text := _text_of_scan_page(brand, at):  # another request was faster
+            return text
+        _alive(brand, at).filter(of_scan_page=True).update(revoked_at=at)
+        key = ApiKey.objects.create(
+            brand=brand,
+            kind=ApiKey.Kind.APP,
+            name=_("Scan page"),
+            digest=secrets.token_bytes(32),
+            created_at=at,
+            of_scan_page=True,
+        )
+        text = _derived(key)
+        key.prefix, key.digest = text[:VISIBLE_CHARACTERS], _digest(text)
+        key.save(update_fields=["prefix", "digest"])
+    return text
+
+
+def _derived(key: ApiKey) -> str:
+    made = salted_hmac("brands.keys.of_scan_page", str(key.pk), algorithm="sha256").digest()
+    return f"{ApiKey.Kind.APP.value}_{base64.urlsafe_b64encode(made).decode().rstrip('=')}"
+
+
+def _alive(brand: Brand, at: datetime) -> "QuerySet[ApiKey]":
+    unexpired = Q(expires_at=None) | Q(expires_at__gt=at)
+    return ApiKey.objects.filter(unexpired, brand=brand, revoked_at=None)
 
 
 def find(raw: str, *, at: datetime) -> Caller:

@@ -1,26 +1,45 @@
 """The portal's lists: counts that stay cheap at millions of rows, and filters that name a person's own rows only."""
 
 import json
-from datetime import date, datetime, time, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import EmptyResultSet
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
-from django.utils.dateparse import parse_date
+from django.utils.dateparse import parse_datetime
 from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
 
-from brands.unfolded import ChoicesFilter, DropdownFilter, LookupFilter, LookupForm, RangeFilter
+from brands import zones
+from brands.models import Brand
+from brands.unfolded import (
+    ChangeList,
+    ChoicesFilter,
+    DropdownFilter,
+    LookupFilter,
+    LookupForm,
+    RangeFilter,
+    TypedFilter,
+)
 
 __all__ = [
     "ChoicesFilter",
+    "Count",
+    "CountedChangeList",
     "DayFilter",
     "DropdownFilter",
     "EstimatingPaginator",
     "OwnRowsFilter",
     "StateFilter",
+    "TextFilter",
     "ValuesFilter",
+    "counted",
+    "plan_of",
 ]
 
 if TYPE_CHECKING:
@@ -28,26 +47,115 @@ if TYPE_CHECKING:
 else:
     AnyPaginator = Paginator
 
+EXACT_UP_TO = 10_000
+# In the planner's units, about 50 ms; a filter that few of a million rows fit costs more to count than to show.
+DEAREST_COUNT = 20_000
+LARGEST_NUMBER = 2**63 - 1
+WIDEST_OFFSET = timedelta(hours=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    number: int
+    exact: bool = True
+
+    def of(self, shown: int) -> "Count":
+        """When all rows are shown."""
+        return replace(self, number=shown, exact=True)
+
+    @property
+    def words(self) -> str:
+        return f"{self.number:,}" if self.exact else _("about %(number)s") % {"number": f"{_rounded(self.number):,}"}
+
+
+def _rounded(number: int) -> int:
+    """To two digits: more would pretend to know."""
+    unit: int = 10 ** max(len(str(number)) - 2, 0)
+    return round(number / unit) * unit
+
+
+def counted(rows: QuerySet[Any]) -> Count:
+    """How many rows there are: counted where that is cheap, else as the planner estimates, which costs nothing."""
+    rows = rows.order_by().values("pk")
+    try:
+        rows.query.sql_with_params()
+    except EmptyResultSet:  # it cannot have any, and Django would fail to explain that
+        return Count(0)
+    plan = plan_of(rows)
+    expected = plan["Plan Rows"]
+    if expected <= 2 * EXACT_UP_TO and plan["Total Cost"] <= DEAREST_COUNT:
+        found = rows[: EXACT_UP_TO + 1].count()
+        if found <= EXACT_UP_TO:
+            return Count(found)
+        expected = max(found, expected)
+    return Count(expected, exact=False)
+
+
+def plan_of(rows: QuerySet[Any]) -> dict[str, Any]:
+    """How PostgreSQL would read them, which it says without doing so."""
+    plan: dict[str, Any] = json.loads(rows.explain(format="json"))[0]["Plan"]
+    return plan
+
 
 class EstimatingPaginator(AnyPaginator):
-    """Counts exactly up to EXACT_UP_TO rows; beyond that it takes the planner's estimate, which costs nothing."""
+    """Counts as `counted` does."""
 
-    EXACT_UP_TO = 10_000
+    template_name = "admin/pages_by_number.html"
+
+    @cached_property
+    def told(self) -> Count:
+        rows = self.object_list
+        return counted(rows) if isinstance(rows, QuerySet) else Count(len(rows))
 
     @cached_property
     def count(self) -> int:
-        rows = self.object_list.order_by() if isinstance(self.object_list, QuerySet) else None
-        if rows is None:
-            return len(self.object_list)
-        counted = rows.values("pk")[: self.EXACT_UP_TO + 1].count()
-        return counted if counted <= self.EXACT_UP_TO else max(counted, planned_rows(rows))
+        return self.told.number
 
 
-def planned_rows(rows: QuerySet[Any]) -> int:
-    """How many rows PostgreSQL's planner expects."""
-    plan = json.loads(rows.explain(format="json"))
-    number: int = plan[0]["Plan"]["Plan Rows"]
-    return number
+def is_beyond_every_column(value: str) -> bool:
+    """NUL, numbers without end, moments in zones that are none: PostgreSQL fails of them, and no row holds them."""
+    bare = value.strip().removeprefix("-")
+    if bare.isdecimal():
+        return len(bare) > 19 or int(bare) > LARGEST_NUMBER
+    try:
+        moment = parse_datetime(value)
+    except ValueError:
+        moment = None
+    offset = moment.utcoffset() if moment else None
+    return "\0" in value or bool(offset and abs(offset) > WIDEST_OFFSET)
+
+
+class CountedChangeList(ChangeList):
+    """A changelist that says when its count is an estimate, and refuses what no row can hold."""
+
+    count: Count
+
+    def get_filters_params(self, params: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
+        """What makes PostgreSQL fail can only be mistyped."""
+        found: dict[str, list[str]] = super().get_filters_params(params)
+        if any(is_beyond_every_column(value) for values in found.values() for value in values):
+            raise IncorrectLookupParameters
+        return found
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.show_count(self.paginator.told)
+
+    def show_count(self, count: Count) -> None:
+        self.count, self.result_count = count, count.number
+        self.full_result_count, self.show_full_result_count = None, False
+        self.show_admin_actions = True
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the address asks for some rows only."""
+        return bool(self.query or any(any(values) for values in self.get_filters_params().values()))
+
+    @property
+    def result_words(self) -> str:
+        names = self.opts.verbose_name, self.opts.verbose_name_plural
+        name = names[0] if self.result_count == 1 else names[1]
+        return _("%(count)s %(name)s") % {"count": self.count.words, "name": name}
 
 
 class OwnRowsForm(LookupForm):
@@ -66,18 +174,29 @@ class OwnRowsFilter(LookupFilter):
     form_class = OwnRowsForm
 
 
-class StateFilter(DropdownFilter):
-    """By a state that rows do not store; `states` names it, and the method of the QuerySet that finds its rows."""
+class BrandsFilter:
+    """A filter of its page's own that knows the brands whose rows the person sees."""
+
+    def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
+        self.page = model_admin
+        super().__init__(request, params, model, model_admin)  # type: ignore[call-arg]
+
+    def asked(self, value: str, brands: Sequence[Brand]) -> Q:
+        """The rows that fit."""
+        raise NotImplementedError
+
+
+class StateFilter(BrandsFilter, DropdownFilter):
+    """By a state that rows need not store as such; `states` names them."""
 
     states: dict[str, Any] = {}
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, Any]]:
         return list(self.states.items())
 
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         state = self.value()
-        found: QuerySet[Any] = getattr(queryset, state)() if state in self.states else queryset
-        return found
+        return queryset.filter(self.asked(state, self.page.brands_seen(request))) if state in self.states else queryset
 
 
 class ValuesFilter(DropdownFilter):
@@ -96,23 +215,31 @@ class ValuesFilter(DropdownFilter):
         return queryset.filter(**{self.parameter_name: value}) if value in self.values() else queryset
 
 
-class DayFilter(RangeFilter):
-    """From a day to a day, both included, in the current time zone; a day that cannot be read is no limit."""
+class TextFilter(BrandsFilter, TypedFilter):
+    """By a text, exactly as it is typed."""
 
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        text = (self.value() or "").strip()
+        return queryset.filter(self.asked(text, self.page.brands_seen(request))) if text else queryset
+
+
+class DayFilter(RangeFilter):
+    """From a day to a day, both included, of each row's brand; a day that cannot be read is no limit."""
+
+    def __init__(
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
+    ) -> None:
+        super().__init__(field, request, params, model, model_admin, field_path)
+        self.page = model_admin
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         first, last = self._day("from"), self._day("to")
-        if first:
-            queryset = queryset.filter(**{f"{self.field_path}__gte": midnight(first)})
-        if last:
-            queryset = queryset.filter(**{f"{self.field_path}__lt": midnight(last + timedelta(days=1))})
-        return queryset
+        if not (first or last):
+            return queryset
+        return queryset.filter(self.asked(self.page.brands_seen(request), first, last))
+
+    def asked(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
+        return zones.on_days(self.field_path, first, last, brands=brands, path=self.page.brand_path)
 
     def _day(self, end: str) -> date | None:
-        try:
-            return parse_date(str(self.used_parameters.get(f"{self.field_path}_{end}", "")))
-        except ValueError:
-            return None
-
-
-def midnight(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))
+        return zones.read_day(str(self.used_parameters.get(f"{self.field_path}_{end}", "")))

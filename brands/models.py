@@ -1,11 +1,13 @@
-"""Who there is: brands with their hostnames and keys, people, and what each may do for which brand."""
+"""Who there is: brands with their hostnames and keys, people, what each may do for which brand, and did."""
 
 import uuid
+from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator, RegexValidator
+from django.core.serializers.json import DjangoJSONEncoder
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
@@ -17,8 +19,47 @@ def validate_time_zone(name: str) -> None:
         raise ValidationError(_("%(name)s is no time zone; write one like Europe/Berlin."), params={"name": name})
 
 
+def colour_field(name: Any, default: str, words: Any) -> "models.CharField[str, str]":
+    """A colour as `#rrggbb`; nothing else may get into a style sheet or a wallet pass."""
+    known = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Write a colour like #1a2b3c."))
+    return models.CharField(name, max_length=7, default=default, validators=[known], help_text=words)
+
+
+class Picture(models.Model):
+    """An image of a brand's, made anew from what was uploaded; never changed, so browsers may keep it for ever."""
+
+    picture_id = models.UUIDField(_("picture id"), primary_key=True, default=uuid.uuid4, editable=False)
+    brand = models.ForeignKey("Brand", on_delete=models.CASCADE, related_name="pictures", verbose_name=_("brand"))
+    content = models.BinaryField(_("content"), help_text=_("A logo as PNG, a photograph as JPEG."))
+    content_type = models.CharField(_("content type"), max_length=20)
+    width = models.PositiveSmallIntegerField(_("width"))
+    height = models.PositiveSmallIntegerField(_("height"))
+    small = models.BinaryField(_("small"), help_text=_("The same for pages, as WebP of a few kilobytes."))
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("picture")
+        verbose_name_plural = _("pictures")
+        ordering = ["-created_at", "picture_id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(content_type__in=["image/png", "image/jpeg"]), name="picture_type_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.width} x {self.height}"
+
+
 class Brand(models.Model):
     """A tenant: everything else belongs to exactly one."""
+
+    class Expiry(models.TextChoices):
+        NEVER = "never", _("Never")
+        DAYS = "days", _("So many days after they were earned")
+        MONTHS = "months", _("So many months after they were earned")
+        MONTH_END = "month_end", _("At the end of a month")
+        YEAR_END = "year_end", _("At the end of a year")
 
     name = models.CharField(max_length=120)
     slug = models.SlugField(max_length=60, unique=True)
@@ -32,11 +73,37 @@ class Brand(models.Model):
     monthly_point_limit = models.DecimalField(
         max_digits=10, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
     )
+    points_expire = models.CharField(
+        max_length=10, choices=Expiry.choices, default=Expiry.NEVER, db_default=Expiry.NEVER.value
+    )
+    points_expire_after = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text=_("Days or months; at the end of a month or year: of how many later than the one of earning."),
+    )
+    expiry_warning_days = models.PositiveIntegerField(
+        default=14,
+        db_default=14,
+        validators=[MaxValueValidator(90)],
+        help_text=_("How many days before their points expire members are told; 0: they are not."),
+    )
+    colour_background = colour_field(_("background colour"), "#ffffff", _("Behind everything."))
+    colour_text = colour_field(_("text colour"), "#1f2328", _("Must be easy to read on the background."))
+    colour_accent = colour_field(_("accent colour"), "#0b57d0", _("Buttons, links and bars."))
+    logo = models.ForeignKey(
+        Picture, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("logo")
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         ordering = ["name", "id"]
         constraints = [
+            *(
+                models.CheckConstraint(
+                    condition=models.Q(**{f"colour_{part}__regex": "^#[0-9a-f]{6}$"}), name=f"brand_{part}_is_a_colour"
+                )
+                for part in ("background", "text", "accent")
+            ),
             models.CheckConstraint(
                 condition=models.Q(daily_point_limit__isnull=True) | models.Q(daily_point_limit__gte=0),
                 name="brand_daily_limit_not_negative",
@@ -44,6 +111,18 @@ class Brand(models.Model):
             models.CheckConstraint(
                 condition=models.Q(monthly_point_limit__isnull=True) | models.Q(monthly_point_limit__gte=0),
                 name="brand_monthly_limit_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(points_expire="never")
+                | models.Q(points_expire="days", points_expire_after__range=(1, 3650))
+                | models.Q(points_expire="months", points_expire_after__range=(1, 120))
+                | models.Q(points_expire="month_end", points_expire_after__lte=120)
+                | models.Q(points_expire="year_end", points_expire_after__lte=10),
+                name="brand_expiry_makes_sense",
+                violation_error_message=_("Points expire after 1 to 3,650 days, 1 to 120 months, or 10 years at most."),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(expiry_warning_days__lte=90), name="brand_expiry_warning_in_time"
             ),
         ]
 
@@ -109,6 +188,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = UserManager()
+
+    # The one brand that the person looks at in the portal at the moment; brands.switcher sets it for a request.
+    chosen_brand_id: int | None = None
 
     USERNAME_FIELD = "email"
     EMAIL_FIELD = "email"
@@ -176,8 +258,15 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    of_scan_page = models.BooleanField(
+        _("of the scan page"),
+        default=False,
+        editable=False,
+        help_text=_("Made for the page that a phone camera opens. Revoked, the page makes itself another."),
+    )
 
     class Meta:
+        verbose_name = _("API key")
         ordering = ["-created_at", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["digest"], name="api_key_digest_unique"),
@@ -204,3 +293,35 @@ class LoginSession(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} at {self.brand_id} since {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class AuditEntry(models.Model):
+    """Something that staff did to a row. Entries are added, never changed: a trigger refuses UPDATE and DELETE."""
+
+    at = models.DateTimeField(_("when"), default=timezone.now, editable=False)
+    person = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("who")
+    )
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="audit_entries")
+    kind = models.CharField(max_length=100, help_text=_("The changed row's model: app.model"))
+    row_id = models.CharField(max_length=64)
+    row_name = models.CharField(_("what"), max_length=200, help_text=_("As the row was called at the time."))
+    action = models.CharField(max_length=200)
+    changes = models.JSONField(
+        default=dict, encoder=DjangoJSONEncoder, help_text=_("Of each changed field the value before and after.")
+    )
+    reason = models.TextField(blank=True)
+    request_id = models.CharField(_("request id"), max_length=64, blank=True)
+
+    class Meta:
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit entries")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["kind", "row_id", "-id"], name="audit_of_a_row"),
+            models.Index(fields=["brand", "-id"], name="audit_of_a_brand"),
+            models.Index(fields=["person", "-id"], name="audit_of_a_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.row_name}"

@@ -7,27 +7,33 @@ within reach, and an id outside of it does not exist.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, tzinfo
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
-from django.contrib.admin.models import CHANGE as CHANGED
-from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import AutocompleteSelect
-from django.core.exceptions import PermissionDenied
-from django.db.models import ForeignKey, Model, QuerySet
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied
+from django.db.models import DateTimeField, ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.template.response import SimpleTemplateResponse
+from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from brands import roles
-from brands.lists import EstimatingPaginator, OwnRowsFilter
-from brands.models import User
+from brands.audited import Audited
+from brands.keyset import KeysetChangeList
+from brands.lists import CountedChangeList, EstimatingPaginator, OwnRowsFilter
+from brands.models import AuditEntry, Brand, User
 from brands.refusals import Refused
 from brands.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
-from brands.unfolded import ModelAdmin, ModelForm, TabularInline
+from brands.unfolded import ModelForm, TabularInline
+from brands.zones import MomentColumn
 
 MOST_AT_ONCE = 1000  # rows that one action changes in one request
 
@@ -112,11 +118,13 @@ def filter_names(filters: Iterable[Any]) -> Iterator[str]:
         yield field if isinstance(field, str) else field.parameter_name
 
 
-class TenantAdmin(Scope, ModelAdmin):
+class TenantAdmin(Scope, Audited):
     """A page of the portal."""
 
     brand_path = "brand"  # from a row to its brand, as a filter writes it
     customer_path = ""  # to the customer, for pages where an e-mail address in the search box names one
+    pages_by_key = False  # for lists that grow without end; their order is of columns that are never NULL
+    linked_filters: ClassVar[tuple[str, ...]] = ()  # lookups of other pages' links, beside the filters that one sees
     form = TenantForm
     paginator = EstimatingPaginator
     show_full_result_count = False
@@ -129,6 +137,14 @@ class TenantAdmin(Scope, ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return self.reach(request, VIEW).of(super().get_queryset(request), self.brand_path)
+
+    def walks(self, request: HttpRequest) -> list[Q]:  # noqa: ARG002 - for those who override it
+        """Into which parts a list by key is cut, because each has its order in an index and all together have not."""
+        return [Q()]
+
+    def detailed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """With whatever a page of the list shows beside the columns; left out while its rows are looked for."""
+        return rows
 
     def choices(self, request: HttpRequest, within: Reach) -> QuerySet[Any]:
         """This page's rows as another page's form offers them."""
@@ -156,13 +172,42 @@ class TenantAdmin(Scope, ModelAdmin):
         return self.brand_path != "pk" and self.works_for_several(request)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """People with several brands see whose each row is."""
-        shown = super().get_list_display(request)
+        """People with several brands see whose each row is; every moment is in its brand's zone."""
+        shown = [self.column(request, name) for name in super().get_list_display(request)]
         return [*shown, *([self.brand_path] if self.has_brand_column(request) else [])]
+
+    def column(self, request: HttpRequest, name: Any) -> Any:
+        try:
+            field = self.opts.get_field(name)
+        except FieldDoesNotExist:
+            return name
+        if not isinstance(field, DateTimeField):
+            return name
+        zones = {brand.pk: brand.zone for brand in self.brands_seen(request)}
+        return MomentColumn(field, zones, self.brand_id_of)
+
+    def brands_seen(self, request: HttpRequest) -> list[Brand]:
+        """The brands whose rows the person sees here. One query per request."""
+        seen: dict[str, list[Brand]] = vars(request).setdefault("brands_seen", {})
+        if self.opts.label_lower not in seen:
+            within = self.reach(request, VIEW)
+            seen[self.opts.label_lower] = list(within.of(Brand.objects.all(), "pk")) if within else []
+        return seen[self.opts.label_lower]
+
+    def get_sortable_by(self, request: HttpRequest) -> Any:
+        """Sorting a long list by a column without an index would read all of it."""
+        if self.sortable_by is None and self.pages_by_key:
+            return []
+        return super().get_sortable_by(request)
+
+    def get_changelist(self, request: HttpRequest, **_more: Any) -> type[CountedChangeList]:  # noqa: ARG002 - Django's
+        return KeysetChangeList if self.pages_by_key else CountedChangeList
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:  # noqa: ARG002
         """Only what the page's own filters ask. Django would let any field of the row be asked, a password's too."""
         filters = self.get_list_filter(request) if request else self.list_filter
+        if lookup in self.linked_filters:
+            return True
         return any(re.fullmatch(f"{re.escape(name)}({FILTER_LOOKUPS})", lookup) for name in filter_names(filters))
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
@@ -196,13 +241,37 @@ class TenantAdmin(Scope, ModelAdmin):
         only = {"brand": next(iter(mine))} if len(mine) == 1 else {}
         return {**only, **super().get_changeform_initial_data(request)}
 
-    def changeform_view(self, request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
-        """A refusal that the form could not foresee, because somebody else was faster, is shown on a new form."""
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, *where: Any, **more: Any
+    ) -> HttpResponse:
+        """A refusal that the form could not foresee, because somebody else was faster, is shown on a new form.
+
+        Moments are shown and read in the zone of the row's brand.
+        """
+        with timezone.override(self.zone_of(request, object_id)):
+            try:
+                response = super().changeform_view(request, object_id, *where, **more)
+            except Refused as refusal:
+                self.message_user(request, refusal.message, messages.ERROR)
+                return redirect(request.get_full_path())
+            return response.render() if isinstance(response, SimpleTemplateResponse) else response
+
+    def zone_of(self, request: HttpRequest, object_id: str | None) -> tzinfo:
+        """Of the row's brand, or of the one that a new row is made for; UTC while nobody knows which."""
+        zones = {str(brand.pk): brand.zone for brand in self.brands_seen(request)}
+        if len(set(zones.values())) == 1:
+            return next(iter(zones.values()))
+        row = self.get_object(request, unquote(object_id)) if object_id else None
+        brand_id = self.brand_id_of(row) if row else request.POST.get("brand")
+        return zones.get(str(brand_id), UTC)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        """A refusal is said on the row's own page, where it still is."""
         try:
-            return super().changeform_view(request, *where, **more)
+            return super().delete_view(request, object_id, extra_context)
         except Refused as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
-            return redirect(request.get_full_path())
+            return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", object_id)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         """Of a row that was there only what the form changed: what scans and workers count meanwhile is not ours."""
@@ -210,7 +279,7 @@ class TenantAdmin(Scope, ModelAdmin):
             raise PermissionDenied
         if change:
             stored = {field.name for field in self.opts.concrete_fields}
-            obj.save(update_fields=stored.intersection(form.changed_data))
+            self.store(obj, stored.intersection(form.changed_data))
         else:
             vars(obj).update(vars(self.create(request, obj, form)))
 
@@ -220,25 +289,29 @@ class TenantAdmin(Scope, ModelAdmin):
         made: Model = obj
         return made
 
+    def store(self, obj: Any, fields: set[str]) -> None:
+        """Store these fields of a row that was there. Pages whose rows have an only writer call it here."""
+        obj.save(update_fields=fields)
+
     def chosen(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """The rows that an action may change; none, with a word about it, if they are too many for one request."""
         rows = list(self.reach(request, ACT).of(queryset, self.brand_path)[: MOST_AT_ONCE + 1])
         if len(rows) <= MOST_AT_ONCE:
+            self.remember(request, rows)
             return rows
         message = _("Nothing was changed: choose at most %(most)d rows at once.") % {"most": MOST_AT_ONCE}
         self.message_user(request, message, messages.ERROR)
         return []
 
-    def report(self, request: HttpRequest, changed: Sequence[Any], what: str) -> None:
+    def report(self, request: HttpRequest, changed: Sequence[Any], what: str, *, reason: str = "") -> None:
         """Tell how many rows an action changed, and write it into their history."""
-        if changed:
-            LogEntry.objects.log_actions(
-                user_id=person(request).pk,
-                queryset=changed,
-                action_flag=CHANGED,
-                change_message=what,
-            )
+        self.note(request, changed, what, reason=reason)
         self.message_user(request, f"{what}: {len(changed)}")
+
+    def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditEntry]:
+        """What was done to a row, as far as it was done in brands of this person's."""
+        entries = AuditEntry.objects.filter(kind=self.opts.label_lower, row_id=str(obj.pk))
+        return self.reach(request, VIEW).of(entries, "brand")
 
 
 class TenantInline(Scope, TabularInline):
@@ -249,6 +322,12 @@ class TenantInline(Scope, TabularInline):
 
 def badge(colour: str, words: Any) -> SafeString:
     """A state as lists and forms show it, in unfold's colours: success, info, warning, danger, or none."""
+    return _badge(colour, str(words))
+
+
+@lru_cache(maxsize=500)
+def _badge(colour: str, words: str) -> SafeString:
+    """There are few, and a list shows one in each row."""
     return render_to_string("unfold/helpers/label.html", {"type": colour, "text": words})
 
 

@@ -1,20 +1,54 @@
-"""The portal's site: django-unfold's, whose look-up answers a mistyped page number like any other missing page."""
+"""The portal's site: django-unfold's, seen through the brand that a person chose to look at.
 
+Its look-up answers a mistyped page number like any other missing page.
+"""
+
+from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any
 
-from django.contrib.admin.apps import AdminConfig
 from django.core.paginator import InvalidPage
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import path
 from unfold.sites import UnfoldAdminSite
 
-
-class PortalConfig(AdminConfig):
-    """Stands in INSTALLED_APPS for django.contrib.admin, beside unfold.apps.BasicAppConfig."""
-
-    default_site = "brands.portal_site.PortalSite"
+from brands import audit, switcher
+from brands.audit import Row
+from brands.audited import deed
+from brands.models import User
+from brands.portal import person
 
 
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
+        def seen_through_the_choice(request: HttpRequest, *where: Any, **more: Any) -> Any:
+            switcher.apply(request)
+            return guarded(request, *where, **more)
+
+        guarded = super().admin_view(view, cacheable)
+        return update_wrapper(seen_through_the_choice, guarded)
+
+    def get_urls(self) -> list[Any]:
+        return [path("brand/", self.admin_view(switcher.choose), name="choose_brand"), *super().get_urls()]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        switch = switcher.context(request) if self.has_permission(request) else {}
+        return {**super().each_context(request), **switch}
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        with transaction.atomic():
+            answer: HttpResponse = super().password_change(request, extra_context)
+            if request.method == "POST" and answer.status_code == 302:
+                self.note_password(request, person(request))
+        return answer
+
+    def note_password(self, request: HttpRequest, whose: User) -> None:
+        changes = {"password": (audit.HIDDEN, audit.HIDDEN)}
+        page: Any = self.get_model_admin(User)
+        rows = [Row(whose, brand, changes) for brand in page.audited_brands(whose)]
+        audit.record(deed=deed(request), action=audit.CHANGED, rows=rows)
+
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         page = request.GET.get("page", "1")
         if not (page.isascii() and page.isdigit() and len(page) < 7):

@@ -2,69 +2,71 @@
 
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext_lazy as _
+
 
 class Refused(Exception):  # noqa: N818 - a refusal is an answer, not an error
     """An expected no. `code` is the API's error code; config.api maps it to an HTTP status."""
 
     code: ClassVar[str] = "REFUSED"
-    default_message: ClassVar[str] = "The request was refused."
+    default_message: ClassVar[Any] = _("The request was refused.")
 
     def __init__(self, message: str = "", *, details: dict[str, Any] | None = None) -> None:
-        self.message = message or self.default_message
+        self.message = str(message or self.default_message)
         self.details = details or {}
         super().__init__(self.message)
 
 
 class Invalid(Refused):
     code = "VALIDATION_ERROR"
-    default_message = "The request is not valid."
+    default_message = _("The request is not valid.")
 
 
 class NotFound(Refused):
     code = "NOT_FOUND"
-    default_message = "There is nothing here."
+    default_message = _("There is nothing here.")
 
 
 class Forbidden(Refused):
     code = "FORBIDDEN"
-    default_message = "You may not do this."
+    default_message = _("You may not do this.")
 
 
 class AuthenticationRequired(Refused):
     code = "AUTHENTICATION_REQUIRED"
-    default_message = "Send an access token: 'Authorization: Bearer <token>'."
+    default_message = _("Send an access token: 'Authorization: Bearer <token>'.")
 
 
 class TokenInvalid(Refused):
     code = "TOKEN_INVALID"
-    default_message = "The token is not valid or has expired. Log in or refresh it."
+    default_message = _("The token is not valid or has expired. Log in or refresh it.")
 
 
 class ApiKeyInvalid(Refused):
     code = "API_KEY_INVALID"
-    default_message = "The api-key header is missing or names no usable key."
+    default_message = _("The api-key header is missing or names no usable key.")
 
 
 class OriginNotAllowed(Refused):
     code = "ORIGIN_NOT_ALLOWED"
-    default_message = "The Origin header must name a hostname of the key's brand."
+    default_message = _("The Origin header must name a hostname of the key's brand.")
 
 
 class BrandMismatch(Refused):
     code = "BRAND_MISMATCH"
-    default_message = "The brand of the key, the token and the request are not the same."
+    default_message = _("The brand of the key, the token and the request are not the same.")
 
 
 class UserNotFound(Refused):
     code = "USER_NOT_FOUND"
-    default_message = "This brand has no user with this id."
+    default_message = _("This brand has no user with this id.")
 
 
 class RateLimited(Refused):
     """Too many requests; `retry_after` is in whole seconds."""
 
     code = "RATE_LIMITED"
-    default_message = "Too many requests. Wait before trying again."
+    default_message = _("Too many requests. Wait before trying again.")
 
     def __init__(self, message: str = "", *, retry_after: int) -> None:
         super().__init__(message, details={"retry_after": retry_after})
@@ -75,7 +77,7 @@ class Unavailable(Refused):
     """Something this request needs does not answer; `retry_after` is in whole seconds."""
 
     code = "UNAVAILABLE"
-    default_message = "The service cannot answer right now. Try again shortly."
+    default_message = _("The service cannot answer right now. Try again shortly.")
 
     def __init__(self, message: str = "", *, retry_after: int = 5) -> None:
         super().__init__(message)

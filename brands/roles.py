@@ -11,6 +11,8 @@ from brands.models import Membership, User
 M = TypeVar("M", bound=Model)
 
 VIEW, ADD, CHANGE, DELETE, ACT = "v", "a", "c", "d", "x"  # x: the page's own actions, such as revoke or redeliver
+USE = "u"  # takes codes of rewards at the till
+ERASE = "e"  # takes a person out of what the brand holds
 SUPERUSER = "superuser"
 
 # What is written by an action alone (scans, ledger, events) is for reading, whoever reads.
@@ -23,21 +25,37 @@ TABLE = {
     "brands.user":                    ("va",   "v",     "",      "v",     "vac"),
     "brands.membership":              ("vacd", "v",     "",      "",      "vacd"),
     "brands.apikey":                  ("vax",  "v",     "",      "",      "vax"),
+    "brands.auditentry":              ("v",    "v",     "",      "",      "v"),
     "campaigns.campaign":             ("vac",  "vac",   "v",     "v",     "vac"),
     "campaigns.milestone":            ("vacd", "vacd",  "v",     "v",     "vacd"),
     "campaigns.userloyaltycampaign":  ("v",    "v",     "",      "v",     "v"),
     "campaigns.rewardclaim":          ("v",    "v",     "",      "v",     "v"),
     "loyalty.brandlevel":             ("vacd", "vac",   "",      "v",     "vacd"),
     "loyalty.earningrule":            ("vacd", "vacd",  "",      "v",     "vacd"),
-    "loyalty.userpoints":             ("vx",   "vx",    "",      "v",     "vx"),
+    "loyalty.userpoints":             ("vxe",  "vx",    "",      "v",     "vxe"),
     "loyalty.loyaltytransaction":     ("v",    "v",     "",      "v",     "v"),
+    "loyalty.reward":                 ("vacd", "vac",   "",      "v",     "vacd"),
+    "loyalty.redemption":             ("vxu",  "vxu",   "",      "vu",    "vxu"),
+    "loyalty.walletissuer":           ("vacdx", "v",    "",      "v",     "vacdx"),
+    "loyalty.walletpass":             ("vx",   "vx",    "",      "v",     "vx"),
+    "loyalty.noticesettings":         ("vacd", "vac",   "",      "v",     "vacd"),
+    "loyalty.noticetemplate":         ("vacdx", "vacdx", "",     "v",     "vacdx"),
+    "loyalty.noticedelivery":         ("v",    "v",     "",      "v",     "v"),
+    "loyalty.stoppedaddress":         ("vx",   "vx",    "",      "v",     "vx"),
+    "loyalty.webhookendpoint":        ("vacx", "vacx", "",      "",      "vacx"),
+    "loyalty.webhookdelivery":        ("vx",   "vx",   "",      "",      "vx"),
+    "loyalty.externalsystem":         ("vacx", "vacx", "",      "",      "vacx"),
     "loyalty.event":                  ("vx",   "vx",    "",      "v",     "vx"),
     "authcodes.product":              ("vac",  "vac",   "v",     "v",     "vac"),
     "authcodes.batchrange":           ("vac",  "vac",   "vac",   "v",     "vac"),
     "authcodes.authcode":             ("vcx",  "vcx",   "vcx",   "v",     "vcx"),
+    "authcodes.codechange":            ("v",    "v",     "v",     "v",     "v"),
     "authcodes.recall":               ("vax",  "va",    "v",     "v",     "vax"),
+    "authcodes.liftedrecall":         ("v",    "v",     "v",     "v",     "v"),
     "authcodes.scan":                 ("v",    "v",     "",      "v",     "v"),
     "authcodes.import":               ("vax",  "vax",   "vax",   "v",     "vax"),
+    "authcodes.printrun":             ("vx",   "vx",    "vx",    "v",     "vx"),
+    "authcodes.printer":              ("vacd", "vacd",  "vacd",  "v",     "vacd"),
     "authcodes.job":                  ("vx",   "vx",    "vx",    "v",     "vx"),
 }
 # fmt: on
@@ -64,13 +82,27 @@ class Reach:
     def __or__(self, other: "Reach") -> "Reach":
         return Reach(self.brand_ids | other.brand_ids, self.everywhere or other.everywhere)
 
+    def narrowed_to(self, brand_id: int) -> "Reach":
+        """What of it lies in one brand."""
+        return Reach(frozenset({brand_id})) if brand_id in self else Reach()
+
     def of(self, rows: "QuerySet[M]", path: str) -> "QuerySet[M]":
         """Those of `rows` that are within reach; `path` leads from a row to its brand."""
         return rows if self.everywhere else rows.filter(**{f"{path}__in": self.brand_ids})
 
 
 def reach(user: Any, verbs: str, label: str) -> Reach:
-    """Where `user` may do any of `verbs` on the model `label`. One query per request: the user keeps the answer."""
+    """Where `user` may do any of `verbs` on the model `label`: in the brand they chose to look at, or in all of theirs.
+
+    One query per request: the user keeps the answer.
+    """
+    whole = whole_reach(user, verbs, label)
+    chosen = getattr(user, "chosen_brand_id", None)
+    return whole if chosen is None else whole.narrowed_to(chosen)
+
+
+def whole_reach(user: Any, verbs: str, label: str) -> Reach:
+    """The same, whichever brand they chose to look at."""
     if not (user.is_active and user.is_staff):
         return Reach()
     if user.is_superuser:

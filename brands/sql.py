@@ -1,11 +1,23 @@
 """Runs the hot path's hand-written statements: bound and planned by the server, once per connection."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
-import psycopg
-from django.db import connection
-from psycopg.types.json import JsonbLoader, JsonLoader
+from django.db import connections
+
+from brands.postgresql.base import DatabaseWrapper
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """What a caller adds to a statement that writes many items at once and names those it writes in a CTE `held`.
+
+    `statement` is one of its CTEs and takes `beside`, a JSON array of rows: each `item` with its `parameters`.
+    """
+
+    statement: str
+    parameters: Mapping[str, Any]
 
 
 def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -15,19 +27,19 @@ def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]
     the server, and psycopg prepares it (never behind PgBouncer: see DATABASES). Cast parameters in the statement:
     the server sees no Python types. Query logs and counters see it as any other statement.
     """
+    connection = cast("DatabaseWrapper", connections["default"])
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     if connection.needs_rollback:
         connection.validate_no_broken_transaction()
-    raw = psycopg.Cursor(connection.connection)
-    # Django has its fields decode JSON; here nobody else would.
-    raw.adapters.register_loader("json", JsonLoader)
-    raw.adapters.register_loader("jsonb", JsonbLoader)
-    wrap = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-    with wrap(raw) as cursor:  # type: ignore[arg-type] # any cursor of the driver will do
+    cursor = connection.prepared
+    if connection.queries_logged or connection.execute_wrappers:
+        watched = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
+        watched(cursor).execute(statement, parameters)  # type: ignore[arg-type] # any cursor of the driver will do
+        return cursor.fetchall()
+    with connection.wrap_database_errors:
         cursor.execute(statement, parameters)
-        found: list[tuple[Any, ...]] = cursor.fetchall()
-        return found
+        return cursor.fetchall()
 
 
 def row(statement: str, parameters: Mapping[str, Any]) -> tuple[Any, ...] | None:

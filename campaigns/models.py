@@ -95,7 +95,7 @@ class Milestone(models.Model):
 class UserLoyaltyCampaign(models.Model):
     """A customer's progress in a campaign."""
 
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="campaign_progress")
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="campaign_progress", db_index=False)
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="progress_rows")
     progress = models.PositiveIntegerField(default=1)
     milestones_achieved = ArrayField(models.BigIntegerField(), default=list, help_text=_("Ids of the milestones."))
@@ -104,6 +104,8 @@ class UserLoyaltyCampaign(models.Model):
 
     class Meta:
         db_table = "user_loyalty_campaign"
+        verbose_name = _("campaign progress")
+        verbose_name_plural = _("campaign progress")
         ordering = ["-updated_at", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["user", "campaign"], name="one_progress_per_campaign"),
@@ -121,7 +123,7 @@ class RewardClaim(models.Model):
         AVAILABLE = "available", _("Available")
         CLAIMED = "claimed", _("Claimed")
 
-    milestone = models.ForeignKey(Milestone, on_delete=models.PROTECT, related_name="claims")
+    milestone = models.ForeignKey(Milestone, on_delete=models.PROTECT, related_name="claims", db_index=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reward_claims")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.AVAILABLE)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -1,84 +1,99 @@
 """A customer's progress: the only code that writes UserLoyaltyCampaign and RewardClaim."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from brands import sql
+from campaigns.models import RewardClaim, UserLoyaltyCampaign
 
-# The campaigns of a brand and type that run at a moment, lowest id first, as one JSON value: a scalar subquery
-# for statements that read everything an action needs at once. Takes brand_id, campaign_type, at.
+# The campaigns of a brand and type that run at a moment, lowest id first, and where a customer stands in them, as one
+# JSON value: a scalar subquery for statements that read everything some actions need at once, each a row `a` with
+# brand_id, user_id, campaign_type and happened_at.
 RUNNING = """
     (SELECT json_agg(json_build_object(
                 'campaign_id', c.campaign_id, 'campaign_name', c.campaign_name, 'target', c.target_value,
+                'progress', COALESCE(h.progress, 0), 'achieved', h.milestones_achieved,
                 'milestones', (
                     SELECT json_agg(json_build_array(
-                               s.milestone_id, s.threshold, s.reward_name, s.reward_points::text, s.auto_claim)
+                               s.milestone_id, s.threshold, s.reward_name, s.reward_points::text, s.auto_claim,
+                               EXISTS (SELECT 1 FROM campaigns_rewardclaim r
+                                        WHERE r.milestone_id = s.milestone_id AND r.user_id = a.user_id))
                            ORDER BY s.threshold)
                       FROM campaigns_milestone s WHERE s.campaign_id = c.campaign_id))
             ORDER BY c.campaign_id)
        FROM campaigns_campaign c
-      WHERE c.brand_id = %(brand_id)s::bigint AND c.type = %(campaign_type)s::text AND c.is_active
-        AND (c.starts_at IS NULL OR c.starts_at <= %(at)s::timestamptz)
-        AND (c.ends_at IS NULL OR c.ends_at > %(at)s::timestamptz))
+       LEFT JOIN user_loyalty_campaign h ON h.campaign_id = c.campaign_id AND h.user_id = a.user_id
+      WHERE c.brand_id = a.brand_id AND c.type = a.campaign_type AND c.is_active
+        AND (c.starts_at IS NULL OR c.starts_at <= a.happened_at)
+        AND (c.ends_at IS NULL OR c.ends_at > a.happened_at))
 """
 
-# One row per campaign, in id order, so that two actions of one customer never lock each other crosswise.
+# One step in each campaign, for a statement with a CTE `held` of the items whose accounts it holds: not held, no step.
 ADVANCE = """
-    INSERT INTO user_loyalty_campaign AS held
+    INSERT INTO user_loyalty_campaign AS mine
            (user_id, campaign_id, progress, milestones_achieved, "createdAt", "updatedAt")
-    SELECT %(user_id)s::bigint, id, 1, '{}', %(at)s::timestamptz, %(at)s::timestamptz
-      FROM unnest(%(campaign_ids)s::bigint[]) AS id
+    SELECT step.user_id, step.campaign_id, 1, step.achieved, %(at)s::timestamptz, %(at)s::timestamptz
+      FROM held
+      JOIN jsonb_to_recordset(%(steps)s::jsonb)
+           AS step (item int, user_id bigint, campaign_id bigint, achieved bigint[])
+     USING (item)
     ON CONFLICT (user_id, campaign_id)
-    DO UPDATE SET progress = held.progress + 1, "updatedAt" = excluded."updatedAt"
-    RETURNING campaign_id, progress, milestones_achieved
+    DO UPDATE SET progress = mine.progress + 1, "updatedAt" = excluded."updatedAt",
+                  milestones_achieved = mine.milestones_achieved || excluded.milestones_achieved
 """
 
-ACHIEVE = """
-    WITH noted AS (
-        UPDATE user_loyalty_campaign SET milestones_achieved = milestones_achieved || %(milestone_ids)s::bigint[]
-         WHERE user_id = %(user_id)s::bigint AND campaign_id = %(campaign_id)s::bigint
-    )
+# The rewards on the way, each once ever.
+GIVE = """
     INSERT INTO campaigns_rewardclaim (milestone_id, user_id, status, created_at, claimed_at)
-    SELECT m.milestone_id, %(user_id)s::bigint,
-           CASE WHEN m.auto_claim THEN 'claimed' ELSE 'available' END,
-           %(at)s::timestamptz, CASE WHEN m.auto_claim THEN %(at)s::timestamptz END
-      FROM campaigns_milestone m WHERE m.milestone_id = ANY(%(milestone_ids)s::bigint[])
+    SELECT reward.milestone_id, reward.user_id,
+           CASE WHEN reward.auto_claim THEN 'claimed' ELSE 'available' END,
+           %(at)s::timestamptz, CASE WHEN reward.auto_claim THEN %(at)s::timestamptz END
+      FROM held
+      JOIN jsonb_to_recordset(%(rewards)s::jsonb)
+           AS reward (item int, user_id bigint, milestone_id bigint, auto_claim boolean)
+     USING (item)
     ON CONFLICT (milestone_id, user_id) DO NOTHING
-    RETURNING milestone_id
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A milestone; `reward_points` in points."""
+    """A milestone as one customer finds it; `reward_points` in points, `given` says that they had the reward."""
 
     milestone_id: int
     threshold: int
     reward_name: str
     reward_points: Decimal
     auto_claim: bool
+    given: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A running campaign with its milestones, lowest threshold first."""
+    """A running campaign, its milestones with the lowest threshold first, and where a customer stands in it."""
 
     campaign_id: int
     campaign_name: str
     target: int
     milestones: tuple[Stop, ...]
+    progress: int
+    achieved: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where one action took a customer in one campaign; `given` are the rewards it brought, each once ever."""
+    """Where one action takes a customer in one campaign: milestones it reaches, and of those the rewards it brings."""
 
     campaign: Running
     progress: int
-    given: tuple[Stop, ...]
+    reached: tuple[Stop, ...]
+
+    @property
+    def given(self) -> tuple[Stop, ...]:
+        return tuple(stop for stop in self.reached if not stop.given)
 
     @property
     def next_reward(self) -> str:
@@ -93,41 +108,58 @@ def parse_running(found: list[dict[str, Any]] | None) -> list[Running]:
             campaign_name=entry["campaign_name"],
             target=entry["target"],
             milestones=tuple(
-                Stop(number, threshold, name, Decimal(points), auto)
-                for number, threshold, name, points, auto in entry["milestones"] or ()
+                Stop(number, threshold, name, Decimal(points), auto, given)
+                for number, threshold, name, points, auto, given in entry["milestones"] or ()
             ),
+            progress=entry["progress"],
+            achieved=tuple(entry["achieved"] or ()),
         )
         for entry in found or ()
     ]
 
 
-def advance(*, user_id: int, campaigns: Sequence[Running], at: datetime) -> list[Progress]:
-    """Add one to the customer's progress in each campaign; milestones reached give their reward, once.
+def advance(campaigns: Sequence[Running]) -> tuple[Progress, ...]:
+    """One step in each. Milestones at or below it that were not achieved are reached; one added late counts too."""
+    return tuple(_advance(campaign, campaign.progress + 1) for campaign in campaigns)
 
-    Call inside the transaction of the action that qualifies. The progress row is locked until it ends.
-    """
-    if not campaigns:
-        return []
-    by_id = {campaign.campaign_id: campaign for campaign in campaigns}
-    advanced = sql.rows(ADVANCE, {"user_id": user_id, "campaign_ids": sorted(by_id), "at": at})
-    return [
-        Progress(
-            campaign=by_id[campaign_id],
-            progress=progress,
-            given=_achieve(user_id=user_id, campaign=by_id[campaign_id], progress=progress, before=achieved, at=at),
-        )
-        for campaign_id, progress, achieved in sorted(advanced)
+
+def _advance(campaign: Running, progress: int) -> Progress:
+    reached = [
+        stop
+        for stop in campaign.milestones
+        if stop.threshold <= progress and stop.milestone_id not in campaign.achieved
     ]
+    return Progress(campaign, progress, tuple(reached))
 
 
-def _achieve(
-    *, user_id: int, campaign: Running, progress: int, before: Sequence[int], at: datetime
-) -> tuple[Stop, ...]:
-    """Milestones at or below `progress` that were not achieved `before`; one added late counts too."""
-    new = [stop for stop in campaign.milestones if stop.threshold <= progress and stop.milestone_id not in before]
-    if not new:
-        return ()
-    ids = [stop.milestone_id for stop in new]
-    parameters = {"user_id": user_id, "campaign_id": campaign.campaign_id, "milestone_ids": ids, "at": at}
-    given = {number for (number,) in sql.rows(ACHIEVE, parameters)}
-    return tuple(stop for stop in new if stop.milestone_id in given)
+def steps(taken: Sequence[tuple[int, Sequence[Progress]]]) -> dict[str, str]:
+    """Parameters of ADVANCE and GIVE: for each item its user_id and progress."""
+    steps = [
+        {
+            "item": item,
+            "user_id": user_id,
+            "campaign_id": each.campaign.campaign_id,
+            "achieved": [stop.milestone_id for stop in each.reached],
+        }
+        for item, (user_id, progress) in enumerate(taken)
+        for each in progress
+    ]
+    rewards = [
+        {"item": item, "user_id": user_id, "milestone_id": stop.milestone_id, "auto_claim": stop.auto_claim}
+        for item, (user_id, progress) in enumerate(taken)
+        for each in progress
+        for stop in each.given
+    ]
+    return {"steps": json.dumps(steps), "rewards": json.dumps(rewards)}
+
+
+def claim(*, milestone_id: int, user_id: int, at: datetime) -> bool:
+    """Take a milestone's reward that waits for it. False: it does not wait, or no more. Joins a transaction."""
+    waiting = RewardClaim.objects.filter(milestone=milestone_id, user=user_id, status=RewardClaim.Status.AVAILABLE)
+    return bool(waiting.update(status=RewardClaim.Status.CLAIMED, claimed_at=at))
+
+
+def hand_over(*, user_id: int, brand_id: int, to: int) -> None:
+    """For the erasure of a person's data: how far they came, and what they won, is the pseudonym's."""
+    UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__brand_id=brand_id).update(user_id=to)
+    RewardClaim.objects.filter(user_id=user_id, milestone__campaign__brand_id=brand_id).update(user_id=to)

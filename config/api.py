@@ -17,9 +17,9 @@ from rest_framework.response import Response
 
 from brands.authentication import CHALLENGE
 from brands.refusals import Refused
-from config.bodies import Json, StrictJson
+from config.bodies import Json, Negotiation, StrictJson
 
-__all__ = ["STATUS", "Json", "StrictJson", "csrf_failure", "present_error"]
+__all__ = ["STATUS", "Json", "Negotiation", "StrictJson", "csrf_failure", "present_error"]
 
 logger = logging.getLogger(__name__)
 
@@ -34,14 +34,29 @@ STATUS = {
     "BRAND_MISMATCH": 403,
     "LOYALTY_DISABLED": 403,
     "MEMBER_BLOCKED": 403,
+    "PASSWORD_WRONG": 403,
     "NOT_FOUND": 404,
     "USER_NOT_FOUND": 404,
+    "REWARD_NOT_FOUND": 404,
+    "REDEMPTION_CODE_UNKNOWN": 404,
     "METHOD_NOT_ALLOWED": 405,
     "NOT_ACCEPTABLE": 406,
     "POINTS_ALREADY_CLAIMED": 409,
     "SCAN_LIMIT_REACHED": 409,
+    "SCAN_NOT_ADOPTABLE": 409,
     "CODE_RECALLED": 409,
+    "EXTERNALLY_REFUSED": 409,
     "REQUEST_IN_PROGRESS": 409,
+    "REWARD_NOT_AVAILABLE": 409,
+    "OUT_OF_STOCK": 409,
+    "NOT_ENOUGH_POINTS": 409,
+    "LEVEL_TOO_LOW": 409,
+    "REDEMPTION_LIMIT_REACHED": 409,
+    "WALLET_UNAVAILABLE": 409,
+    "STAFF_NOT_ERASED": 409,
+    "REDEMPTION_USED": 409,
+    "REDEMPTION_EXPIRED": 409,
+    "REDEMPTION_CANCELLED": 409,
     "PAYLOAD_TOO_LARGE": 413,
     "UNSUPPORTED_MEDIA_TYPE": 415,
     "USER_NOT_ENROLLED": 422,
@@ -192,6 +207,6 @@ def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
 
 
 def wants_json(request: HttpRequest) -> bool:
-    if request.path.startswith("/api/") or request.path in {"/healthz", "/readyz"}:
+    if request.path.startswith(("/api/", "/wallets/")) or request.path in {"/healthz", "/readyz"}:
         return True
     return request.get_preferred_type(["text/html", Json.media_type]) == Json.media_type

@@ -8,8 +8,10 @@ from decimal import Decimal
 from itertools import chain
 from typing import IO, Any, NoReturn
 
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 from rest_framework.utils.encoders import JSONEncoder
 
 from brands.refusals import Invalid
@@ -44,6 +46,20 @@ class Json(BaseRenderer):
         renderer_context: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> bytes:
         return b"" if data is None else self.encoder.encode(data).encode()
+
+
+class Negotiation(DefaultContentNegotiation):
+    """DRF's, past which the usual request goes: it accepts anything or JSON, and the view speaks nothing else."""
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        first, *others = renderers
+        usual = request.META.get("HTTP_ACCEPT", "*/*") in {"*/*", first.media_type}
+        if usual and not others and not format_suffix and not request.META.get("QUERY_STRING"):
+            return first, first.media_type
+        chosen: tuple[BaseRenderer, str] = super().select_renderer(request, [first, *others], format_suffix)
+        return chosen
 
 
 class StrictJson(JSONParser):

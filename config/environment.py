@@ -1,6 +1,8 @@
 """Reads settings from the environment: typed, from `NAME` or from the file that `NAME_FILE` names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from importlib.util import find_spec
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
@@ -56,6 +58,15 @@ def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
+def networks(name: str) -> list[str]:
+    """Comma-separated networks such as 10.1.0.0/16 or fd00::/8."""
+
+    def cast(raw: str) -> list[str]:
+        return [str(ip_network(word.strip())) for word in raw.split(",") if word.strip()]
+
+    return value(name, [], cast)
+
+
 def rate(name: str, default: str) -> str:
     """A rate as `100/minute`, in the notation of the limits package."""
 
@@ -82,14 +93,55 @@ def pairs(name: str) -> dict[int, str]:
     return value(name, {}, cast)
 
 
+def files(name: str) -> list[Path]:
+    """Paths of files, comma-separated."""
+
+    def cast(raw: str) -> list[Path]:
+        found = [Path(entry.strip()) for entry in raw.split(",") if entry.strip()]
+        for path in found:
+            if not path.is_file():
+                message = f"there is no file {path}"
+                raise ValueError(message)
+        return found
+
+    return value(name, [], cast)
+
+
 def kept(file: Path) -> str:
     """What stands in the file that `bin/run` keeps, or "" where there is none."""
     return file.read_text().strip() if file.is_file() else ""
 
 
-def secret(name: str, *, otherwise: str = "") -> str:
+def choice(name: str, default: str, known: Collection[str]) -> str:
+    """One of the words `known`."""
+
+    def cast(raw: str) -> str:
+        if raw not in known:
+            message = f"{raw!r} is none of {', '.join(sorted(known))}"
+            raise ValueError(message)
+        return raw
+
+    return value(name, default, cast)
+
+
+def address(name: str) -> tuple[str, int] | None:
+    """Where to listen, as `host:port`."""
+
+    def cast(raw: str) -> tuple[str, int]:
+        host, _, port = raw.rpartition(":")
+        if not host or not 0 < int(port) < 65_536:
+            message = f"{raw!r} is no host:port"
+            raise ValueError(message)
+        return host.strip("[]"), int(port)
+
+    return value(name, None, cast)
+
+
+def secret(name: str, *, otherwise: str = "", required: bool = True) -> str:
     """A secret of at least 32 characters from the environment, or else the one given."""
     found = text(name) or otherwise
+    if not found and not required:
+        return ""
     if not found:
         message = f"{name} is missing: set {name} or {name}_FILE to at least 50 random characters"
         raise ImproperlyConfigured(message)
@@ -101,7 +153,7 @@ def secret(name: str, *, otherwise: str = "") -> str:
 
 def database(name: str, *, embedded: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Django's database entry from a postgres:// address, else the embedded server's socket in `embedded`."""
-    entry: dict[str, Any] = {"ENGINE": "django.db.backends.postgresql", "OPTIONS": options}
+    entry: dict[str, Any] = {"ENGINE": "brands.postgresql", "OPTIONS": options}
     address = text(name)
     if not address:
         return {**entry, "NAME": "loyalty", "USER": "loyalty", "HOST": str(embedded)}
@@ -114,6 +166,51 @@ def database(name: str, *, embedded: Path, options: dict[str, Any]) -> dict[str,
         parsed["HOST"] = socket
         parsed.get("OPTIONS", {}).pop("host", None)
     return {**parsed, **entry, "OPTIONS": {**options, **parsed.get("OPTIONS", {})}}
+
+
+def needed(package: str, *, by: str) -> None:
+    """Raises ImproperlyConfigured where `package` is not installed, which the setting `by` asks for."""
+    try:
+        found = find_spec(package)
+    except ModuleNotFoundError:  # not even the package that it is in
+        found = None
+    if found is None:
+        message = f"{by} needs the Python package {package}: pip install -r requirements-optional.txt"
+        raise ImproperlyConfigured(message)
+
+
+def bucket(name: str, *, endpoint: str, region: str, access_key: str, secret_key: str) -> dict[str, Any]:
+    """Django's storage entry for an S3 bucket; without keys boto3 looks for those of the machine's role."""
+    needed("storages", by="S3_BUCKET")
+    needed("boto3", by="S3_BUCKET")
+    options = {
+        "bucket_name": name,
+        "endpoint_url": endpoint or None,
+        "region_name": region or None,
+        "access_key": access_key or None,
+        "secret_key": secret_key or None,
+        # Other makers' stores know no names of buckets in hostnames.
+        "addressing_style": "path" if endpoint else "auto",
+        "signature_version": "s3v4",
+        "file_overwrite": False,
+        "default_acl": None,
+        "max_memory_size": 5_000_000,
+    }
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+
+
+MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtp+ssl": 465, "consolemail": 0, "dummymail": 0}
+
+
+def mail(name: str, default: str) -> dict[str, Any]:
+    """Django's EMAIL_ settings from smtp[+tls|+ssl]://user:password@host:port, or consolemail:// or dummymail://."""
+    address = text(name, default)
+    scheme = urlsplit(address).scheme
+    if scheme not in MAIL_PORTS:
+        message = f"{name} has a bad value: it must begin with one of {', '.join(f'{each}://' for each in MAIL_PORTS)}"
+        raise ImproperlyConfigured(message)
+    found: dict[str, Any] = environ.Env.email_url_config(address)
+    return {**found, "EMAIL_PORT": found["EMAIL_PORT"] or MAIL_PORTS[scheme]}
 
 
 def celery_broker(redis_url: str) -> str:

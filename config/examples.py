@@ -9,8 +9,10 @@ SCAN_ID = "01985e9c-6d3a-7c41-9f0e-0d9a5c1b7e42"
 EVENT_ID = "3c4f2a1e-9d7b-4f60-8a3e-2b1c0d9e8f7a"
 ACCESS = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1c2VyX2lkIjo0MiwiYnJhbmRfaWQiOjd9.c2lnbmF0dXJl"
 REFRESH = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzaWQiOiJiMmYzIn0.c2lnbmF0dXJl"
+PROOF = "1w1K0v:c2lnbmF0dXJlIG9mIHRoZSBzY2Fu"
 WHEN = "2026-03-14T09:26:53.589Z"
 
+CODE = "7KQ2-M4XW-0TBH-9ZC0"
 PRODUCT = {"id": "311", "name": "Alpine Jacket", "sku": "ALP-311"}
 PLACE = {"latitude": 46.948, "longitude": 7.4474}
 ORDER = {
@@ -56,6 +58,7 @@ REQUESTS: Examples = {
     "refresh_tokens": {"A refresh token": {"refresh": REFRESH}},
     "log_out": {"A refresh token": {"refresh": REFRESH}},
     "register": {"A new customer": {**LOG_IN, "first_name": "Ada", "last_name": "Lovelace"}},
+    "register_device": {"An Android phone": {"token": "fY3kQ9xTRk2:APA91bH8", "platform": "android"}},
     "verify_product": {
         "With the place": PLACE,
         "With its name": {**PLACE, "city": "Bern", "region": "Canton of Bern"},
@@ -71,10 +74,18 @@ REQUESTS: Examples = {
         "A scanned address": {"code": "https://alpine.example.com/s/ALP0000004711"},
         "By a hub, for a customer": {"code": "ALP0000004711", "customer_id": "42"},
     },
+    "check_redemption": {"A code": {"code": CODE}},
+    "erase_me": {"The password": {"password": "a long pass phrase"}},
+    "change_profile": {
+        "Some of it": {"first_name": "Ada", "language": "de", "notifications": {"offers": {"push": False}}},
+    },
+    "use_redemption": {"A code": {"code": CODE}},
     "validate_code": {
         "A code": {"code": "ALP0000004711"},
         "By a hub, for a customer": {"code": "ALP0000004711", "customer_id": "42"},
     },
+    "adopt_scan": {"A guest's scan": {"scan_token": PROOF}},
+    "place_scan": {"By the customer": PLACE, "By the guest": {**PLACE, "scan_token": PROOF}},
     "credit_action": {
         "A scan": action("authenticator_scan", product={"authCode": "ALP0000004711"}),
         "A scan with the hub's facts": action(
@@ -145,11 +156,21 @@ BY_A_GUEST = {
     "points_awarded": 0,
     "points_available": 50,
     "message": "Genuine product. Log in to earn points.",
+    "scan_token": PROOF,
 }
 SCANS = {
     "Genuine": GENUINE,
     "Scanned as often as it may be": SEEN_BEFORE,
     "Recalled": {**SEEN_BEFORE, "reason": "recalled", "message": RECALL["message"], "recall": RECALL},
+}
+STATE = {
+    "success": True,
+    "scan_id": SCAN_ID,
+    "status": "success",
+    "points_status": "awarded",
+    "points_awarded": 50,
+    "timestamp": WHEN,
+    "location": "Bern, Canton of Bern",
 }
 PROGRESS = {
     "campaign_id": 5,
@@ -178,6 +199,75 @@ CUT = {
     "next_level_threshold": 1000,
     "limit": {"period": "day", "max": 100, "used": 80, "resets_at": "2026-03-15T00:00:00.000Z"},
 }
+WANTED = {"email": True, "sms": True, "push": False}
+PROFILE = {
+    "user_id": 42,
+    "email": "ada@example.com",
+    "first_name": "Ada",
+    "last_name": "Lovelace",
+    "phone": "+4930123456",
+    "language": "de",
+    "notifications": {"points": WANTED, "offers": WANTED, "safety": WANTED},
+}
+STANDING = {
+    "campaign_id": 5,
+    "campaign_name": "Ten scans",
+    "type": "authenticator_scan",
+    "progress": 3,
+    "target": 10,
+    "ends_at": None,
+    "milestones": [
+        {
+            "milestone_id": 8,
+            "threshold": 3,
+            "reward_name": "A sticker",
+            "achieved": True,
+            "claimed": False,
+            "claimable": True,
+        },
+        {
+            "milestone_id": 9,
+            "threshold": 10,
+            "reward_name": "A mug",
+            "achieved": False,
+            "claimed": False,
+            "claimable": False,
+        },
+    ],
+    "next_reward": "A mug",
+}
+MUG = {
+    "id": 12,
+    "name": "Enamel mug",
+    "description": "With the brand's mountain.",
+    "cost": 250,
+    "stock": 17,
+    "limit_per_member": 2,
+    "taken": 0,
+    "valid_from": None,
+    "valid_until": "2026-12-31T23:00:00.000Z",
+    "level": "Silver",
+    "available": True,
+    "reason": None,
+}
+BAG = {
+    **MUG,
+    "id": 11,
+    "name": "Dry bag",
+    "cost": 900,
+    "stock": None,
+    "available": False,
+    "reason": "NOT_ENOUGH_POINTS",
+}
+REDEEMED = {"redemption_id": 4711, "code": CODE, "cost": 250, "new_balance": 70, "expires_at": WHEN}
+CLAIMED = {"milestone_id": 8, "reward_name": "A sticker", "points": 0, "redemption_id": 4712, "code": CODE}
+GOOD = {"state": "good", "created_at": WHEN, "expires_at": WHEN, "used_at": None}
+AT_THE_TILL = {
+    "redemption_id": 4711,
+    "name": "Enamel mug",
+    "cost": 250,
+    "member": "A••• L•••, a•••@example.com",
+}
 IMAGES = "https://alpine.example.com/api/v1/qr-codes"
 LAST_PAGE = {"limit": 50, "next": None, "has_more": False}
 
@@ -191,17 +281,9 @@ ANSWERS: Examples = {
         "A good code": {"valid": True, "product": PRODUCT, "points_awarded": 50, "scan_count": 0, "first_scan": True},
         "No good code": {"valid": False, "product": None, "points_awarded": 0, "scan_count": 0, "first_scan": False},
     },
-    "read_scan": {
-        "Credited": {
-            "success": True,
-            "scan_id": SCAN_ID,
-            "status": "success",
-            "points_status": "awarded",
-            "points_awarded": 50,
-            "timestamp": WHEN,
-            "location": "Bern, Canton of Bern",
-        }
-    },
+    "read_scan": {"Credited": STATE},
+    "adopt_scan": {"Its points follow": {**STATE, "points_status": "pending", "points_awarded": 0}},
+    "place_scan": {"Noted": STATE},
     "credit_action": {
         "Credited": {"success": True, "message": "50 points credited.", "data": CREDITED},
         "Cut by a limit": {
@@ -219,15 +301,18 @@ ANSWERS: Examples = {
             "success": True,
             "data": {
                 "points": 320,
-                "points_earned": 520,
-                "points_redeemed": 200,
-                "points_expired": 0,
-                "current_level": "Silver",
-                "next_level": "Gold",
-                "next_level_threshold": 1000,
+                "lifetime": 520,
+                "redeemed": 200,
+                "expired": 0,
+                "level": "Silver",
+                "next_level": {"name": "Gold", "threshold": 1000, "missing": 480},
+                "expiring_soon": {"points": 40, "on": "2026-04-01"},
                 "enrolled": True,
             },
         }
+    },
+    "register_device": {
+        "Registered": {"success": True, "data": {"platform": "android", "registered_at": WHEN}},
     },
     "list_transactions": {
         "The only page": {
@@ -247,6 +332,41 @@ ANSWERS: Examples = {
             "pagination": LAST_PAGE,
         }
     },
+    "read_profile": {"A customer": {"success": True, "data": PROFILE}},
+    "change_profile": {"Changed": {"success": True, "data": PROFILE}},
+    "list_campaigns": {"One campaign": {"success": True, "data": [STANDING]}},
+    "list_rewards": {"The only page": {"success": True, "data": [MUG, BAG], "pagination": LAST_PAGE}},
+    "list_wallets": {"Both": {"success": True, "data": {"apple": True, "google": True}}},
+    "read_google_pass": {
+        "A link": {
+            "success": True,
+            "data": {"save_url": "https://pay.google.com/gp/v/save/eyJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJnb29nbGUifQ.c2ln"},
+        }
+    },
+    "redeem_reward": {"Redeemed": {"success": True, "data": REDEEMED}},
+    "claim_reward": {
+        "A thing": {"success": True, "data": CLAIMED},
+        "Points": {"success": True, "data": {**CLAIMED, "points": 100, "redemption_id": None, "code": None}},
+    },
+    "list_redemptions": {
+        "The only page": {
+            "success": True,
+            "data": [
+                {
+                    "redemption_id": 4711,
+                    "reward_id": 12,
+                    "milestone_id": None,
+                    "name": "Enamel mug",
+                    "cost": 250,
+                    "code": CODE,
+                    **GOOD,
+                }
+            ],
+            "pagination": LAST_PAGE,
+        }
+    },
+    "check_redemption": {"Good": {"success": True, "data": {**AT_THE_TILL, **GOOD}}},
+    "use_redemption": {"Used": {"success": True, "data": {**AT_THE_TILL, **GOOD, "state": "used", "used_at": WHEN}}},
     "list_code_scans": {
         "The only page": {
             "code": "ALP0000004711",
@@ -288,6 +408,7 @@ ANSWERS: Examples = {
 DETAILS: dict[Any, dict[str, Any]] = {
     "VALIDATION_ERROR": {"fields": {"brand_id": ["This field is required."]}},
     "RATE_LIMITED": {"retry_after": 17},
+    "WALLET_UNAVAILABLE": {"reason": "expired"},
     ("check_ready", "UNAVAILABLE"): {
         "checks": {
             "database": {"status": "ok"},

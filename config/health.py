@@ -19,6 +19,7 @@ from brands import limits
 from brands.openapi import ANYBODY, endpoint
 from brands.refusals import Unavailable
 from config.celery import app
+from loyalty.events import POINTS
 from loyalty.models import Event
 
 PATIENCE_SECONDS = 1
@@ -117,10 +118,15 @@ def check_broker() -> dict[str, Any]:
 
 
 def check_events(at: datetime) -> dict[str, Any]:
-    """How long the oldest event that could be delivered has been waiting, in seconds."""
+    """How long the oldest event that could become points has been waiting, in seconds."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
-        oldest = Event.objects.pending().filter(due_at__lt=at).order_by("due_at").values_list("due_at", flat=True)
+        oldest = (
+            Event.objects.pending()
+            .filter(lane=POINTS, due_at__lt=at)
+            .order_by("due_at")
+            .values_list("due_at", flat=True)
+        )
         due_at = oldest.first()
     age = int((at - due_at).total_seconds()) if due_at else 0
     limit = settings.READY_EVENT_AGE_SECONDS

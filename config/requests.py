@@ -1,8 +1,10 @@
 """What happens to every request before anything else: it gets an id, and hopeless ones go no further."""
 
+import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
+from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
@@ -10,9 +12,19 @@ from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 
+from brands import metrics
+from brands.outgoing import LOOP_NAME
+from brands.tracing import Work
 from config.api import handler400, handler404
 
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# W3C Trace Context: version, trace, span, flags. The trace's id is as good a request id as one of ours.
+TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+# What asks these knows an address and no hostname, and their answers depend on neither.
+PROBES = {"/healthz", "/readyz", "/metrics"}
+NOWHERE = "(none)"
+
+activity = logging.getLogger("activity")  # a line for every request, where settings.LOG_ACTIVITY asks for it
 
 
 class TracedRequest(HttpRequest):
@@ -22,24 +34,50 @@ class TracedRequest(HttpRequest):
 
 
 class RequestId:
-    """Gives each request the id that its answer, its errors and the logs carry; the caller's own where it is sane."""
+    """Gives each request the id that its answer, its errors, its events and the logs carry, and counts it.
+
+    The id is the caller's own where it is sane, else that of the trace which the request belongs to.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: TracedRequest) -> HttpResponse:
-        given = request.META.get("HTTP_X_REQUEST_ID", "")
-        request.request_id = given if SANE_ID.fullmatch(given) else uuid4().hex
-        response = refusal(request) or self.get_response(request)
-        response["X-Request-ID"] = request.request_id
+        began = perf_counter()
+        request.request_id = id_of(request.META)
+        if request.path_info in PROBES:
+            request.get_host = lambda: "localhost"  # type: ignore[method-assign]
+        with Work("request", "", request_id=request.request_id) as work:
+            response = refusal(request) or self.get_response(request)
+            response["X-Request-ID"] = request.request_id
+            match = request.resolver_match  # none where nothing was found
+            view = match.route if match else NOWHERE
+            work.name = f"{request.method} {view}"
+            seconds = perf_counter() - began
+            metrics.answered(view=view, method=request.method, status=response.status_code, seconds=seconds)
+            if activity.isEnabledFor(logging.INFO):
+                told = {"status": response.status_code, "milliseconds": round(seconds * 1000, 1)}
+                activity.info("%s", work.name, extra={"facts": told})
         return response
 
 
+def id_of(headers: Mapping[str, str]) -> str:
+    if given := headers.get("HTTP_X_REQUEST_ID"):
+        return given if SANE_ID.fullmatch(given) else uuid4().hex
+    trace = TRACEPARENT.fullmatch(headers.get("HTTP_TRACEPARENT", ""))
+    return trace[1] if trace else uuid4().hex
+
+
 def refusal(request: HttpRequest) -> HttpResponse | None:
-    """PostgreSQL has no NUL character: what holds one names nothing, and asking would be an error."""
+    """PostgreSQL has no NUL character: what holds one names nothing, and asking would be an error.
+
+    A call of our own that somebody led back here would cause itself again and again.
+    """
     if "\0" in request.path_info:
         return handler404(request)
     if "%00" in request.META.get("QUERY_STRING", ""):
+        return handler400(request, BadRequest())
+    if LOOP_NAME in request.META.get("HTTP_CDN_LOOP", ""):
         return handler400(request, BadRequest())
     return None
 

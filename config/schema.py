@@ -22,8 +22,9 @@ WITH_A_PATH = ["NOT_FOUND"]
 SCANS = {"verify_product", "scan_code"}
 MAY_COME_WITHOUT_A_BODY = {"verify_product"}
 SUCCESS = {"200": "Done.", "201": "Made.", "202": "Taken in.", "204": "Done; there is no more to say."}
-# The QR image is no JSON, and takes every Accept header.
-PICTURES = {"read_qr_image"}
+SUCCESS["304"] = "The caller has it already: its `ETag` came back as `If-None-Match`."
+# These answer no JSON, and take every Accept header.
+FILES = {"read_qr_image", "read_qr_image_svg", "read_apple_pass"}
 
 NEEDS = {
     "bearer": "an access token (`Authorization: Bearer ...`)",
@@ -54,6 +55,8 @@ TAGS = [
     {"name": "Tokens", "description": "Logging in and out, and becoming a customer."},
     {"name": "Scanning", "description": "Whether a product is genuine, and what its scan earns."},
     {"name": "Account", "description": "What a customer holds."},
+    {"name": "Rewards", "description": "What points buy, and the codes that a till takes for it."},
+    {"name": "Wallets", "description": "A customer's card in Apple's and Google's wallets."},
     {"name": "Points", "description": "Actions that earn, reported by apps and hubs."},
     {"name": "Codes", "description": "Codes and their scans, for the brand."},
     {"name": "Service", "description": "For whoever runs the service."},
@@ -79,21 +82,30 @@ ERROR: Schema = {
         "error": {"type": "string", "enum": list(STATUS), "description": "For programs; it will not change."},
         "message": {"type": "string", "description": "For people; it may change."},
         "request_id": {"type": "string"},
-        "details": {"type": "object", "description": "More about it; `fields` has a body's complaints by field."},
+        "details": {"$ref": "#/components/schemas/ErrorDetails"},
     },
     "required": ["success", "error", "message", "request_id", "details"],
 }
+# With a name of its own, for generators of clients: what repeats it without one is another type each time.
+ERROR_DETAILS: Schema = {
+    "type": "object",
+    "description": "More about it; `fields` has a body's complaints by field.",
+}
 INVALID_CODE: Schema = {
     "description": "The error of a scan, in the shape of errors and in that of scans.",
-    "allOf": [{"$ref": "#/components/schemas/Error"}],
-    "type": "object",
-    "properties": {
-        "error": {"const": "AUTH_CODE_INVALID"},
-        "status": {"const": "error"},
-        "support_email": {"type": "string", "format": "email"},
-        "scan_id": {"type": "string", "format": "uuid"},
-    },
-    "required": ["status", "support_email", "scan_id"],
+    "allOf": [
+        {"$ref": "#/components/schemas/ErrorAnswer"},
+        {
+            "type": "object",
+            "properties": {
+                "error": {"enum": ["AUTH_CODE_INVALID"]},
+                "status": {"const": "error"},
+                "support_email": {"type": "string", "format": "email"},
+                "scan_id": {"type": "string", "format": "uuid"},
+            },
+            "required": ["status", "support_email", "scan_id"],
+        },
+    ],
 }
 
 
@@ -102,6 +114,7 @@ HERE: Schema = {
     "properties": {"latitude": {"type": "number"}, "longitude": {"type": "number"}},
     "required": ["latitude", "longitude"],
 }
+WITH_A_LATITUDE: Schema = {"properties": {"latitude": {"type": "number"}}, "required": ["latitude"]}
 NOWHERE: Schema = {"properties": {"latitude": {"type": "null"}, "longitude": {"type": "null"}}}
 OTHER_PAYLOAD: Schema = {"type": "object", "description": "Of any other kind of event: kept, and credits nothing."}
 
@@ -113,8 +126,8 @@ def complete(result: Schema, **_: Any) -> Schema:
     components = result.setdefault("components", {})
     components["securitySchemes"] = SECURITY_SCHEMES
     components["headers"] = HEADERS
-    components["schemas"] |= {"Error": ERROR, "InvalidCode": INVALID_CODE}
-    components["schemas"]["LocationInput"] |= {"anyOf": [HERE, NOWHERE]}
+    components["schemas"] |= {"ErrorAnswer": ERROR, "ErrorDetails": ERROR_DETAILS, "InvalidCode": INVALID_CODE}
+    components["schemas"]["LocationInput"] |= {"if": WITH_A_LATITUDE, "then": HERE, "else": NOWHERE}
     payloads = components["schemas"].pop("Payload")["oneOf"]
     components["schemas"]["Payload"] = {"anyOf": [*payloads, OTHER_PAYLOAD]}
     for operation in operations(result):
@@ -170,7 +183,7 @@ def all_codes(operation: Schema, own: Iterable[str]) -> list[str]:
     """The codes that the endpoint names, and those that follow from what it is."""
     where = {parameter["in"] for parameter in operation.get("parameters", [])}
     also = [*ALWAYS, *(WITH_A_BODY if "requestBody" in operation else []), *(WITH_A_PATH if "path" in where else [])]
-    if operation["operationId"] in PICTURES:
+    if operation["operationId"] in FILES:
         also.remove("NOT_ACCEPTABLE")
     return list(dict.fromkeys([*also, *own]))
 
@@ -198,8 +211,9 @@ def error_schema(name: str, codes: list[str]) -> Schema:
     """The envelope with only these codes in it."""
     both_shapes = name in SCANS and "AUTH_CODE_INVALID" in codes
     plain = [code for code in codes if not (both_shapes and code == "AUTH_CODE_INVALID")]
-    envelope = {"allOf": [{"$ref": "#/components/schemas/Error"}, {"properties": {"error": {"enum": plain}}}]}
-    return {"oneOf": [envelope, {"$ref": "#/components/schemas/InvalidCode"}]} if both_shapes else envelope
+    envelope = {"allOf": [{"$ref": "#/components/schemas/ErrorAnswer"}, {"properties": {"error": {"enum": plain}}}]}
+    # The one that asks for more comes first: clients take the first that fits.
+    return {"oneOf": [{"$ref": "#/components/schemas/InvalidCode"}, envelope]} if both_shapes else envelope
 
 
 def example(name: str, code: str) -> Schema:
@@ -219,7 +233,7 @@ def example(name: str, code: str) -> Schema:
 
 def message_of(code: str) -> str:
     """What the service says with a code where it has nothing better to say."""
-    kinds = {kind.code: kind.default_message for kind in refusals()}
+    kinds = {kind.code: str(kind.default_message) for kind in refusals()}
     known = {known: message for _, known, message in reversed(KNOWN_ERRORS)}
     return kinds.get(code) or known.get(code) or {INTERNAL_ERROR.code: INTERNAL_ERROR.message}[code]
 

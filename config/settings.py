@@ -31,7 +31,7 @@ INSTALLED_APPS = [
     "brands",
     "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
-    "brands.portal_site.PortalConfig",
+    "brands.portal_config.PortalConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -45,6 +45,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.headers.SecurityHeaders",
     "config.requests.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -94,6 +95,13 @@ DATABASES = {
         "DISABLE_SERVER_SIDE_CURSORS": PGBOUNCER,
     }
 }
+# A streaming replica for the dashboard and for exports, as far as it has caught up: brands.replica.
+if env.text("REPLICA_DATABASE_URL"):
+    DATABASES["replica"] = {
+        **DATABASES["default"],
+        **env.database("REPLICA_DATABASE_URL", embedded=DATA_DIR / "run", options=_session),
+        "TEST": {"MIRROR": "default"},
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "brands.User"
 
@@ -110,16 +118,18 @@ CACHES = {
 
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", env.celery_broker(REDIS_URL))
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
+if CELERY_BROKER_URL.startswith("redis"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
         "socket_connect_timeout": 2,
         "visibility_timeout": 60,
         "unacked_restore_interval": 1,
         "unacked_restore_throttle": 1,
     }
-    if CELERY_BROKER_URL.startswith("redis")
-    else {}
-)
+elif CELERY_BROKER_URL.startswith(("amqp", "pyamqp")):
+    # Queues that are kept by several nodes, and a publisher who hears that a message is in them.
+    CELERY_TASK_DEFAULT_QUEUE_TYPE = CELERY_TASK_CREATE_MISSING_QUEUE_TYPE = "quorum"
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"confirm_publish": True, "connect_timeout": 2}
 # A publish that fails is no loss (the sweeper finds the row), so it must never make a customer wait.
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_IGNORE_RESULT = True
@@ -129,7 +139,11 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 CELERY_TASK_DEFAULT_QUEUE = "work"
-CELERY_TASK_ROUTES = {"loyalty.tasks.*": {"queue": "events"}}
+CELERY_TASK_ROUTES = {
+    "loyalty.tasks.forget_webhook_messages": {"queue": "work"},
+    "loyalty.tasks.expire_points": {"queue": "work"},
+    "loyalty.tasks.*": {"queue": "events"},
+}
 # Celery's Django fixup closes the database connection before and after every task unless this is set;
 # dead connections are dropped by loyalty.tasks instead.
 CELERY_DB_REUSE_MAX = 1_000_000
@@ -145,6 +159,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": EVENT_SWEEP_SECONDS,
         "options": {"expires": EVENT_SWEEP_SECONDS},
     },
+    "forget-webhook-messages": {"task": "loyalty.tasks.forget_webhook_messages", "schedule": 3_600},
+    "forget-events": {"task": "loyalty.tasks.forget_events", "schedule": 3_600, "options": {"expires": 3_600}},
+    "check-wallets": {"task": "loyalty.tasks.check_wallets", "schedule": 86_400},
+    # Each brand's night begins when its day does; what is done for the day is asked for in vain.
+    "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
@@ -157,14 +176,70 @@ EVENT_HANDLERS = {
     "log-user-profile-update": "loyalty.handlers.on_profile_update",
     "log-user-login": "loyalty.handlers.on_login",
     "reward-claimed": "loyalty.handlers.on_reward_claimed",
+    "announce": "loyalty.webhooks.on_announce",
+    "call-webhook": "loyalty.webhook_calls.on_call_webhook",
+    "balance-changed": "loyalty.wallets.handlers.on_balance_changed",
+    "refresh-pass": "loyalty.wallets.handlers.on_refresh_pass",
+    "expire-pass": "loyalty.wallets.handlers.on_expire_pass",
+    "erase-events": "loyalty.event_erasure.on_erase_events",
+    "notify": "loyalty.notices.gathering.on_notify",
+    "send-notice": "loyalty.notices.sending.on_send_notice",
+    "send-email": "loyalty.notices.sending.on_deliver",
+    "send-sms": "loyalty.notices.sending.on_deliver",
+    "send-push": "loyalty.notices.sending.on_deliver",
 }
+# Of these kinds a worker delivers all that it holds at once.
+EVENTS_TOGETHER = {"scan-auth": "authcodes.claims.on_scan_auths"}
+# Kinds that follow from others and whose handlers call somebody else wait in lanes of their own, so that a receiver
+# that hangs holds up no points. Once over they are forgotten after EVENT_LOG_DAYS.
+# The queue `outgoing` stands for all of them; OUTGOING_WORKERS is how many deliver one lane at a time.
+EVENT_LANES = {
+    "announce": "announce",
+    "call-webhook": "webhooks",
+    "balance-changed": "wallets",
+    "refresh-pass": "wallets",
+    "expire-pass": "wallets",
+    "erase-events": "announce",
+    "notify": "notices",
+    "send-notice": "notices",
+    "send-email": "email",
+    "send-sms": "sms",
+    "send-push": "push",
+}
+WEBHOOK_TIMEOUT_SECONDS = env.integer("WEBHOOK_TIMEOUT_SECONDS", 10, minimum=1)
+WEBHOOK_LOG_DAYS = env.integer("WEBHOOK_LOG_DAYS", 30, minimum=1)
+WEBHOOK_DISABLE_AFTER_HOURS = env.integer("WEBHOOK_DISABLE_AFTER_HOURS", 120, minimum=1)
+OUTGOING_BATCH = env.integer("OUTGOING_BATCH", 4, minimum=1)
+OUTGOING_LEASE_SECONDS = env.integer("OUTGOING_LEASE_SECONDS", 120, minimum=30)
+OUTGOING_WORKERS = env.integer("OUTGOING_WORKERS", 4, minimum=1)
 EVENT_SOURCE = env.text("EVENT_SOURCE", "loyalty.customer-app")
 EVENT_ACCOUNT = env.text("EVENT_ACCOUNT", "000000000000")
 EVENT_REGION = env.text("EVENT_REGION", "local")
 EVENT_LEASE_SECONDS = env.integer("EVENT_LEASE_SECONDS", 30, minimum=1)
 EVENT_RETRY_HOURS = env.integer("EVENT_RETRY_HOURS", 24, minimum=1)
+# Longer than anything is tried (72 hours), and than a stored answer is replayed.
+EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
 EVENT_BATCH = env.integer("EVENT_BATCH", 20, minimum=1)
+# manage.py receive_sqs takes events from this queue, of the brands that are named (their slugs; * for every one).
+SQS_QUEUE_URL = env.text("SQS_QUEUE_URL")
+SQS_BRANDS = env.words("SQS_BRANDS")
+SQS_REGION = env.text("SQS_REGION")
+SQS_ENDPOINT_URL = env.text("SQS_ENDPOINT_URL")
 READY_EVENT_AGE_SECONDS = env.integer("READY_EVENT_AGE_SECONDS", 300, minimum=1)
+
+# --- Mail, SMS, push -------------------------------------------------------------------------------------------------
+# Tried out on one machine, mail is written to the log; else it takes a server to send any.
+_mail = env.mail("EMAIL_URL", "consolemail://" if LOCAL else "smtp://localhost:25")
+EMAIL_BACKEND = env.text("EMAIL_BACKEND", _mail["EMAIL_BACKEND"])
+EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS, EMAIL_USE_SSL = "EMAIL_USE_TLS" in _mail, "EMAIL_USE_SSL" in _mail
+EMAIL_TIMEOUT = env.integer("EMAIL_TIMEOUT", 10, minimum=1)
+DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "loyalty@localhost")
+TWILIO_URL = env.text("TWILIO_URL", "https://api.twilio.com")
+FCM_URL = env.text("FCM_URL", "https://fcm.googleapis.com")
+# Access tokens for push and for Google Wallet.
+GOOGLE_TOKEN_URL = env.text("GOOGLE_TOKEN_URL", "https://oauth2.googleapis.com/token")
 
 # --- Who may call, and how often -------------------------------------------------------------------------------------
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
@@ -173,8 +248,10 @@ RATE_LIMITS = {
     "scan": env.rate("RATE_SCAN", "60/minute"),
     "login": env.rate("RATE_LOGIN", "10/minute"),
     "register": env.rate("RATE_REGISTER", "10/minute"),
+    "redeem": env.rate("RATE_REDEEM", "30/minute"),
     "read": env.rate("RATE_READ", "300/minute"),
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
+    "wallet": env.rate("RATE_WALLET", "120/minute"),
     "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
 }
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
@@ -212,27 +289,69 @@ SIMPLE_JWT = {
     "REFRESH_TOKEN_LIFETIME": timedelta(days=REFRESH_TOKEN_DAYS),
 }
 
+# --- Staff -----------------------------------------------------------------------------------------------------------
+# Points that a member of staff may add or take by hand before the page asks whether that many are meant.
+ADJUSTMENT_CONFIRM_ABOVE = env.integer("ADJUSTMENT_CONFIRM_ABOVE", 1_000)
+
+# --- Wallets ---------------------------------------------------------------------------------------------------------
+# A directory with <brand slug>.apple.json and <brand slug>.google.json, for keys that are not to be in the database.
+WALLET_KEYS_DIR = env.text("WALLET_KEYS_DIR")
+# Changes within so many seconds become one update of a pass.
+WALLET_MERGE_SECONDS = env.integer("WALLET_MERGE_SECONDS", 2)
+APNS_ADDRESS = env.text("APNS_ADDRESS", "https://api.push.apple.com")
+GOOGLE_WALLET_ADDRESS = env.text("GOOGLE_WALLET_ADDRESS", "https://walletobjects.googleapis.com/walletobjects/v1")
+GOOGLE_SAVE_ADDRESS = env.text("GOOGLE_SAVE_ADDRESS", "https://pay.google.com/gp/v/save")
+
+# --- Rewards ---------------------------------------------------------------------------------------------------------
+# How long a manager may take back that a code was used at the till.
+REDEMPTION_UNDO_MINUTES = env.integer("REDEMPTION_UNDO_MINUTES", 15, minimum=0)
+# Accounts whose points expire in one transaction, which is as long as an accrual may have to wait.
+EXPIRY_CHUNK = env.integer("EXPIRY_CHUNK", 500, minimum=1)
+
+# --- Persons ---------------------------------------------------------------------------------------------------------
+# Name -> module whose `export(user_id, brand_id)` hands out what it holds about a person, and whose
+# `erase(user_id, brand_id, *, to, at)` takes the person out of it: what must stay is then of the user `to`.
+PERSONAL_DATA = {
+    "scans": "authcodes.persons",
+    "notices": "loyalty.notices.persons",
+    "wallets": "loyalty.wallets.persons",
+    "loyalty": "loyalty.persons",
+}
+
 # --- Codes -----------------------------------------------------------------------------------------------------------
 # Version -> secret; the highest version signs new batches, older ones keep verifying what is already printed.
 CODE_TAG_SECRETS = env.pairs("CODE_TAG_SECRETS") or ({1: SECRET_KEY} if LOCAL else {})
+# Version -> secret; they encrypt what must be read again: keys of wallets, senders, receivers. The highest encrypts.
+STORAGE_SECRETS = env.pairs("STORAGE_SECRETS") or ({1: SECRET_KEY} if LOCAL else {})
+# Private networks that staff's addresses (webhooks, external systems) may lead to, such as 10.1.0.0/16; else none.
+OUTGOING_PRIVATE_NETWORKS = env.networks("OUTGOING_PRIVATE_NETWORKS")
+# How long after it a guest may still log in and take the scan over, or say where it happened.
+GUEST_SCAN_MINUTES = env.integer("GUEST_SCAN_MINUTES", 30, minimum=1)
 BATCH_MAX_CODES = env.integer("BATCH_MAX_CODES", 10_000_000, minimum=1)
 GENERATION_CHUNK = env.integer("GENERATION_CHUNK", 50_000, minimum=1)
 
 # --- Jobs ------------------------------------------------------------------------------------------------------------
 JOB_HANDLERS = {
     "generate": "authcodes.batches.run_generation",
+    "change-codes": "authcodes.changes.run_change",
     "check-import": "authcodes.imports.run_check",
     "commit-import": "authcodes.imports.run_commit",
+    "undo-import": "authcodes.imports.run_undo",
     "export-scans": "authcodes.admin.exports.run",
     "export-unscanned": "authcodes.admin.exports.run",
     "export-affected": "authcodes.exports.run_affected",
+    "notify-recall": "authcodes.recall_notices.run",
+    "print-batch": "authcodes.prints.run_batch",
+    "print-list": "authcodes.admin.prints.run_list",
 }
 JOB_FILE_DAYS = env.integer("JOB_FILE_DAYS", 7, minimum=1)
+# Undoing an import takes what it was made of: for a day at least.
+IMPORT_DAYS = env.integer("IMPORT_DAYS", 30, minimum=2)
 
 # --- HTTP ------------------------------------------------------------------------------------------------------------
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("MAX_BODY_BYTES", 1_000_000, minimum=1_000)
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
@@ -246,7 +365,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["config.api.Json"],
     "DEFAULT_PARSER_CLASSES": ["config.api.StrictJson"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.Negotiation",
+    "DEFAULT_SCHEMA_CLASS": "config.described.Described",
     "EXCEPTION_HANDLER": "config.api.present_error",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "COERCE_DECIMAL_TO_STRING": False,
@@ -281,12 +401,30 @@ SPECTACULAR_SETTINGS = {
 
 # --- Pages, files, words ---------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
+# What the scan page speaks, each by its own name; the portal is English.
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
+FORMAT_MODULE_PATH = ["config.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = Path(env.text("STATIC_ROOT", str(DATA_DIR / "static"))).expanduser().resolve()
+# What jobs make and staff upload. On this disk it serves one host; several share a bucket.
 MEDIA_ROOT = DATA_DIR / "media"
+S3_BUCKET = env.text("S3_BUCKET")
+if S3_BUCKET:
+    STORAGES = {
+        "default": env.bucket(
+            S3_BUCKET,
+            endpoint=env.text("S3_ENDPOINT_URL"),
+            region=env.text("S3_REGION"),
+            access_key=env.text("S3_ACCESS_KEY_ID"),
+            secret_key=env.text("S3_SECRET_ACCESS_KEY"),
+        ),
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }
+# Fonts (TTF, OTF, TTC) for what labels could not show else, such as Chinese; for web and workers alike.
+LABEL_FONTS = env.files("LABEL_FONTS")
 # Whom a customer may ask about a code that nobody's app or key brought.
 SUPPORT_EMAIL = env.text("SUPPORT_EMAIL", "support@localhost")
 CSRF_FAILURE_VIEW = "config.api.csrf_failure"
@@ -295,6 +433,7 @@ LOGIN_REDIRECT_URL = "admin:index"
 UNFOLD = {
     "SITE_TITLE": "Loyalty portal",
     "SITE_HEADER": "Loyalty portal",
+    "SITE_URL": None,
     "SHOW_HISTORY": True,
     "SIDEBAR": {
         "show_search": False,
@@ -307,10 +446,42 @@ UNFOLD = {
     "DASHBOARD_CALLBACK": "authcodes.overview.dashboard",
 }
 
+# --- What operators see ----------------------------------------------------------------------------------------------
+LOG_FORMAT = env.choice("LOG_FORMAT", "line" if LOCAL else "json", {"line", "json"})
+# A line for every request and every event; costs some percent of a scan.
+LOG_ACTIVITY = env.flag("LOG_ACTIVITY", default=False)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {"line": {"()": "config.logs.Line"}, "json": {"()": "config.logs.JsonLine"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
+    "loggers": {
+        # Django has a handler of its own for these, which knows no request.
+        "django": {"handlers": [], "propagate": True},
+        "django.server": {"handlers": [], "propagate": True},
+        "activity": {"level": "INFO" if LOG_ACTIVITY else "WARNING"},
+        # At info they say every two seconds that the sweeper was sent, came and found nothing.
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+    },
 }
+# Who takes errors and spans; the packages are optional, and imported only then.
+SENTRY_DSN = env.text("SENTRY_DSN")
+SENTRY_ENVIRONMENT = env.text("SENTRY_ENVIRONMENT", "production")
+OTEL_EXPORTER_OTLP_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")
+OTEL_SERVICE_NAME = env.text("OTEL_SERVICE_NAME", "loyalty")
+OTEL_SAMPLE_RATIO = env.integer("OTEL_SAMPLE_PERCENT", 100) / 100
+if SENTRY_DSN:
+    env.needed("sentry_sdk", by="SENTRY_DSN")
+if OTEL_EXPORTER_OTLP_ENDPOINT:
+    env.needed("opentelemetry.sdk", by="OTEL_EXPORTER_OTLP_ENDPOINT")
+    env.needed("opentelemetry.exporter.otlp.proto.http", by="OTEL_EXPORTER_OTLP_ENDPOINT")
+# Where the processes of this host count; no other host and no other container shares it.
+METRICS_DIR = Path(env.text("METRICS_DIR", str(DATA_DIR / "metrics"))).expanduser().resolve()
+# Who may read /metrics: who sends the token, and who calls from these networks. Without either nobody finds it.
+METRICS_TOKEN = env.secret("METRICS_TOKEN", required=False)
+METRICS_NETWORKS = env.networks("METRICS_NETWORKS")
+# Where a worker offers its own, `0.0.0.0:9101`; for workers on hosts and in containers without a web process.
+METRICS_WORKER_ADDRESS = env.address("METRICS_WORKER_ADDRESS")

@@ -4,10 +4,30 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import include, path, register_converter
+from django.views.generic import RedirectView
 
 from authcodes.views import codes, scans
-from config import docs, health
-from loyalty.views import account, events, sessions
+from brands.page import looks, wallet
+from brands.page.assets import asset
+from brands.page.hosts import brand_of
+from brands.page.session import Session
+from brands.page.views import ScanPage
+from brands.picture_view import PictureFile
+from config import docs, health, metrics
+from loyalty.views import (
+    account,
+    campaigns,
+    devices,
+    events,
+    notices,
+    passkit,
+    persons,
+    profile,
+    redemptions,
+    rewards,
+    sessions,
+    wallets,
+)
 
 
 class ScannedConverter:
@@ -38,13 +58,27 @@ class IdConverter:
         return str(value)
 
 
+class GtinConverter:
+    regex = r"[0-9]{8,14}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
 register_converter(ScannedConverter, "scanned")
 register_converter(CodeConverter, "code")
+
+
 register_converter(IdConverter, "id")
+register_converter(GtinConverter, "gtin")
 
 
-def home(_request: HttpRequest) -> HttpResponse:
-    return redirect("admin:index")
+def home(request: HttpRequest) -> HttpResponse:
+    """Customers find their brand's page, staff the portal."""
+    return redirect("scan-home" if brand_of(request) else "admin:index")
 
 
 def no_icon(_request: HttpRequest) -> HttpResponse:
@@ -62,23 +96,72 @@ api = [
     path("verify/product/<scanned:auth_code>", scans.VerifyProduct.as_view()),
     path("customer/loyalty/points", account.Points.as_view()),
     path("customer/loyalty/transactions", account.Transactions.as_view()),
+    path("customer/devices", devices.Devices.as_view()),
+    path("customer", persons.Me.as_view()),
+    path("customer/data", persons.MyData.as_view()),
+    path("customer/profile", profile.ProfileView.as_view()),
+    path("customer/loyalty/campaigns", campaigns.Campaigns.as_view()),
+    path("customer/loyalty/rewards", rewards.Rewards.as_view()),
+    path("customer/wallet", wallets.Wallets.as_view()),
+    path("customer/wallet/apple", wallets.ApplePass.as_view()),
+    path("customer/wallet/google", wallets.GooglePass.as_view()),
+    path("customer/loyalty/rewards/<id:reward_id>/redeem", redemptions.Redeem.as_view()),
+    path("customer/loyalty/rewards/<id:milestone_id>/claim", redemptions.Claim.as_view()),
+    path("customer/loyalty/redemptions", redemptions.Redemptions.as_view()),
+    path("redemptions/check", redemptions.CheckRedemption.as_view()),
+    path("redemptions/use", redemptions.UseRedemption.as_view()),
     path("batch-ranges/<id:batch_id>/qr-codes", codes.BatchQrCodes.as_view()),
     path("auth-codes/validate", scans.ValidateCode.as_view()),
     path("auth-codes/scan", scans.ScanCode.as_view()),
     path("auth-codes/<code:code>/scans", codes.CodeScans.as_view()),
     path("scans/<uuid:scan_id>", scans.ScanState.as_view()),
-    path("qr-codes/<code:code>.png", codes.QrImage.as_view(), name="qr-image"),
+    path("scans/<uuid:scan_id>/adopt", scans.AdoptScan.as_view()),
+    path("scans/<uuid:scan_id>/place", scans.PlaceScan.as_view()),
+    path("qr-codes/<code:code>.png", codes.PngImage.as_view(), name="qr-image-png"),
+    path("qr-codes/<code:code>.svg", codes.SvgImage.as_view(), name="qr-image-svg"),
+]
+
+# Apple's addresses: a pass names the place before v1, the rest is Apple's.
+passkit_service = [
+    path("devices/<code:device>/registrations/<code:pass_type>/<code:serial>", passkit.Registration.as_view()),
+    path("devices/<code:device>/registrations/<code:pass_type>", passkit.Changes.as_view()),
+    path("passes/<code:pass_type>/<code:serial>", passkit.LatestPass.as_view()),
+    path("log", passkit.DeviceLog.as_view()),
+]
+
+# What stands behind a printed code, on a brand's own hostname.
+page = [
+    path("s", RedirectView.as_view(pattern_name="scan-home")),
+    path("s/", ScanPage.as_view(), name="scan-home"),
+    path("s/<scanned:code>", ScanPage.as_view(), name="scan-page"),
+    path("01/<gtin:gtin>/21/<scanned:code>", ScanPage.as_view(), name="digital-link"),
+    path("sw.js", looks.service_worker),
+    path("page/assets/<slug:digest>/<path:name>", asset),
+    path("page/brand.css", looks.style_sheet),
+    path("page/icon-<int:size>.png", looks.icon),
+    path("page/manifest.webmanifest", looks.manifest),
+    path("page/session", Session.as_view()),
+    path("page/wallet/apple", wallet.apple),
+    path("page/wallet/google", wallet.google),
 ]
 
 urlpatterns = [
     path("", home),
+    *page,
     path("favicon.ico", no_icon),
     path("admin/", admin.site.urls),
+    path("pictures/<uuid:picture_id>/small", PictureFile.as_view(), {"size": "small"}, name="small-picture"),
+    path("pictures/<uuid:picture_id>/large", PictureFile.as_view(), {"size": "large"}, name="large-picture"),
     path("api/v1/", include(api)),
+    path("wallets/apple/v1/", include(passkit_service)),
+    path("wallets/logos/<id:brand_id>/<slug:name>.png", wallets.GoogleLogo.as_view()),
+    path("notices/opt-out/<str:token>", notices.OptOut.as_view(), name="opt-out"),
+    path("notices/acknowledge/<str:token>", notices.Acknowledge.as_view(), name="acknowledge"),
     path("api/schema", docs.Schema.as_view(), name="schema"),
     path("api/docs", docs.TryOut.as_view(), name="docs"),
     path("healthz", health.Alive.as_view()),
     path("readyz", health.Ready.as_view()),
+    path("metrics", metrics.scrape),
 ]
 
 handler400 = "config.api.handler400"

@@ -1,19 +1,25 @@
 """Accrual: how a qualifying action becomes points, progress and a level. Reads as the steps of the spec."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
+from itertools import groupby
+from time import time
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.db import transaction
 
-from brands import sql
-from brands.refusals import UserNotFound
-from campaigns.progress import RUNNING, Progress, Running, advance, parse_running
-from loyalty import allowances, events, ledger, levels, members
+from brands import metrics, sql
+from brands.refusals import Refused, UserNotFound
+from brands.sql import Fragment
+from campaigns.progress import ADVANCE, GIVE, Progress, advance, steps
+from loyalty import allowances, events, external, facts, ledger, levels, members, webhooks
 from loyalty.allowances import Allowance
+from loyalty.facts import Facts
+from loyalty.ledger import Line
 from loyalty.levels import Level
 from loyalty.models import UserPoints
 from loyalty.refusals import LoyaltyDisabled, MemberBlocked, PointsAlreadyClaimed, UserNotEnrolled
@@ -21,20 +27,25 @@ from loyalty.refusals import LoyaltyDisabled, MemberBlocked, PointsAlreadyClaime
 ZERO = Decimal(0)
 TEMPLATE = "NOTIFY_CAMPAIGN_SUCCESS"
 
-# Everything the steps read, in one statement. Claimed reasons are a courtesy: the ledger's constraint decides.
-FACTS = f"""
-    SELECT b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit, b.monthly_point_limit,
-           m.user_point_id, m.status, coalesce(m.current_level, ''),
-           (SELECT json_agg(json_build_array(l.name, l.threshold::text, l.scan_reward_type, l.scan_reward_value::text)
-                            ORDER BY l.threshold)
-              FROM loyalty_brandlevel l WHERE l.brand_id = b.id),
-           {RUNNING},
-           ARRAY(SELECT t.reason_id FROM loyalty_transaction t
-                  WHERE t.user_point_id = m.user_point_id AND t.reason_id = ANY(%(reason_ids)s::text[]))
-      FROM brands_brand b
-      JOIN brands_user u ON u.id = %(user_id)s::bigint AND u.is_active
-      LEFT JOIN user_points m ON m.brand_id = b.id AND m.user_id = u.id
-     WHERE b.id = %(brand_id)s::bigint
+# Everything that accruals write, in one statement that commits by itself: `held` locks the account and the event of
+# each item, in one order, and what has no row there is not written. An item is missing if its account or its event has
+# changed since the facts were read.
+WRITE = f"""
+    WITH items AS (
+        SELECT * FROM jsonb_to_recordset(%(items)s::jsonb)
+               AS i (item int, account bigint, version text, event_id bigint, attempts int)
+         LIMIT {facts.MOST}
+    ), held AS (
+        SELECT i.item, a.user_point_id AS account
+          FROM items i
+          JOIN user_points a ON a.user_point_id = i.account AND a.xmin = i.version::xid
+          JOIN loyalty_event e ON {events.LEASE}
+         ORDER BY a.user_point_id
+           FOR NO KEY UPDATE OF a, e
+    ), lines AS ({ledger.LINES}), balance AS ({ledger.BALANCE}), progress AS ({ADVANCE}), rewards AS ({GIVE}),
+       finished AS ({events.ENDED}), following AS ({events.INSERT_HELD})
+       {{beside}}
+    SELECT item FROM held
 """  # noqa: S608 - built from constants
 
 
@@ -51,7 +62,8 @@ class Action:
     """A qualifying action: what it is, what each entry is worth to a customer of a level, and why it counts once.
 
     `happened_at` decides which campaigns were running; `at` is when the points are credited. What is not `limited`
-    is credited in full whatever the brand's daily and monthly limits say.
+    is credited in full whatever the brand's daily and monthly limits say. `asks_external`: the brand's own loyalty
+    system has a say, if there is one.
     """
 
     brand_id: int
@@ -63,38 +75,39 @@ class Action:
     at: datetime
     own_campaign_id: int | None = None
     limited: bool = True
+    asks_external: bool = True
+
+    @property
+    def reason_ids(self) -> list[str]:
+        return [entry.reason_id for entry in self.entries]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """The customer's and the brand's state when the accrual began; `account` is a user_point_id."""
+class Claim:
+    """An action whose event is held. `beside` is told the points about to be awarded, for what its caller writes."""
 
-    zone: ZoneInfo
-    loyalty_active: bool
-    auto_enroll: bool
-    daily_point_limit: Decimal | None
-    monthly_point_limit: Decimal | None
-    account: int | None
-    status: str | None
-    current_level: str
-    levels: tuple[Level, ...]
-    campaigns: tuple[Running, ...]
-    claimed: frozenset[str]
+    delivery: events.Delivery
+    action: Action
+    beside: Callable[[Decimal, Allowance | None], Fragment] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Accrual:
-    """What an action came to, in points."""
+    """What an action comes to, in points; `lines` are the ledger's."""
 
+    lines: tuple[Line, ...]
     points_earned: Decimal
     new_balance: Decimal
-    transaction_id: int | None
     progress: tuple[Progress, ...]
     own_campaign_id: int | None
     level_updated: bool
     current_level: str
     next_level_threshold: Decimal | None
     allowance: Allowance | None
+
+    @property
+    def transaction_id(self) -> int | None:
+        return self.lines[-1].number if self.lines else None
 
     def answer(self) -> dict[str, Any]:
         """`data` of spec 4.1; also what is stored on the event."""
@@ -138,95 +151,238 @@ def present_progress(progress: Progress) -> dict[str, Any]:
     }
 
 
-def accrue(
-    *,
-    delivery: events.Delivery,
-    action: Action,
-    begin: Callable[[], None] | None = None,
-    keep: Callable[[Decimal, Allowance | None], None] | None = None,
-) -> Accrual:
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """A claim decided and ready to be written."""
+
+    claim: Claim
+    facts: Facts
+    accrual: Accrual
+    following: Sequence[events.Message]
+    beside: Fragment | None
+
+
+def accrue(claim: Claim, *, begin: Callable[[], None] | None = None) -> Accrual:
     """Credit an action once and finish its event: all of it commits, or none.
 
-    Inside the transaction `begin` comes before anything is locked, for a lock of the caller's own; `keep` is told
-    the points about to be awarded, for what the caller must write with them. Raises Refused; owns the transaction.
-    The steps are those of spec section 1.
+    The facts are read, the steps decided, and everything is written at once if the account is still as it was read;
+    else again, under its lock. `begin` takes a lock of the caller's own first. Raises Refused and LeaseLost; owns the
+    transaction.
     """
-    facts = read_facts(action)  # 2, 3: the user, the brand, the level
-    refuse_if_closed(facts)  # 3: loyalty is active, the member welcome
-    worth = action.worth(levels.held(levels=facts.levels, name=facts.current_level))  # 4: points
-    entries = unclaimed(action, facts)  # 5: duplicate check
-    # 6: an external loyalty system would be asked here, outside the transaction; none is configured.
+    action = claim.action
+    found = facts_of(action)
+    refuse(action, found)
+    if is_asked_about(action, found):  # 6: outside of any transaction
+        consult(claim, found)
+    if begin is None and is_plain(action, found):
+        posting = decided(claim, found)
+        if write([posting]):
+            return posting.accrual
     with transaction.atomic():
         if begin:
             begin()
-        account = facts.account or members.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
-        allowance = limit_of(account, facts, worth * len(entries), action.at) if action.limited else None
-        shares = share_out(worth=worth, entries=entries, allowance=allowance)
-        if keep:
-            keep(sum((points for _entry, points in shares), ZERO), allowance)
-        accrual = credit_and_advance(action, facts, account, shares, allowance)  # 7, 8, 9, 10
-        events.finish(
-            delivery,
-            outcome=accrual.answer(),
-            following=consequences(delivery, action, accrual, account),  # 11
-            at=action.at,
-        )
-    return accrual
+        account = found.account or members.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
+        members.lock(account=account)
+        found = facts_of(action)
+        refuse(action, found)
+        allowance = limit_of(account, found, action) if action.limited else None
+        posting = decided(claim, found, allowance)
+        if not write([posting]):
+            raise events.LeaseLost  # not the account, which is locked
+        return posting.accrual
 
 
-def read_facts(action: Action) -> Facts:
+def accrue_together(claims: Sequence[Claim]) -> list[Claim]:
+    """As accrue, for all that are plain at once: one statement reads, one writes, one transaction.
+
+    Returns those that it left alone: refused, overtaken, or in need of a lock. Claims of one account go one after the
+    other.
+    """
+    postings: dict[int, Posting] = {}
+    left, next_ones = [], []
+    for claim, found in zip(claims, facts.read([claim.action for claim in claims]), strict=True):
+        if found is None or found.account is None or not may_go_together(claim.action, found):
+            left.append(claim)
+        elif found.account in postings:
+            next_ones.append(claim)
+        elif is_refused(claim.action, found):
+            left.append(claim)
+        else:
+            postings[found.account] = decided(claim, found)
+    for _, alike in groupby(sorted(postings.values(), key=statement_of), key=statement_of):
+        several = list(alike)
+        written = write(several)
+        left += [posting.claim for item, posting in enumerate(several) if item not in written]
+    return left + (accrue_together(next_ones) if next_ones else [])
+
+
+def facts_of(action: Action) -> Facts:
     """Raises UserNotFound."""
-    parameters = {
-        "brand_id": action.brand_id,
-        "user_id": action.user_id,
-        "campaign_type": action.campaign_type,
-        "reason_ids": [entry.reason_id for entry in action.entries],
-        "at": action.happened_at,
-    }
-    found = sql.row(FACTS, parameters)
+    [found] = facts.read([action])
     if found is None:
         raise UserNotFound
-    zone, active, auto, daily, monthly, account, status, level, levels_found, campaigns_found, claimed = found
-    return Facts(
-        zone=ZoneInfo(zone),
-        loyalty_active=active,
-        auto_enroll=auto,
-        daily_point_limit=daily,
-        monthly_point_limit=monthly,
-        account=account,
-        status=status,
-        current_level=level,
-        levels=tuple(
-            Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in levels_found or ()
+    return found
+
+
+def is_plain(action: Action, found: Facts) -> bool:
+    """Whether it can be written without a lock: there is an account, and no limit to count towards."""
+    return found.account is not None and not (action.limited and found.limits_points)
+
+
+def may_go_together(action: Action, found: Facts) -> bool:
+    """Whether nothing keeps the others waiting: no lock, and nobody to be asked."""
+    return is_plain(action, found) and not is_asked_about(action, found)
+
+
+def is_asked_about(action: Action, found: Facts) -> bool:
+    """Whether the brand's own loyalty system has a say."""
+    return found.external_system is not None and action.asks_external
+
+
+def consult(claim: Claim, found: Facts) -> None:
+    """Returns if the brand's own loyalty system has nothing against it, or the brand wants to go on all the same."""
+    action, delivery = claim.action, claim.delivery
+    assert found.external_system is not None  # noqa: S101 - who calls this has looked
+    reasons = [entry.reason_id for entry in unclaimed(action, found)]
+    question = external.Question(
+        event_id=delivery.event_id,
+        kind=delivery.kind,
+        brand_id=action.brand_id,
+        user_id=action.user_id,
+        user_point_id=found.account,
+        campaign_type=action.campaign_type,
+        reason_ids=reasons,
+        points=plain(worth_of(action, found) * len(reasons)),
+        balance=plain(found.balance),
+        lifetime_points=plain(found.lifetime),
+        current_level=found.current_level,
+        happened_at=events.iso(action.happened_at),
+    )
+    external.consult(system_id=found.external_system, delivery=delivery, question=question)
+
+
+def is_refused(action: Action, found: Facts) -> bool:
+    try:
+        refuse(action, found)
+    except Refused:
+        return True
+    return False
+
+
+def decided(claim: Claim, found: Facts, allowance: Allowance | None = None) -> Posting:
+    accrual = decide(claim.action, found, allowance)
+    following = consequences(claim.delivery, claim.action, accrual, found)  # 11
+    beside = claim.beside(accrual.points_earned, allowance) if claim.beside else None
+    return Posting(claim, found, accrual, following, beside)
+
+
+def statement_of(posting: Posting) -> str:
+    return posting.beside.statement if posting.beside else ""
+
+
+def write(postings: Sequence[Posting]) -> set[int]:
+    """Write postings that have the same statement beside them; returns the numbers of those written.
+
+    The others' account or event is not as their facts say, and nothing of them was written.
+    """
+    at = postings[0].claim.action.at
+    items = [
+        {
+            "item": item,
+            "account": posting.facts.account,
+            "version": posting.facts.version,
+            "event_id": posting.claim.delivery.id,
+            "attempts": posting.claim.delivery.attempts,
+        }
+        for item, posting in enumerate(postings)
+    ]
+    beside = [{"item": item, **posting.beside.parameters} for item, posting in enumerate(postings) if posting.beside]
+    parameters = {
+        "items": json.dumps(items),
+        "at": at,
+        **ledger.posting([(posting.accrual.lines, posting.accrual.current_level) for posting in postings]),
+        **steps([(posting.claim.action.user_id, posting.accrual.progress) for posting in postings]),
+        **events.endings(
+            [(posting.claim.delivery, posting.accrual.answer(), posting.following) for posting in postings], at=at
         ),
-        campaigns=tuple(parse_running(campaigns_found)),
-        claimed=frozenset(claimed),
-    )
+        "beside": events.ENCODER.encode(beside),
+    }
+    written = {item for (item,) in sql.rows(writing(statement_of(postings[0])), parameters)}
+    events.wake_after_commit([message for item in written for message in postings[item].following])
+    for item in written:
+        tell(postings[item])
+    return written
 
 
-def refuse_if_closed(facts: Facts) -> None:
-    if not facts.loyalty_active:
+def tell(posting: Posting) -> None:
+    """For whoever watches: how long it took until the points were there."""
+    if posting.accrual.lines:
+        delivery = posting.claim.delivery
+        metrics.credited(kind=delivery.kind, seconds=time() - delivery.time.timestamp())
+
+
+@cache
+def writing(beside: str) -> str:
+    """WRITE, with one statement more."""
+    return WRITE.format(beside=f", beside AS ({beside})" if beside else "")
+
+
+def refuse(action: Action, found: Facts) -> None:
+    """Steps 2, 3 and 5. Raises Refused."""
+    if not found.loyalty_active:
         raise LoyaltyDisabled
-    if facts.status == UserPoints.Status.BLOCKED:
+    if found.status == UserPoints.Status.BLOCKED:
         raise MemberBlocked
-    if facts.account is None and not facts.auto_enroll:
+    if found.account is None and not found.auto_enroll:
         raise UserNotEnrolled
-
-
-def unclaimed(action: Action, facts: Facts) -> list[Entry]:
-    """Raises PointsAlreadyClaimed when nothing is left to credit."""
-    left = [entry for entry in action.entries if entry.reason_id not in facts.claimed]
-    if not left:
+    if not unclaimed(action, found):
         raise PointsAlreadyClaimed
-    return left
 
 
-def limit_of(account: int, facts: Facts, wanted: Decimal, at: datetime) -> Allowance | None:
-    """The limit that cuts `wanted` points, if one does."""
+def unclaimed(action: Action, found: Facts) -> list[Entry]:
+    return [entry for entry in action.entries if entry.reason_id not in found.claimed]
+
+
+def worth_of(action: Action, found: Facts) -> Decimal:
+    """Step 4, for one entry: by the level that the customer holds."""
+    return action.worth(levels.held(levels=found.levels, name=found.current_level))
+
+
+def limit_of(account: int, found: Facts, action: Action) -> Allowance | None:
+    """The limit that cuts what the action is worth, if one does. Call with the account locked."""
     allowance = allowances.tightest(
-        account=account, zone=facts.zone, daily=facts.daily_point_limit, monthly=facts.monthly_point_limit, at=at
+        account=account, zone=found.zone, daily=found.daily_point_limit, monthly=found.monthly_point_limit, at=action.at
     )
+    wanted = worth_of(action, found) * len(unclaimed(action, found))
     return allowance if allowance and allowance.left < wanted else None
+
+
+def decide(action: Action, found: Facts, allowance: Allowance | None) -> Accrual:
+    """Steps 4 and 7 to 10, from the found alone: it reads nothing and writes nothing."""
+    shares = share_out(worth=worth_of(action, found), entries=unclaimed(action, found), allowance=allowance)  # 4
+    lines = tuple(  # 7: the ledger
+        Line(number, points, entry.reason_id, entry.note)
+        for number, (entry, points) in zip(found.numbers, shares, strict=False)
+    )
+    awarded = sum((line.points for line in lines), ZERO)
+    progress = advance(found.campaigns) if lines else ()  # 8, 9: campaigns, milestones
+    lifetime = found.lifetime + awarded
+    level = found.current_level
+    if lines:  # 10: the level
+        level = levels.risen(levels=found.levels, name=level, lifetime=lifetime)
+    following = levels.following(levels=found.levels, lifetime=lifetime)
+    return Accrual(
+        lines=lines,
+        points_earned=awarded,
+        new_balance=found.balance + awarded,
+        progress=progress,
+        own_campaign_id=action.own_campaign_id,
+        level_updated=level != found.current_level
+        and levels.crossed(levels=found.levels, name=level, before=found.lifetime, after=lifetime),
+        current_level=level,
+        next_level_threshold=following.threshold if following else None,
+        allowance=allowance,
+    )
 
 
 def share_out(*, worth: Decimal, entries: Sequence[Entry], allowance: Allowance | None) -> list[tuple[Entry, Decimal]]:
@@ -242,93 +398,23 @@ def share_out(*, worth: Decimal, entries: Sequence[Entry], allowance: Allowance 
     return shares
 
 
-def credit_and_advance(
-    action: Action,
-    facts: Facts,
-    account: int,
-    shares: Sequence[tuple[Entry, Decimal]],
-    allowance: Allowance | None,
-) -> Accrual:
-    """Steps 7 to 10, under the account's lock."""
-    if not shares:
-        return nothing_left(action, facts, account, allowance)
-    lines = credit_each(account, shares, action.at)
-    awarded = sum((points for points, _line in lines), ZERO)
-    last = lines[-1][1]
-    progress = advance(user_id=action.user_id, campaigns=facts.campaigns, at=action.at)
-    level, updated = check_level(facts, last, awarded, account, action.at)
-    following = levels.following(levels=facts.levels, lifetime=last.lifetime)
-    return Accrual(
-        points_earned=awarded,
-        new_balance=last.balance,
-        transaction_id=last.loyalty_transaction_id,
-        progress=tuple(progress),
-        own_campaign_id=action.own_campaign_id,
-        level_updated=updated,
-        current_level=level,
-        next_level_threshold=following.threshold if following else None,
-        allowance=allowance,
-    )
-
-
-def credit_each(
-    account: int, shares: Sequence[tuple[Entry, Decimal]], at: datetime
-) -> list[tuple[Decimal, ledger.Credit]]:
-    """One ledger line per entry. Raises PointsAlreadyClaimed if every one was claimed in the meantime."""
-    lines = []
-    for entry, points in shares:
-        try:
-            line = ledger.credit(account=account, points=points, reason_id=entry.reason_id, note=entry.note, at=at)
-        except PointsAlreadyClaimed:
-            continue
-        lines.append((points, line))
-    if not lines:
-        raise PointsAlreadyClaimed
-    return lines
-
-
-def nothing_left(action: Action, facts: Facts, account: int, allowance: Allowance | None) -> Accrual:
-    held = UserPoints.objects.get(pk=account)
-    following = levels.following(levels=facts.levels, lifetime=held.points_earned)
-    return Accrual(
-        points_earned=ZERO,
-        new_balance=held.points,
-        transaction_id=None,
-        progress=(),
-        own_campaign_id=action.own_campaign_id,
-        level_updated=False,
-        current_level=held.current_level,
-        next_level_threshold=following.threshold if following else None,
-        allowance=allowance,
-    )
-
-
-def check_level(facts: Facts, credit: ledger.Credit, awarded: Decimal, account: int, at: datetime) -> tuple[str, bool]:
-    """The level after the credit, and whether the credit is what took the customer there. Levels never go down."""
-    top = levels.reached(levels=facts.levels, lifetime=credit.lifetime)
-    now = next((level for level in facts.levels if level.name == credit.current_level), None)
-    if top is None or (now is not None and top.threshold <= now.threshold):
-        return credit.current_level, False
-    ledger.promote(account=account, level=top.name, at=at)
-    return top.name, credit.lifetime - awarded < top.threshold
-
-
-def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, account: int) -> list[events.Message]:
+def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, found: Facts) -> list[events.Message]:
     """Step 11, as events: for wallets, for the notification, and for the points of rewards; each goes its own way."""
     if accrual.transaction_id is None:
         return []
     arguments = {"brand_id": action.brand_id, "user_id": action.user_id}
 
-    def message(kind: str, what: str, payload: dict[str, Any]) -> events.Message:
+    def message(kind: str, what: str, payload: dict[str, Any], *, wanted: bool = True) -> events.Message:
         return events.Message(
             kind=kind,
             payload={**payload, "cause": str(delivery.event_id)},
             arguments=arguments,
             event_id=delivery.following_id(what),
+            wanted=wanted,
         )
 
     balance = {
-        "user_point_id": account,
+        "user_point_id": found.account,
         "points": plain(accrual.new_balance),
         "current_level": accrual.current_level,
         "level_updated": accrual.level_updated,
@@ -342,6 +428,16 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, ac
         "level_updated": accrual.level_updated,
         "current_level": accrual.current_level,
         "campaigns": [present_progress(each) for each in accrual.progress],
+        "rewards": [
+            {
+                "milestone_id": stop.milestone_id,
+                "reward_name": stop.reward_name,
+                "campaign_name": each.campaign.campaign_name,
+            }
+            for each in accrual.progress
+            for stop in each.given
+            if not stop.auto_claim
+        ],
     }
     rewards = [
         message(
@@ -358,4 +454,28 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, ac
         for stop in each.given
         if stop.auto_claim and stop.reward_points
     ]
-    return [message("balance-changed", "balance-changed", balance), message("notify", "notify", notice), *rewards]
+    own = [
+        message("balance-changed", "balance-changed", balance, wanted=found.has_passes),
+        message("notify", "notify", notice, wanted=found.sends_notices),
+        *rewards,
+    ]
+    return own + announcements(delivery, action, accrual, found) if found.listened else own
+
+
+def announcements(delivery: events.Delivery, action: Action, accrual: Accrual, found: Facts) -> list[events.Message]:
+    """What webhooks that listen are told of a credit."""
+    credit = webhooks.Credit(
+        brand_id=action.brand_id,
+        user_id=action.user_id,
+        points_earned=plain(accrual.points_earned),
+        new_balance=plain(accrual.new_balance),
+        lifetime_points=plain(found.lifetime + accrual.points_earned),
+        transaction_id=str(accrual.transaction_id),
+        reason_ids=[line.reason_id for line in accrual.lines],
+        note=action.entries[-1].note,
+        current_level=accrual.current_level,
+        level_updated=accrual.level_updated,
+        cause=str(delivery.event_id),
+        at=action.at,
+    )
+    return webhooks.of_credit(credit, listened=found.listened, ids=delivery.following_id)

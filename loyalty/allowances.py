@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Sum
 
-from loyalty.models import LoyaltyTransaction, UserPoints
+from loyalty.ledger import RETURNED
+from loyalty.models import LoyaltyTransaction
 
 ZERO = Decimal(0)
 
@@ -31,11 +32,10 @@ def tightest(
 ) -> Allowance | None:
     """The limit that leaves least, or None where the brand sets none.
 
-    Locks the account, so that two awards at once cannot both use what is left. Call inside the transaction.
+    Call with the account locked, or two awards at once could both use what is left.
     """
     if daily is None and monthly is None:
         return None
-    UserPoints.objects.select_for_update().get(pk=account)
     day = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     month = day.replace(day=1)
     periods = [
@@ -54,4 +54,5 @@ def _earned(account: int, *, since: datetime) -> Decimal:
     lines = LoyaltyTransaction.objects.filter(
         user_point_id=account, reason=LoyaltyTransaction.Reason.EARNED, created_at__gte=since
     )
-    return lines.aggregate(total=Sum("points_earned"))["total"] or ZERO
+    earned = lines.exclude(reason_id__startswith=RETURNED)
+    return earned.aggregate(total=Sum("points_earned"))["total"] or ZERO

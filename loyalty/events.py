@@ -1,91 +1,183 @@
 """The event bus: the only code that writes Event. PostgreSQL is the truth; Celery and Redis only wake workers up."""
 
-import json
 import logging
 import random
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import Case, F, TextField, Value, When
+from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from brands import sql
+from brands import metrics, sql, tracing
+from brands.limits import ask, command
 from brands.refusals import Refused
+from brands.tracing import Work
+from loyalty import wake
 from loyalty.models import Event
-from loyalty.wake import wake_worker
 
 logger = logging.getLogger(__name__)
+activity = logging.getLogger("activity")  # a line for every event, where settings.LOG_ACTIVITY asks for it
 
 ENVELOPE_VERSION = "0"
 # Any constant UUID: a name space of its own for ids of what follows from events.
 FOLLOWING = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
 LONGEST_PAUSE = timedelta(hours=1)
+NAP_SECONDS = 0.003
+POINTS = "points"
+EXTERNAL = "external"  # events that could earn points, of brands whose own loyalty system is asked first
 # Past its retry window an event that never came back from a worker (it may be what kills it) is dead after so many.
 CRASHES_ALLOWED = 5
+# After so many attempts an event is delivered alone.
+TOGETHER_AT_MOST = 3
 
 COLUMNS = """
-    event_id, source, detail_type, brand_id, account, region, time, detail, status, attempts, due_at, give_up_at,
-    last_error, created_at
+    event_id, source, detail_type, brand_id, account, region, time, detail, lane, request_id, status, attempts, due_at,
+    give_up_at, last_error, created_at
 """
 
-# Several events from parallel arrays; `{origin}` is what they are written beside: no row there, no event.
+# Several events, each a JSON array of id, kind, status, detail, lane, seconds to wait, hours to try, brand, the number
+# of the item that it follows from, and the request that it came of.
+EVENTS = "jsonb_array_elements(%(events)s::jsonb) AS o (event)"
 INSERT = f"""
     INSERT INTO loyalty_event ({COLUMNS})
-    SELECT o.event_id, %(event_source)s::text, o.detail_type, %(event_brand)s::bigint, %(event_account)s::text,
-           %(event_region)s::text, %(event_time)s::timestamptz, o.detail, o.status, 0,
-           statement_timestamp(), %(event_give_up_at)s::timestamptz, '', statement_timestamp()
-      FROM {{origin}},
-           unnest(%(event_ids)s::uuid[], %(event_types)s::text[], %(event_details)s::jsonb[],
-                  %(event_statuses)s::text[]) AS o (event_id, detail_type, detail, status)
+    SELECT (o.event->>0)::uuid, %(event_source)s::text, o.event->>1, (o.event->>7)::bigint, %(event_account)s::text,
+           %(event_region)s::text, %(event_time)s::timestamptz, o.event->3, o.event->>4, o.event->>9,
+           o.event->>2, 0, statement_timestamp() + make_interval(secs => (o.event->>5)::float),
+           %(event_time)s::timestamptz + make_interval(hours => (o.event->>6)::int), '', statement_timestamp()
+      FROM {{origin}}
 """  # noqa: S608 - built from constants
+INSERT_ALONE = INSERT.format(origin=EVENTS)
+# For a statement with a CTE of one row: no row there, no event.
+INSERT_BESIDE = INSERT.format(origin=f"{{beside}} CROSS JOIN {EVENTS}")
+# For a statement with a CTE `held` of the items that it holds.
+INSERT_HELD = INSERT.format(origin=f"held JOIN {EVENTS} ON (o.event->>8)::int = held.item")
 
 CLAIM = """
     UPDATE loyalty_event e
        SET attempts = attempts + 1, due_at = statement_timestamp() + make_interval(secs => %(lease)s::float)
      WHERE id = ANY (ARRAY(
                SELECT id FROM loyalty_event
-                WHERE status = 'pending' AND due_at <= statement_timestamp()
+                WHERE status = 'pending' AND lane = %(lane)s::text AND due_at <= statement_timestamp()
                 ORDER BY due_at LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED))
-    RETURNING id, event_id, detail_type, brand_id, time, detail, attempts, give_up_at
+    RETURNING id, event_id, detail_type, brand_id, time, detail, attempts, give_up_at, request_id,
+              lane
 """
 
-# Only the attempt that still holds the lease may finish; the same statement writes what follows from the event.
+# Only the attempt that still holds the lease may finish. Asked for status = 'pending', PostgreSQL would rather walk the
+# short index of all that is due than look the one id up, and a backlog would slow itself down.
 FINISH = f"""
     WITH finished AS (
-        UPDATE loyalty_event
-           SET status = %(status)s::text, outcome = %(outcome)s::jsonb, finished_at = statement_timestamp(),
-               last_error = ''
-         WHERE id = %(id)s::bigint AND status = 'pending' AND attempts = %(attempts)s::int
-        RETURNING id
-    ), following AS ({INSERT.format(origin="finished")})
+        UPDATE loyalty_event e
+           SET status = %(event_status)s::text, outcome = %(event_outcome)s::jsonb,
+               finished_at = statement_timestamp(), last_error = ''
+         WHERE e.finished_at IS NULL AND e.id = %(event_id)s::bigint AND e.attempts = %(event_attempts)s::int
+        RETURNING e.id
+    ), following AS ({INSERT_BESIDE.format(beside="finished")})
     SELECT id FROM finished
 """  # noqa: S608 - built from constants
+
+# Of the next so many events: those that are over, and that nothing asks for any more. What earned points stays for
+# good, with its stored answer; and so does what is dead, for staff.
+FORGET = """
+    WITH stretch AS MATERIALIZED (
+        SELECT id, status, detail_type, created_at, coalesce(finished_at, created_at) AS over_at
+          FROM loyalty_event WHERE id > %(after)s::bigint ORDER BY id LIMIT %(limit)s::int
+    ), gone AS (
+        DELETE FROM loyalty_event
+         WHERE id = ANY (ARRAY(
+                   SELECT id FROM stretch
+                    WHERE over_at < %(before)s::timestamptz
+                      AND (status = 'ignored'
+                           OR status IN ('done', 'refused') AND detail_type = ANY (%(kinds)s::text[]))))
+        RETURNING id
+    )
+    SELECT max(id), coalesce(bool_and(created_at < %(before)s::timestamptz), false), (SELECT count(*) FROM gone)
+      FROM stretch
+"""
+FORGOTTEN_TO = "loyalty:events-forgotten-to"
+
+# For a statement that holds attempts, beside INSERT_HELD: `e` is the event of `i`, a row with event_id and attempts.
+LEASE = "e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL"
+ENDED = """
+    UPDATE loyalty_event e
+       SET status = 'done', outcome = ended.outcome, finished_at = statement_timestamp(), last_error = ''
+      FROM held
+      JOIN jsonb_to_recordset(%(endings)s::jsonb) AS ended (item int, event_id bigint, outcome jsonb) USING (item)
+     WHERE e.id = ended.event_id
+"""
+
+ENCODER = DjangoJSONEncoder()
 
 
 class LeaseLost(Exception):  # noqa: N818 - a fact, not an error: another worker took the event over
     """This attempt ran past its lease; whatever it did must be rolled back."""
 
 
+class TryLater(Exception):  # noqa: N818 - a wish, not an error
+    """Raised by a handler that wants its next attempt `after` so long, such as what a receiver asked for."""
+
+    def __init__(self, message: str, *, after: timedelta) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class OtherLane(Exception):  # noqa: N818 - a wish, not an error
+    """Raised by a handler that would keep the workers of its lane waiting; tried for `retry_hours` there."""
+
+    def __init__(self, lane: str, *, retry_hours: int) -> None:
+        super().__init__(lane)
+        self.lane, self.retry_hours = lane, retry_hours
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Kinds that are delivered together: how many a worker takes at a time, and for how many seconds they are its own.
+
+    `workers` bounds how many deliver it at once, so that a lane whose receivers hang leaves room for the others.
+    """
+
+    batch: int
+    lease_seconds: int
+    queue: str
+    workers: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Something to publish. `event_id` given: derived from its cause, so that it can exist only once."""
+    """Something to publish. `event_id` given: derived from its cause, so that it can exist only once.
+
+    What nobody is `wanted` for is stored as ignored. It is due after `wait_seconds`, and tried for `retry_hours`
+    (settings.EVENT_RETRY_HOURS when not given).
+    """
 
     kind: str
     payload: dict[str, Any]
     arguments: dict[str, Any]
     event_id: uuid.UUID = field(default_factory=uuid.uuid4)
+    wanted: bool = True
+    wait_seconds: float = 0
+    retry_hours: int | None = None
+
+    @property
+    def is_for_a_worker(self) -> bool:
+        return self.wanted and handler_of(self.kind) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event as one attempt holds it."""
+    """An event as one attempt holds it. `at_the_door`: inside of the request that brought it."""
 
     id: int
     event_id: uuid.UUID
@@ -95,6 +187,9 @@ class Delivery:
     detail: dict[str, Any]
     attempts: int
     give_up_at: datetime
+    request_id: str = ""
+    lane: str = POINTS
+    at_the_door: bool = False
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -115,6 +210,8 @@ class Delivery:
 
 
 Handler = Callable[[Delivery], None]
+Together = Callable[[Sequence[Delivery]], Sequence[Delivery]]
+KIND = attrgetter("kind")
 
 
 @cache
@@ -125,6 +222,37 @@ def handler_of(kind: str) -> Handler | None:
     """
     path = settings.EVENT_HANDLERS.get(kind)
     return import_string(path) if path else None
+
+
+@cache
+def together_of(kind: str) -> Together | None:
+    """What settings.EVENTS_TOGETHER names for this detail-type: it finishes many deliveries in one transaction.
+
+    It returns those that it left alone. If it raises, nothing of it may stay.
+    """
+    path = settings.EVENTS_TOGETHER.get(kind)
+    return import_string(path) if path else None
+
+
+def lane_of(kind: str) -> str:
+    """The lane that settings.EVENT_LANES names for this detail-type; what it does not name goes with the points."""
+    name: str = settings.EVENT_LANES.get(kind, POINTS)
+    return name
+
+
+def lane_named(name: str) -> Lane:
+    if name == POINTS:
+        return Lane(batch=settings.EVENT_BATCH, lease_seconds=settings.EVENT_LEASE_SECONDS, queue="events")
+    return Lane(
+        batch=settings.OUTGOING_BATCH,
+        lease_seconds=settings.OUTGOING_LEASE_SECONDS,
+        queue="outgoing",
+        workers=settings.OUTGOING_WORKERS,
+    )
+
+
+def slow_lanes() -> list[str]:
+    return sorted({*settings.EVENT_LANES.values(), EXTERNAL})
 
 
 def envelope(event: Event) -> dict[str, Any]:
@@ -149,50 +277,72 @@ def iso(moment: datetime) -> str:
 
 def insertion(*, messages: Sequence[Message], brand_id: int, at: datetime) -> dict[str, Any]:
     """Parameters of INSERT, for a statement that writes its own rows and these events as one."""
+    return _insertion([_as_written(message, brand_id, tracing.request_id()) for message in messages], at)
+
+
+def _insertion(written: list[list[Any]], at: datetime) -> dict[str, Any]:
     return {
         "event_source": settings.EVENT_SOURCE,
         "event_account": settings.EVENT_ACCOUNT,
         "event_region": settings.EVENT_REGION,
-        "event_brand": brand_id,
         "event_time": at,
-        "event_give_up_at": at + timedelta(hours=settings.EVENT_RETRY_HOURS),
-        "event_ids": [message.event_id for message in messages],
-        "event_types": [message.kind for message in messages],
-        "event_details": [
-            json.dumps({"arguments": m.arguments, "payload": m.payload}, cls=DjangoJSONEncoder) for m in messages
-        ],
-        "event_statuses": [_first_status(message.kind).value for message in messages],
+        "events": ENCODER.encode(written),
     }
 
 
-def _first_status(kind: str) -> Event.Status:
-    return Event.Status.PENDING if handler_of(kind) else Event.Status.IGNORED
+def _as_written(message: Message, brand_id: int, request_id: str, item: int = 0) -> list[Any]:
+    return [
+        message.event_id,
+        message.kind,
+        _first_status(is_for_a_worker=message.is_for_a_worker),
+        {"arguments": message.arguments, "payload": message.payload},
+        lane_of(message.kind),
+        message.wait_seconds,
+        message.retry_hours or settings.EVENT_RETRY_HOURS,
+        brand_id,
+        item,
+        request_id,
+    ]
 
 
-def publish(*, messages: Sequence[Message], brand_id: int, at: datetime) -> None:
-    """Store events in the caller's transaction; workers hear of them when it commits."""
+def _first_status(*, is_for_a_worker: bool) -> str:
+    return Event.Status.PENDING.value if is_for_a_worker else Event.Status.IGNORED.value
+
+
+def publish(*, messages: Sequence[Message], brand_id: int, at: datetime, once: bool = False) -> int:
+    """Store events in the caller's transaction; workers hear of them when it commits. Returns how many are new.
+
+    `once`: an event whose id is here already is left as it is; otherwise that is an error.
+    """
     parameters = insertion(messages=messages, brand_id=brand_id, at=at)
-    statement = INSERT.format(origin="(SELECT 1) AS here") + " RETURNING id"
-    sql.rows(statement, parameters)
+    unless_known = " ON CONFLICT (brand_id, source, event_id) DO NOTHING" if once else ""
+    stored = sql.rows(INSERT_ALONE + unless_known + " RETURNING id", parameters)
     wake_after_commit(messages)
+    return len(stored)
 
 
 def wake_after_commit(messages: Sequence[Message]) -> None:
-    """For statements that embed INSERT: tell the workers, once it is true, if any of these needs one."""
-    if any(handler_of(message.kind) for message in messages):
-        transaction.on_commit(wake_worker)
+    """For statements that embed INSERT: tell the workers, once it is true, of what is due at once."""
+    for lane in {lane_of(message.kind) for message in messages if message.is_for_a_worker and not message.wait_seconds}:
+        transaction.on_commit(partial(call_worker, lane))
+
+
+def call_worker(lane: str) -> None:
+    wake.wake_worker(lane=lane, queue=lane_named(lane).queue)
 
 
 def receive(*, event: Event) -> bool:
     """Store an event that came from outside, once per brand, source and id. False: it was here already."""
-    event.status = _first_status(event.detail_type)
+    event.status = _first_status(is_for_a_worker=handler_of(event.detail_type) is not None)
+    event.lane = lane_of(event.detail_type)
+    event.request_id = tracing.request_id()
     try:
         with transaction.atomic():
             event.save(force_insert=True)
     except IntegrityError:
         return False
     if event.status == Event.Status.PENDING:
-        transaction.on_commit(wake_worker)
+        transaction.on_commit(partial(call_worker, event.lane))
     return True
 
 
@@ -211,32 +361,104 @@ def receive_held(*, event: Event) -> Delivery | None:
         detail=event.detail,
         attempts=event.attempts,
         give_up_at=event.give_up_at,
+        request_id=event.request_id,
+        lane=event.lane,
+        at_the_door=True,
     )
 
 
-def claim(*, limit: int) -> list[Delivery]:
-    """Take up to `limit` due events for settings.EVENT_LEASE_SECONDS; a worker that dies gives them back by that."""
-    taken = sql.rows(CLAIM, {"lease": settings.EVENT_LEASE_SECONDS, "limit": limit})
+def claim(*, limit: int, lane: str = POINTS) -> list[Delivery]:
+    """Take up to `limit` due events for the lane's lease; a worker that dies gives them back by that."""
+    taken = sql.rows(CLAIM, {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane})
     return [Delivery(*found) for found in taken]
+
+
+def deliver_portion(taken: Sequence[Delivery], *, stay: Callable[[], None] = lambda: None) -> None:
+    """Those of a kind that can be done together are; what is left over, and the other kinds, one at a time.
+
+    What came by often goes last, alone and in any order: one event that kills each worker that tries it would else
+    keep those that are taken with it from ever being tried. `stay` is called before each that goes alone.
+    """
+    often = [delivery for delivery in taken if delivery.attempts > TOGETHER_AT_MOST]
+    seldom = sorted((delivery for delivery in taken if delivery.attempts <= TOGETHER_AT_MOST), key=KIND)
+    for kind, several in groupby(seldom, key=KIND):
+        for delivery in deliver_together(kind, list(several)):
+            stay()
+            deliver(delivery)
+    random.shuffle(often)
+    for delivery in often:
+        stay()
+        deliver(delivery)
+
+
+def deliver_together(kind: str, several: list[Delivery]) -> Sequence[Delivery]:
+    """Those left to deliver one at a time: such as are refused, were overtaken, or spoilt it for the others."""
+    together = together_of(kind)
+    if together is None or len(several) == 1:
+        return several
+    began = time.perf_counter()
+    try:
+        left = together(several)
+    except Exception as error:
+        if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
+            raise
+        logger.exception("%d events of the kind %s could not be delivered together", len(several), kind)
+        return several
+    seconds = (time.perf_counter() - began) / len(several)
+    for delivery in several:
+        if delivery not in left:
+            with work_on(delivery):
+                tell(delivery, "done", seconds)
+    return left
 
 
 def deliver(delivery: Delivery) -> None:
     """Run the handler once. Every way it can end is written on the event, but for a lost lease or database."""
+    with work_on(delivery):
+        began = time.perf_counter()
+        result = _attempt(delivery)
+        tell(delivery, result, time.perf_counter() - began)
+
+
+def work_on(delivery: Delivery) -> Work:
+    event_id = str(delivery.event_id)
+    return Work("event", delivery.kind, request_id=delivery.request_id, event_id=event_id, event_kind=delivery.kind)
+
+
+def tell(delivery: Delivery, result: str, seconds: float) -> None:
+    """For whoever watches: how an attempt ended."""
+    metrics.attempted(kind=delivery.kind, result=result)
+    if activity.isEnabledFor(logging.INFO):
+        told = {"result": result, "attempt": delivery.attempts, "milliseconds": round(seconds * 1000, 1)}
+        activity.info("event %s: %s", delivery.kind, result, extra={"facts": told})
+
+
+def _attempt(delivery: Delivery) -> str:
+    """Run the handler; returns how that ended, in a word."""
     handler = handler_of(delivery.kind)
     try:
         if handler is None:
             finish(delivery, status=Event.Status.IGNORED)
-        else:
-            handler(delivery)
+            return "ignored"
+        handler(delivery)
     except Refused as refusal:
         refuse(delivery, refusal)
+        return "refused"
     except LeaseLost:
         logger.warning("event %s: another worker took it over", delivery.event_id)
+        return "lost"
+    except OtherLane as wish:
+        move(delivery, wish)
+        return "moved"
+    except TryLater as wish:
+        logger.info("event %s: %s", delivery.event_id, wish)
+        return "dead" if retry_later(delivery, wish) else "later"
     except Exception as error:
         if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
             raise
         logger.exception("event %s: attempt %d failed", delivery.event_id, delivery.attempts)
-        retry_later(delivery, error)
+        return "dead" if retry_later(delivery, error) else "failed"
+    return "done"
 
 
 def finish(
@@ -251,16 +473,28 @@ def finish(
 
     Raises LeaseLost when another attempt has taken over: then nothing of this one may stay.
     """
-    parameters = insertion(messages=following, brand_id=delivery.brand_id, at=at or timezone.now())
-    parameters |= {
-        "id": delivery.id,
-        "attempts": delivery.attempts,
-        "status": status.value,
-        "outcome": json.dumps(outcome, cls=DjangoJSONEncoder) if outcome is not None else None,
+    parameters = insertion(messages=following, brand_id=delivery.brand_id, at=at or timezone.now()) | {
+        "event_id": delivery.id,
+        "event_attempts": delivery.attempts,
+        "event_status": status.value,
+        "event_outcome": ENCODER.encode(outcome) if outcome is not None else None,
     }
     if sql.row(FINISH, parameters) is None:
         raise LeaseLost
     wake_after_commit(following)
+
+
+def endings(items: Sequence[tuple[Delivery, dict[str, Any], Sequence[Message]]], *, at: datetime) -> dict[str, Any]:
+    """Parameters of ENDED and INSERT_HELD: for each item its delivery, the outcome, and the events that follow."""
+    ended = [
+        {"item": item, "event_id": delivery.id, "outcome": outcome} for item, (delivery, outcome, _) in enumerate(items)
+    ]
+    following = [
+        _as_written(message, delivery.brand_id, delivery.request_id, item)
+        for item, (delivery, _, messages) in enumerate(items)
+        for message in messages
+    ]
+    return {"endings": ENCODER.encode(ended), **_insertion(following, at)}
 
 
 def refuse(delivery: Delivery, refusal: Refused) -> None:
@@ -272,15 +506,38 @@ def refuse(delivery: Delivery, refusal: Refused) -> None:
         logger.warning("event %s: refused here, but another worker took it over", delivery.event_id)
 
 
-def retry_later(delivery: Delivery, error: Exception) -> None:
-    """Put the event back with a growing, jittered pause; past its window it is dead and waits for staff."""
+def retry_later(delivery: Delivery, error: Exception) -> bool:
+    """Put the event back with a growing, jittered pause; past its window (True) it is dead and waits for staff."""
     now = timezone.now()
     held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
-    what = f"{type(error).__name__}: {error}"[:2000]
-    if now >= delivery.give_up_at:
+    what = readable(f"{type(error).__name__}: {error}")
+    wait = error.after if isinstance(error, TryLater) else pause(delivery.attempts)
+    over = now >= delivery.give_up_at
+    if over:
         held.update(status=Event.Status.DEAD, last_error=what, finished_at=now)
     else:
-        held.update(due_at=now + pause(delivery.attempts), last_error=what)
+        held.update(due_at=now + wait, last_error=what)
+    return over
+
+
+def move(delivery: Delivery, wish: OtherLane) -> None:
+    """Put the event into another lane, due at once."""
+    held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    now = timezone.now()
+    longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=wish.retry_hours))
+    if held.update(lane=wish.lane, due_at=now, give_up_at=longest):
+        transaction.on_commit(partial(call_worker, wish.lane))
+
+
+def give_up(delivery: Delivery, why: str) -> None:
+    """Declare the event dead at once, where a handler knows that no attempt will follow."""
+    held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    held.update(status=Event.Status.DEAD, last_error=readable(why), finished_at=timezone.now())
+
+
+def readable(why: str) -> str:
+    """Text that PostgreSQL takes, whatever an error's words hold: they may be somebody else's."""
+    return why[:2000].replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
 def pause(attempts: int) -> timedelta:
@@ -289,21 +546,76 @@ def pause(attempts: int) -> timedelta:
     return timedelta(seconds=seconds * random.uniform(1, 1.5))  # noqa: S311 - jitter, no secret
 
 
-def drain() -> int:
-    """Deliver everything that is due; returns how many events that was."""
-    delivered = 0
-    while taken := claim(limit=settings.EVENT_BATCH):
-        for delivery in taken:
-            deliver(delivery)
-        delivered += len(taken)
-    return delivered
+def drain(*, lane: str = POINTS, naps: int = 0, stay: Callable[[], None] = lambda: None) -> int:
+    """Deliver everything that is due in a lane, and what comes meanwhile; returns how many events that was.
+
+    While there is work nobody needs to call: this looks again, after the last event also `naps` times at short
+    intervals, because one seldom comes alone. When a call counts again comes a last look, for what was published
+    in between.
+    """
+    delivered, napped, promised = 0, 0, True  # whoever called us spared others their call
+    terms = lane_named(lane)
+    while True:
+        taken = claim(limit=terms.batch, lane=lane)
+        if taken:
+            napped, promised = 0, True
+            wake.will_look_again(lane=lane)
+            if len(taken) == terms.batch:
+                wake.call_help(lane=lane, queue=terms.queue)
+            deliver_portion(taken, stay=stay)
+            delivered += len(taken)
+        elif not promised:
+            return delivered
+        elif delivered and napped < naps:
+            napped += 1
+            time.sleep(NAP_SECONDS)
+        else:
+            promised = False
+            wake.done(lane=lane)
+
+
+def drain_slow(*, lane: str) -> int:
+    """As drain, in one of the lane's seats; with all of them taken whoever sits there does the work."""
+    with wake.seat(lane=lane, seats=lane_named(lane).workers) as seated:
+        return drain(lane=lane, stay=seated.stay) if seated else 0
+
+
+def call_for_what_is_due() -> int:
+    """Wake workers for the slow lanes in which something is due; returns how many lanes that are."""
+    now = timezone.now()
+    due = [lane for lane in slow_lanes() if Event.objects.pending().filter(lane=lane, due_at__lte=now).exists()]
+    for lane in due:
+        call_worker(lane)
+    return len(due)
 
 
 def bury() -> int:
     """Declare events dead that are past their window and never came back from a worker; returns how many."""
     now = timezone.now()
     lost = Event.objects.pending().filter(due_at__lte=now, give_up_at__lte=now, attempts__gte=CRASHES_ALLOWED)
-    return lost.update(status=Event.Status.DEAD, last_error="The worker never came back from it.", finished_at=now)
+    silent = Value("The worker never came back from it.")
+    why = Case(When(last_error="", then=silent), default=F("last_error"), output_field=TextField())
+    return lost.update(status=Event.Status.DEAD, last_error=why, finished_at=now)
+
+
+def forget(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) -> int:
+    """Delete consequences that were over `before`, and what nobody handles; returns how many.
+
+    Each chunk is a transaction of its own, of so many events looked at. Goes on where it stopped; should Redis forget
+    that, it looks at everything once more.
+    """
+    after, forgotten = int(ask(lambda: command("GET", FORGOTTEN_TO)) or 0), 0
+    terms = {"before": before, "limit": chunk, "kinds": list(settings.EVENT_LANES)}
+    for _number in range(most_chunks):
+        found = sql.row(FORGET, {"after": after, **terms})
+        assert found is not None  # noqa: S101 - aggregates have a row
+        last, all_old, gone = found
+        forgotten += gone
+        if not all_old:
+            break
+        after = last
+        ask(lambda after=after: command("SET", FORGOTTEN_TO, after))  # type: ignore[misc]
+    return forgotten
 
 
 def redeliver(*, event: Event, at: datetime) -> bool:
@@ -317,5 +629,5 @@ def redeliver(*, event: Event, at: datetime) -> bool:
         give_up_at=at + timedelta(hours=settings.EVENT_RETRY_HOURS),
     )
     if changed:
-        transaction.on_commit(wake_worker)
+        transaction.on_commit(partial(call_worker, event.lane))
     return bool(changed)

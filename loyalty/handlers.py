@@ -6,11 +6,12 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from brands.models import Brand
 from campaigns.models import Campaign
 from loyalty import points
-from loyalty.accrual import Action, Entry, accrue
+from loyalty.accrual import Action, Claim, Entry, accrue
 from loyalty.events import Delivery
 from loyalty.levels import Level
 from loyalty.models import EarningRule, RewardType
@@ -36,7 +37,8 @@ def on_order_complete(delivery: Delivery) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order."""
     order = delivery.payload["order"]
     basis = max(ZERO, Decimal(str(order["subtotal"])) - Decimal(str(order.get("discount") or 0)))
-    entry = Entry(reason_id=f"order:{order['orderId']}", note=f"Points for order {order['orderId']}")
+    note = _("Points for order %(order)s") % {"order": order["orderId"]}
+    entry = Entry(reason_id=f"order:{order['orderId']}", note=note)
     _accrue(delivery, Campaign.Type.ORDER, [entry], amount=basis)
 
 
@@ -44,10 +46,11 @@ def on_profile_update(delivery: Delivery) -> None:
     """Each completed field earns once ever; a change of a field that was complete earns nothing."""
     fields = dict.fromkeys(delivery.payload.get("completedFields") or ())
     entries = [
-        Entry(reason_id=f"profile:{name}", note=f"Points for completing your profile: {name}") for name in fields
+        Entry(reason_id=f"profile:{name}", note=_("Points for completing your profile: %(field)s") % {"field": name})
+        for name in fields
     ]
     if not entries:
-        raise NotEligible("No field of the profile was completed.")
+        raise NotEligible(_("No field of the profile was completed."))
     _accrue(delivery, Campaign.Type.PROFILE, entries)
 
 
@@ -55,7 +58,7 @@ def on_login(delivery: Delivery) -> None:
     """The first login of a day, by the brand's clock, earns."""
     zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=delivery.brand_id))
     day = delivery.time.astimezone(zone).date()
-    _accrue(delivery, Campaign.Type.LOGIN, [Entry(reason_id=f"login:{day}", note="Points for logging in")])
+    _accrue(delivery, Campaign.Type.LOGIN, [Entry(reason_id=f"login:{day}", note=_("Points for logging in"))])
 
 
 def on_reward_claimed(delivery: Delivery) -> None:
@@ -68,7 +71,8 @@ def on_reward_claimed(delivery: Delivery) -> None:
         return worth
 
     action = _action(delivery, "reward", [entry], fixed)
-    accrue(delivery=delivery, action=replace(action, limited=False))  # it was won, and cannot be won again
+    # It was won, and cannot be won again: by an accrual that was allowed.
+    accrue(Claim(delivery, replace(action, limited=False, asks_external=False)))
 
 
 def _accrue(delivery: Delivery, campaign_type: Campaign.Type, entries: list[Entry], amount: Decimal = ZERO) -> None:
@@ -77,7 +81,7 @@ def _accrue(delivery: Delivery, campaign_type: Campaign.Type, entries: list[Entr
     def worth(_level: Level | None) -> Decimal:
         return rate.on(amount)
 
-    accrue(delivery=delivery, action=_action(delivery, campaign_type, entries, worth))
+    accrue(Claim(delivery, _action(delivery, campaign_type, entries, worth)))
 
 
 def _rate(delivery: Delivery, campaign_type: Campaign.Type) -> Rate:

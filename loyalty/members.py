@@ -31,6 +31,11 @@ def enrol(*, user_id: int, brand_id: int, at: datetime) -> int:
     return number
 
 
+def lock(*, account: int) -> None:
+    """Make every other change of the account wait for the end of the caller's transaction."""
+    UserPoints.objects.select_for_update(no_key=True).only("pk").get(pk=account)
+
+
 def find(*, brand: Brand, user_id: int) -> User | None:
     """The brand's customer with this id: enrolled there or registered there. Others' customers are nobody."""
     here = Q(points_rows__brand=brand) | Q(registered_brand=brand)
@@ -46,3 +51,14 @@ def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at:
     others = [account for account in accounts if account.status != status]
     UserPoints.objects.filter(pk__in=[account.pk for account in others]).update(status=status, updated_at=at)
     return others
+
+
+def touch(*, account: int, at: datetime) -> None:
+    """Make whoever read the account before this, and would write what follows from it, read again."""
+    UserPoints.objects.filter(pk=account).update(updated_at=at)
+
+
+def hand_over(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
+    """For the erasure of a person's data: the account is the pseudonym's, and earns and redeems nothing any more."""
+    theirs = UserPoints.objects.filter(user_id=user_id, brand_id=brand_id)
+    theirs.update(user_id=to, status=UserPoints.Status.BLOCKED, updated_at=at)

@@ -1,38 +1,99 @@
-"""Why a customer gets no points."""
+"""Why a customer gets no points, or nothing for them."""
 
-from brands.refusals import Refused
+from django.utils.translation import gettext_lazy as _
+
+from brands.refusals import Invalid, Refused
 
 
 class LoyaltyDisabled(Refused):
     code = "LOYALTY_DISABLED"
-    default_message = "This brand's loyalty programme is switched off."
+    default_message = _("This brand's loyalty programme is switched off.")
 
 
 class MemberBlocked(Refused):
     code = "MEMBER_BLOCKED"
-    default_message = "This customer's account is blocked."
+    default_message = _("This customer's account is blocked.")
 
 
 class UserNotEnrolled(Refused):
     code = "USER_NOT_ENROLLED"
-    default_message = "This customer is not enrolled, and the brand enrols by hand."
+    default_message = _("This customer is not enrolled, and the brand enrols by hand.")
 
 
 class PointsAlreadyClaimed(Refused):
     code = "POINTS_ALREADY_CLAIMED"
-    default_message = "Points for this were already credited to this customer."
+    default_message = _("Points for this were already credited to this customer.")
+
+
+class ExternallyRefused(Refused):
+    code = "EXTERNALLY_REFUSED"
+    default_message = _("The brand's own loyalty system refuses points for this.")
 
 
 class NotEligible(Refused):
     code = "NOT_ELIGIBLE"
-    default_message = "The brand gives nothing for this action."
+    default_message = _("The brand gives nothing for this action.")
 
 
 class RequestInProgress(Refused):
     code = "REQUEST_IN_PROGRESS"
-    default_message = "The same request is being worked on. Ask again in a moment."
+    default_message = _("The same request is being worked on. Ask again in a moment.")
 
 
 class IdempotencyKeyReused(Refused):
     code = "IDEMPOTENCY_KEY_REUSED"
-    default_message = "This Idempotency-Key was used for another request. Use a new one."
+    default_message = _("This Idempotency-Key was used for another request. Use a new one.")
+
+
+class NotEnoughPoints(Invalid):
+    default_message = _("The account does not hold so many points.")
+
+
+class RewardNotFound(Refused):
+    code = "REWARD_NOT_FOUND"
+    default_message = _("This brand has no reward with this id.")
+
+
+class RewardNotAvailable(Refused):
+    code = "REWARD_NOT_AVAILABLE"
+    default_message = _("This reward cannot be had at the moment.")
+
+
+class OutOfStock(Refused):
+    code = "OUT_OF_STOCK"
+    default_message = _("None of this reward is left.")
+
+
+class NotEnoughPointsForReward(Refused):
+    code = "NOT_ENOUGH_POINTS"
+    default_message = _("The balance is smaller than what this reward costs.")
+
+
+class LevelTooLow(Refused):
+    code = "LEVEL_TOO_LOW"
+    default_message = _("This reward is for members of a higher level.")
+
+
+class RedemptionLimitReached(Refused):
+    code = "REDEMPTION_LIMIT_REACHED"
+    default_message = _("This member has taken as many of this reward as one may.")
+
+
+class RedemptionCodeUnknown(Refused):
+    code = "REDEMPTION_CODE_UNKNOWN"
+    default_message = _("This brand gave no such code. Look for a slip.")
+
+
+class RedemptionUsed(Refused):
+    code = "REDEMPTION_USED"
+    default_message = _("This code was used already.")
+
+
+class RedemptionExpired(Refused):
+    code = "REDEMPTION_EXPIRED"
+    default_message = _("This code is past its last day.")
+
+
+class RedemptionCancelled(Refused):
+    code = "REDEMPTION_CANCELLED"
+    default_message = _("This code was cancelled, and its points went back.")

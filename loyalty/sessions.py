@@ -7,6 +7,8 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from brands import tokens
 from brands.models import Brand, Membership, User
@@ -20,7 +22,7 @@ class LoginRefused(Refused):
     """One answer for an unknown address, a wrong password and a switched-off user."""
 
     code = "AUTHENTICATION_REQUIRED"
-    default_message = "E-mail address or password is wrong."
+    default_message = gettext_lazy("E-mail address or password is wrong.")
 
 
 def check_password(*, email: str, password: str) -> User:
@@ -71,6 +73,6 @@ def register(*, email: str, password: str, brand: Brand, at: datetime, **names: 
             if brand.auto_enroll:
                 members.enrol(user_id=user.pk, brand_id=brand.pk, at=at)
     except IntegrityError as error:
-        message = "This e-mail address cannot be registered. If it is yours, log in."
+        message = _("This e-mail address cannot be registered. If it is yours, log in.")
         raise Invalid(message, details={"fields": {"email": [message]}}) from error
     return user

@@ -2,27 +2,65 @@
 
 import logging
 from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
 
 from celery import shared_task
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
+from django.utils import timezone
 
-from loyalty import events, wake
+from brands import metrics
+from loyalty import events, expiry, webhooks
+from loyalty.wallets import selfcheck
 
 logger = logging.getLogger(__name__)
 
+# A worker that stays for ten milliseconds more saves its next call, which takes longer.
+NAPS = 3
+
 
 @shared_task
-def deliver_due() -> int:
-    """Woken by a new event: deliver everything that is due."""
-    wake.answered()
-    return _with_fresh_connection(events.drain)
+def deliver_due(*, lane: str = events.POINTS) -> int:
+    """Woken by a new event: deliver everything that is due in its lane."""
+    if lane == events.POINTS:
+        return _with_fresh_connection(partial(events.drain, naps=NAPS))
+    return _with_fresh_connection(partial(events.drain_slow, lane=lane))
 
 
 @shared_task
 def sweep() -> int:
     """Every few seconds: deliver what no wake-up reached, and bury what can no longer be tried."""
+    metrics.swept("events")
     _with_fresh_connection(events.bury)
+    _with_fresh_connection(events.call_for_what_is_due)
     return _with_fresh_connection(events.drain)
+
+
+@shared_task
+def forget_webhook_messages() -> int:
+    """Every hour: delete from the webhooks' log what is older than settings.WEBHOOK_LOG_DAYS."""
+    before = timezone.now() - timedelta(days=settings.WEBHOOK_LOG_DAYS)
+    return _with_fresh_connection(partial(webhooks.forget, before=before))
+
+
+@shared_task
+def forget_events() -> int:
+    """Every hour: delete consequences of accruals that were over settings.EVENT_LOG_DAYS ago, a bounded number."""
+    before = timezone.now() - timedelta(days=settings.EVENT_LOG_DAYS)
+    return _with_fresh_connection(partial(events.forget, before=before))
+
+
+@shared_task
+def check_wallets() -> int:
+    """Every day: say in the log which wallet certificates end soon or fail; returns how many."""
+    return _with_fresh_connection(partial(selfcheck.report, at=timezone.now()))
+
+
+@shared_task
+def expire_points() -> int:
+    """Every few minutes: the night's work of brands whose day has begun; returns how many accounts it changed."""
+    return _with_fresh_connection(lambda: expiry.catch_up(at=timezone.now()))
 
 
 def _with_fresh_connection(work: Callable[[], int]) -> int:

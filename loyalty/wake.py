@@ -1,32 +1,100 @@
 """Wakes a worker up when there is something to deliver. It may fail: the sweeper finds what it missed."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import uuid4
 
 from celery import current_app
 from kombu.exceptions import OperationalError
 
-from brands.limits import ask, client
+from brands.limits import ask, command, run
 
 logger = logging.getLogger(__name__)
 
 CALL = "loyalty:worker-called"
+HELP = "loyalty:help-called"
+SEAT = "loyalty:seat"
 # A call that nobody answers stops counting after this; until then the next ones would add nothing to it.
 CALL_LASTS_MS = 1_000
+# What a worker promises that is at work: to look again within this. One that dies keeps others waiting no longer.
+LOOK_LASTS_MS = 100
+HELP_LASTS_MS = 50
+# Of a worker that dies the seat is free again after this; longer than any one delivery should take.
+SEAT_LASTS_MS = 45_000
+# KEYS: a seat. ARGV: who sits there, milliseconds. One that was lost meanwhile is taken again, if it is free.
+STAY = """
+local sitting = redis.call('get', KEYS[1])
+if sitting and sitting ~= ARGV[1] then return 0 end
+redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+LEAVE = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end return 0"
 
 
-def wake_worker() -> None:
-    """Send one Celery message, unless one is under way that no worker has taken up yet.
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One of a lane's seats, with whoever sits there. `name` empty: there is nothing to count."""
+
+    name: str = ""
+    holder: str = ""
+
+    def stay(self) -> None:
+        """Still at work: keep the seat for a while more. Without this it is free for others after a time."""
+        if self.name:
+            ask(lambda: run(STAY, [self.name], [self.holder, SEAT_LASTS_MS]))
+
+    def leave(self) -> None:
+        """What has become somebody else's meanwhile stays theirs."""
+        ask(lambda: run(LEAVE, [self.name], [self.holder]))
+
+
+def wake_worker(*, lane: str, queue: str) -> None:
+    """Send one Celery message, unless one is under way or a worker will look again anyway.
 
     Under load one message thus stands for many events, and a scan pays for a Redis SET instead of a publish.
     """
-    if not ask(lambda: client().set(CALL, 1, nx=True, px=CALL_LASTS_MS)):
+    _call(CALL, CALL_LASTS_MS, lane, queue)
+
+
+def call_help(*, lane: str, queue: str) -> None:
+    """One more worker: there is more due than one takes at a time."""
+    _call(HELP, HELP_LASTS_MS, lane, queue)
+
+
+def will_look_again(*, lane: str) -> None:
+    """Spare publishers the call for a moment. Whoever promises this must look after `done` once more."""
+    ask(lambda: command("SET", f"{CALL}:{lane}", 1, "PX", LOOK_LASTS_MS))
+
+
+def done(*, lane: str) -> None:
+    """From now on a new event needs a new call."""
+    ask(lambda: command("DEL", f"{CALL}:{lane}"))
+
+
+@contextmanager
+def seat(*, lane: str, seats: int | None) -> Iterator[Seat | None]:
+    """A seat for one more worker of the lane, given back at the end; None: all are taken.
+
+    Bounds how many deliver at once, no more: while Redis is away everybody sits down, and the leases decide.
+    """
+    holder = uuid4().hex
+    for number in range(seats or 0):
+        mine = Seat(f"{SEAT}:{lane}:{number}", holder)
+        if ask(lambda mine=mine: command("SET", mine.name, holder, "NX", "PX", SEAT_LASTS_MS)):  # type: ignore[misc]
+            try:
+                yield mine
+            finally:
+                mine.leave()
+            return
+    yield Seat() if not seats or ask(lambda: command("PING")) is None else None
+
+
+def _call(key: str, milliseconds: int, lane: str, queue: str) -> None:
+    if not ask(lambda: command("SET", f"{key}:{lane}", 1, "NX", "PX", milliseconds)):
         return
     try:
-        current_app.send_task("loyalty.tasks.deliver_due", ignore_result=True)
+        current_app.send_task("loyalty.tasks.deliver_due", kwargs={"lane": lane}, queue=queue, ignore_result=True)
     except (OperationalError, OSError) as error:
         logger.warning("no worker could be woken (%s); the sweeper will deliver", error)
-
-
-def answered() -> None:
-    """The worker is up: from now on a new event needs a new call. Call before looking for events."""
-    ask(lambda: client().delete(CALL))

@@ -4,6 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 from itertools import count
 from typing import Any
+from uuid import uuid4
 
 from django.utils import timezone
 
@@ -12,8 +13,9 @@ from authcodes.batches import BatchSettings
 from authcodes.models import AuthCode, BatchRange, Product
 from brands.models import Brand, BrandHostname, User
 from campaigns.models import Campaign, Milestone
-from loyalty import members
-from loyalty.models import BrandLevel, EarningRule, UserPoints
+from loyalty import ledger, members, redemptions
+from loyalty.models import BrandLevel, EarningRule, Redemption, Reward, UserPoints
+from loyalty.redemptions import Wish
 
 PASSWORD = "correct horse battery"
 _number = count(1)
@@ -76,7 +78,7 @@ def code(brand: Brand, **settings: Any) -> AuthCode:
 
 def expired_code(brand: Brand) -> AuthCode:
     long_ago = timezone.now() - timedelta(days=30)
-    return code(brand, expiration_date=long_ago.date(), at=long_ago)
+    return code(brand, expiration_date=long_ago.astimezone(brand.zone).date(), at=long_ago)
 
 
 def campaign(brand: Brand, **fields: Any) -> Campaign:
@@ -89,3 +91,25 @@ def milestone(campaign: Campaign, threshold: int, **fields: Any) -> Milestone:
 
 def earning_rule(brand: Brand, kind: str, value: Any = 5, reward_type: str = "points") -> EarningRule:
     return EarningRule.objects.create(brand=brand, kind=kind, reward_type=reward_type, reward_value=Decimal(str(value)))
+
+
+def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:
+    number = next(_number)
+    return Reward.objects.create(brand=brand, cost=Decimal(str(cost)), **{"name": f"Reward {number}", **fields})
+
+
+def points(customer: User, brand: Brand, amount: Any, *, reason_id: str = "", at: Any = None) -> None:
+    """Points that the customer earned."""
+    ledger.credit(
+        account=account(customer, brand).pk,
+        points=Decimal(str(amount)),
+        reason_id=reason_id or f"shop:{next(_number)}",
+        note="For you",
+        at=at or timezone.now(),
+    )
+
+
+def redemption(customer: User, reward: Reward, *, at: Any = None) -> Redemption:
+    """A reward that the customer took, with points that they have."""
+    wish = Wish(reward.brand_id, customer.pk, reward.pk, uuid4(), at or timezone.now())
+    return redemptions.redeem(wish)

@@ -13,10 +13,15 @@ TRUE_FOR_EVERY_ADDRESS = {405: "METHOD_NOT_ALLOWED"}
 ENVELOPE = {"success", "error", "message", "request_id", "details"}
 
 
+def made() -> dict[str, Any]:
+    """As it is at this moment."""
+    found: dict[str, Any] = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True)))
+    return found
+
+
 @cache
 def description() -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True)))
-    return made
+    return made()
 
 
 @cache
@@ -28,7 +33,7 @@ def templates() -> list[tuple[re.Pattern[str], str]]:
 def operation_at(method: str, address: str) -> dict[str, Any] | None:
     """What the description says of a call; None for an address that is none of the API's, or another method."""
     named = [path for pattern, path in templates() if pattern.fullmatch(address.partition("?")[0])]
-    exact = [path for path in named if "{" not in path] or named
+    exact = [path for path in named if "{" not in path] or sorted(named, key=len, reverse=True)
     found: dict[str, Any] | None = description()["paths"][exact[0]].get(method.lower()) if exact else None
     return found
 

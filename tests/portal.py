@@ -1,31 +1,60 @@
 """The portal as tests see it: a browser of somebody's, and a brand with one row of every kind in it."""
 
+import io
 import re
+import uuid
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 from django.contrib import admin
 from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pypdf import PdfReader
 
-from authcodes import batches
-from authcodes.models import Import, Job, Scan
+from authcodes import prints, recalls
+from authcodes.models import Import, Job, Printer, PrintRun, Scan
+from authcodes.prints import Wanted
+from authcodes.stretches import whole
 from brands import keys
-from brands.models import Brand, BrandHostname, Membership, User
+from brands.models import AuditEntry, Brand, BrandHostname, Membership, User
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
-from loyalty.models import Event, LoyaltyTransaction
-from tests import make
+from loyalty import redemption_codes
+from loyalty.models import (
+    Event,
+    ExternalSystem,
+    LoyaltyTransaction,
+    Notice,
+    NoticeDelivery,
+    NoticeSettings,
+    NoticeTemplate,
+    Redemption,
+    StoppedAddress,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
+from loyalty.wallets import passes
+from tests import make, wallets
 
 LABELS = sorted(model._meta.label_lower for model in admin.site._registry)
 READ_ONLY = [
+    "authcodes.codechange",
     "authcodes.job",
+    "authcodes.liftedrecall",
+    "authcodes.printrun",
     "authcodes.scan",
+    "brands.auditentry",
     "campaigns.rewardclaim",
     "campaigns.userloyaltycampaign",
     "loyalty.event",
     "loyalty.loyaltytransaction",
+    "loyalty.noticedelivery",
+    "loyalty.redemption",
+    "loyalty.stoppedaddress",
+    "loyalty.webhookdelivery",
+    "loyalty.walletpass",
 ]
 
 
@@ -51,7 +80,10 @@ def browser(person: User) -> Client:
 
 
 def text(response: Any) -> str:
+    """What a page or a PDF says."""
     content = b"".join(response.streaming_content) if response.streaming else response.content
+    if response["Content-Type"] == "application/pdf":
+        return "\n".join(sheet.extract_text() for sheet in PdfReader(io.BytesIO(content)).pages)
     return content.decode()
 
 
@@ -94,9 +126,25 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         campaign=campaign,
     )
     recalled = make.batch(brand, range_name=f"{marker} recalled", prefix=f"{marker}R-", product=product)
+    lifted = make.batch(brand, range_name=f"{marker} lifted", prefix=f"{marker}L-", product=product)
+    reward = make.reward(brand, name=f"{marker} reward for points")
     key, _ = keys.create(brand=brand, kind="hub", name=f"{marker} key", at=timezone.now())
     words = {"recall_id": f"{marker}-1", "contact": f"{marker} contact", "message": marker, "reason": marker}
+    recall = recalls.recall_batch(batch=lifted, at=timezone.now(), **words)
+    webhook = WebhookEndpoint.objects.create(
+        brand=brand, url=f"https://{marker}.example.net/", secret=f"whsec_{marker}", types=["points.earned"]
+    )
+    run = printed(batch, by=colleague)
+    PrintRun.objects.filter(pk=run.pk).update(sha256="0" * 64)  # as if its job were done: its page has a cover sheet
     return brand, {
+        "brands.auditentry": AuditEntry.objects.create(
+            brand=brand,
+            person=colleague,
+            kind="brands.apikey",
+            row_id=key.pk,
+            row_name=str(key),
+            action=f"{marker} act",
+        ),
         "brands.brand": brand,
         "brands.user": customer,
         "brands.membership": Membership.objects.get(user=colleague),
@@ -110,17 +158,65 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"
         ),
+        **notices(brand, customer, marker),
+        "loyalty.webhookendpoint": webhook,
+        "loyalty.webhookdelivery": WebhookDelivery.objects.create(
+            endpoint=webhook, brand=brand, message_id=f"{marker}1", type="points.earned", body=f'{{"note": "{marker}"}}'
+        ),
+        "loyalty.externalsystem": ExternalSystem.objects.create(
+            brand=brand, url=f"https://{marker}.example.org/", secret=f"whsec_{marker}"
+        ),
         "loyalty.event": event(brand, source=f"{marker}.customer-app", detail={"payload": {"note": marker}}),
+        "loyalty.reward": reward,
+        "loyalty.redemption": Redemption.objects.create(
+            brand=brand,
+            user_point=account,
+            reward=reward,
+            name=f"{marker} gift",
+            cost=1,
+            balance_after=0,
+            code=redemption_codes.new(),
+            request_key=uuid4(),
+        ),
+        "loyalty.walletissuer": wallets.apple(brand, identifier=f"pass.com.{marker}.card"),
+        "loyalty.walletpass": passes.issue(account=account, platform="apple", at=timezone.now())[0],
         "authcodes.product": product,
         "authcodes.batchrange": batch,
         "authcodes.authcode": batch.codes.get(),
-        "authcodes.recall": batches.recall_batch(batch=recalled, at=timezone.now(), **words),
+        "authcodes.codechange": batch.changes.get(),
+        "authcodes.recall": recalls.recall_batch(batch=recalled, at=timezone.now(), **words),
+        "authcodes.liftedrecall": recalls.lift_recall(
+            recall=recall, reason=f"{marker} safe", at=timezone.now(), by=colleague
+        ),
         "authcodes.import": Import.objects.create(
             brand=brand, kind="list", file=f"{marker}.csv", file_name=f"{marker}.csv", uploaded_by=colleague
         ),
         "authcodes.job": Job.objects.create(brand=brand, kind="generate", title=f"{marker} job", log=marker),
+        "authcodes.printer": Printer.objects.create(brand=brand, name=f"{marker} printer", scale="1.01"),
+        "authcodes.printrun": run,
         "authcodes.scan": scan(batch.codes.get(), user=customer, location=f"{marker} town", device=f"{marker} phone"),
     }
+
+
+def notices(brand: Brand, customer: User, marker: str) -> dict[str, Model]:
+    """What the portal shows of notifications: settings, own words, one that was sent, an address that takes none."""
+    notice = Notice.objects.create(brand=brand, user=customer, template="NOTIFY_LEVEL_REACHED", key=f"{marker}:1")
+    about = {"notice": notice, "brand": brand, "user": customer, "template": notice.template, "event_id": uuid.uuid4()}
+    where = {"channel": "email", "language": "en", "masked_address": f"c•••@{marker}.example.com"}
+    words = {"template": "NOTIFY_LEVEL_REACHED", "channel": "email", "language": "en"}
+    return {
+        "loyalty.noticesettings": NoticeSettings.objects.create(brand=brand, sender_name=marker, is_active=False),
+        "loyalty.noticetemplate": NoticeTemplate.objects.create(brand=brand, subject=marker, body=marker, **words),
+        "loyalty.noticedelivery": NoticeDelivery.objects.create(**about, **where, provider_id=marker),
+        "loyalty.stoppedaddress": StoppedAddress.objects.create(
+            brand=brand, channel="email", digest=marker, masked_address=where["masked_address"], reason=marker
+        ),
+    }
+
+
+def printed(batch: Any, *, by: User | None = None, **wanted: Any) -> PrintRun:
+    """A print run of a whole batch, as asked for; its job waits."""
+    return prints.start(selection=prints.of_stretch(whole(batch)), wanted=Wanted(**wanted), by=by)
 
 
 def event(brand: Brand, **fields: Any) -> Event:

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 ROOT = Path(__file__).parent.parent
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 def database_url() -> str:
@@ -54,29 +54,35 @@ class Stack:
     settings: dict[str, str] = field(default_factory=dict)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     port: int = field(default_factory=free_port)
+    directory: Path = ROOT
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self, *command: str) -> subprocess.Popen[bytes]:
-        environment = {
+    def environment(self) -> dict[str, str]:
+        """Of its processes, and of commands beside them."""
+        return {
             **os.environ,
+            "PYTHONPATH": str(ROOT),
             "DATABASE_URL": database_url(),
             "REDIS_URL": self.redis_url,
             "SECRET_KEY": settings.SECRET_KEY,
-            "ALLOWED_HOSTS": "127.0.0.1",
+            "ALLOWED_HOSTS": "127.0.0.1,localhost",
             "HTTPS": "0",
             "RATE_SCAN": "100000/minute",
             "RATE_LOGIN": "100000/minute",
             "CODE_TAG_SECRETS": f"1:{settings.SECRET_KEY}",
+            "STORAGE_SECRETS": f"1:{settings.SECRET_KEY}",
             **self.settings,
         }
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", *command],
-                cwd=ROOT,
-                env=environment,
+                cwd=self.directory,
+                env=self.environment(),
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -84,8 +90,17 @@ class Stack:
         self.processes.append(process)
         return process
 
-    def start_web(self) -> None:
-        address = ["--host", "127.0.0.1", "--port", str(self.port), "--workers", "2", "--blocking-threads", "1"]
+    def start_web(self, *, workers: int = 2) -> None:
+        address = [
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+            "--workers",
+            str(workers),
+            "--blocking-threads",
+            "2",
+        ]
         self.start("granian", "--interface", "wsgi", "config.wsgi:application", *address, "--no-ws")
         wait_until(self._answers)
 
@@ -95,11 +110,13 @@ class Stack:
         except httpx.TransportError:
             return False
 
-    def start_worker(self, *, concurrency: int = 2) -> subprocess.Popen[bytes]:
-        """A worker with its beat, so that one process group stands for what delivers events."""
+    def start_worker(
+        self, *, concurrency: int = 2, beat: bool = True, name: str = "celery@%h", queues: str = "events,work,outgoing"
+    ) -> subprocess.Popen[bytes]:
+        """A worker, usually with its beat, so that one process group stands for what delivers events."""
         said = self.log.read_bytes().count(b" ready.") if self.log.exists() else 0
-        schedule = str(self.log.with_suffix(".beat"))
-        options = ["-B", "-s", schedule, "-Q", "events,work", "--concurrency", str(concurrency), "--loglevel", "INFO"]
+        with_beat = ["-B", "-s", str(self.log.with_suffix(".beat"))] if beat else []
+        options = [*with_beat, "-n", name, "-Q", queues, "--concurrency", str(concurrency), "--loglevel", "INFO"]
         worker = self.start("celery", "-A", "config", "worker", *options)
         wait_until(lambda: self.log.read_bytes().count(b" ready.") > said)
         return worker

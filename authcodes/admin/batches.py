@@ -1,32 +1,63 @@
 """Page: batches of codes. A new one is made by authcodes.batches, and its codes by a worker."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import batches
-from authcodes.admin.exports import is_id
+from authcodes.admin import orders
+from authcodes.admin.batch_summary import summary_of
+from authcodes.admin.changes import kind_badge
+from authcodes.admin.exports import is_id, within
+from authcodes.admin.prints import may_print
 from authcodes.batches import BatchSettings
-from authcodes.models import BatchRange
-from authcodes.refusals import BatchRefused
-from brands import roles
+from authcodes.models import AuthCode, BatchRange, CodeChange, Job
+from authcodes.stretches import outlook
+from brands import roles, zones
 from brands.lists import DayFilter, OwnRowsFilter
 from brands.portal import TenantAdmin, TenantForm, badge, person
-from brands.roles import ADD
+from brands.roles import ADD, CHANGE, VIEW
 from brands.unfolded import SwitchWidget, action, display
 
+Kind = CodeChange.Kind
+CHANGES_SHOWN = 20
+NUMBERING = {"prefix", "quantity", "starting_number", "number_width"}
+# What may be done to a stretch of a batch's codes: where in the address, and the button's icon.
+ORDERS = {
+    Kind.ASSIGNED: ("assign", "sell"),
+    Kind.DEACTIVATED: ("deactivate", "block"),
+    Kind.REACTIVATED: ("reactivate", "check_circle"),
+    Kind.UNASSIGNED: ("unassign", "label_off"),
+}
 
-class NewBatchForm(TenantForm):
+
+class PrintableForm(TenantForm):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "error_correction" in self.fields:  # who may only look has no such field
+            self.fields["error_correction"].required = False
+
+    def clean_error_correction(self) -> str:
+        """Who says nothing leaves it as it is; at first that is M."""
+        found: str = self.cleaned_data["error_correction"] or self.instance.error_correction
+        return found
+
+
+class NewBatchForm(PrintableForm):
     """All settings of spec section 2; what cannot be is said at its field."""
 
+    filled: BatchSettings | None = None  # once it can be said which codes there would be, be they free or taken
     signed = forms.BooleanField(
         label=gettext_lazy("Signed"),
         required=False,
@@ -35,21 +66,27 @@ class NewBatchForm(TenantForm):
     )
 
     def clean(self) -> dict[str, Any]:
+        """Every setting that cannot be is said at its field, also while others are still missing."""
         cleaned = super().clean()
         brand = cleaned.get("brand")
-        if brand and not self.errors:
-            try:
-                batches.refuse_bad_settings(brand=brand, wanted=self.wanted(), at=timezone.now())
-                batches.refuse_overlap(self.wanted().numbering, brand)
-            except BatchRefused as refusal:
-                self.refuse(refusal)
+        if brand:
+            wanted = self.wanted()
+            for field, message in batches.objections(brand=brand, wanted=wanted, at=timezone.now()).items():
+                if field not in self.errors:
+                    self.add_error(field, message)
+            if not set(self.errors) & NUMBERING:
+                self.filled = wanted
+                for message in batches.overlaps(wanted.numbering, brand):
+                    self.add_error("starting_number", message)
         return cleaned
 
     def wanted(self) -> BatchSettings:
-        return BatchSettings(**{name: value for name, value in self.cleaned_data.items() if name != "brand"})
+        """What is filled in so far; a missing setting stands at its default."""
+        given = {name: value for name, value in self.cleaned_data.items() if name != "brand"}
+        return BatchSettings(**{"range_name": "", "quantity": 1, **given})
 
 
-class BatchForm(TenantForm):
+class BatchForm(PrintableForm):
     """What may still change once codes are printed."""
 
     def clean_expiration_date(self) -> Any:
@@ -74,31 +111,52 @@ class BatchPage(TenantAdmin):
         "created_at",
     )
     list_filter = (("product", OwnRowsFilter), ("campaign", OwnRowsFilter), ("created_at", DayFilter))
-    list_select_related = ("product", "recall")
+    list_select_related = ("product", "recall", "brand")
     search_fields = ("range_name", "first_code__startswith")
     search_help_text = gettext_lazy("A part of the name, or how the first code begins.")
     autocomplete_fields = ("product", "campaign")
     actions_detail = ("recall",)
+    change_form_outer_before_template = "admin/authcodes/batch/outer_before.html"
+    change_form_outer_after_template = "admin/authcodes/batch/outer_after.html"
     settled = ("product", "state", "codes", "quantity", "is_signed", "created_at", "created_by")
     fieldsets = (
         (None, {"fields": ("brand", ("range_name", "state"), ("product", "campaign"))}),
-        (gettext_lazy("Numbering"), {"fields": ("codes", ("quantity", "is_signed"))}),
+        (gettext_lazy("Numbering"), {"fields": ("codes", ("quantity", "is_signed"), "error_correction")}),
         (gettext_lazy("Rules"), {"fields": (("points_per_scan", "scan_limit"), "expiration_date")}),
         (gettext_lazy("History"), {"fields": (("created_at", "created_by"),)}),
     )
     add_fieldsets = (
-        (None, {"fields": ("brand", "range_name", ("product", "campaign"))}),
+        (None, {"fields": ("brand", "range_name", "product", "campaign")}),
         (
             gettext_lazy("Numbering"),
-            {"fields": (("prefix", "quantity"), ("starting_number", "number_width"), "signed")},
+            {"fields": ("prefix", "quantity", "starting_number", "number_width", "signed", "error_correction")},
         ),
-        (gettext_lazy("Rules"), {"fields": (("points_per_scan", "scan_limit"), "expiration_date")}),
+        (gettext_lazy("Rules"), {"fields": ("points_per_scan", "scan_limit", "expiration_date")}),
     )
     add_help_texts = {
         "prefix": gettext_lazy("Letters, digits, - and _; every code begins with it."),
         "quantity": gettext_lazy("How many codes."),
         "starting_number": gettext_lazy("The first code's number."),
     }
+
+    class Media:
+        css = {"all": ("authcodes/batch_summary.css",)}
+        js = ("authcodes/batch_summary.js",)
+
+    def get_urls(self) -> list[Any]:
+        own = [
+            path("summary/", self.admin_site.admin_view(self.summary), name="authcodes_batchrange_summary"),
+            *(
+                path(
+                    f"<id:pk>/{name}/",
+                    self.admin_site.admin_view(self.order),
+                    {"kind": kind},
+                    name=f"authcodes_batchrange_{name}",
+                )
+                for kind, (name, _icon) in ORDERS.items()
+            ),
+        ]
+        return [*own, *super().get_urls()]
 
     @display(description=gettext_lazy("state"))
     def state(self, batch: BatchRange) -> SafeString:
@@ -137,8 +195,116 @@ class BatchPage(TenantAdmin):
             options |= {"form": NewBatchForm, "help_texts": self.add_help_texts}
         return super().get_form(request, obj, change, **options)
 
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        told = {"summary_address": reverse("admin:authcodes_batchrange_summary")}
+        return super().add_view(request, form_url, {**told, **(extra_context or {})})
+
+    def summary(self, request: HttpRequest) -> HttpResponse:
+        """What the form of a new batch would make as it is filled in now; the form's own rules say what is wrong."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = self.get_form(request)(request.GET)
+        return TemplateResponse(request, "admin/authcodes/batch/summary.html", summary_of(form))
+
+    def order(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
+        return orders.of_batch(self, request, self.get_object(request, str(pk)), kind)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        batch = self.get_object(request, object_id)
+        told = {"batch_facts": self.facts_of(request, batch), "batch_history": history_of(request, batch)}
+        return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
+
+    def facts_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
+        """Where the batch is, how many of its codes are what, and what may be done with them."""
+        found = outlook(AuthCode.objects.filter(batch=batch))
+        recall = getattr(batch, "recall", None)
+        return {
+            "state": self.state(batch),
+            "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
+            "job_address": _generation_of(batch),
+            "counts": [
+                (_("Codes"), found.codes, _list_of("authcode", batch)),
+                (_("Assigned"), found.assigned, _list_of("authcode", batch, assigned="yes")),
+                (_("Scanned"), found.scanned, _list_of("authcode", batch, status="scanned")),
+                (_("Deactivated"), found.deactivated, _list_of("authcode", batch, status="deactivated")),
+            ],
+            "actions": [*_prints_for(request, batch), *_orders_for(request, batch), *_exports_for(request, batch)],
+        }
+
+    def save_model(self, request: HttpRequest, obj: BatchRange, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
+        if not change:
+            super().save_model(request, obj, form, change)
+            return
+        if not self.may(request, CHANGE, obj):
+            raise PermissionDenied
+        changed = {name: form.cleaned_data[name] for name in form.changed_data}
+        batches.change_batch(batch=obj, changed=changed, by=person(request), at=timezone.now())
+
     def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
         by = person(request)
         made = batches.create_batch(brand=obj.brand, wanted=form.wanted(), at=timezone.now(), by=by)
         batches.start_generation(batch=made, by=by)
         return made
+
+
+def _list_of(model: str, batch: BatchRange, **more: str) -> str:
+    query = urlencode({"batch__id__exact": batch.pk, **more})
+    return f"{reverse(f'admin:authcodes_{model}_changelist')}?{query}"
+
+
+def _prints_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
+    """A recalled batch is not printed."""
+    if not (batch.generated_count and may_print(request.user, batch.brand_id)) or hasattr(batch, "recall"):
+        return []
+    address = reverse("admin:authcodes_printrun_batch", args=[batch.pk])
+    return [{"label": gettext_lazy("Print"), "icon": "print", "address": address}]
+
+
+def _orders_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
+    if not (batch.generated_count and orders.may_act(request, batch.brand_id)):
+        return []
+    return [
+        {"label": orders.WORDS[kind].title, "icon": icon, "address": _address(name, batch)}
+        for kind, (name, icon) in ORDERS.items()
+    ]
+
+
+def _address(name: str, batch: BatchRange) -> str:
+    return reverse(f"admin:authcodes_batchrange_{name}", args=[batch.pk])
+
+
+def _exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
+    """The lists' own exports, of this batch's rows."""
+    exports = {"authcode": gettext_lazy("Export unscanned codes"), "scan": gettext_lazy("Export scan report")}
+    query = urlencode({"batch__id__exact": batch.pk})
+    return [
+        {"label": label, "icon": "download", "address": f"{reverse(f'admin:authcodes_{name}_export')}?{query}"}
+        for name, label in exports.items()
+        if batch.brand_id in within(request.user, f"authcodes.{name}")
+    ]
+
+
+def _generation_of(batch: BatchRange) -> str:
+    """Where one can watch its codes being made."""
+    if batch.is_generated:
+        return ""
+    made = Job.objects.filter(brand=batch.brand_id, kind=Job.Kind.GENERATE, parameters__batch_id=batch.pk)
+    job = made.order_by("-id").first()
+    return reverse("admin:authcodes_job_change", args=[job.pk]) if job else ""
+
+
+def history_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
+    """The last things that were done to its codes, each moment in the brand's zone."""
+    rows = CodeChange.objects.filter(batch=batch).select_related("product", "upload", "changed_by")[:CHANGES_SHOWN]
+    return {
+        "lines": [
+            {"change": row, "when": zones.told(row.changed_at, batch.brand.zone), "what": kind_badge(row)}
+            for row in rows
+        ],
+        "address": _list_of("codechange", batch),
+        "sees_imports": batch.brand_id in roles.reach(request.user, VIEW, "authcodes.import"),
+    }

@@ -4,18 +4,26 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import batches
-from authcodes.admin.exports import ExportingAdmin
-from authcodes.models import AuthCode, Job
-from authcodes.reading import read
-from brands.lists import OwnRowsFilter, StateFilter
+from authcodes.admin.code_life import CodeLife
+from authcodes.admin.filters import (
+    STATES,
+    AssignedFilter,
+    FirstPlaceFilter,
+    FirstScanFilter,
+    OtherFirstScanFilter,
+    StatusFilter,
+)
+from authcodes.admin.searching import Search
+from authcodes.models import AuthCode, Job, PrintRun
+from brands.lists import DayFilter, OwnRowsFilter
 from brands.portal import badge
+from brands.roles import ACT
 from brands.unfolded import display
 
 COLOURS = {
@@ -27,33 +35,29 @@ COLOURS = {
 }
 
 
-class StatusFilter(StateFilter):
-    title = gettext_lazy("status")
-    parameter_name = "status"
-    states = {
-        "scanned": gettext_lazy("Scanned"),
-        "unscanned": gettext_lazy("Unscanned"),
-        "expired": gettext_lazy("Expired"),
-        "deactivated": gettext_lazy("Deactivated"),
-        "recalled": gettext_lazy("Recalled"),
-    }
-
-
 @admin.register(AuthCode)
-class AuthCodePage(ExportingAdmin):
+class AuthCodePage(CodeLife):
     export_kind = Job.Kind.EXPORT_UNSCANNED
     export_name = gettext_lazy("Export unscanned codes")
     export_note = gettext_lazy("Of these, the codes that nobody has scanned yet.")
     list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_scan_location")
     list_filter = (
         StatusFilter,
-        ("product", OwnRowsFilter),
-        ("batch", OwnRowsFilter),
+        ("created_at", DayFilter),
+        ("first_scan_at", FirstScanFilter),
+        FirstPlaceFilter,
+        OtherFirstScanFilter,
         ("batch__campaign", OwnRowsFilter),
+        ("batch", OwnRowsFilter),
+        ("product", OwnRowsFilter),
+        AssignedFilter,
     )
+    linked_filters = ("scan_count", "scan_count__gt")
     list_select_related = ("product", "batch__recall", "brand")
+    pages_by_key = True
+    sortable_by = ("code",)
     search_fields = ("code__startswith",)
-    search_help_text = gettext_lazy("A code or how it begins, as printed or as scanned.")
+    search_help_text = gettext_lazy("Code, product or customer's e-mail")
     fieldsets = (
         (None, {"fields": (("code", "status"), ("product", "batch"))}),
         (gettext_lazy("Scans"), {"fields": ("scan_count", ("first_scan_at", "first_scan_location"))}),
@@ -74,32 +78,30 @@ class AuthCodePage(ExportingAdmin):
     )
     actions = ("deactivate", "reactivate")
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """With the way to print the codes that the list shows."""
+        link = ""
+        if self.print_page.reach(request, ACT):
+            query = f"?{request.GET.urlencode()}" if request.GET else ""
+            link = reverse("admin:authcodes_printrun_codes") + query
+        return super().changelist_view(request, {"print_address": link, **(extra_context or {})})
+
+    @property
+    def print_page(self) -> Any:
+        return self.admin_site.get_model_admin(PrintRun)
+
     def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         return rows.filter(scan_count=0)
 
     @display(description=gettext_lazy("status"))
     def status(self, code: AuthCode) -> SafeString:
         name = status_of(code)
-        return badge(COLOURS[name], StatusFilter.states[name])
+        return badge(COLOURS[name], STATES[name])
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuthCode], search_term: str
     ) -> tuple[QuerySet[AuthCode], bool]:
-        """What a scanner types into the box may be a whole address or carry a tag."""
-        reading = read(search_term)
-        return super().get_search_results(request, queryset, reading.code if reading else search_term)
-
-    @admin.action(description=gettext_lazy("Deactivate: scan as not valid"), permissions=["act"])
-    def deactivate(self, request: HttpRequest, queryset: QuerySet[AuthCode]) -> None:
-        codes = self.chosen(request, queryset.filter(deactivated_at__isnull=True))
-        batches.deactivate(codes=codes, at=timezone.now())
-        self.report(request, codes, _("Deactivated"))
-
-    @admin.action(description=gettext_lazy("Reactivate"), permissions=["act"])
-    def reactivate(self, request: HttpRequest, queryset: QuerySet[AuthCode]) -> None:
-        codes = self.chosen(request, queryset.filter(deactivated_at__isnull=False))
-        batches.reactivate(codes=codes)
-        self.report(request, codes, _("Reactivated"))
+        return Search(self, request, search_term).codes(queryset), False
 
 
 def status_of(code: AuthCode) -> str:

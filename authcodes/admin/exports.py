@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.messages.api import MessageFailure
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
@@ -158,7 +159,7 @@ def run(run: jobs.Run) -> None:
     model, label, report = REPORTS[run.job.kind]
     by = run.job.created_by
     if by is None or run.job.brand_id not in within(by, label):
-        message = "Who started this may not export these rows any more."
+        message = _("Who started this may not export these rows any more.")
         raise Forbidden(message)
     with timezone.override(run.parameters["time_zone"]):
         rows = shown_to(by, model, run.parameters["query"]).filter(brand=run.job.brand)
@@ -166,11 +167,15 @@ def run(run: jobs.Run) -> None:
 
 
 def shown_to(somebody: User, model: Any, query: str) -> QuerySet[Any]:
-    """Every row of a list's pages, in the list's order."""
+    """Every row of a list's pages, in the list's order. Raises IncorrectLookupParameters."""
     page: Any = admin.site.get_model_admin(model)
     request = HttpRequest()
     request.method = "GET"
     request.GET = QueryDict(query)
     request.user = somebody
-    rows: QuerySet[Any] = page.exported(page.get_changelist_instance(request).queryset)
+    try:
+        changes = page.get_changelist_instance(request)
+    except MessageFailure:  # a list complains of what cannot be searched for, and nobody is here to hear it
+        raise IncorrectLookupParameters from None
+    rows: QuerySet[Any] = page.exported(changes.queryset)
     return rows

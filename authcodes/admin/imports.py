@@ -32,6 +32,7 @@ COLOURS = {
     "checked": "warning",
     "committing": "info",
     "committed": "success",
+    "undoing": "info",
     "undone": "",
     "discarded": "",
 }
@@ -153,7 +154,7 @@ class ImportPage(TenantAdmin):
         return self.act(request, pk, lambda upload: imports.discard(upload=upload, by=person(request)), done)
 
     def undo(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = _("Undone. Every code is as it was before.")
+        done = _("Being undone: every code gets back what it held before.")
         return self.act(
             request, pk, lambda upload: imports.undo(upload=upload, by=person(request), at=timezone.now()), done
         )
@@ -203,7 +204,7 @@ def preview_of(upload: Import, page: str) -> dict[str, Any]:
     counted: Any = Counted(lines.exclude(error=""), upload.bad_rows)
     faulty: Page[ImportRow] = Paginator(counted, ERRORS_PER_PAGE).get_page(page)
     jobs = list(imports.jobs_of(upload)[:1])
-    running = bool(jobs) and upload.status in {Import.Status.CHECKING, Import.Status.COMMITTING}
+    running = bool(jobs) and upload.status in imports.RUNNING
     until = upload.committed_at and upload.committed_at + timedelta(hours=imports.UNDO_HOURS)
     return {
         "upload": upload,
@@ -211,6 +212,7 @@ def preview_of(upload: Import, page: str) -> dict[str, Any]:
         "upload_lines": lines[: imports.PREVIEW_ROWS],
         "upload_errors": faulty,
         "upload_good": upload.rows - upload.bad_rows,
+        "upload_forgotten": not upload.file,
         "upload_job": jobs[0] if jobs else None,
         "upload_runs": running,
         "undo_until": until if upload.status == Import.Status.COMMITTED and until and until > timezone.now() else None,

@@ -30,6 +30,8 @@ TOLD_OF = {
     Job.Kind.EXPORT_SCANS: "authcodes.scan",
     Job.Kind.EXPORT_AFFECTED: "authcodes.scan",
     Job.Kind.EXPORT_UNSCANNED: "authcodes.authcode",
+    Job.Kind.PRINT_BATCH: "authcodes.printrun",
+    Job.Kind.PRINT_LIST: "authcodes.printrun",
 }
 TYPES = {
     ".csv": "text/csv; charset=utf-8",
@@ -77,7 +79,7 @@ class JobPage(TenantAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         job = self.get_object(request, object_id)
-        told = {"job": told_of(job), "job_acts": self.acts(request, job)}
+        told = {"job": told_of(job), "job_acts": self.acts(request, job), "print_address": print_of(job)}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
 
     def acts(self, request: HttpRequest, job: Job) -> bool:
@@ -106,6 +108,8 @@ class JobPage(TenantAdmin):
         if not self.acts(request, job):
             raise PermissionDenied
         asked = jobs.cancel(job=job)
+        if asked:
+            self.note(request, [job], _("Cancelled"))
         self.message_user(request, _("It will stop shortly.") if asked else _("It had ended already."))
         return redirect("admin:authcodes_job_change", pk)
 
@@ -126,6 +130,12 @@ class JobPage(TenantAdmin):
         answer = FileResponse(content, as_attachment=True, filename=job.result_name, content_type=kind)
         answer["X-Content-Type-Options"] = "nosniff"
         return answer
+
+
+def print_of(job: Job) -> str:
+    """Where its print run's page is, if it is the job of one."""
+    run = getattr(job, "print_run", None)
+    return reverse("admin:authcodes_printrun_change", args=[run.pk]) if run else ""
 
 
 def is_on_offer(job: Job) -> bool:

@@ -1,19 +1,51 @@
 """Page: what a brand sells."""
 
-from django.contrib import admin
+from typing import Any
 
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext_lazy
+
+from authcodes.admin.exports import is_id
+from authcodes.admin.prints import LABEL
 from authcodes.models import Product
-from brands.portal import TenantAdmin
+from brands import pictures, roles
+from brands.pictured import Pictured, PictureForm
+from brands.pictures import Drawn
+from brands.roles import ACT
+from brands.unfolded import action
+
+
+class ProductForm(PictureForm):
+    def draw(self, upload: bytes) -> Drawn:
+        return pictures.photograph(upload)
 
 
 @admin.register(Product)
-class ProductPage(TenantAdmin):
+class ProductPage(Pictured):
+    form = ProductForm
+    picture = "picture"
     list_display = ("title", "sku", "retail_price", "redeem_point_value", "is_active")
     list_filter = ("is_active",)
     search_fields = ("sku", "title")
+    actions_detail = ("print_codes",)
     fieldsets = (
         (
             None,
             {"fields": ("brand", ("title", "sku"), ("retail_price", "redeem_point_value"), ("gtin", "is_active"))},
         ),
+        (gettext_lazy("What customers see"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
     )
+
+    @action(description=gettext_lazy("Print its codes"), url_path="print", icon="print", permissions=["print_codes"])
+    def print_codes(self, _request: HttpRequest, object_id: str) -> HttpResponse:
+        """To the page that prints what the list of codes shows."""
+        return redirect(f"{reverse('admin:authcodes_printrun_codes')}?product__id__exact={object_id}")
+
+    def has_print_codes_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if not is_id(str(object_id)):
+            return False
+        rows = self.get_queryset(request).filter(pk=object_id)
+        return roles.reach(request.user, ACT, LABEL).of(rows, "brand").exists()

@@ -5,8 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.models import CHANGE as CHANGED
-from django.contrib.admin.models import LogEntry
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -18,15 +16,15 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import batches, exports
+from authcodes import exports, recall_notices, recalls
 from authcodes.admin.exports import is_id, within
 from authcodes.exports import Format
 from authcodes.models import AuthCode, BatchRange, Recall, Scan
 from authcodes.refusals import BatchRefused
 from brands.lists import OwnRowsFilter
-from brands.portal import TenantAdmin, person
+from brands.portal import TenantAdmin, TenantForm, page_of, person
 from brands.roles import ACT, ADD
-from brands.unfolded import SelectWidget, TextareaWidget
+from brands.unfolded import SelectWidget, SwitchWidget, TextareaWidget
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +55,19 @@ class LiftForm(forms.Form):
     )
 
 
+class RecallForm(TenantForm):
+    tell_customers = forms.BooleanField(
+        label=gettext_lazy("Tell customers"),
+        required=False,
+        initial=True,
+        widget=SwitchWidget,
+        help_text=gettext_lazy("Everybody who scanned a code of the batch is told, by e-mail at least."),
+    )
+
+
 @admin.register(Recall)
 class RecallPage(TenantAdmin):
+    form = RecallForm
     brand_path = "batch__brand"
     list_display = ("recall_id", "batch", "contact", "recalled_at", "recalled_by")
     list_filter = (("batch__product", OwnRowsFilter),)
@@ -70,12 +79,12 @@ class RecallPage(TenantAdmin):
         (None, {"fields": (("batch", "recall_id"), "contact", "message", "reason")}),
         (gettext_lazy("History"), {"fields": (("recalled_at", "recalled_by"),)}),
     )
-    add_fieldsets = fieldsets[:1]
+    add_fieldsets = ((None, {"fields": (("batch", "recall_id"), "contact", "message", "reason", "tell_customers")}),)
     add_form_template = "admin/authcodes/recall_add.html"
     change_form_outer_before_template = "admin/authcodes/recall_panel.html"
 
     def get_urls(self) -> list[Any]:
-        views = {"lift": self.lift, "affected": self.export_affected}
+        views = {"lift": self.lift, "affected": self.export_affected, "tell": self.tell}
         own = [
             path(f"<id:pk>/{name}/", self.admin_site.admin_view(view), name=f"authcodes_recall_{name}")
             for name, view in views.items()
@@ -85,7 +94,15 @@ class RecallPage(TenantAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        if request.method == "POST" and not request.GET.get("batch"):
+            return self.facts_first(request)
         return super().add_view(request, form_url, {**(extra_context or {}), **self.before(request)})
+
+    def facts_first(self, request: HttpRequest) -> HttpResponse:
+        """Nobody recalls what they have not been told the extent of."""
+        words = _("Nothing was recalled. Read here what the recall changes, then confirm it on this page.")
+        self.message_user(request, words, messages.ERROR)
+        return redirect(f"{request.path}?{urlencode({'batch': request.POST.get('batch', '')})}")
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -115,12 +132,17 @@ class RecallPage(TenantAdmin):
         """What came of a recall, and what may be done about it."""
         since = Scan.objects.filter(brand=recall.batch.brand_id, scanned_at__gte=recall.recalled_at)
         query = urlencode({"reason__exact": Scan.Reason.RECALLED.value, "batch__id__exact": str(recall.batch_id)})
+        log = urlencode({"notice__key": recall_notices.key_of(recall)})
         sees_customers = recall.batch.brand_id in within(request.user, "authcodes.scan")
         return {
             "facts": facts_of(recall.batch),
             "recalled_scans": since.filter(reason=Scan.Reason.RECALLED, batch=recall.batch).count(),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
             "lift_address": self.address("lift", recall) if self.may(request, ACT, recall) else "",
+            "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
+            "progress": recall_notices.progress_of(recall),
+            "notices_address": f"{reverse('admin:loyalty_noticedelivery_changelist')}?{log}",
+            "tell_address": self.address("tell", recall) if self.may(request, ADD, recall) else "",
             "affected_address": self.address("affected", recall) if sees_customers else "",
             "formats": Format.choices,
         }
@@ -130,9 +152,23 @@ class RecallPage(TenantAdmin):
 
     def create(self, request: HttpRequest, obj: Recall, form: Any) -> Recall:
         told = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
-        made = batches.recall_batch(batch=obj.batch, at=timezone.now(), by=person(request), **told)
-        self.note(request, obj.batch, _("Recalled: %(recall)s") % {"recall": made})
+        made = recalls.recall_batch(batch=obj.batch, at=timezone.now(), by=person(request), **told)
+        self.note_on_batch(request, obj.batch, _("Recalled: %(recall)s") % {"recall": made}, made.reason)
+        if form.cleaned_data["tell_customers"]:
+            recall_notices.start(recall=made, by=person(request))
         return made
+
+    def tell(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Tell those who were not told yet: all of them, or those who came to be known since."""
+        recall = self.get_object(request, str(pk))
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if not self.may(request, ADD, recall):
+            raise PermissionDenied
+        with transaction.atomic():
+            job = recall_notices.start(recall=recall, by=person(request))
+            self.note(request, [recall], _("Customers told"))
+        return redirect("admin:authcodes_job_change", job.pk)
 
     def lift(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The page that says what lifting changes; posted with a reason, it lifts."""
@@ -155,23 +191,19 @@ class RecallPage(TenantAdmin):
     def lifted(self, request: HttpRequest, recall: Recall, reason: str) -> HttpResponse:
         try:
             with transaction.atomic():
-                batches.lift_recall(recall=recall, reason=reason, at=timezone.now(), by=person(request))
-                self.note(request, recall.batch, _("Recall lifted: %(recall)s") % {"recall": recall})
+                recalls.lift_recall(recall=recall, reason=reason, at=timezone.now(), by=person(request))
+                self.note(request, [recall], _("Lifted"), reason=reason)
+                words = _("Recall lifted: %(recall)s") % {"recall": recall}
+                self.note_on_batch(request, recall.batch, words, reason)
         except BatchRefused as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
             self.message_user(request, _("The recall is lifted. Its codes scan as before."))
         return redirect("admin:authcodes_recall_changelist")
 
-    def note(self, request: HttpRequest, batch: BatchRange, words: str) -> None:
-        """Write it into the batch's history too: the recall's own goes when it is lifted."""
-        LogEntry.objects.log_actions(
-            user_id=person(request).pk,
-            queryset=[batch],
-            action_flag=CHANGED,
-            change_message=words,
-            single_object=True,
-        )
+    def note_on_batch(self, request: HttpRequest, batch: BatchRange, words: str, reason: str) -> None:
+        """Write it into the batch's history too: the recall's own page goes when it is lifted."""
+        page_of(batch, self.admin_site).note(request, [batch], words, reason=reason)
 
     def export_affected(self, request: HttpRequest, pk: int) -> HttpResponse:
         recall = self.get_object(request, str(pk))

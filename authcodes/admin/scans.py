@@ -3,19 +3,22 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import Case, Q, QuerySet, Value, When
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from authcodes.admin.exports import ExportingAdmin
+from authcodes.admin.filters import CodeStatusFilter, CustomerFilter, PlaceFilter, ScanDayFilter
+from authcodes.admin.searching import Search
 from authcodes.exports import CUSTOMER_IS_OURS
 from authcodes.models import Job, Scan
-from authcodes.reading import read
-from brands.lists import ChoicesFilter, DayFilter, OwnRowsFilter
+from brands.lists import ChoicesFilter, OwnRowsFilter
 from brands.portal import badge
+from brands.roles import VIEW
 from brands.unfolded import display
 
+MOST_BRANDS = 50  # whose scans are merged; a superuser who sees more has them sorted
 COLOURS = {"success": "success", "warning": "warning", "error": "danger"}
 CUSTOMER = Case(
     When(CUSTOMER_IS_OURS, then="user__email"),
@@ -32,32 +35,50 @@ class ScanPage(ExportingAdmin):
         ("outcome", ChoicesFilter),
         ("reason", ChoicesFilter),
         ("points_status", ChoicesFilter),
-        ("scanned_at", DayFilter),
+        ("scanned_at", ScanDayFilter),
+        PlaceFilter,
+        ("campaign", OwnRowsFilter),
         ("batch", OwnRowsFilter),
         ("product", OwnRowsFilter),
-        ("campaign", OwnRowsFilter),
+        CodeStatusFilter,
+        ("user", CustomerFilter),
     )
     list_select_related = ("product",)
-    search_fields = ("auth_code__code__startswith",)
-    search_help_text = _("A code or how it begins, or a customer's e-mail address.")
+    pages_by_key = True
+    search_fields = ("code__startswith",)
+    search_help_text = _("Code, product or customer's e-mail")
     fieldsets = (
         (None, {"fields": (("code", "scanned_at"), ("result", "reason"), ("product", "batch"), "campaign")}),
         (_("Customer"), {"fields": (("customer", "location"), ("device", "app_version"))}),
         (_("Points"), {"fields": (("points_status", "scan_count"), ("points_promised", "points_awarded"))}),
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).annotate(customer_email=CUSTOMER)
-        return rows
+    def walks(self, request: HttpRequest) -> list[Q]:
+        """Brand by brand, and what belongs to none: the index of their moments begins with the brand."""
+        brands = self.brands_seen(request)
+        everywhere = [Q(brand__isnull=True)] if self.reach(request, VIEW).everywhere else []
+        parts = [*(Q(brand=brand.pk) for brand in brands), *everywhere]
+        return parts if 1 < len(parts) <= MOST_BRANDS else [Q()]
+
+    def detailed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        told: QuerySet[Any] = rows.annotate(customer_email=CUSTOMER)
+        return told
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        found = super().get_object(request, object_id, from_field)
+        found.customer_email = self.detailed(Scan.objects.filter(pk=found.pk)).get().customer_email
+        return found
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        if "@" in search_term:
-            email = search_term.strip().lower()
-            return queryset.filter(user__email=email, customer_email=email), False
-        reading = read(search_term)
-        return super().get_search_results(request, queryset, reading.code if reading else search_term)
+        return Search(self, request, search_term).scans(queryset), False
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """Of customers only what CustomerFilter asks, and whether there was one: numbers are not to be guessed."""
+        if lookup.startswith("user"):
+            return lookup in {"user__id__exact", "user__isnull"} or (lookup, value) == ("user__gt", "0")
+        return super().lookup_allowed(lookup, value, request)
 
     @display(description=_("customer"))
     def customer(self, scan: Any) -> str | None:

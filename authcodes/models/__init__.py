@@ -1,12 +1,14 @@
 """What a product carries: products, batches of codes, the codes, their scans and recalls, and the work on them."""
 
 from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.changes import CodeChange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from authcodes.models.jobs import Job
+from authcodes.models.prints import Printer, PrintRun
 from authcodes.models.products import Product
 from authcodes.models.recalls import LiftedRecall
-from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup
+from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
 from authcodes.models.scans import Scan
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "AuthCodeQuerySet",
     "BatchRange",
     "CellRollup",
+    "CodeChange",
     "DayRollup",
     "Import",
     "ImportChange",
@@ -21,10 +24,13 @@ __all__ = [
     "Job",
     "LiftedRecall",
     "PlaceRollup",
+    "PrintRun",
+    "Printer",
     "Product",
     "Recall",
     "RollupMark",
     "Scan",
     "Scanner",
     "ScannerRollup",
+    "VainAttempt",
 ]

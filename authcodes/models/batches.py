@@ -14,6 +14,12 @@ from campaigns.models import Campaign
 class BatchRange(models.Model):
     """A run of sequential codes, `<prefix><zero-padded number>`, with the settings they share."""
 
+    class ErrorCorrection(models.TextChoices):
+        L = "L", _("L: 7 % may be damaged")
+        M = "M", _("M: 15 % (recommended)")
+        Q = "Q", _("Q: 25 %")
+        H = "H", _("H: 30 %")
+
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="batches")
     range_name = models.CharField(max_length=120)
     product = models.ForeignKey(Product, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
@@ -29,6 +35,12 @@ class BatchRange(models.Model):
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
     tag_version = models.PositiveSmallIntegerField(
         null=True, blank=True, editable=False, help_text=_("Signed batch: version of the secret behind its tags.")
+    )
+    error_correction = models.CharField(
+        max_length=1,
+        choices=ErrorCorrection.choices,
+        default=ErrorCorrection.M,
+        help_text=_("Of its QR codes: how much of one may be dirty or torn. More makes its modules smaller."),
     )
     first_code = models.CharField(max_length=64, db_collation="C", editable=False)
     last_code = models.CharField(max_length=64, db_collation="C", editable=False)
@@ -50,6 +62,9 @@ class BatchRange(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(number_width__gte=1, number_width__lte=18), name="batch_number_width_1_to_18"
+            ),
+            models.CheckConstraint(
+                condition=Q(error_correction__in=["L", "M", "Q", "H"]), name="batch_error_correction_known"
             ),
             models.CheckConstraint(
                 condition=Q(generated_count__gte=0, generated_count__lte=F("quantity")), name="batch_progress_in_range"

@@ -1,11 +1,8 @@
 """The printed codes."""
 
-from datetime import datetime
 from typing import Self
 
 from django.db import models
-from django.db.models import F
-from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -24,25 +21,16 @@ class AuthCodeQuerySet(models.QuerySet["AuthCode"]):
     def deactivated(self) -> Self:
         return self.filter(deactivated_at__isnull=False)
 
-    def expired(self, at: datetime | None = None) -> Self:
-        """Past their batch's last day, which ends at midnight in the brand's zone."""
-        moment = models.Value(at, models.DateTimeField()) if at else Now()
-        today = models.Func(F("brand__time_zone"), moment, function="timezone", output_field=models.DateTimeField())
-        return self.alias(local_day=models.functions.Cast(today, models.DateField())).filter(
-            batch__expiration_date__lt=F("local_day")
-        )
-
-    def recalled(self) -> Self:
-        return self.filter(batch__recall__isnull=False)
-
 
 class AuthCode(models.Model):
     """One printed code. Its state is derived from what it holds and from its batch, never stored twice."""
 
     code = models.CharField(max_length=64, db_collation="C")
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
-    batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="codes")
-    product = models.ForeignKey(Product, on_delete=models.PROTECT, null=True, blank=True, related_name="codes")
+    batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="codes", db_index=False)
+    product = models.ForeignKey(
+        Product, on_delete=models.PROTECT, null=True, blank=True, related_name="codes", db_index=False
+    )
     points_per_scan = models.PositiveIntegerField(null=True, blank=True, help_text=_("Empty: as its batch says."))
     scan_count = models.PositiveIntegerField(default=0, editable=False)
     first_scan_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -58,6 +46,13 @@ class AuthCode(models.Model):
     class Meta:
         verbose_name = _("auth code")
         ordering = ["-id"]
+        # Each gives a list's pages in their order, filtered inside of it. None has a column that a scan updates: that
+        # update touches no index.
+        indexes = [
+            models.Index(fields=["brand", "id"], name="auth_code_of_brand", include=["batch", "product", "created_at"]),
+            models.Index(fields=["batch", "id"], name="auth_code_of_batch", include=["brand"]),
+            models.Index(fields=["product", "id"], name="auth_code_of_product", include=["brand"]),
+        ]
         constraints = [
             # Not unique=True: that would add a second, pattern index; in "C" this one serves prefix search too.
             models.UniqueConstraint(fields=["code"], name="auth_code_unique"),

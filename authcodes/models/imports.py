@@ -24,6 +24,7 @@ class Import(models.Model):
         CHECKED = "checked", _("Checked: look at the preview")
         COMMITTING = "committing", _("Being committed")
         COMMITTED = "committed", _("Committed")
+        UNDOING = "undoing", _("Being undone")
         UNDONE = "undone", _("Undone")
         DISCARDED = "discarded", _("Discarded")
 
@@ -32,7 +33,11 @@ class Import(models.Model):
     product = models.ForeignKey(
         Product, on_delete=models.PROTECT, null=True, blank=True, related_name="+", help_text=_("A list's product.")
     )
-    file = models.FileField(upload_to="imports/%Y/%m/", max_length=255)
+    file = models.FileField(
+        upload_to="imports/%Y/%m/",
+        max_length=255,
+        help_text=_("Deleted with its rows some weeks after the import ended."),
+    )
     file_name = models.CharField(max_length=200)
     sha256 = models.CharField(max_length=64, editable=False)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.CHECKING)
@@ -58,6 +63,7 @@ class Import(models.Model):
                         "checked",
                         "committing",
                         "committed",
+                        "undoing",
                         "undone",
                         "discarded",
                     ]

@@ -18,11 +18,16 @@ class Job(models.Model):
 
     class Kind(models.TextChoices):
         GENERATE = "generate", _("Generate codes")
+        CHANGE_CODES = "change-codes", _("Change many codes")
         CHECK_IMPORT = "check-import", _("Check an import")
         COMMIT_IMPORT = "commit-import", _("Commit an import")
+        UNDO_IMPORT = "undo-import", _("Undo an import")
         EXPORT_SCANS = "export-scans", _("Export the scan report")
         EXPORT_UNSCANNED = "export-unscanned", _("Export unscanned codes")
         EXPORT_AFFECTED = "export-affected", _("Export customers affected by a recall")
+        NOTIFY_RECALL = "notify-recall", _("Tell customers of a recall")
+        PRINT_BATCH = "print-batch", _("Print a batch's codes")
+        PRINT_LIST = "print-list", _("Print the codes of a list")
 
     class Status(models.TextChoices):
         QUEUED = "queued", _("Queued")

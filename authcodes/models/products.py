@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand
+from brands.models import Brand, Picture
 
 
 class Product(models.Model):
@@ -23,6 +23,14 @@ class Product(models.Model):
     )
     gtin = models.CharField(
         max_length=14, blank=True, validators=[RegexValidator(r"^(\d{8}|\d{12,14})$", _("8, 12, 13 or 14 digits."))]
+    )
+    picture = models.ForeignKey(
+        Picture,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("picture"),
     )
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -1,9 +1,10 @@
-"""What the scans of closed days add up to. Written by rollups.py alone, and wholly derived from Scan."""
+"""What the scans of closed days add up to. Written by rollups.py alone, and derived from scans and their codes."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models import Brand, User
 from campaigns.models import Campaign
@@ -82,7 +83,12 @@ class CellRollup(Rolled, Counts):
         indexes = [
             models.Index(fields=["brand", "day"], name="cell_rollup_of_brand"),
             models.Index(fields=["brand", "location", "day"], name="cell_rollup_of_place"),
-            models.Index(fields=["brand", "campaign", "day"], name="cell_rollup_of_campaign"),
+            models.Index(
+                fields=["brand", "campaign", "day"], name="cell_rollup_of_campaign", include=["location", "accepted"]
+            ),
+            models.Index(
+                fields=["brand", "batch", "day"], name="cell_rollup_of_batch", include=["location", "accepted"]
+            ),
         ]
 
     def __str__(self) -> str:
@@ -90,20 +96,20 @@ class CellRollup(Rolled, Counts):
 
 
 class ScannerRollup(Rolled):
-    """Who scanned what and where on a day; `accepted`: at least once with success."""
+    """Who scanned what and where on a day; `scanned`: at least one of these codes has been accepted, then or since."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     batch = copied(BatchRange)
     campaign = copied(Campaign)
     location = models.CharField(max_length=200, blank=True)
-    accepted = models.BooleanField()
+    scanned = models.BooleanField()
 
     class Meta:
         indexes = [
-            models.Index(fields=["brand", "day"], name="scanner_of_day", include=["user", "accepted"]),
+            models.Index(fields=["brand", "day"], name="scanner_of_day", include=["user", "scanned"]),
             models.Index(fields=["brand", "location", "day"], name="scanner_of_place"),
-            models.Index(fields=["brand", "campaign", "day"], name="scanner_of_campaign", include=["user", "accepted"]),
-            models.Index(fields=["brand", "batch", "day"], name="scanner_of_batch", include=["user", "accepted"]),
+            models.Index(fields=["brand", "campaign", "day"], name="scanner_of_campaign", include=["user", "scanned"]),
+            models.Index(fields=["brand", "batch", "day"], name="scanner_of_batch", include=["user", "scanned"]),
         ]
 
     def __str__(self) -> str:
@@ -115,15 +121,34 @@ class Scanner(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
-    accepted = models.BooleanField()
+    scanned = models.BooleanField()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["brand", "user"], name="scanner_once", include=["accepted"]),
+            models.UniqueConstraint(fields=["brand", "user"], name="scanner_once", include=["scanned"]),
         ]
 
     def __str__(self) -> str:
         return f"{self.user_id} of {self.brand_id}"
+
+
+class VainAttempt(Rolled):
+    """A scan of a code that nobody has ever scanned with success. It goes when somebody does."""
+
+    auth_code = copied(AuthCode)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    batch = copied(BatchRange)
+    campaign = copied(Campaign)
+    product = copied(Product)
+    location = models.CharField(max_length=200, blank=True)
+    outcome = models.CharField(max_length=7)
+    reason = models.CharField(max_length=20)
+
+    class Meta:
+        indexes = [models.Index(fields=["brand", "day"], name="vain_attempt_of_day")]
+
+    def __str__(self) -> str:
+        return f"{self.auth_code_id} on {self.day}"
 
 
 class RollupMark(models.Model):

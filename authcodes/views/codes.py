@@ -1,12 +1,17 @@
 """Codes over HTTP, for a brand's hub and staff: a code's scans (spec 4.8) and a batch's QR images (4.5)."""
 
+import hashlib
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core import signing
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.cache import get_conditional_response
+from django.utils.http import quote_etag
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -15,10 +20,11 @@ from rest_framework.views import APIView
 
 from authcodes import qr
 from authcodes.models import AuthCode, BatchRange, Scan
+from authcodes.prints import hostname_of
 from authcodes.reading import read
+from authcodes.symbols import Level
 from brands import limits
 from brands.authentication import SESSION_OR_BEARER, caller_of, staff_may_read
-from brands.models import BrandHostname
 from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
 from brands.paging import Page, paged
 from brands.refusals import AuthenticationRequired, Forbidden, NotFound
@@ -27,6 +33,8 @@ from loyalty.accrual import plain
 from loyalty.events import iso
 from loyalty.views.account import PaginationOutput, page_parameters
 
+KINDS: dict[str, tuple[str, Any]] = {"png": ("image/png", qr.png), "svg": ("image/svg+xml", qr.svg)}
+UNCHANGED = OpenApiResponse(description="The caller has it: its `ETag` was sent as `If-None-Match`.")
 # An image's address is its own permission, so that pages can show it; it lapses after this many seconds.
 ADDRESS_LASTS = 7 * 24 * 3600
 SALT = "authcodes.qr-image"
@@ -128,6 +136,37 @@ def present_record(scan: Scan) -> dict[str, Any]:
     }
 
 
+class ImageQuery(serializers.Serializer[Any]):
+    """How an image is to be drawn."""
+
+    size_mm = serializers.DecimalField(
+        max_digits=6,
+        decimal_places=2,
+        min_value=int(qr.SMALLEST_SIZE_MM),
+        max_value=int(qr.LARGEST_SIZE_MM),
+        required=False,
+        help_text="How wide it is printed, with its white edge: 2 inches unless told.",
+    )
+    level = serializers.ChoiceField(
+        choices=[level.name for level in Level], required=False, help_text="Error correction: the batch's unless told."
+    )
+
+    @classmethod
+    def read(cls, request: Request) -> dict[str, Any]:
+        """Raises DRF's ValidationError."""
+        query = cls(data=request.query_params.dict())  # as a form, it would take an empty value for none
+        query.is_valid(raise_exception=True)
+        return {"size_mm": qr.DEFAULT_SIZE_MM, **query.validated_data}
+
+
+class ListQuery(ImageQuery):
+    """How images are to be drawn, and as what."""
+
+    image = serializers.ChoiceField(
+        choices=list(KINDS), default="png", help_text="PNG of 300 DPI, or SVG, which is lines and of any resolution."
+    )
+
+
 class CodesPage(Page):
     """A batch's codes come in larger pages: each is one short address."""
 
@@ -146,57 +185,53 @@ class BatchQrCodes(APIView):
         tag="Codes",
         summary="List a batch's QR images",
         needs=HUB_OR_STAFF,
-        errors=READER_ERRORS,
-        parameters=[*page_parameters(CodesPage), NEXT_PAGE],
+        errors=[*READER_ERRORS, "VALIDATION_ERROR"],
+        parameters=[*page_parameters(CodesPage), ListQuery, NEXT_PAGE],
         responses={(200, "application/json"): {"type": "array", "items": {"type": "string", "format": "uri"}}},
     )
     def get(self, request: Request, batch_id: int) -> Response:
         """The addresses of a batch's QR images, in the order of its codes.
 
-        For the brand's hub key, or a member of its staff. Each address can be fetched without either, for 7 days. The
-        `Link` header has the address of the next page (`rel="next"`); the last page has none.
+        For the brand's hub key, or a member of its staff. Each address can be fetched without either, for 7 days, and
+        gives an image of the size and kind that were asked for here. The `Link` header has the address of the next page
+        (`rel="next"`); the last page has none.
         """
         reader = BrandReader(request)
         batch = BatchRange.objects.filter(pk=batch_id).first()
         if batch is None or not reader.may_read(batch.brand_id, "authcodes.authcode"):
             raise NotFound
+        kind = ListQuery.read(request)["image"]
+        asked = {name: str(value) for name, value in request.query_params.items() if name in ImageQuery().fields}
         codes = AuthCode.objects.filter(batch=batch)
         page = CodesPage()
         rows, pagination = paged(request, codes, order=("id",), view=self, page=page)
-        addresses = [request.build_absolute_uri(image_address(code)) for code in rows]
+        addresses = [request.build_absolute_uri(image_address(code, asked, kind)) for code in rows]
         headers = {"Link": f'<{page.get_next_link()}>; rel="next"'} if pagination["has_more"] else {}
         return Response(addresses, headers=headers)
 
 
-def image_address(code: AuthCode) -> str:
+def image_address(code: AuthCode, asked: dict[str, str] | None = None, kind: str = "png") -> str:
     permission = signing.TimestampSigner(salt=SALT).sign(code.code).removeprefix(code.code)
-    return reverse("qr-image", args=[code.code]) + f"?permission={permission[1:]}"
+    query = urlencode({"permission": permission[1:], **(asked or {})}, safe=":")
+    return reverse(f"qr-image-{kind}", args=[code.code]) + f"?{query}"
 
 
-class QrImage(APIView):
-    """The image that an address of BatchQrCodes names."""
+PERMISSION = OpenApiParameter("permission", str, required=True, description="As the address came with it.")
+
+
+class Image(APIView):
+    """An image that an address of BatchQrCodes names."""
 
     authentication_classes = ()
     permission_classes = ()
+    kind: str
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
         """Errors are JSON, whatever a page asks for that shows images."""
         return super().perform_content_negotiation(request, force=True)
 
-    @endpoint(
-        "read_qr_image",
-        tag="Codes",
-        summary="Fetch a QR image",
-        needs=[ANYBODY],
-        errors=["NOT_FOUND"],
-        parameters=[OpenApiParameter("permission", str, required=True, description="As the address came with it.")],
-        responses={(200, "image/png"): OpenApiTypes.BINARY},
-    )
-    def get(self, request: Request, code: str) -> HttpResponse:
-        """A PNG of 300 DPI and at least 2 by 2 inches, as it is printed.
-
-        Take the address from `list_qr_codes`: it is its own permission, and lapses after 7 days.
-        """
+    def answer(self, request: Request, code: str) -> HttpResponseBase:
+        """The image, or 304 for who has it already. Raises NotFound."""
         signer = signing.TimestampSigner(salt=SALT)
         try:
             signer.unsign(f"{code}:{request.query_params.get('permission', '')}", max_age=ADDRESS_LASTS)
@@ -205,11 +240,59 @@ class QrImage(APIView):
         found = AuthCode.objects.select_related("batch").filter(code=code).first()
         if found is None:
             raise NotFound
-        image = qr.png(text=address_in_print(found))
-        headers = {"Cache-Control": "private, max-age=86400, immutable"}
-        return HttpResponse(image, content_type="image/png", headers=headers)
+        how = ImageQuery.read(request)
+        content_type, draw = KINDS[self.kind]
+        level = Level[how.get("level", found.batch.error_correction)]
+        image = draw(text=address_in_print(found), size_mm=how["size_mm"], level=level)
+        # Another hostname of the brand makes another image, so browsers ask again after a day.
+        headers = {"Cache-Control": "private, max-age=86400"}
+        response = HttpResponse(image, content_type=content_type, headers=headers)
+        tag = quote_etag(hashlib.sha256(image).hexdigest()[:32])
+        response.headers["ETag"] = tag
+        return get_conditional_response(request._request, etag=tag, response=response) or response  # noqa: SLF001
+
+
+class PngImage(Image):
+    kind = "png"
+
+    @endpoint(
+        "read_qr_image",
+        tag="Codes",
+        summary="Fetch a QR image (PNG)",
+        needs=[ANYBODY],
+        errors=["NOT_FOUND", "VALIDATION_ERROR"],
+        parameters=[PERMISSION, ImageQuery],
+        responses={(200, "image/png"): OpenApiTypes.BINARY, 304: UNCHANGED},
+    )
+    def get(self, request: Request, code: str) -> HttpResponseBase:
+        """A PNG of 300 DPI as it is printed, at least 2 by 2 inches unless told otherwise.
+
+        Take the address from `list_qr_codes`: it is its own permission, and lapses after 7 days. Send the `ETag` back
+        as `If-None-Match`, and an image that has not changed is not sent again.
+        """
+        return self.answer(request, code)
+
+
+class SvgImage(Image):
+    kind = "svg"
+
+    @endpoint(
+        "read_qr_image_svg",
+        tag="Codes",
+        summary="Fetch a QR image (SVG)",
+        needs=[ANYBODY],
+        errors=["NOT_FOUND", "VALIDATION_ERROR"],
+        parameters=[PERMISSION, ImageQuery],
+        responses={(200, "image/svg+xml"): OpenApiTypes.BINARY, 304: UNCHANGED},
+    )
+    def get(self, request: Request, code: str) -> HttpResponseBase:
+        """The same image as lines, exactly 2 by 2 inches unless told otherwise.
+
+        Take the address from `list_qr_codes` with `image=svg`.
+        """
+        return self.answer(request, code)
 
 
 def address_in_print(code: AuthCode) -> str:
-    hostname = BrandHostname.objects.filter(brand_id=code.brand_id).order_by("-is_primary", "hostname").first()
-    return qr.payload(code=code, hostname=hostname.hostname) if hostname else qr.printed(code)
+    hostname = hostname_of(code.brand_id)
+    return qr.payload(code=code, hostname=hostname) if hostname else qr.printed(code)

@@ -1,8 +1,11 @@
 """Scanning over HTTP: verify (spec 4.2), scan (4.7), validate (4.6), and the state of one scan."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
@@ -11,18 +14,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import answers, scanning
+from authcodes import answers, scan_tokens, scanning
 from authcodes.answers import SCAN_ANSWER, ProductOutput
 from authcodes.models import Scan
 from authcodes.reading import LONGEST_INPUT
+from authcodes.refusals import ScanNotAdoptable
 from authcodes.scanning import Circumstances, Place, ScanResult
 from brands import limits
-from brands.authentication import caller_of, staff_may_read
+from brands.authentication import UnseenBearer, active_user, caller_of, staff_may_read
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
 from brands.openapi import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
-from brands.refusals import BrandMismatch, Forbidden, Invalid, NotFound, UserNotFound
+from brands.refusals import (
+    AuthenticationRequired,
+    BrandMismatch,
+    Forbidden,
+    Invalid,
+    NotFound,
+    TokenInvalid,
+    UserNotFound,
+)
 from brands.tokens import Principal
 from loyalty import members
 from loyalty.accrual import plain
@@ -72,6 +84,18 @@ class ScanStateOutput(serializers.Serializer[Any]):
     location = serializers.CharField(allow_null=True)
 
 
+class AdoptInput(Input):
+    scan_token = serializers.CharField(max_length=scan_tokens.LONGEST, help_text="As it came with the guest's scan.")
+
+
+class PlaceInput(Input):
+    latitude = serializers.FloatField(min_value=-90, max_value=90)
+    longitude = serializers.FloatField(min_value=-180, max_value=180)
+    scan_token = serializers.CharField(
+        required=False, max_length=scan_tokens.LONGEST, help_text="As it came with a guest's scan."
+    )
+
+
 class Scanner:
     """Who is scanning, as the request's token and key tell: a customer, or a guest at an address."""
 
@@ -82,6 +106,9 @@ class Scanner:
             raise BrandMismatch
         self.address = limits.client_address(request)
         self.user_id = self._user_id(customer_id)
+        # The scan's own statement looks at its customer alone.
+        if self.principal and self.principal.user_id != self.user_id and not active_user(self.principal.user_id):
+            raise TokenInvalid
 
     @property
     def brand_id(self) -> int | None:
@@ -119,8 +146,7 @@ class Scanner:
         if self.caller and self.caller.is_hub:
             limits.hit("ingest", str(self.caller.brand_id))
             return
-        limits.hit("scan", self.identity)
-        limits.guard_guessing(self.identity)
+        limits.hit_unless_locked("scan", self.identity)
 
     def note(self, reason: Scan.Reason) -> None:
         """Count a code that is not valid against whoever tried it: sequential codes can be guessed."""
@@ -134,14 +160,16 @@ class Scanner:
         return keyed_id("scan", request.path, *caller, key) if key else None
 
 
-def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: Circumstances) -> Response:
+def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: Circumstances) -> HttpResponse:
     result = scanning.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
     scanner.note(result.reason)
-    return answers.present(result, brand_id=scanner.brand_id)
+    return answers.present(result, brand_id=scanner.brand_id, to_guest=scanner.user_id is None)
 
 
 class VerifyProduct(APIView):
     """4.2: a customer scans a product."""
+
+    authentication_classes = (UnseenBearer,)
 
     @endpoint(
         "verify_product",
@@ -170,7 +198,7 @@ class VerifyProduct(APIView):
         request=LocationInput,
         responses=SCAN_ANSWER,
     )
-    def post(self, request: Request, auth_code: str) -> Response:
+    def post(self, request: Request, auth_code: str) -> HttpResponse:
         """Tell a customer whether a product is genuine, record the scan, and let its points follow.
 
         The answer comes at once; the points a moment later. `GET /api/v1/scans/{scan_id}` tells when they are there.
@@ -187,6 +215,7 @@ class VerifyProduct(APIView):
 class ScanCode(APIView):
     """4.7: a scan by a customer, by a guest, or reported by a hub."""
 
+    authentication_classes = (UnseenBearer,)
     permission_classes = (AllowAny,)
 
     @endpoint(
@@ -209,7 +238,7 @@ class ScanCode(APIView):
         request=ScanInput,
         responses=SCAN_ANSWER,
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> HttpResponse:
         """The same as verify, for guests and hubs too.
 
         With a token the customer is its user; without one a guest scans, who earns nothing and is told what there
@@ -232,6 +261,7 @@ class ScanCode(APIView):
 class ValidateCode(APIView):
     """4.6: what a scan would say. Nothing is recorded or counted."""
 
+    authentication_classes = (UnseenBearer,)
     permission_classes = (AllowAny,)
 
     @endpoint(
@@ -299,17 +329,19 @@ class ScanState(APIView):
         scan = Scan.objects.filter(pk=scan_id).first()
         if scan is None or not may_read(request, scanner, scan):
             raise NotFound
-        return Response(
-            {
-                "success": True,
-                "scan_id": str(scan.pk),
-                "status": scan.outcome,
-                "points_status": scan.points_status,
-                "points_awarded": plain(scan.points_awarded),
-                "timestamp": iso(scan.scanned_at),
-                "location": scan.location or None,
-            }
-        )
+        return Response(present_state(scan))
+
+
+def present_state(scan: Scan) -> dict[str, Any]:
+    return {
+        "success": True,
+        "scan_id": str(scan.pk),
+        "status": scan.outcome,
+        "points_status": scan.points_status,
+        "points_awarded": plain(scan.points_awarded),
+        "timestamp": iso(scan.scanned_at),
+        "location": scan.location or None,
+    }
 
 
 def may_read(request: Request, scanner: Scanner, scan: Scan) -> bool:
@@ -320,3 +352,81 @@ def may_read(request: Request, scanner: Scanner, scan: Scan) -> bool:
     if scanner.caller and scanner.caller.is_hub:
         return scanner.caller.brand_id == scan.brand_id
     return staff_may_read(request.user, scanner.principal, scan.brand_id, "authcodes.scan")
+
+
+class AdoptScan(APIView):
+    """A guest has logged in: the scan becomes theirs."""
+
+    @endpoint(
+        "adopt_scan",
+        tag="Scanning",
+        summary="Take over a guest's scan",
+        needs=[BEARER, KEY_AND_BEARER],
+        errors=[
+            "AUTHENTICATION_REQUIRED",
+            "TOKEN_INVALID",
+            "API_KEY_INVALID",
+            "BRAND_MISMATCH",
+            "NOT_FOUND",
+            "SCAN_NOT_ADOPTABLE",
+            "RATE_LIMITED",
+        ],
+        request=AdoptInput,
+        responses=ScanStateOutput,
+    )
+    def post(self, request: Request, scan_id: UUID) -> Response:
+        """Make the scan of a guest, who has logged in or registered since, the scan of the token's user.
+
+        A guest's scan uses up the code like any other and earns nothing. With the `scan_token` that came with its
+        answer, and within some minutes, the guest gets the points after all: the scan is then their own, as if they
+        had been logged in, and its points follow a moment later. A scan can be taken over once; the same customer may
+        repeat the call.
+        """
+        scanner = Scanner(request)
+        scanner.check_limits()
+        given = AdoptInput.parse(request.data)
+        if scanner.principal is None:
+            raise AuthenticationRequired
+        scan = Scan.objects.filter(pk=scan_id, brand_id=scanner.principal.brand_id).first()
+        if scan is None:
+            raise NotFound
+        if not scan_tokens.proves(given["scan_token"], scan_id=scan_id):
+            raise ScanNotAdoptable
+        scanning.adopt(scan=scan, user_id=scanner.principal.user_id)
+        return Response(present_state(Scan.objects.get(pk=scan_id)))
+
+
+class PlaceScan(APIView):
+    """Where a scan happened, told after it by whoever scanned."""
+
+    permission_classes = (AllowAny,)
+
+    @endpoint(
+        "place_scan",
+        tag="Scanning",
+        summary="Say where a scan happened",
+        needs=EVERYBODY,
+        errors=["TOKEN_INVALID", "API_KEY_INVALID", "BRAND_MISMATCH", "NOT_FOUND", "RATE_LIMITED"],
+        request=PlaceInput,
+        responses=ScanStateOutput,
+    )
+    def post(self, request: Request, scan_id: UUID) -> Response:
+        """Add a place to a scan that has none, some minutes after it at most.
+
+        For the customer who scanned; of a guest's scan for whoever has its `scan_token`. People can be asked for their
+        place when they have seen what it is for. A scan that has a place keeps it. City and region follow.
+        """
+        scanner = Scanner(request)
+        scanner.check_limits()
+        given = PlaceInput.parse(request.data)
+        since = timezone.now() - timedelta(minutes=settings.GUEST_SCAN_MINUTES)
+        scan = Scan.objects.filter(pk=scan_id, scanned_at__gte=since).first()
+        if scan is None or not self.is_theirs(scan, scanner, given.get("scan_token", "")):
+            raise NotFound
+        scanning.place(scan=scan, latitude=given["latitude"], longitude=given["longitude"])
+        return Response(present_state(Scan.objects.get(pk=scan_id)))
+
+    def is_theirs(self, scan: Scan, scanner: Scanner, token: str) -> bool:
+        if scan.user_id is None:
+            return scan_tokens.proves(token, scan_id=scan.pk)
+        return scan.user_id == scanner.user_id

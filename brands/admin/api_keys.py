@@ -1,23 +1,67 @@
-"""Page: a brand's API keys. A new key is shown once; nothing of it can be read later."""
+"""Page: a brand's API keys. Making, rotating and revoking each ask why; a new key is shown once, and kept nowhere."""
 
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
-from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
 
 from brands import keys
 from brands.lists import ChoicesFilter
 from brands.models import ApiKey
 from brands.portal import TenantAdmin, TenantForm, badge
-from brands.unfolded import display
+from brands.refusals import Refused
+from brands.roles import ACT
+from brands.unfolded import SelectWidget, TextareaWidget, action, display
+
+HOURS = [
+    (24, gettext_lazy("1 day")),
+    (1, gettext_lazy("1 hour")),
+    (24 * 7, gettext_lazy("7 days")),
+    (24 * 30, gettext_lazy("30 days")),
+    (0, gettext_lazy("None: the old key ends at once")),
+]
+
+
+class WhyForm(forms.Form):
+    """Why something is done; kept in the audit trail."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=500,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("Kept in the audit trail."),
+    )
+
+
+class RotateForm(WhyForm):
+    hours = forms.TypedChoiceField(
+        label=gettext_lazy("How long both keys are usable"),
+        choices=HOURS,
+        coerce=int,
+        widget=SelectWidget,
+        help_text=gettext_lazy("Time for callers to change over. Then the old key ends."),
+    )
+    field_order = ["hours", "reason"]
 
 
 class ApiKeyForm(TenantForm):
+    reason = WhyForm.base_fields["reason"]
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         brand, kind, expires_at = cleaned.get("brand"), cleaned.get("kind"), cleaned.get("expires_at")
@@ -41,8 +85,8 @@ class ApiKeyPage(TenantAdmin):
         (None, {"fields": ("brand", ("name", "kind"), "expires_at")}),
         (gettext_lazy("Use"), {"fields": (("beginning", "state"), ("created_at", "last_used_at"), "revoked_at")}),
     )
-    add_fieldsets = fieldsets[:1]
-    actions = ("revoke",)
+    add_fieldsets = ((None, {"fields": ("brand", ("name", "kind"), "expires_at", "reason")}),)
+    actions_detail = ("rotate", "revoke")
 
     @display(description=gettext_lazy("key"))
     def beginning(self, key: ApiKey) -> str:
@@ -52,21 +96,88 @@ class ApiKeyPage(TenantAdmin):
     def state(self, key: ApiKey) -> SafeString:
         if key.revoked_at:
             return badge("danger", _("Revoked"))
-        is_over = key.expires_at and key.expires_at <= timezone.now()
-        return badge("warning", _("Expired")) if is_over else badge("success", _("Usable"))
+        if not is_usable(key):
+            return badge("warning", _("Expired"))
+        return badge("success", _("Usable"))
 
-    @admin.action(description=gettext_lazy("Revoke: refuse these keys from now on"), permissions=["act"])
-    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
-        alive = [key for key in self.chosen(request, queryset) if key.revoked_at is None]
-        for key in alive:
-            keys.revoke(key=key, at=timezone.now())
-        self.report(request, alive, _("Revoked"))
+    def has_end_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        """A key that opens nothing any more can be neither rotated nor revoked."""
+        if object_id is None:
+            return False
+        key = self.get_object(request, str(object_id))
+        return self.may(request, ACT, key) and is_usable(key)
 
+    @action(description=gettext_lazy("Rotate"), url_path="rotate", icon="autorenew", permissions=["end"])
+    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.ask(request, object_id, RotateForm, "admin/brands/api_key_rotate.html", self.rotated)
+
+    @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["end"])
+    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.ask(request, object_id, WhyForm, "admin/brands/api_key_revoke.html", self.revoked)
+
+    def ask(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_class: type[WhyForm],
+        template: str,
+        act: Callable[[HttpRequest, ApiKey, Any], HttpResponse],
+    ) -> HttpResponse:
+        """The page that says what will happen and asks why; posted, it happens, and is written down with it."""
+        key = self.get_object(request, object_id)
+        if not self.may(request, ACT, key):
+            raise PermissionDenied
+        form = form_class(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            try:
+                with transaction.atomic():
+                    return act(request, key, form.cleaned_data)
+            except Refused as refusal:
+                form.add_error(None, refusal.message)
+        context = {**self.about(request, key), "title": _("API key %(key)s") % {"key": key}, "form": form}
+        return TemplateResponse(request, template, context)
+
+    def about(self, request: HttpRequest, key: ApiKey) -> dict[str, Any]:
+        return {**self.admin_site.each_context(request), "opts": self.opts, "key": key}
+
+    @method_decorator(sensitive_variables("text"))
+    def rotated(self, request: HttpRequest, key: ApiKey, told: dict[str, Any]) -> HttpResponse:
+        self.remember(request, [key])
+        made, text = keys.rotate(key=key, at=timezone.now(), grace=timedelta(hours=told["hours"]))
+        self.note(request, [key], _("Rotated: %(key)s follows") % {"key": made}, reason=told["reason"])
+        self.note(request, [made], _("Added: follows %(key)s") % {"key": key}, reason=told["reason"])
+        return self.shown_once(request, made, text)
+
+    def revoked(self, request: HttpRequest, key: ApiKey, told: dict[str, Any]) -> HttpResponse:
+        self.remember(request, [key])
+        keys.revoke(key=key, at=timezone.now())
+        self.note(request, [key], _("Revoked"), reason=told["reason"])
+        self.message_user(request, _("Revoked: %(key)s. It opens nothing any more.") % {"key": key}, messages.SUCCESS)
+        return redirect("admin:brands_apikey_change", key.pk)
+
+    @method_decorator(sensitive_variables())
     def create(self, request: HttpRequest, obj: ApiKey, form: Any) -> ApiKey:  # noqa: ARG002 - the page's signature
-        """The key's text goes to the next page, in a cookie that this page deletes; no server keeps it."""
         made, text = keys.create(
             brand=obj.brand, kind=obj.kind, name=obj.name, at=timezone.now(), expires_at=obj.expires_at
         )
-        told = _("Copy the key now, it is never shown again: %(key)s") % {"key": text}
-        self.message_user(request, told, messages.WARNING)
+        made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
         return made
+
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
+        return self.shown_once(request, obj, obj.text)  # type: ignore[attr-defined]
+
+    @method_decorator(sensitive_variables("text"))
+    @method_decorator(never_cache)
+    def shown_once(self, request: HttpRequest, key: ApiKey, text: str) -> HttpResponse:
+        """The answer itself, not a page to go to: no cookie, session or cache ever holds the key."""
+        context = {
+            **self.about(request, key),
+            "title": _("Copy the new key"),
+            "text": text,
+            "next_address": reverse("admin:brands_apikey_changelist"),
+        }
+        return TemplateResponse(request, "admin/brands/api_key_shown.html", context)
+
+
+def is_usable(key: ApiKey) -> bool:
+    return key.revoked_at is None and (key.expires_at is None or key.expires_at > timezone.now())

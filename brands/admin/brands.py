@@ -4,11 +4,16 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from brands import colours, pictures
 from brands.models import Brand, BrandHostname
-from brands.portal import TenantAdmin, TenantForm, TenantInline
-from brands.unfolded import InlineFormSet
+from brands.pictured import Pictured, PictureForm
+from brands.pictures import Drawn
+from brands.portal import TenantForm, TenantInline
+from brands.roles import ADD, whole_reach
+from brands.unfolded import ColourWidget, InlineFormSet
 
 
 class HostnameForm(TenantForm):
@@ -42,16 +47,61 @@ class Hostnames(TenantInline):
     fields = ("hostname", "is_primary")
 
 
+class BrandForm(PictureForm):
+    """Refuses colours that some people could not read."""
+
+    class Meta:
+        widgets = {f"colour_{part}": ColourWidget for part in ("background", "text", "accent")}
+
+    def draw(self, upload: bytes) -> Drawn:
+        return pictures.logo(upload)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        known = {name: value for name, value in cleaned.items() if colours.SHAPE.fullmatch(str(value))}
+        for name, least in (("colour_text", colours.READABLE), ("colour_accent", colours.VISIBLE)):
+            if not {name, "colour_background"} <= set(known):
+                continue
+            if (found := colours.contrast(known[name], known["colour_background"])) < least:
+                message = _("Too close to the background: a contrast of %(found).1f to 1, and %(least).1f is needed.")
+                self.add_error(name, message % {"found": found, "least": least})
+        return cleaned
+
+
 @admin.register(Brand)
-class BrandPage(TenantAdmin):
+class BrandPage(Pictured):
     brand_path = "pk"
+    picture = "logo"
+    form = BrandForm
     list_display = ("name", "slug", "time_zone", "loyalty_active", "support_email")
     search_fields = ("name", "slug")
     fieldsets = (
         (None, {"fields": (("name", "slug"), ("time_zone", "support_email"))}),
         (
             _("Loyalty programme"),
-            {"fields": (("loyalty_active", "auto_enroll"), ("daily_point_limit", "monthly_point_limit"))},
+            {
+                "fields": (
+                    ("loyalty_active", "auto_enroll"),
+                    ("daily_point_limit", "monthly_point_limit"),
+                    ("points_expire", "points_expire_after", "expiry_warning_days"),
+                )
+            },
+        ),
+        (
+            _("What customers see: the scan page and wallet passes"),
+            {
+                "fields": (
+                    ("colour_background", "colour_text", "colour_accent"),
+                    "picture_now",
+                    ("picture_file", "picture_off"),
+                )
+            },
         ),
     )
     inlines = (Hostnames,)
+
+    def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
+        """A new brand is none of those that the person may have chosen to look at."""
+        if verb == ADD:
+            return bool(whole_reach(request.user, ADD, self.opts.label_lower))
+        return super().may(request, verb, obj)

@@ -11,9 +11,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from brands import audit, people
+from brands.audit import Changes
 from brands.lists import DropdownFilter
 from brands.models import Brand, Membership, User
-from brands.portal import TenantAdmin, TenantForm
+from brands.portal import TenantAdmin, TenantForm, person
+from brands.refusals import Invalid
 from brands.roles import ADD, VIEW, Reach, reach
 from brands.unfolded import PasswordWidget, SelectWidget
 
@@ -56,7 +59,17 @@ class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # gene
         cleaned = super().clean()
         self.validate_passwords()
         self.validate_password_for_user(self.instance, "password1")
+        for field in ("is_active", "is_staff"):
+            if field in self.fields and not cleaned[field]:
+                self.refuse_last_owner(field)
         return cleaned
+
+    def refuse_last_owner(self, field: str) -> None:
+        """Said here, where it can be put right; brands.people decides, when nobody else changes roles."""
+        try:
+            people.refuse_to_switch_off(self.instance, field=field)
+        except Invalid as refusal:
+            self.refuse(refusal)
 
 
 class ColleagueForm(PersonForm):
@@ -102,7 +115,7 @@ class UserPage(TenantAdmin):
         return bool(self.reach(request, verb))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        if obj and self.reach(request, VIEW).everywhere:
+        if obj and person(request).is_superuser:
             return self.superuser_fieldsets
         return super().get_fieldsets(request, obj)
 
@@ -113,6 +126,15 @@ class UserPage(TenantAdmin):
         form = type("BoundColleagueForm", (ColleagueForm,), {"brands": page.choices(request, self.reach(request, ADD))})
         return super().get_form(request, obj, change, form=form, **options)
 
+    def audited_brands(self, obj: User) -> list[int | None]:
+        return brands_of(obj)
+
+    def changes_beside(self, form: Any) -> Changes:
+        told = form.cleaned_data
+        if isinstance(form, ColleagueForm):
+            return {"role": (None, f"{told['role']} ({told['brand']})")}
+        return {"password": (audit.HIDDEN, audit.HIDDEN)} if told["password1"] else {}
+
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001
         super().save_model(request, obj, form, change)
         if form.cleaned_data["password1"]:
@@ -122,18 +144,26 @@ class UserPage(TenantAdmin):
     def create(self, request: HttpRequest, obj: User, form: Any) -> User:
         obj.is_staff = True
         super().create(request, obj, form)
-        Membership.objects.create(user=obj, brand=form.cleaned_data["brand"], role=form.cleaned_data["role"])
+        people.give_role(user=obj, brand=form.cleaned_data["brand"], role=form.cleaned_data["role"])
         return obj
 
+    def store(self, obj: User, fields: set[str]) -> None:
+        people.save_account(user=obj, fields=fields)
 
-def seen(people: QuerySet[User], within: Reach) -> QuerySet[User]:
+
+def brands_of(user: User) -> list[int | None]:
+    """Whose trail tells of a change of a person: those they work for, else where they registered."""
+    return list(user.memberships.values_list("brand_id", flat=True)) or [user.registered_brand_id]
+
+
+def seen(rows: QuerySet[User], within: Reach) -> QuerySet[User]:
     """Customers of the brands within reach, registered or enrolled there, and those who work for them."""
     if within.everywhere:
-        return people
+        return rows
     registered = User.objects.order_by().filter(registered_brand__in=within.brand_ids)
     enrolled = User.objects.order_by().filter(points_rows__brand__in=within.brand_ids)
     # A union, for an OR would have PostgreSQL look at everybody.
-    return people.filter(pk__in=registered.values("pk").union(enrolled.values("pk"), working_for(within).values("pk")))
+    return rows.filter(pk__in=registered.values("pk").union(enrolled.values("pk"), working_for(within).values("pk")))
 
 
 def working_for(within: Reach) -> QuerySet[User]:

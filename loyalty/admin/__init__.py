@@ -1,5 +1,37 @@
-"""The portal's pages about points: what earns them, who holds them, and the events behind them."""
+"""The portal's pages about points: what earns them, who holds them and is told, wallets, and the events behind."""
 
-from loyalty.admin import events, ledger, levels, members, rules
+from loyalty.admin import (
+    events,
+    external,
+    ledger,
+    levels,
+    members,
+    notice_deliveries,
+    notice_settings,
+    notice_templates,
+    redemptions,
+    rewards,
+    rules,
+    stopped_addresses,
+    wallet_issuers,
+    wallets,
+    webhooks,
+)
 
-__all__ = ["events", "ledger", "levels", "members", "rules"]
+__all__ = [
+    "events",
+    "external",
+    "ledger",
+    "levels",
+    "members",
+    "notice_deliveries",
+    "notice_settings",
+    "notice_templates",
+    "redemptions",
+    "rewards",
+    "rules",
+    "stopped_addresses",
+    "wallet_issuers",
+    "wallets",
+    "webhooks",
+]

@@ -28,17 +28,19 @@ class KindFilter(ValuesFilter):
     parameter_name = "detail_type"
 
     def values(self) -> list[str]:
-        return [*settings.EVENT_HANDLERS, "balance-changed", "notify"]
+        return list(settings.EVENT_HANDLERS)
 
 
 @admin.register(Event)
 class EventPage(TenantAdmin):
+    pages_by_key = True
     list_display = ("created_at", "detail_type", "state", "attempts", "finished_at", "event_id")
     list_filter = (("status", ChoicesFilter), KindFilter, ("created_at", DayFilter))
+    linked_filters = ("lane",)
     search_fields = ("event_id__exact",)
     search_help_text = gettext_lazy("An event's id.")
     fieldsets = (
-        (None, {"fields": ("brand", ("detail_type", "state"), ("event_id", "source"))}),
+        (None, {"fields": ("brand", ("detail_type", "state"), ("event_id", "source"), "request_id")}),
         (gettext_lazy("Delivery"), {"fields": ("attempts", ("due_at", "give_up_at"), "last_error")}),
         (gettext_lazy("Times"), {"fields": ("time", ("created_at", "finished_at"))}),
         (gettext_lazy("Content"), {"fields": ("content", "answer")}),

@@ -20,6 +20,7 @@ COLOURS = {"earned": "success", "redeemed": "info", "expired": "warning"}
 class LedgerPage(TenantAdmin):
     brand_path = "user_point__brand"
     customer_path = "user_point__user"
+    pages_by_key = True
     list_display = ("created_at", "customer", "kind", "points", "reason_id", "note")
     list_filter = (("reason", ChoicesFilter),)
     list_select_related = ("user_point__user",)

@@ -1,40 +1,145 @@
-"""Page: a brand's members. Their numbers are the ledger's; staff may block a member, and let them in again."""
+"""Page: a brand's members. Their numbers are the ledger's; staff may block members, and adjust points with a reason."""
 
-from django.contrib import admin
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from brands.audited import deed
 from brands.lists import ChoicesFilter, DayFilter
 from brands.portal import TenantAdmin, badge
-from brands.unfolded import display
-from loyalty import members
-from loyalty.models import UserPoints
+from brands.refusals import Refused
+from brands.roles import ACT, ERASE, VIEW, reach
+from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
+from loyalty import adjustments, erasure, members, membership
+from loyalty.admin.notice_deliveries import COLOURS as NOTICE_COLOURS
+from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
+from loyalty.notices import devices, preferences
+from loyalty.refusals import PointsAlreadyClaimed
 
 COLOURS = {"active": "success", "blocked": "danger"}
 
 
+class AdjustmentForm(forms.Form):
+    """How many points to add or take, and why. The key, new with each page, makes of two submits one adjustment."""
+
+    direction = forms.ChoiceField(
+        label=gettext_lazy("What to do"),
+        choices=[("add", gettext_lazy("Add points")), ("take", gettext_lazy("Take points"))],
+        widget=SelectWidget,
+    )
+    amount = forms.DecimalField(
+        label=gettext_lazy("Points"),
+        min_value=Decimal("0.01"),
+        max_digits=10,
+        decimal_places=2,
+        widget=TextWidget(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=500,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("The customer reads it in their history, staff in the audit trail."),
+    )
+    key = forms.UUIDField(widget=forms.HiddenInput)
+    confirmed = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    @property
+    def points(self) -> Decimal:
+        """Negative where they are taken."""
+        amount: Decimal = self.cleaned_data["amount"]
+        return amount if self.cleaned_data["direction"] == "add" else -amount
+
+    def lacks_confirmation(self) -> bool:
+        """Whether the amount is large, and the person has not yet been asked about this very one."""
+        large = abs(self.points) > settings.ADJUSTMENT_CONFIRM_ABOVE
+        return large and self.cleaned_data["confirmed"] != str(self.points)
+
+    def ask_to_confirm(self) -> None:
+        self.data = {**self.data.dict(), "confirmed": str(self.points)}  # type: ignore[attr-defined] # a QueryDict
+
+
+class ErasureForm(forms.Form):
+    """Why somebody is erased."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=500,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("Staff read it in the audit trail. Do not write who the person is."),
+    )
+
+
 @admin.register(UserPoints)
 class MemberPage(TenantAdmin):
+    pages_by_key = True
     customer_path = "user"
     list_display = ("user", "points", "points_earned", "points_redeemed", "current_level", "state", "enrolled_at")
     list_filter = (("status", ChoicesFilter), ("enrolled_at", DayFilter))
     list_select_related = ("user",)
     search_fields = ("user__email__startswith", "user__first_name__istartswith", "user__last_name__istartswith")
-    search_help_text = gettext_lazy("E-mail address, or the beginning of a name.")
+    search_help_text = gettext_lazy("E-mail address, the beginning of a name, or the barcode of a wallet pass.")
     fieldsets = (
         (None, {"fields": (("user", "brand"), ("state", "current_level"))}),
         (gettext_lazy("Points"), {"fields": (("points", "points_earned"), ("points_redeemed", "points_expired"))}),
         (gettext_lazy("History"), {"fields": (("enrolled_at", "updated_at"),)}),
     )
+    change_form_outer_after_template = "admin/loyalty/notices/of_member.html"
     actions = ("block", "unblock")
+    actions_detail = ("adjust", "erase")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        told = self.notices_of(request, self.get_object(request, unquote(object_id)))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+
+    def notices_of(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
+        """What the member wants to hear, and what was sent last; for those who may see that."""
+        if member.brand_id not in reach(request.user, VIEW, "loyalty.noticedelivery"):
+            return {}
+        notices = reverse("admin:loyalty_noticedelivery_changelist")
+        wishes = preferences.read(member.user_id, member.brand_id)
+        sent = NoticeDelivery.objects.filter(user=member.user_id, brand=member.brand_id).order_by("-id")[:10]
+        return {
+            "notices": [(row, badge(NOTICE_COLOURS[row.status], row.get_status_display())) for row in sent],
+            "wishes": [
+                (topic.label, [channel.label for channel in Channel if wishes.allows(topic, channel)])
+                for topic in Topic
+            ],
+            "language": Language(wishes.language).label if wishes.language else "",
+            "devices": len(devices.alive(user_id=member.user_id, brand_id=member.brand_id)),
+            "zone": member.brand.zone,
+            "notices_address": f"{notices}?{urlencode({'q': member.user.email})}",
+        }
 
     @display(description=gettext_lazy("status"), ordering="status")
     def state(self, member: UserPoints) -> SafeString:
         return badge(COLOURS[member.status], member.get_status_display())
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[UserPoints], search_term: str
+    ) -> tuple[QuerySet[UserPoints], bool]:
+        """A scanner types what a pass's barcode holds."""
+        account = membership.read(search_term)
+        if account is not None:
+            return queryset.filter(pk=account), False
+        return super().get_search_results(request, queryset, search_term)
 
     @admin.action(description=gettext_lazy("Block: earn and redeem nothing"), permissions=["act"])
     def block(self, request: HttpRequest, queryset: QuerySet[UserPoints]) -> None:
@@ -49,3 +154,85 @@ class MemberPage(TenantAdmin):
     ) -> None:
         accounts = self.chosen(request, queryset)
         self.report(request, members.set_status(accounts=accounts, status=status, at=timezone.now()), what)
+
+    def has_adjust_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))
+
+    @action(description=gettext_lazy("Adjust points"), url_path="adjust", icon="exposure", permissions=["adjust"])
+    def adjust(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The page that asks how many points and why; a large amount it asks about twice."""
+        member = self.get_object(request, object_id)
+        if not self.may(request, ACT, member):
+            raise PermissionDenied
+        form = AdjustmentForm(request.POST or None, initial={"key": uuid4()})
+        asks = False
+        if request.method == "POST" and form.is_valid():
+            asks = form.lacks_confirmation()
+            if asks:
+                form.ask_to_confirm()
+            elif self.adjusted(request, member, form):
+                return redirect("admin:loyalty_userpoints_change", member.pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Adjust the points of %(member)s") % {"member": member},
+            "member": member,
+            "form": form,
+            "asks": asks,
+            "balance_then": member.points + form.points if asks else None,
+        }
+        return TemplateResponse(request, "admin/loyalty/adjust.html", context)
+
+    def has_erase_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if object_id is None:
+            return False
+        member = self.get_object(request, str(object_id))
+        return member is not None and member.user.is_active and self.may(request, ERASE, member)
+
+    @action(
+        description=gettext_lazy("Erase personal data"), url_path="erase", icon="person_remove", permissions=["erase"]
+    )
+    def erase(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The page that says what goes for good and what stays, and asks why."""
+        member = self.get_object(request, object_id)
+        if not (member.user.is_active and self.may(request, ERASE, member)):
+            raise PermissionDenied
+        form = ErasureForm(request.POST or None)
+        if request.method == "POST" and form.is_valid() and self.erased(request, member, form):
+            return redirect("admin:loyalty_userpoints_change", member.pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Erase the personal data of %(member)s") % {"member": member},
+            "member": member,
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/loyalty/erase.html", context)
+
+    def erased(self, request: HttpRequest, member: UserPoints, form: ErasureForm) -> bool:
+        """Whether the person is gone; if not, the form says why."""
+        about = deed(request, form.cleaned_data["reason"])
+        try:
+            erasure.erase(user_id=member.user_id, brand_id=member.brand_id, deed=about)
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+            return False
+        self.message_user(request, _("The personal data was erased. The account stays under a pseudonym."))
+        return True
+
+    def adjusted(self, request: HttpRequest, member: UserPoints, form: AdjustmentForm) -> bool:
+        """Whether the adjustment stands now; if not, the form says why."""
+        told = form.cleaned_data
+        try:
+            made = adjustments.adjust(
+                account=member, points=form.points, key=told["key"], deed=deed(request, told["reason"])
+            )
+        except PointsAlreadyClaimed:
+            self.message_user(request, _("This adjustment was made already; it counts once."), messages.WARNING)
+            return True
+        except Refused as refusal:
+            form.add_error(refusal.details.get("field"), refusal.message)
+            return False
+        words = _("Adjusted by %(points)s. The balance is %(balance)s now.")
+        self.message_user(request, words % {"points": made.points, "balance": made.new_balance}, messages.SUCCESS)
+        return True

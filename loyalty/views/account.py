@@ -1,24 +1,32 @@
 """What a customer reads of their own account (spec 4.3, 4.4)."""
 
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
+from brands import limits, zones
 from brands.models import Brand
 from brands.openapi import BEARER, endpoint
 from brands.paging import Page, paged
+from brands.refusals import Invalid
 from brands.tokens import Principal
-from loyalty import levels, members
+from loyalty import expiry, levels, members
 from loyalty.accrual import plain
 from loyalty.events import iso
 from loyalty.levels import Level
-from loyalty.models import ZERO, BrandLevel, LoyaltyTransaction
+from loyalty.models import BrandLevel, LoyaltyTransaction, UserPoints
+
+ZERO = Decimal(0)
+EARLIEST, LATEST = date(1900, 1, 1), date(2199, 12, 31)
 
 
 def page_parameters(page: type[Page] = Page) -> list[OpenApiParameter]:
@@ -36,14 +44,25 @@ class PaginationOutput(serializers.Serializer[Any]):
     has_more = serializers.BooleanField()
 
 
+class NextLevelOutput(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    threshold = serializers.FloatField(help_text="Lifetime points from which a customer is in it.")
+    missing = serializers.FloatField(help_text="Points to earn until then.")
+
+
+class ExpiringOutput(serializers.Serializer[Any]):
+    points = serializers.FloatField()
+    on = serializers.DateField(help_text="The first day on which they are gone, by the brand's clock.")
+
+
 class PointsData(serializers.Serializer[Any]):
     points = serializers.FloatField(help_text="Current balance.")
-    points_earned = serializers.FloatField(help_text="Lifetime.")
-    points_redeemed = serializers.FloatField(help_text="Lifetime.")
-    points_expired = serializers.FloatField(help_text="Lifetime.")
-    current_level = serializers.CharField(allow_blank=True)
-    next_level = serializers.CharField(allow_null=True)
-    next_level_threshold = serializers.FloatField(allow_null=True)
+    lifetime = serializers.FloatField(help_text="Earned in all; what levels count.")
+    redeemed = serializers.FloatField(help_text="Spent in all, without what came back.")
+    expired = serializers.FloatField(help_text="Expired in all.")
+    level = serializers.CharField(allow_blank=True)
+    next_level = NextLevelOutput(allow_null=True, help_text="Null at the top.")
+    expiring_soon = ExpiringOutput(allow_null=True, help_text="The next points to expire, if that is soon.")
     enrolled = serializers.BooleanField()
 
 
@@ -96,17 +115,30 @@ class Points(APIView):
 
 def present_account(brand: Brand, user_id: int) -> dict[str, Any]:
     account = members.account_of(brand_id=brand.pk, user_id=user_id)
-    lifetime = account.points_earned if account else ZERO
+    lifetime = account.lifetime if account else ZERO
     following = levels.following(levels=levels_of(brand), lifetime=lifetime)
     return {
         "points": plain(account.points if account else ZERO),
-        "points_earned": plain(lifetime),
-        "points_redeemed": plain(account.points_redeemed if account else ZERO),
-        "points_expired": plain(account.points_expired if account else ZERO),
-        "current_level": account.current_level if account else "",
-        "next_level": following.name if following else None,
-        "next_level_threshold": plain(following.threshold) if following else None,
+        "lifetime": plain(lifetime),
+        "redeemed": plain(account.redeemed if account else ZERO),
+        "expired": plain(account.points_expired if account else ZERO),
+        "level": account.current_level if account else "",
+        "next_level": present_next(following, lifetime) if following else None,
+        "expiring_soon": present_soon(brand, account) if account else None,
         "enrolled": account is not None,
+    }
+
+
+def present_soon(brand: Brand, account: UserPoints) -> dict[str, Any] | None:
+    soon = expiry.expiring_soon(brand=brand, account=account, at=timezone.now())
+    return {"points": plain(soon.points), "on": soon.on.isoformat()} if soon else None
+
+
+def present_next(level: Level, lifetime: Decimal) -> dict[str, Any]:
+    return {
+        "name": level.name,
+        "threshold": plain(level.threshold),
+        "missing": plain(level.threshold - lifetime),
     }
 
 
@@ -117,6 +149,43 @@ def levels_of(brand: Brand) -> list[Level]:
     ]
 
 
+DAY = {"type": "string", "format": "date"}
+FILTERS = [
+    OpenApiParameter("reason", str, enum=LoyaltyTransaction.Reason.values, description="Only lines of this reason."),
+    OpenApiParameter("from", DAY, description="The first day, by the brand's clock."),
+    OpenApiParameter("to", DAY, description="The last day, included."),
+]
+
+
+def asked_lines(request: Request, principal: Principal) -> QuerySet[LoyaltyTransaction]:
+    """The customer's lines that the request's filters leave. Raises Invalid."""
+    lines = LoyaltyTransaction.objects.filter(
+        user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id
+    )
+    reason = request.query_params.get("reason")
+    if reason is not None and reason not in LoyaltyTransaction.Reason.values:
+        raise Invalid("reason is earned, redeemed or expired.", details={"field": "reason"})
+    first, last = (asked_day(request, name) for name in ("from", "to"))
+    if first or last:
+        brand = get_object_or_404(Brand, pk=principal.brand_id)
+        lines = lines.filter(zones.on_days("created_at", first, last, brands=[brand]))
+    return lines.filter(reason=reason) if reason else lines
+
+
+def asked_day(request: Request, name: str) -> date | None:
+    """Raises Invalid for what is given and is no day. Days long before and after all lines mean the same."""
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    try:
+        day = date.fromisoformat(text) if len(text) == len("2026-03-01") else None
+    except ValueError:
+        day = None
+    if day is None:
+        raise Invalid(f"{name} must be a day such as 2026-03-01.", details={"field": name})
+    return min(max(day, EARLIEST), LATEST)
+
+
 class Transactions(APIView):
     """4.4: the customer's ledger lines, newest first."""
 
@@ -125,17 +194,15 @@ class Transactions(APIView):
         tag="Account",
         summary="List my transactions",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
-        parameters=page_parameters(),
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        parameters=[*page_parameters(), *FILTERS],
         responses=TransactionsOutput,
     )
     def get(self, request: Request) -> Response:
         """Every change of the customer's balance at the token's brand, newest first."""
         principal = principal_of(request)
         limits.hit("read", str(principal.user_id))
-        lines = LoyaltyTransaction.objects.filter(
-            user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id
-        )
+        lines = asked_lines(request, principal)
         found, pagination = paged(request, lines, order=("-loyalty_transaction_id",), view=self)
         return Response({"success": True, "data": [present_line(line) for line in found], "pagination": pagination})
 

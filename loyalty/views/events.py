@@ -1,26 +1,25 @@
 """Events over HTTP: the campaign-event request (spec 4.1) and the hub's envelope (spec 6)."""
 
 import re
-from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, origins, tokens
-from brands.authentication import BearerToken, bearer, required_caller
+from brands import limits, origins
+from brands.authentication import BearerToken, required_caller
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
 from brands.openapi import KEY, KEY_AND_BEARER, endpoint
 from brands.refusals import AuthenticationRequired, BrandMismatch, Forbidden, Invalid, Refused
 from brands.tokens import Principal
-from loyalty import doors
+from loyalty import doors, ingestion
+from loyalty.ingestion import EnvelopeInput
 from loyalty.payloads import (
     ID,
     KIND_OF_TYPE,
@@ -31,7 +30,6 @@ from loyalty.payloads import (
     ScanPayload,
 )
 
-EARLIEST_YEAR, LATEST_YEAR = 1970, 9998
 IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 ORIGIN_HEADER = OpenApiParameter(
     "origin",
@@ -80,9 +78,6 @@ ACTION = PolymorphicProxySerializer(
         "login": LoginAction,
     },
     resource_type_field_name="type",
-)
-PAYLOAD = PolymorphicProxySerializer(
-    component_name="Payload", serializers=list(PAYLOADS.values()), resource_type_field_name=None
 )
 
 
@@ -164,6 +159,7 @@ class CampaignEvent(APIView):
             "POINTS_ALREADY_CLAIMED",
             "SCAN_LIMIT_REACHED",
             "CODE_RECALLED",
+            "EXTERNALLY_REFUSED",
             "REQUEST_IN_PROGRESS",
             "NOT_ELIGIBLE",
             "USER_NOT_ENROLLED",
@@ -187,6 +183,9 @@ class CampaignEvent(APIView):
 
         `campaign_progress` is the code's own campaign, else the first that matched; it and `campaigns` are missing
         where none did. Over the brand's daily or monthly limit `points_earned` is cut, and `limit` says why.
+
+        A brand may have a loyalty system of its own asked first. Its final no is EXTERNALLY_REFUSED. Where the brand
+        would rather wait the answer is UNAVAILABLE: the request is kept and tried again without being sent again.
         """
         caller = required_caller(request)
         origins.check(origin=request.headers.get("origin"), brand_id=caller.brand_id)
@@ -240,51 +239,6 @@ def message_of(data: dict[str, Any]) -> str:
     return f"{data['points_earned']} points credited."
 
 
-EMITTED = {"balance-changed", "notify"}
-TOKENS = {"authorization", "access_token", "refresh_token", "token"}
-
-
-def without_tokens(value: Any) -> Any:
-    """A payload of a kind nobody here knows, without what may open a door."""
-    if isinstance(value, dict):
-        return {name: without_tokens(held) for name, held in value.items() if name.lower() not in TOKENS}
-    return [without_tokens(each) for each in value] if isinstance(value, list) else value
-
-
-class ArgumentsInput(Input):
-    brand_id = serializers.IntegerField(**ID)
-    user_id = serializers.IntegerField(**ID)
-    authorization = serializers.CharField(required=False, max_length=16_384)
-
-
-class DetailInput(Input):
-    arguments = ArgumentsInput()
-    payload = extend_schema_field(PAYLOAD)(serializers.DictField)()
-
-
-class EnvelopeInput(Input):
-    """An event as the bus carries it."""
-
-    version = serializers.CharField(max_length=16)
-    id = serializers.UUIDField()
-    source = serializers.RegexField(r"^[A-Za-z0-9_.-]{1,107}\.customer-app$")  # type: ignore[assignment]
-    account = serializers.CharField(max_length=64, allow_blank=True)
-    time = serializers.DateTimeField()
-    region = serializers.CharField(max_length=64, allow_blank=True)
-    resources = serializers.ListField(max_length=0)
-    detail = DetailInput()
-
-    def validate_time(self, time: datetime) -> datetime:
-        """Far from both ends of the calendar, where no other time zone has a date for it."""
-        if not EARLIEST_YEAR <= time.year <= LATEST_YEAR:
-            message = f"Send a moment between {EARLIEST_YEAR} and {LATEST_YEAR}."
-            raise serializers.ValidationError(message)
-        return time
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        return {"detail-type": serializers.CharField(max_length=64), **super().get_fields()}
-
-
 class IngestedOutput(serializers.Serializer[Any]):
     event_id = serializers.UUIDField()
     status = serializers.ChoiceField(choices=["accepted", "duplicate"])
@@ -317,31 +271,7 @@ class Ingest(APIView):
             raise Forbidden("Events are taken from hub keys only.")
         limits.hit("ingest", str(caller.brand_id))
         envelope = EnvelopeInput.parse(request.data)
-        arguments = envelope["detail"]["arguments"]
-        if arguments["brand_id"] != caller.brand_id:
+        if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:
             raise BrandMismatch
-        kind = envelope["detail_type"] = envelope.pop("detail-type")
-        payload = envelope["detail"]["payload"]
-        if kind in PAYLOADS:
-            payload = PAYLOADS[kind].parse(payload)
-        elif kind in settings.EVENT_HANDLERS or kind in EMITTED:
-            raise Invalid("The service publishes this kind itself.", details={"field": "detail-type"})
-        else:
-            payload = without_tokens(payload)
-        new = doors.ingest(
-            brand=Brand.objects.get(pk=caller.brand_id),
-            user_id=arguments["user_id"],
-            vouched=self.vouched(arguments),
-            envelope=envelope,
-            payload=payload,
-        )
+        new = ingestion.take_in(envelope)
         return Response({"event_id": str(envelope["id"]), "status": "accepted" if new else "duplicate"}, status=202)
-
-    def vouched(self, arguments: dict[str, Any]) -> bool:
-        """Whether the event carries its user's good token, which is read here and kept nowhere."""
-        if "authorization" not in arguments:
-            return False
-        principal = tokens.read_access(bearer(arguments["authorization"]))
-        if (principal.user_id, principal.brand_id) != (arguments["user_id"], arguments["brand_id"]):
-            raise BrandMismatch("The event's token belongs to another user or brand.")
-        return True

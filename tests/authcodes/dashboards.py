@@ -53,7 +53,7 @@ def fill(brand: Brand, chance: random.Random, *, codes: int = 12, scans: int = 1
     some = [code for code in made if code.product_id and chance.random() < 0.7]
     moments = sorted(moment(brand, chance) for _ in range(scans))
     Scan.objects.bulk_create([attempt(brand, chance, made, some, people, at) for at in moments])
-    AuthCode.objects.bulk_update(made, ["scan_count", "first_scan_at"])
+    AuthCode.objects.bulk_update(made, ["scan_count", "first_scan_at", "first_scan_location"])
 
 
 def moment(brand: Brand, chance: random.Random) -> datetime:
@@ -90,8 +90,9 @@ def attempt(
     if not accepted:
         reason, outcome = chance.choice(list(REFUSED.items()))
         return Scan(**about, outcome=outcome, reason=reason, scan_count=code.scan_count)
+    if not code.scan_count:
+        code.first_scan_at, code.first_scan_location = at, about["location"]
     code.scan_count += 1
-    code.first_scan_at = code.first_scan_at or at
     points = Decimal(chance.choice([0, 5, 10]))
     earned = {"points_awarded": points, "points_status": "awarded"} if about["user"] and points else {}
     return Scan(**{**about, **earned}, outcome="success", reason="accepted", scan_count=code.scan_count)

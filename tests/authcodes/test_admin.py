@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes import batches, jobs, scanning
+from authcodes import batches, changes, jobs, recalls, scanning
 from authcodes.admin.batches import NewBatchForm
 from authcodes.models import AuthCode, BatchRange, Job, Recall
 from authcodes.scanning import Circumstances
@@ -188,14 +188,14 @@ def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
 def one_code_of_each(brand: Brand) -> dict[str, AuthCode]:
     codes = {name: make.code(brand) for name in ("scanned", "unscanned", "deactivated", "recalled")}
     scanning.scan(scanned=codes["scanned"].code, about=Circumstances(at=timezone.now()))
-    batches.deactivate(codes=[codes["deactivated"]], at=timezone.now())
+    changes.deactivate(codes=[codes["deactivated"]], at=timezone.now())
     recall(codes["recalled"].batch)
     return {**codes, "expired": make.expired_code(brand)}
 
 
 def recall(batch: BatchRange) -> Recall:
     told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
-    return batches.recall_batch(batch=batch, at=timezone.now(), **told)
+    return recalls.recall_batch(batch=batch, at=timezone.now(), **told)
 
 
 @pytest.mark.parametrize("status", ["scanned", "unscanned", "expired", "deactivated", "recalled"])
@@ -217,7 +217,7 @@ def test_codes_are_found_by_what_is_printed_and_how_it_begins(client: Client, br
     assert found(client, "authcodes.authcode", q=code.code) == [code]
     assert found(client, "authcodes.authcode", q=f"https://x.example.com/s/{code.code}") == [code]
     assert found(client, "authcodes.authcode", q=f"{code.code}.0123456789A") == [code]
-    assert found(client, "authcodes.authcode", q="AB-") == [other, code]
+    assert found(client, "authcodes.authcode", q="AB-") == [code, other]
     assert found(client, "authcodes.authcode", q="B-") == []
 
 
@@ -235,9 +235,9 @@ def test_code_search_uses_the_index_of_codes(client: Client, brand: Brand) -> No
 def test_codes_are_switched_off_and_on(client: Client, brand: Brand) -> None:
     code, other = make.batch(brand, quantity=2).codes.all()
 
-    assert "Deactivated: 1" in act(client, "authcodes.authcode", "deactivate", code)
-    assert "Deactivated: 1" in act(client, "authcodes.authcode", "deactivate", code, other)
-    assert "Reactivated: 1" in act(client, "authcodes.authcode", "reactivate", other)
+    assert "Deactivated: 1" in act(client, "authcodes.authcode", "deactivate", code, reason="stolen")
+    assert "Deactivated: 1" in act(client, "authcodes.authcode", "deactivate", code, other, reason="stolen")
+    assert "Reactivated: 1" in act(client, "authcodes.authcode", "reactivate", other, reason="found")
 
     assert list(AuthCode.objects.deactivated()) == [code]
     assert "Deactivated" in text(client.get(address("authcodes.authcode", "history", code.pk)))
@@ -247,7 +247,7 @@ def test_too_many_codes_at_once_are_refused(client: Client, brand: Brand, monkey
     monkeypatch.setattr("brands.portal.MOST_AT_ONCE", 3)
     codes = make.batch(brand, quantity=4).codes.all()
 
-    said = act(client, "authcodes.authcode", "deactivate", codes[0], select_across=1)
+    said = act(client, "authcodes.authcode", "deactivate", codes[0], select_across=1, reason="stolen")
 
     assert "choose at most 3 rows" in said
     assert not AuthCode.objects.deactivated().exists()
@@ -278,8 +278,9 @@ def test_batch_is_recalled_once(client: Client, brand: Brand) -> None:
     batch = make.batch(brand)
     sent = {"batch": batch.pk, "recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass"}
 
-    assert client.post(address("authcodes.recall", "add"), sent).status_code == 302
-    again = client.post(address("authcodes.recall", "add"), {**sent, "recall_id": "R-2"})
+    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+    assert client.post(its, sent).status_code == 302
+    again = client.post(its, {**sent, "recall_id": "R-2"})
 
     assert list(errors(again)) == ["batch"]
     made = Recall.objects.get()

@@ -165,6 +165,8 @@ def test_an_import_is_undone_by_a_button(brand, owner, product):
     page = shown(owner, upload)
 
     browser(owner).post(address("undo", upload.pk))
+    assert "Being undone" in shown(owner, upload)
+    run_jobs()
 
     assert address("undo", upload.pk) in page
     assert AuthCode.objects.filter(product=product).count() == 0

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.messages import get_messages
 from django.utils import timezone
 
-from authcodes import batches, scanning
+from authcodes import batches, recalls, scanning
 from authcodes.models import Job, LiftedRecall, Recall, Scan
 from authcodes.scanning import Circumstances
 from brands.models import Membership
@@ -37,7 +37,7 @@ def batch(brand):
 
 @pytest.fixture
 def recall(batch):
-    return batches.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    return recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
 
 
 def reason_now(code):
@@ -111,9 +111,24 @@ def test_recall_takes_hold_and_is_noted_in_the_batchs_history(client, owner, bat
     assert "Recalled: R-1" in text(client.get(address("authcodes.batchrange", "history", batch.pk)))
 
 
+@pytest.mark.parametrize("batch_sent", ["own", "nonsense", "nothing"])
+def test_recall_whose_facts_nobody_has_seen_is_refused(client, batch, batch_sent):
+    sent = {"own": {"batch": batch.pk}, "nonsense": {"batch": "x"}, "nothing": {}}[batch_sent]
+
+    answer = client.post(address("authcodes.recall", "add"), {**WORDS, **sent}, follow=True)
+
+    assert [str(message) for message in answer.context["messages"]] == [
+        "Nothing was recalled. Read here what the recall changes, then confirm it on this page."
+    ]
+    assert ("all 3 codes of this batch" in text(answer)) is (batch_sent == "own")
+    assert not Recall.objects.exists()
+
+
 @pytest.mark.parametrize("missing", list(WORDS))
 def test_recall_needs_all_its_words(client, batch, missing):
-    answer = client.post(address("authcodes.recall", "add"), {**WORDS, "batch": batch.pk, missing: ""})
+    its = address("authcodes.recall", "add") + f"?batch={batch.pk}"
+
+    answer = client.post(its, {**WORDS, "batch": batch.pk, missing: ""})
 
     assert list(answer.context["adminform"].form.errors) == [missing]
     assert not Recall.objects.exists()
@@ -153,7 +168,7 @@ def test_owner_lifts_a_recall_and_what_was_said_is_kept(client, owner, batch, re
 def test_lifted_batch_can_be_recalled_again(client, batch, recall):
     lift(client, recall)
 
-    again = batches.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "recall_id": "R-2"})
+    again = recalls.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "recall_id": "R-2"})
 
     assert (again.recall_id, LiftedRecall.objects.count()) == ("R-2", 1)
 
@@ -165,10 +180,10 @@ def test_lifting_needs_a_reason(client, recall, reason):
 
 
 def test_recall_that_somebody_else_just_lifted_is_lifted_once(owner, recall):
-    batches.lift_recall(recall=recall, reason="first", at=timezone.now(), by=owner)
+    recalls.lift_recall(recall=recall, reason="first", at=timezone.now(), by=owner)
 
     with pytest.raises(batches.BatchRefused, match="lifted already"):
-        batches.lift_recall(recall=recall, reason="second", at=timezone.now(), by=owner)
+        recalls.lift_recall(recall=recall, reason="second", at=timezone.now(), by=owner)
 
     assert LiftedRecall.objects.get().lift_reason == "first"
 
@@ -193,7 +208,7 @@ def test_owner_elsewhere_does_not_lift_here(recall, brand):
 
 def test_another_brands_recall_and_batch_do_not_exist(client):
     zebra = make.batch(make.brand(), range_name="zebra")
-    recall = batches.recall_batch(batch=zebra, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=zebra, at=timezone.now(), **WORDS)
     free = make.batch(zebra.brand, range_name="zebra too")
 
     posted = [address("authcodes.recall", what, recall.pk) for what in ("lift", "affected")]
@@ -223,14 +238,33 @@ def test_looking_at_the_export_of_affected_customers_starts_none(client, recall)
 
 
 def test_refusal_is_shown_when_somebody_was_faster(client, owner, recall, monkeypatch):
-    check = batches.lift_recall
+    check = recalls.lift_recall
 
     def lose(**words):
         check(**{**words, "reason": "faster"})
         return check(**words)
 
-    monkeypatch.setattr(batches, "lift_recall", lose)
+    monkeypatch.setattr(recalls, "lift_recall", lose)
 
     answer = lift(client, recall)
 
     assert [str(message) for message in get_messages(answer.wsgi_request)] == ["This recall is lifted already."]
+
+
+def test_lifted_recalls_are_listed_with_what_was_said(client, owner, batch, recall):
+    lift(client, recall)
+    kept = LiftedRecall.objects.get()
+
+    [shown] = client.get(address("authcodes.liftedrecall")).context["cl"].result_list
+    page = text(client.get(address("authcodes.liftedrecall", "change", kept.pk)))
+
+    assert shown == kept
+    assert all(words in page for words in (*WORDS.values(), "Wrong batch", owner.email))
+
+
+def test_lifted_recalls_are_for_reading(client, recall):
+    lift(client, recall)
+    kept = LiftedRecall.objects.get()
+
+    assert client.get(address("authcodes.liftedrecall", "add")).status_code == 403
+    assert client.post(address("authcodes.liftedrecall", "delete", kept.pk), {"post": "yes"}).status_code == 403

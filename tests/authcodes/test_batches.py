@@ -1,17 +1,25 @@
-"""Making batches and codes."""
+"""Making batches and their codes, and changing a batch's settings."""
 
 from datetime import timedelta
 from threading import Barrier
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from authcodes import batches
 from authcodes.batches import BatchSettings
+from authcodes.dashboard_filters import codes_with
 from authcodes.models import AuthCode, BatchRange
 from authcodes.refusals import BatchRefused
 from tests import make
+from tests.portal import staff
 from tests.races import at_once
+
+
+@pytest.fixture
+def owner(brand):
+    return staff(brand)
 
 
 def create(brand, **settings):
@@ -109,28 +117,10 @@ def test_without_a_secret_no_batch_can_be_signed(brand, settings):
         create(brand, signed=True)
 
 
-def test_switching_codes_off_and_on_counts_what_changed(brand):
-    codes = list(make.batch(brand, quantity=3).codes.all())
-
-    assert batches.deactivate(codes=codes[:2], at=timezone.now()) == 2
-    assert batches.deactivate(codes=codes, at=timezone.now()) == 1
-    assert batches.reactivate(codes=codes[:1]) == 1
-    assert AuthCode.objects.deactivated().count() == 2
-
-
-def test_a_batch_is_recalled_once(brand):
-    batch = make.batch(brand)
-    told = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "z", "at": timezone.now()}
-    batches.recall_batch(batch=batch, **told)
-
-    with pytest.raises(BatchRefused, match="already recalled"):
-        batches.recall_batch(batch=batch, **told)
-
-
 def test_states_are_derived_from_what_codes_hold(brand, customer):
     fresh, expired = make.code(brand), make.expired_code(brand)
 
-    assert list(AuthCode.objects.expired()) == [expired]
+    assert list(AuthCode.objects.filter(codes_with("expired", brands=[brand]))) == [expired]
     assert set(AuthCode.objects.unscanned()) == {fresh, expired}
     assert not AuthCode.objects.scanned().exists()
 
@@ -141,7 +131,8 @@ def test_the_last_day_ends_in_the_brands_zone(db, zone, expired):
     brand = make.brand(time_zone=zone)
     code = make.code(brand, expiration_date=noon.replace(day=1).date())
 
-    assert AuthCode.objects.expired(noon).exists() is expired
+    with time_machine.travel(noon):
+        assert AuthCode.objects.filter(codes_with("expired", brands=[brand])).exists() is expired
     assert code.batch.expiration_date.isoformat() == "2030-06-01"
 
 
@@ -170,3 +161,26 @@ def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypat
     results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
 
     assert [type(result) for result in results].count(BatchRange) > 1
+
+
+def test_generation_is_noted_when_the_last_code_is_made(brand, owner, settings):
+    settings.GENERATION_CHUNK = 4
+    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", product=make.product(brand))
+    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=owner)
+
+    batches.generate(batch_id=batch.pk, at=timezone.now())
+
+    line = batch.changes.get()
+    assert (line.kind, line.codes, line.product, line.changed_by) == ("generated", 10, batch.product, owner)
+    assert (line.first_code, line.last_code) == (batch.first_code, batch.last_code)
+
+
+def test_changed_settings_are_noted_with_what_they_were(brand, owner):
+    batch = make.batch(brand)
+    changed = {"scan_limit": None, "points_per_scan": 4, "range_name": batch.range_name}
+    batches.change_batch(batch=batch, changed=changed, by=owner, at=timezone.now())
+
+    batch.refresh_from_db()
+    assert (batch.scan_limit, batch.points_per_scan) == (None, 4)
+    line = batch.changes.get(kind="edited")
+    assert line.detail == "scan limit: 1 \u2192 empty\npoints per scan: empty \u2192 4"

@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes import scanning
+from authcodes import recalls, reconcile, scanning
 from authcodes.models import Scan
 from authcodes.scanning import Circumstances
 from loyalty import events
-from loyalty.models import Event, LoyaltyTransaction
+from loyalty.models import Event, LoyaltyTransaction, UserPoints
 from tests import make
 
 
@@ -117,3 +117,59 @@ def test_a_hubs_facts_come_before_the_catalogues(brand, customer, stated):
     events.drain()
 
     assert make.account(customer, brand).points == {"redeem_point_value": 99, "retailPrice": 5}[next(iter(stated))]
+
+
+def a_mixed_portion(brand):
+    """One event of each kind of end that a claim can come to."""
+    customer, other = make.customer(brand), make.customer(brand)
+    recalled = make.code(brand)
+    shared = make.code(brand, scan_limit=None)
+    make.campaign(brand)
+    for scanner, code in [
+        (customer, make.code(brand)),
+        (customer, make.code(brand)),
+        (other, make.code(brand)),
+        (customer, recalled),
+        (customer, shared),
+        (customer, shared),
+        (make.customer(brand, enrolled=False), shared),
+        (make.customer(make.brand()), make.code(brand)),
+    ]:
+        scan_as(scanner, code)
+    words = {"recall_id": "R-1", "contact": "0800", "message": "Glass", "reason": "Glass"}
+    recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **words)
+    UserPoints.objects.filter(user=other).update(status="blocked")
+    for code in ("NO-SUCH-CODE", make.code(brand), shared):
+        message = events.Message(
+            kind="scan-auth",
+            arguments={"brand_id": brand.pk, "user_id": make.customer(brand).pk},
+            payload={"type": "authenticator_scan", "product": {"authCode": str(code)}},
+        )
+        events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("limit", [None, 15])
+def test_a_portion_comes_to_what_its_events_come_to_one_by_one(settings, limit):
+    ends = []
+    for portion in (1, 50):
+        settings.EVENT_BATCH = portion
+        brand = make.brand(daily_point_limit=limit)
+        make.level(brand)
+        make.level(brand, "Silver", 15)
+        a_mixed_portion(brand)
+        events.drain()
+        found = Event.objects.filter(brand=brand, detail_type="scan-auth").order_by("pk")
+        ends.append([(event.status, event.attempts, plain_outcome(event.outcome)) for event in found])
+
+    assert ends[0] == ends[1]
+    assert {status for status, *_ in ends[0]} == {"done", "refused"}
+    assert list(reconcile.differences()) == []
+
+
+def plain_outcome(outcome):
+    """Without the numbers that differ from row to row."""
+    gone = {"transaction_id", "campaign_id", "campaign_name", "resets_at"}
+    if isinstance(outcome, dict):
+        return {name: plain_outcome(value) for name, value in outcome.items() if name not in gone}
+    return [plain_outcome(each) for each in outcome] if isinstance(outcome, list) else outcome

@@ -1,20 +1,30 @@
 """The dashboard's figures: the same as counting everything by hand, whatever is filtered and rolled up."""
 
 import random
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
+from django.db.models import Sum
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from authcodes import dashboard, rollups
 from authcodes.dashboard import Filters
+from authcodes.dashboard_filters import (
+    codes_asked,
+    codes_first_scanned,
+    read_when_and_where,
+    scans_asked,
+    when_and_where,
+)
+from authcodes.models import AuthCode, Scan
 from brands.models import User
 from tests import make, portal
-from tests.authcodes.dashboards import Plainly, all_filters, fill
+from tests.authcodes.dashboards import PLACES, Plainly, all_filters, fill
 
 pytestmark = pytest.mark.django_db
 
@@ -34,6 +44,24 @@ def test_figures_are_what_plain_counting_finds_for_every_combination_of_filters(
         for filters in all_filters(shown):
             assert dashboard.codes(brands=shown, filters=filters) == plainly.codes(filters), filters
             assert dashboard.scans(brands=shown, filters=filters) == plainly.scans(filters), filters
+
+
+@pytest.mark.parametrize("shown", [1, 2])
+def test_figures_count_the_rows_that_the_filters_mean_for_the_lists(shown: int) -> None:
+    brands = [make.brand(time_zone=zone) for zone in ("Asia/Kolkata", "America/Los_Angeles")][:shown]
+    for brand in brands:
+        fill(brand, random.Random(4), codes=6, scans=80)
+        rollups.catch_up(brand=brand, at=timezone.now())
+    codes, scans = AuthCode.objects.filter(brand__in=brands), Scan.objects.filter(brand__in=brands)
+
+    for filters in all_filters(brands):
+        asked = codes.filter(codes_asked(filters, brands=brands))
+        when_and_where = {name: getattr(filters, name) for name in ("first_day", "last_day", "location")}
+        scanned = asked.filter(codes_first_scanned(brands=brands, **when_and_where))
+        found = dashboard.codes(brands=brands, filters=filters)
+        assert (found.assigned, found.scanned) == (asked.count(), scanned.count()), filters
+        total = dashboard.scans(brands=brands, filters=filters).total
+        assert total == scans.filter(scans_asked(filters, brands=brands)).count(), filters
 
 
 def test_no_brands_no_figures(db: Any) -> None:
@@ -79,6 +107,10 @@ def plain_http(settings: Any) -> None:
     settings.SECURE_SSL_REDIRECT = False
 
 
+def assigned_codes() -> int:
+    return AuthCode.objects.filter(product__isnull=False).count()
+
+
 def front_page(person: User, **asked: Any) -> Any:
     response = portal.browser(person).get(reverse("admin:index"), asked)
     assert response.status_code == 200
@@ -91,7 +123,7 @@ def test_the_page_shows_each_role_what_it_may_see_elsewhere(plain_http: None, ro
 
     shown = front_page(portal.staff(brand, role=role)).context["shown"]
 
-    assert shown.codes.assigned == 2
+    assert shown.codes.assigned == assigned_codes()
     assert (shown.sees_scans, shown.sees_events) == (role != "printer", role != "printer")
     assert len(shown.cards) == (3 if role == "printer" else 5)
 
@@ -139,7 +171,7 @@ def test_what_the_form_does_not_understand_breaks_nothing(plain_http: None, aske
     response = front_page(portal.staff(brand), **asked)
 
     assert '"<script>' not in portal.text(response)
-    assert response.context["shown"].codes.assigned == 2
+    assert response.context["shown"].codes.assigned == assigned_codes()
 
 
 def test_the_page_costs_the_same_queries_at_1_and_30_rows(plain_http: None, django_assert_num_queries: Any) -> None:
@@ -159,29 +191,60 @@ def test_the_page_costs_the_same_queries_at_1_and_30_rows(plain_http: None, djan
     assert count() == one <= 15
 
 
-def test_every_figure_leads_to_a_list_of_as_many_rows(plain_http: None) -> None:
-    brand = make.brand(time_zone="Asia/Kolkata")
-    fill(brand, random.Random(8))
-    person = portal.staff(brand, make.brand())
+@pytest.mark.parametrize("which", ["one of two brands", "two brands"])
+def test_every_figure_leads_to_a_list_of_as_many_rows(plain_http: None, which: str) -> None:
+    brand, other = make.brand(time_zone="Asia/Kolkata"), make.brand(time_zone="America/Los_Angeles")
+    fill(brand, random.Random(8), codes=6, scans=90)
+    fill(other, random.Random(9), codes=4, scans=40)
+    person = portal.staff(brand, other)
     client = portal.browser(person)
-    campaign = brand.campaigns.earliest("pk")
-    day = (timezone.now() - timedelta(days=4)).date()
+    since = timezone.now().date() - timedelta(days=4)
+    when, where = {"first_day": since, "last_day": since + timedelta(days=2)}, {"location": PLACES[0]}
+    of = {"campaign": brand.campaigns.earliest("pk").pk}
+    own = {"brand": brand.pk} if which == "one of two brands" else {}
 
-    for asked in ({}, {"brand": brand.pk}, {"status": "expired"}, {"first_day": day, "campaign": campaign.pk}):
-        shown = front_page(person, **asked).context["shown"]
-        counted = [
-            *shown.cards[:3],
-            *shown.outcomes,
-            *shown.products,
-            *shown.places,
-            shown.recalled,
-            *shown.events,
-        ]
-        for card in counted:
-            if card.link:
-                response = client.get(card.link)
-                assert response.status_code == 200, card
-                assert response.context["cl"].result_count == int(card.value.replace(",", "")), (asked, card)
+    for asked in (
+        {},
+        {**when, **of},
+        where,
+        {"status": "scanned", **of},
+        {"status": "unscanned", **when},
+        {"status": "expired", **when, **where},
+        {"status": "deactivated", **where},
+    ):
+        shown = front_page(person, **own, **asked).context["shown"]
+        cards = [*shown.cards[:3], *shown.outcomes, *shown.products, *shown.places, shown.recalled, *shown.events]
+        for card in cards:
+            assert card.link, (asked, card)
+            listed = listed_at(client, card.link)
+            assert listed.result_count == int(card.value.replace(",", "")), (asked, card)
+        points, scanners = shown.cards[3:]
+        earned = listed_at(client, points.link).queryset.aggregate(sum=Sum("points_awarded"))["sum"] or 0
+        assert f"{earned:.2f}".removesuffix(".00") == points.value.replace(",", ""), (asked, points)
+        people = listed_at(client, scanners.link).queryset.order_by().values("user").distinct().count()
+        assert str(people) == scanners.value.replace(",", ""), (asked, scanners)
+
+
+@pytest.mark.parametrize("value", ["nonsense", "2026-99-01//", "0001-01-01/9999-12-31/", "///", "/" * 9])
+def test_a_mistyped_then_and_there_narrows_nothing_or_as_a_place(plain_http: None, value: str) -> None:
+    brand, _rows = portal.brand_with_everything("aardvark")
+    address = reverse("admin:authcodes_authcode_changelist")
+
+    listed = listed_at(portal.browser(portal.staff(brand)), f"{address}?{urlencode({'not_first_scanned': value})}")
+
+    assert listed.result_count == AuthCode.objects.filter(brand=brand).count()
+
+
+def test_then_and_there_comes_back_from_an_address_as_it_was() -> None:
+    asked = Filters(first_day=date(2026, 3, 1), location="A/B, C")
+
+    assert read_when_and_where(when_and_where(asked)) == asked
+
+
+def listed_at(client: Any, link: str) -> Any:
+    response = client.get(link)
+    assert response.status_code == 200, link
+    return response.context["cl"]
 
 
 @pytest.mark.parametrize("there", ["nothing", "product"])
@@ -206,7 +269,8 @@ def test_the_superuser_sees_every_brand(plain_http: None) -> None:
     portal.brand_with_everything("aardvark")
     portal.brand_with_everything("badger")
 
-    assert front_page(make.user(is_staff=True, is_superuser=True)).context["shown"].codes.assigned == 4
+    shown = front_page(make.user(is_staff=True, is_superuser=True)).context["shown"]
+    assert shown.codes.assigned == assigned_codes()
 
 
 def test_the_page_has_no_inline_script(plain_http: None) -> None:

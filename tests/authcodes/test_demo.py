@@ -10,7 +10,7 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from authcodes import batches, scanning
+from authcodes import changes, scanning
 from authcodes.demo import FRESH_AT_LEAST, PLANS, SUPERUSER
 from authcodes.models import AuthCode, BatchRange, Scan
 from authcodes.scanning import Circumstances
@@ -125,7 +125,7 @@ def test_scanned_codes_are_not_given_out_again(ask: Ask) -> None:
 def test_codes_that_run_out_are_followed_by_more(ask: Ask) -> None:
     brand = Brand.objects.get(pk=ask()["brand_id"])
     fresh = AuthCode.objects.filter(brand=brand, batch__range_name__startswith="Demo codes")
-    batches.deactivate(codes=fresh[FRESH_AT_LEAST - 1 :], at=timezone.now())
+    changes.deactivate(codes=fresh[FRESH_AT_LEAST - 1 :], at=timezone.now())
     make.batch(brand, prefix="AUR-", starting_number=501, number_width=8, quantity=100)
 
     found = ask()

@@ -7,11 +7,15 @@ from datetime import timedelta
 import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
+from django.test import TestCase
 from django.utils import timezone
+from django.utils.translation import override
+from django.utils.translation.trans_real import translation
 
 from authcodes import imports, jobs
 from authcodes.imports import ImportRefused
-from authcodes.models import AuthCode, AuthCodeQuerySet, Import, ImportChange, ImportRow, Job
+from authcodes.models import AuthCode, Import, ImportChange, ImportRow, Job
+from authcodes.tasks import resume_jobs
 from brands.models import Membership
 from brands.refusals import Forbidden
 from tests import make
@@ -67,6 +71,14 @@ def csv_of(header, *lines):
 
 def committed(upload, *, skip_bad=False):
     job = imports.commit(upload=upload, skip_bad=skip_bad, by=upload.uploaded_by)
+    jobs.run(job.pk)
+    upload.refresh_from_db()
+    job.refresh_from_db()
+    return job
+
+
+def undone(upload):
+    job = imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
     jobs.run(job.pk)
     upload.refresh_from_db()
     job.refresh_from_db()
@@ -442,9 +454,10 @@ def test_undo_restores_exactly_what_was(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,New,new", "A0002,,", "A0003,New,new"))
     committed(upload)
 
-    restored = imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
+    job = undone(upload)
 
-    assert (restored, upload.status, held(codes)) == (3, "undone", before)
+    assert (job.status, "3 codes are as they were before." in job.log) == ("done", True)
+    assert (job.done, upload.status, held(codes)) == (3, "undone", before)
 
 
 def test_undo_restores_ranges(brand, product, codes):
@@ -454,36 +467,70 @@ def test_undo_restores_ranges(brand, product, codes):
     committed(upload)
 
     assert held(codes) != before
-    assert imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now()) == 12
+    assert "12 codes" in undone(upload).log
     assert held(codes) == before
 
 
-UNDONE_TOO_LATE = {
-    "a day later": (AuthCodeQuerySet.all, 25, "within 24 hours"),
-    "after a scan": (lambda codes: codes.filter(code="A0002").update(scan_count=1), 0, "have been scanned"),
-    "after an edit": (lambda codes: codes.filter(code="A0001").update(notes="by hand"), 0, "have been changed"),
-}
-
-
-@pytest.mark.parametrize("name", UNDONE_TOO_LATE)
-def test_undo_is_refused_and_changes_nothing(brand, product, codes, name):
-    meanwhile, hours, message = UNDONE_TOO_LATE[name]
+def test_undo_a_day_later_is_refused_and_changes_nothing(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,New,new", "A0002,,"))
     committed(upload)
-    meanwhile(codes)
     before = held(codes)
 
-    with pytest.raises(ImportRefused, match=message):
-        imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now() + timedelta(hours=hours))
+    with pytest.raises(ImportRefused, match="within 24 hours"):
+        imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now() + timedelta(hours=25))
 
     upload.refresh_from_db()
     assert (held(codes), upload.status) == (before, "committed")
 
 
+SINCE = {
+    "after a scan": (lambda codes: codes.filter(code="A0002").update(scan_count=1), "have been scanned"),
+    "after an edit": (lambda codes: codes.filter(code="A0001").update(notes="by hand"), "have been changed"),
+}
+
+
+@pytest.mark.parametrize("name", SINCE)
+def test_undo_fails_and_changes_nothing(brand, product, codes, name):
+    meanwhile, message = SINCE[name]
+    upload = uploaded(brand, product, csv_of(LIST, "A0001,New,new", "A0002,,"))
+    committed(upload)
+    meanwhile(codes)
+    before = held(codes)
+
+    job = undone(upload)
+
+    assert (job.status, message in job.log) == ("failed", True)
+    assert (held(codes), upload.status) == (before, "committed")
+
+
+def test_an_undo_whose_job_was_cancelled_is_let_go(brand, product, codes):
+    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+    committed(upload)
+    jobs.cancel(job=imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now()))
+
+    imports.revive(upload)
+
+    assert upload.status == "committed"
+    assert undone(upload).status == "done"
+
+
+def test_an_undo_that_is_run_again_changes_nothing_more(brand, product, codes):
+    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+    committed(upload)
+    job = undone(upload)
+    Job.objects.filter(pk=job.pk).update(status="queued")
+    before = held(codes)
+
+    jobs.run(job.pk)
+
+    assert "was undone before" in Job.objects.get(pk=job.pk).log
+    assert held(codes) == before
+
+
 def test_undo_happens_once(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
     committed(upload)
-    imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
+    undone(upload)
 
     with pytest.raises(ImportRefused):
         imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
@@ -598,3 +645,55 @@ def test_checking_and_committing_a_list_take_as_many_statements_for_any_number_o
 
     assert connection.in_atomic_block
     assert AuthCode.objects.filter(product=product).count() == lines
+
+
+def test_what_an_import_was_made_of_is_kept_for_a_while_and_then_goes(brand, product, codes, settings, tmp_path):
+    settings.IMPORT_DAYS = 30
+    codes.filter(code="A0001").update(notes="old")
+    upload = uploaded(brand, product, csv_of(LIST, "A0001,Shelf,new"))
+    committed(upload)
+    before, now = held(codes), timezone.now()
+
+    kept = imports.forget_old(at=now + timedelta(days=29))
+    assert (kept, ImportRow.objects.count(), ImportChange.objects.count()) == (0, 1, 1)
+
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        gone = imports.forget_old(at=now + timedelta(days=31))
+    upload.refresh_from_db()
+    assert (gone, imports.forget_old(at=now + timedelta(days=31))) == (1, 0)
+    assert (ImportRow.objects.count(), ImportChange.objects.count()) == (0, 0)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert (upload.status, upload.codes, held(codes)) == ("committed", 1, before)
+
+
+def test_an_import_that_waited_too_long_is_discarded_and_one_that_goes_on_stays(brand, product, codes):
+    waiting, running = (uploaded(brand, product, csv_of(LIST, f"A000{n},,")) for n in (1, 2))
+    imports.commit(upload=running, skip_bad=False, by=running.uploaded_by)
+
+    assert [imports.forget_old(at=timezone.now() + timedelta(days=31)) for _ in range(2)] == [1, 0]
+
+    waiting.refresh_from_db()
+    assert waiting.status == "discarded"
+    assert list(ImportRow.objects.values_list("upload_id", flat=True)) == [running.pk]
+
+
+def test_errors_speak_the_active_language_but_for_the_words_of_the_specification(brand, product, codes, monkeypatch):
+    codes.filter(code="A0019").update(product=make.product(brand))
+    german = translation("de")._catalog._catalogs[0]
+    monkeypatch.setitem(german, "The code is missing.", "Der Code fehlt.")
+    with override("de"):
+        upload = uploaded(brand, product, csv_of(LIST, ",Shelf,", "A0019,,"))
+
+    assert errors(upload) == {
+        2: ("auth_code", "Der Code fehlt."),
+        3: ("auth_code", "Auth code range already assigned"),
+    }
+
+
+def test_workers_forget_old_imports_by_themselves(brand, product, codes):
+    uploaded(brand, product, csv_of(LIST, "A0001,,"))
+    Import.objects.update(uploaded_at=timezone.now() - timedelta(days=31))
+
+    resume_jobs()
+
+    assert (ImportRow.objects.count(), Import.objects.get().status) == (0, "discarded")

@@ -1,9 +1,10 @@
 """Long work: taken by one worker, told about, cancelled, taken up again, and never left half-offered."""
 
 import io
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 from django.conf import settings as project
 from django.utils import timezone
 
@@ -63,6 +64,15 @@ def ran(brand, kind):
     jobs.run(job.pk)
     job.refresh_from_db()
     return job
+
+
+def test_the_log_tells_the_time_of_the_brand(db):
+    brand = make.brand(time_zone="Asia/Kolkata")
+
+    with time_machine.travel(datetime(2026, 3, 1, 18, 30, tzinfo=UTC), tick=False):
+        job = ran(brand, "refuses")
+
+    assert job.log == "00:00:00 There is nothing to count.\n"
 
 
 def test_a_job_runs_tells_its_progress_and_offers_its_file(brand):

@@ -61,3 +61,40 @@ def test_sharing_agrees_with_comparing_every_code():
     for one in runs:
         for other in runs:
             assert bool(shared(one, other)) == bool(codes[one] & codes[other])
+
+
+@pytest.mark.parametrize(
+    ("run", "typed", "code"),
+    [
+        (Numbering("A-", 1, 4, 20), "A-0007", "A-0007"),
+        (Numbering("A-", 1, 4, 20), "7", "A-0007"),
+        (Numbering("A-", 1, 4, 20), "0007", "A-0007"),
+        (Numbering("A-", 1, 4, 20), "21", None),
+        (Numbering("A-", 1, 4, 20), "0", None),
+        (Numbering("A-", 1, 4, 20), "B-0007", None),
+        (Numbering("A-", 1, 4, 20), "A-7", None),
+        (Numbering("A-", 1, 4, 20), "\u0667", None),
+        (Numbering("A-", 1, 4, 20), "", None),
+        (Numbering("", 1, 10, 20), "7", "0000000007"),
+        (Numbering("05", 1, 3, 20), "05007", "05007"),
+        (Numbering("05", 1, 3, 20), "5007", "05007"),
+        (Numbering("05", 1, 3, 20), "7", "05007"),
+        (Numbering("05", 1, 3, 20), "6007", None),
+        (Numbering("A-", 1, 4, 20), "9" * 65, None),
+    ],
+)
+def test_a_code_is_found_in_full_without_zeros_or_by_its_number(run, typed, code):
+    assert run.find(typed) == code
+
+
+def test_codes_fall_into_runs_without_a_gap():
+    run = Numbering("A-", 1, 4, 20)
+
+    found = run.runs(["A-0001", "A-0002", "A-0003", "A-0007", "A-0009", "A-0010"])
+
+    assert [(it.first_code, it.last_code, it.quantity) for it in found] == [
+        ("A-0001", "A-0003", 3),
+        ("A-0007", "A-0007", 1),
+        ("A-0009", "A-0010", 2),
+    ]
+    assert list(run.runs([])) == []

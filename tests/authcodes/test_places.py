@@ -8,8 +8,9 @@ from random import Random
 from threading import Barrier
 
 import pytest
+from celery.signals import worker_init
 
-from authcodes import places
+from authcodes import places, tasks
 from authcodes.places import Place, nearest
 
 KNOWN_CITIES = {
@@ -165,7 +166,7 @@ def test_threads_load_one_atlas_and_agree():
     assert places.read_atlas.cache_info().misses == 1
 
 
-def test_threads_without_the_lock_load_an_atlas_each():
+def test_control_threads_without_the_lock_load_an_atlas_each():
     """The control: without it the test above could pass with no lock at all."""
     places.read_atlas.cache_clear()
 
@@ -237,3 +238,12 @@ def unit_vectors(atlas):
 def unit_vector(latitude, longitude):
     parallel = cos(radians(latitude))
     return parallel * cos(radians(longitude)), parallel * sin(radians(longitude)), sin(radians(latitude))
+
+
+def test_a_worker_loads_the_places_before_it_forks():
+    places.read_atlas.cache_clear()
+
+    tasks.load_places()
+
+    assert places.read_atlas.cache_info().currsize == 1
+    assert tasks.load_places in [listener() for _key, listener in worker_init.receivers]

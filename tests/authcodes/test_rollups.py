@@ -12,8 +12,17 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from authcodes import dashboard, rollup_checks, rollups
-from authcodes.dashboard import Filters
-from authcodes.models import CellRollup, DayRollup, PlaceRollup, RollupMark, Scan, Scanner, ScannerRollup
+from authcodes.dashboard import Filters, Status
+from authcodes.models import (
+    CellRollup,
+    DayRollup,
+    PlaceRollup,
+    RollupMark,
+    Scan,
+    Scanner,
+    ScannerRollup,
+    VainAttempt,
+)
 from authcodes.tasks import roll_up_closed_days
 from brands.models import Brand
 from tests import make, portal
@@ -29,7 +38,7 @@ def brand(transactional_db: None) -> Brand:
 
 
 def rows(brand: Brand) -> list[Any]:
-    models = (DayRollup, PlaceRollup, CellRollup, ScannerRollup, Scanner)
+    models = (DayRollup, PlaceRollup, CellRollup, ScannerRollup, Scanner, VainAttempt)
     return [
         sorted(
             [
@@ -139,6 +148,28 @@ def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuil
     assert RollupMark.objects.get(brand=brand).time_zone == "America/Los_Angeles"
 
 
+def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> None:
+    code, person = make.code(brand), make.customer(brand)
+    about = {"user": person, "outcome": "error", "reason": "bad_tag", "scan_count": 0, "scanned_at": days_ago(4)}
+    portal.scan(code, **about)
+    scanned(brand, days_ago(3))
+    rollups.catch_up(brand=brand, at=timezone.now())
+    scanned_ones, unscanned_ones = Filters(status=Status.SCANNED), Filters(status=Status.UNSCANNED)
+    before = dashboard.scans(brands=[brand], filters=unscanned_ones)
+    code.scan_count, code.first_scan_at = 1, timezone.now()
+    code.save()
+    portal.scan(code, user=make.customer(brand), scan_count=1, scanned_at=timezone.now())
+
+    for _when in ("before they are rolled up again", "after that"):
+        assert dashboard.scans(brands=[brand], filters=unscanned_ones) == dashboard.Scans()
+        found = dashboard.scans(brands=[brand], filters=scanned_ones)
+        assert (found.accepted, found.errors, found.scanners) == (2, 1, 3)
+        assert list(rollup_checks.differences()) == []
+        rollups.catch_up(brand=brand, at=timezone.now())
+
+    assert (before.errors, before.scanners, VainAttempt.objects.count()) == (1, 1, 0)
+
+
 def test_check_rollups_agrees_and_rebuild_makes_it_agree(brand: Brand) -> None:
     fill(brand, random.Random(5))
     said = StringIO()
@@ -168,8 +199,8 @@ def test_check_rollups_finds_a_planted_difference_in_counts(brand: Brand, model:
         call_command("check_rollups", stdout=StringIO())
 
 
-@pytest.mark.parametrize("model", [ScannerRollup, Scanner])
-def test_check_rollups_finds_a_missing_scanner(brand: Brand, model: Any) -> None:
+@pytest.mark.parametrize("model", [ScannerRollup, Scanner, VainAttempt])
+def test_check_rollups_finds_a_missing_scanner_or_attempt(brand: Brand, model: Any) -> None:
     fill(brand, random.Random(7))
     rollups.catch_up(brand=brand, at=timezone.now())
 

@@ -230,6 +230,29 @@ def test_image_is_good_for_print(hub, brand):
     assert image.width == image.height >= 600  # 2 inches
 
 
+def test_images_come_in_the_size_and_level_that_were_asked_for(hub, brand):
+    batch = make.batch(brand)
+    wide, small = (
+        picture(fetch(addresses(hub, batch, **asked).json()[0])) for asked in ({}, {"size_mm": "20", "level": "H"})
+    )
+
+    assert small.width / 300 * 25.4 >= 20
+    assert small.width < wide.width / 2
+    assert zxingcpp.read_barcode(small).text == zxingcpp.read_barcode(wide).text
+    assert zxingcpp.read_barcode(small).ec_level == "H"
+
+
+@pytest.mark.parametrize(
+    "asked", [{"size_mm": ""}, {"size_mm": "19.9"}, {"size_mm": "501"}, {"size_mm": "NaN"}, {"level": "X"}]
+)
+def test_sizes_that_cannot_be_are_refused(hub, brand, asked):
+    batch = make.batch(brand)
+    query = "&".join(f"{name}={value}" for name, value in asked.items())
+
+    assert error(addresses(hub, batch, **asked)) == (400, "VALIDATION_ERROR")
+    assert error(hub.get(f"{image_address(batch.codes.get())}&{query}")) == (400, "VALIDATION_ERROR")
+
+
 def test_long_batches_come_in_pages_by_link(hub, brand):
     batch = make.batch(brand, quantity=5)
     first = addresses(hub, batch, limit=3)

@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from authcodes import batches, scanning
+from authcodes import changes, recalls, scanning
 from authcodes.models import AuthCode, Scan
 from brands.models import Brand, Membership
 from campaigns.models import Campaign
@@ -43,13 +43,13 @@ def wrong_code(brand, reason):
     code = make.code(brand)
     if reason == "bad_tag":
         return f"{code}.0000"
-    batches.deactivate(codes=[code], at=timezone.now())
+    changes.deactivate(codes=[code], at=timezone.now())
     return code
 
 
 def recall(code, **told):
     about = {"recall_id": "R-7", "contact": "0800 123", "message": "Bring it back.", "reason": "mould", **told}
-    return batches.recall_batch(batch=code.batch, at=timezone.now(), **about)
+    return recalls.recall_batch(batch=code.batch, at=timezone.now(), **about)
 
 
 # --- Success ---------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, mine, brand):
 
 def test_recall_beats_everything(api, brand):
     code = make.code(brand)
-    batches.deactivate(codes=[code], at=timezone.now())
+    changes.deactivate(codes=[code], at=timezone.now())
     recall(code)
 
     response = scan(api, code)

@@ -181,7 +181,7 @@ def test_parallel_calls_make_two_keys(brand, at_once):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_row_lock_parallel_calls_make_more(brand, at_once, monkeypatch):
+def test_control_without_the_row_lock_parallel_calls_make_more(brand, at_once, monkeypatch):
     """The control: the lock on the brand is what the test above shows."""
     monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_: rows)
 

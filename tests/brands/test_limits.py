@@ -106,7 +106,7 @@ def test_exactly_the_limit_passes_under_parallel_calls(rates, who, at_once):
     assert sum(passed) == 100
 
 
-def test_drf_throttle_lets_more_pass(who, at_once):
+def test_control_drf_throttle_lets_more_pass(who, at_once):
     """The control: it reads, appends and writes a list, so parallel calls overwrite each other's entry."""
 
     class Throttle(SimpleRateThrottle):
@@ -168,12 +168,61 @@ def test_parallel_guesses_get_no_more_answers_than_the_limit(rates, who, at_once
     assert sum(answered) == 20
 
 
+def unlocked(who):
+    try:
+        limits.hit_unless_locked("scan", who)
+    except RateLimited:
+        return False
+    return True
+
+
+def test_a_hit_that_looks_at_the_lock_counts_as_any_other(rates, who, at_once):
+    rates(scan="100/minute")
+
+    passed = at_once(32, lambda: sum(unlocked(who) for _ in range(20)))
+
+    assert sum(passed) == 100
+    with pytest.raises(RateLimited) as refusal:
+        limits.hit("scan", who)
+    assert 55 <= refusal.value.retry_after <= 60
+
+
+def test_a_hit_that_looks_at_the_lock_says_when_the_window_or_the_lock_ends(rates, who, settings):
+    rates(scan="1/minute", unknown_code="1/hour")
+    limits.hit_unless_locked("scan", who)
+    with pytest.raises(RateLimited) as refusal:
+        limits.hit_unless_locked("scan", who)
+    assert 58 <= refusal.value.retry_after <= 60
+
+    limits.count_unknown_code(who)
+    with pytest.raises(RateLimited) as refusal:
+        limits.hit_unless_locked("scan", who)
+    assert settings.UNKNOWN_CODE_LOCK_SECONDS - 1 <= refusal.value.retry_after <= settings.UNKNOWN_CODE_LOCK_SECONDS
+
+
+def test_a_window_moves(rates, who):
+    rates(scan="2/1second")
+    assert [unlocked(who) for _ in range(3)] == [True, True, False]
+
+    time.sleep(1.1)
+
+    assert unlocked(who)
+
+
+def test_a_script_that_redis_has_forgotten_is_sent_again(rates, who):
+    rates(scan="2/minute")
+    limits.client().script_flush()
+
+    assert [unlocked(who) for _ in range(3)] == [True, True, False]
+
+
 # --- Without Redis ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("no_redis")
 def test_calls_pass_while_redis_is_away(who):
     limits.hit("scan", who)
+    limits.hit_unless_locked("scan", who)
     limits.guard_guessing(who)
     limits.count_unknown_code(who)
 

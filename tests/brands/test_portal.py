@@ -1,10 +1,12 @@
 """The portal's walls: staff of one brand see and change nothing of another's, whichever door they try."""
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
 from django.contrib import admin
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import ForeignKey
 from django.test import Client
 from django.urls import reverse
@@ -14,7 +16,7 @@ from brands.models import Brand, Membership, User
 from brands.roles import CHANGE, TABLE, VIEW, may
 from campaigns.models import Milestone
 from loyalty.models import UserPoints
-from tests import make
+from tests import make, wallets
 from tests.portal import (
     LABELS,
     address,
@@ -160,7 +162,7 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
     numbering = {"prefix": "NEW-", "starting_number": 1, "number_width": 4, "quantity": 1, "scan_limit": 1}
     tables = {"milestones-TOTAL_FORMS": 0, "milestones-INITIAL_FORMS": 0}
     return {
-        "brands.apikey": {"brand": brand.pk, "name": "n", "kind": "app"},
+        "brands.apikey": {"brand": brand.pk, "name": "n", "kind": "app", "reason": "n"},
         "brands.membership": {"brand": brand.pk, "user": its["brands.user"].pk, "role": "owner"},
         "brands.user": {
             "brand": brand.pk,
@@ -170,6 +172,7 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "password2": "long enough 1",
         },
         "campaigns.campaign": {"brand": brand.pk, "campaign_name": "n", "type": "order", "target_value": 1, **tables},
+        "loyalty.webhookendpoint": {"brand": brand.pk, "url": "https://n.example/", "types": ["points.earned"]},
         "loyalty.brandlevel": {
             "brand": brand.pk,
             "name": "n",
@@ -183,6 +186,12 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "reward_type": "points",
             "reward_value": 1,
         },
+        "loyalty.walletissuer": {
+            "brand": brand.pk,
+            "platform": "google",
+            "service_account": SimpleUploadedFile("account.json", wallets.service_account()),
+            "issuer_id": wallets.ISSUER_ID,
+        },
         "authcodes.product": {"brand": brand.pk, "sku": "n", "title": "n"},
         "authcodes.batchrange": {"brand": brand.pk, "range_name": "n", **numbering},
         "authcodes.recall": {
@@ -195,6 +204,13 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+def add(client: Client, label: str, sent: dict[str, Any]) -> Any:
+    """As a browser does it: the page of a recall is about its batch."""
+    where = address(label, "add") + (f"?batch={sent['batch']}" if label == "authcodes.recall" else "")
+    return client.post(where, sent)
+
+
+SHOWN_ONCE = {"brands.apikey", "loyalty.webhookendpoint"}  # a new secret is in the answer itself
 ADDABLE = sorted(new_rows(Brand(), dict.fromkeys(LABELS, Brand())))
 
 
@@ -203,14 +219,14 @@ def test_rows_can_be_added_to_ones_own_brand_only(client: Client, own: Any, fore
     count = page(label).model.objects.count
 
     before = count()
-    refused = client.post(address(label, "add"), new_rows(*foreign)[label])
+    refused = add(client, label, new_rows(*foreign)[label])
     assert refused.status_code == 200
     assert set(errors(refused)) <= {"brand", "batch", "user"}
     assert errors(refused)
     assert count() == before
 
-    taken = client.post(address(label, "add"), new_rows(*own)[label])
-    assert taken.status_code == 302
+    taken = add(client, label, new_rows(*own)[label])
+    assert taken.status_code == (200 if label in SHOWN_ONCE else 302)
     assert count() == before + 1
 
 
@@ -271,6 +287,7 @@ def test_actions_leave_another_brands_rows_alone(client: Client, foreign: Any, l
     row = foreign[1][label]
     before = type(row).objects.filter(pk=row.pk).values().get()
     sent = {"action": action, "_selected_action": [str(row.pk)], "index": 0, "post": "yes", "select_across": 1}
+    sent |= {"reason": "stolen"}
 
     response = client.post(address(label), sent, follow=True)
 
@@ -297,7 +314,7 @@ class TestSeveralBrands:
     def test_adds_only_where_the_role_allows(self, client: Client, foreign: Any, label: str) -> None:
         before = page(label).model.objects.count()
 
-        refused = client.post(address(label, "add"), new_rows(*foreign)[label])
+        refused = add(client, label, new_rows(*foreign)[label])
 
         assert errors(refused)
         assert page(label).model.objects.count() == before
@@ -314,7 +331,8 @@ class TestSeveralBrands:
         codes = [its["authcodes.authcode"] for _, its in (own, foreign)]
 
         client.post(
-            address("authcodes.authcode"), {"action": "deactivate", "_selected_action": [code.pk for code in codes]}
+            address("authcodes.authcode"),
+            {"action": "deactivate", "_selected_action": [code.pk for code in codes], "reason": "stolen"},
         )
 
         assert list(AuthCode.objects.deactivated()) == [codes[0]]
@@ -339,3 +357,35 @@ def test_a_list_answers_only_what_its_filters_ask(db, lookup):
     response = browser(person).get(f"{address('brands.user')}?{lookup}")
 
     assert response.status_code in {302, 400}
+
+
+# --- Moments ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_form_shows_and_reads_moments_in_the_zone_of_the_rows_brand() -> None:
+    here, there = make.brand(time_zone="Asia/Kolkata"), make.brand(time_zone="America/New_York")
+    made = make.campaign(here, starts_at=datetime(2026, 3, 1, 18, 30, tzinfo=UTC))
+    for person in (staff(here), staff(here, there)):
+        client, form = browser(person), address("campaigns.campaign", "change", made.pk)
+
+        shown = client.get(form)
+
+        assert 'value="2026-03-02"' in text(shown)
+        assert 'value="00:00:00"' in text(shown)
+        sent = form_of(shown) | {"starts_at_0": "2026-04-01", "starts_at_1": "09:00:00"}
+        sent.pop("starts_at", None)
+        assert client.post(form, sent).status_code == 302
+        made.refresh_from_db()
+        assert made.starts_at == datetime(2026, 4, 1, 3, 30, tzinfo=UTC)
+        made.starts_at = datetime(2026, 3, 1, 18, 30, tzinfo=UTC)
+        made.save()
+
+
+def test_a_form_names_the_zone_of_what_cannot_be_changed() -> None:
+    brand = make.brand(time_zone="Asia/Kolkata")
+    code = make.code(brand)
+    AuthCode.objects.update(created_at=datetime(2026, 3, 1, 18, 30, tzinfo=UTC))
+
+    shown = browser(staff(brand)).get(address("authcodes.authcode", "change", code.pk))
+
+    assert "2 Mar 2026, 00:00 IST" in text(shown)

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from brands import jwks, tokens
+from brands import jwks, outgoing, tokens
 from brands.models import LoginSession
 from brands.refusals import TokenInvalid, Unavailable
 from brands.tokens import Principal
@@ -296,7 +296,7 @@ def test_one_of_twenty_parallel_rotations_succeeds(pair, at_once):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_row_lock_several_parallel_rotations_succeed(customer, brand, at_once, monkeypatch):
+def test_control_without_the_row_lock_several_parallel_rotations_succeed(customer, brand, at_once, monkeypatch):
     """The control: the lock is what the test above shows."""
     monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_: rows)
 
@@ -494,7 +494,7 @@ def test_issuer_out_of_reach_is_unavailable(issuer):
         (200, b"[]"),
         (200, b'{"keys": {}}'),
         (200, b"[" * 90_000),
-        (200, b" " * (jwks.LARGEST_ANSWER_BYTES + 1)),
+        (200, b" " * (outgoing.LARGEST_ANSWER_BYTES + 1)),
     ],
     ids=["error", "redirect", "no json", "no object", "no list", "too deep", "too long"],
 )

@@ -10,18 +10,28 @@ from campaigns import progress
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from tests import make
 
+STEP = f"""
+    WITH held AS (SELECT 0 AS item), steps AS ({progress.ADVANCE}), rewards AS ({progress.GIVE})
+    SELECT 1
+"""
+ASKED = """
+    (SELECT %(brand_id)s::bigint AS brand_id, %(user_id)s::bigint AS user_id, %(campaign_type)s::text AS campaign_type,
+            %(at)s::timestamptz AS happened_at) AS a
+"""
 
-def running(brand, campaign_type="authenticator_scan"):
+
+def running(brand, customer, campaign_type="authenticator_scan"):
     found = sql.row(
-        f"SELECT {progress.RUNNING}",
-        {"brand_id": brand.pk, "campaign_type": campaign_type, "at": timezone.now()},
+        f"SELECT {progress.RUNNING} FROM {ASKED}",
+        {"brand_id": brand.pk, "user_id": customer.pk, "campaign_type": campaign_type, "at": timezone.now()},
     )
     return progress.parse_running(found[0])
 
 
 def advance(brand, customer, times=1):
     for _ in range(times):
-        reached = progress.advance(user_id=customer.pk, campaigns=running(brand), at=timezone.now())
+        reached = progress.advance(running(brand, customer))
+        sql.rows(STEP, {"at": timezone.now(), **progress.steps([(customer.pk, reached)])})
     return reached
 
 
@@ -43,7 +53,8 @@ def test_all_running_campaigns_of_the_type_advance_in_id_order(brand, customer):
 
 
 def test_without_campaigns_nothing_is_written(brand, customer):
-    assert progress.advance(user_id=customer.pk, campaigns=[], at=timezone.now()) == []
+    assert advance(brand, customer) == ()
+    assert not UserLoyaltyCampaign.objects.exists()
 
 
 def test_a_milestone_is_achieved_once_and_noted(brand, customer):
@@ -73,6 +84,16 @@ def test_a_milestone_added_below_the_progress_is_given_at_the_next_action(brand,
     late = make.milestone(campaign, 2)
 
     assert [stop.milestone_id for stop in advance(brand, customer)[0].given] == [late.pk]
+
+
+def test_a_reward_that_the_customer_has_is_not_given_again(brand, customer):
+    mug = make.milestone(make.campaign(brand), 1)
+    RewardClaim.objects.create(milestone=mug, user=customer)
+
+    [reached] = advance(brand, customer)
+
+    assert ([stop.milestone_id for stop in reached.reached], reached.given) == ([mug.pk], ())
+    assert RewardClaim.objects.count() == 1
 
 
 def test_the_next_reward_is_the_nearest_one_ahead(brand, customer):

@@ -12,15 +12,17 @@ from typing import Any
 from django.db.models import Sum
 from django.utils import timezone
 
+from authcodes import scan_tokens
 from authcodes.models import AuthCode, Scan
 from authcodes.views.codes import image_address
 from brands import tokens
 from brands.models import Brand, LoginSession, User
-from campaigns.models import UserLoyaltyCampaign
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
-from tests import make
+from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from loyalty.models import Event, LoyaltyTransaction, Redemption, Reward, UserPoints
+from tests import make, wallets
 from tests.api import Api, error
 from tests.make import PASSWORD
+from tests.portal import scan
 
 BAD_REQUEST = (400, "VALIDATION_ERROR")
 NOT_FOUND = (404, "NOT_FOUND")
@@ -43,6 +45,11 @@ class World:
     hub: Api
     bare_hub: Api  # without a user's token, which some doors would take for the user they are asked about
     refresh: str
+    guest_scan: Scan
+    buyer: Api  # the customer, with a key for one wish
+    reward: Reward
+    claim: RewardClaim
+    redemption: Redemption
 
     def call(
         self,
@@ -67,7 +74,11 @@ class World:
 
 def make_world(api: Api) -> World:
     customer, other = make.customer(api.brand, password=PASSWORD), make.brand()
+    wallets.apple(api.brand)
+    wallets.google(api.brand)
     mine, bare_hub = api.as_customer(customer), api.hub()
+    make.points(customer, api.brand, 100)
+    milestone = make.milestone(make.campaign(api.brand, type="order"), 1, auto_claim=False)
     return World(
         api=api,
         brand=api.brand,
@@ -81,6 +92,11 @@ def make_world(api: Api) -> World:
         hub=mine.having(**bare_hub.headers),
         bare_hub=bare_hub,
         refresh=tokens.issue(user=customer, brand=api.brand, at=timezone.now()).refresh,
+        guest_scan=scan(make.code(api.brand), points_status="guest"),
+        buyer=mine.having(idempotency_key="one-wish"),
+        reward=make.reward(api.brand),
+        claim=RewardClaim.objects.create(milestone=milestone, user=customer),
+        redemption=make.redemption(customer, make.reward(api.brand)),
     )
 
 
@@ -102,6 +118,10 @@ class Door:
             code=world.code,
             batch=world.code.batch_id,
             image=image_address(world.code),
+            guest_scan=world.guest_scan.pk,
+            drawing=image_address(world.code, kind="svg"),
+            reward=world.reward.pk,
+            milestone=world.claim.milestone_id,
             scan=Scan.objects.values_list("pk", flat=True).first() or uuid.uuid4(),
         )
 
@@ -184,7 +204,18 @@ def newcomer(world: World) -> dict[str, Any]:
     return {**who, "brand_id": world.brand.pk, "first_name": "New", "last_name": "Comer"}
 
 
+def proof(world: World) -> dict[str, Any]:
+    return {"scan_token": scan_tokens.token_of(world.guest_scan.pk)}
+
+
+PLACE = {"latitude": 46.9, "longitude": 7.4}
 CAMPAIGN_EVENT = "brand/loyalty/campaign/event"
+
+
+def wishes(_world: World) -> dict[str, Any]:
+    return {"first_name": "Ada", "notifications": {"points": {"email": True}}}
+
+
 DOORS = {
     "log_in": Door("guest", "POST", "auth/token", credentials),
     "refresh_tokens": Door("guest", "POST", "auth/token/refresh", refresh_token),
@@ -201,15 +232,37 @@ DOORS = {
     "scan_code (hub)": Door("bare_hub", "POST", "auth-codes/scan", lambda w: scan_body(w) | for_customer(w)),
     "validate_code": Door("bare_hub", "POST", "auth-codes/validate", lambda w: {"code": str(w.code)} | for_customer(w)),
     "read_scan": Door("guest", "GET", "scans/{scan}"),
+    "adopt_scan": Door("mine", "POST", "scans/{guest_scan}/adopt", proof),
+    "place_scan": Door("guest", "POST", "scans/{guest_scan}/place", lambda w: PLACE | proof(w)),
     "read_points": Door("mine", "GET", "customer/loyalty/points"),
     "list_transactions": Door("mine", "GET", "customer/loyalty/transactions"),
+    "register_device": Door("mine", "PUT", "customer/devices", lambda _w: {"token": "a:b", "platform": "ios"}),
+    "read_profile": Door("mine", "GET", "customer/profile"),
+    "change_profile": Door(
+        "mine",
+        "PATCH",
+        "customer/profile",
+        lambda _w: {"first_name": "Ada", "notifications": {"points": {"email": True}}},
+    ),
+    "erase_me": Door("mine", "DELETE", "customer", lambda _w: {"password": PASSWORD}),
+    "list_campaigns": Door("mine", "GET", "customer/loyalty/campaigns"),
+    "list_rewards": Door("mine", "GET", "customer/loyalty/rewards"),
+    "list_wallets": Door("mine", "GET", "customer/wallet"),
+    "read_apple_pass": Door("mine", "GET", "customer/wallet/apple"),
+    "read_google_pass": Door("mine", "GET", "customer/wallet/google"),
+    "redeem_reward": Door("buyer", "POST", "customer/loyalty/rewards/{reward}/redeem"),
+    "claim_reward": Door("mine", "POST", "customer/loyalty/rewards/{milestone}/claim"),
+    "list_redemptions": Door("mine", "GET", "customer/loyalty/redemptions"),
+    "check_redemption": Door("bare_hub", "POST", "redemptions/check", lambda w: {"code": w.redemption.code}),
+    "use_redemption": Door("bare_hub", "POST", "redemptions/use", lambda w: {"code": w.redemption.code}),
     "list_code_scans": Door("bare_hub", "GET", "auth-codes/{code}/scans"),
     "list_qr_codes": Door("bare_hub", "GET", "batch-ranges/{batch}/qr-codes"),
     "read_qr_image": Door("guest", "GET", "{image}"),
+    "read_qr_image_svg": Door("guest", "GET", "{drawing}"),
     "check_alive": Door("guest", "GET", "/healthz"),
 }
-WRITING = [name for name, door in DOORS.items() if door.method == "POST"]
-LISTS = ["list_transactions", "list_code_scans", "list_qr_codes"]
+WRITING = [name for name, door in DOORS.items() if door.method != "GET" and door.body is not nothing]
+LISTS = ["list_transactions", "list_rewards", "list_redemptions", "list_code_scans", "list_qr_codes"]
 WITH_TOKEN = [
     "credit_action",
     "credit_action (app)",
@@ -217,8 +270,22 @@ WITH_TOKEN = [
     "scan_code",
     "validate_code",
     "read_scan",
+    "adopt_scan",
+    "place_scan",
     "read_points",
     "list_transactions",
+    "register_device",
+    "read_profile",
+    "change_profile",
+    "erase_me",
+    "list_campaigns",
+    "list_rewards",
+    "list_wallets",
+    "read_apple_pass",
+    "read_google_pass",
+    "redeem_reward",
+    "claim_reward",
+    "list_redemptions",
     "list_code_scans",
     "list_qr_codes",
 ]
@@ -231,13 +298,15 @@ WITH_KEY = [
     "scan_code",
     "validate_code",
     "read_scan",
+    "adopt_scan",
+    "place_scan",
     "list_code_scans",
     "list_qr_codes",
 ]
 WITH_IDEMPOTENCY_KEY = ["credit_action", "credit_action (app)", "verify_product", "scan_code"]
 
 
-TABLES = [User, LoginSession, Event, Scan, LoyaltyTransaction, UserPoints, UserLoyaltyCampaign]
+TABLES = [User, LoginSession, Event, Scan, LoyaltyTransaction, UserPoints, UserLoyaltyCampaign, Redemption]
 
 
 def written() -> dict[str, Any]:

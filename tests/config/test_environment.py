@@ -1,6 +1,8 @@
 """Settings from the environment: typed, from files, and naming themselves when they are wrong."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +100,8 @@ PRODUCTION = {
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS"),
         ({"TRUSTED_PROXIES": "many"}, "TRUSTED_PROXIES"),
         ({"RATE_SCAN": "often"}, "RATE_SCAN"),
+        ({"EMAIL_URL": "mail.example.com"}, "EMAIL_URL"),
+        ({"OUTGOING_PRIVATE_NETWORKS": "10.1.0.0/16,here"}, "OUTGOING_PRIVATE_NETWORKS"),
         ({"JWT_EXTERNAL_JWKS_URL": "https://id.example.com/keys"}, "JWT_EXTERNAL_ISSUER"),
     ],
 )
@@ -110,3 +114,26 @@ def test_the_service_does_not_start_with_a_bad_setting(change, named, tmp_path):
 
     assert tried.returncode != 0
     assert named in tried.stderr.splitlines()[-1]
+
+
+def read_by_settings():
+    """The variables that config/settings.py asks the environment for."""
+    tree = ast.parse((ROOT / "config" / "settings.py").read_text())
+    return {
+        node.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("env.")
+        if node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value.isupper()
+    }
+
+
+def told_in_readme():
+    """The variables that the README's table explains: those in the first column."""
+    rows = re.findall(r"^\| (`[A-Z].*?) \|", (ROOT / "README.md").read_text(), re.M)
+    return {name for row in rows for name in re.findall(r"`([A-Z0-9_]+)`", row)}
+
+
+def test_the_readme_explains_every_variable_that_is_read_and_no_other():
+    of_bin_run = {"PORT", "HOST", "DEMO"}
+
+    assert told_in_readme() == read_by_settings() | of_bin_run

@@ -6,7 +6,9 @@ import uuid
 import pytest
 
 from authcodes.models import Scan
-from tests import make
+from config.schema import FILES
+from tests import make, openapi
+from tests.api import PREFIX
 from tests.config.doors import (
     BAD_REQUEST,
     DOORS,
@@ -28,7 +30,7 @@ PATHS = [
     *[f"auth-codes/{it}/scans" for it in ("..", "%2e%2e", "a/b", "%F0%9F%98%80", "x" * 5000, "https:%2F%2F[")],
     *[f"qr-codes/{it}.png" for it in ("x", "%00", "%0A", "%FF", "a" * 5000, "..", "a/b")],
     *["qr-codes/x.png?permission=%FF", "qr-codes/x.png?permission=" + "a" * 5000],
-    *["", "nothing", "%00", "%FF", "events/x", "auth/token/", "verify/product/", "customer", "../admin", "x" * 5000],
+    *["", "nothing", "%00", "%FF", "events/x", "auth/token/", "verify/product/", "customers", "../admin", "x" * 5000],
 ]
 
 
@@ -63,7 +65,7 @@ UNKNOWN_CODES = [
 def test_code_that_nobody_made_is_recorded_as_an_attempt(world, scanned):
     refuses((400, "AUTH_CODE_INVALID"), world.mine.verify, scanned, but={"Scan": 1})
 
-    attempt = Scan.objects.get()
+    attempt = Scan.objects.exclude(pk=world.guest_scan.pk).get()
     assert (attempt.reason, attempt.auth_code, len(attempt.code) <= 64) == ("unknown", None, True)
 
 
@@ -72,7 +74,7 @@ def test_code_in_a_body_that_nobody_made(world, scanned):
     refuses((400, "AUTH_CODE_INVALID"), world.call, "scan_code", body={"code": scanned}, but={"Scan": 1})
 
     assert world.call("validate_code", body={"code": scanned}).json()["valid"] is False
-    assert Scan.objects.count() == 1
+    assert Scan.objects.exclude(pk=world.guest_scan.pk).count() == 1
 
 
 LIMITS = ["", "0", "-1", "+5", "1001", "1.5", "1e2", "x", "NaN", "%00", "%FF", "%D9%A3", "0000000010000", "9" * 5000]
@@ -117,7 +119,7 @@ def test_cursor_that_is_none(world, name, given):
     refuses(BAD_REQUEST, world.call, name, query=f"?cursor={given}")
 
 
-@pytest.mark.parametrize("name", [name for name in DOORS if name != "read_qr_image"])
+@pytest.mark.parametrize("name", [name for name in DOORS if name not in FILES])
 def test_query_with_a_nul(world, name):
     refuses(BAD_REQUEST, world.call, name, query="?x=%00")
 
@@ -152,7 +154,9 @@ def test_idempotency_key_of_another_request(world, name, path):
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"])
 def test_method_that_a_door_does_not_take(world, subtests, method):
     for name, door in DOORS.items():
-        if method != door.method:
+        address = door.address(world).partition("?")[0]
+        whole = address if address.startswith("/") else PREFIX + address
+        if openapi.operation_at(method, whole) is None:
             with subtests.test(name):
                 response = refuses((405, "METHOD_NOT_ALLOWED"), world.call, name, method=method)
 
@@ -162,7 +166,7 @@ def test_method_that_a_door_does_not_take(world, subtests, method):
 @pytest.mark.parametrize("accept", ["application/xml", "text/html", "image/png", "x/y;q=1"])
 def test_answer_that_nobody_gives(world, subtests, accept):
     for name in DOORS:
-        if name != "read_qr_image":
+        if name not in FILES:
             with subtests.test(name):
                 refuses((406, "NOT_ACCEPTABLE"), world.call, name, accept=accept)
 

@@ -154,7 +154,23 @@ def inside(path, fields):
     return {f"{path}.{name}": values for name, values in fields.items()}
 
 
+PHONE = ["0791234567", "+", "+0791234567", "+41 79 123 45 67", "+4179123456789012", "+41791234567\n+1", "a@b.ch"]
+SWITCH = [None, 0, 1, "true", "yes", [], {}]
+CODE_OF_REDEMPTION = [*NO_TEXT, "", "x" * 100_000]
+
 FIELDS = {
+    "erase_me": {"password": [*NO_TEXT, "", "x" * 257]},
+    "change_profile": {
+        "first_name": OPTIONAL_TEXT,
+        "last_name": [*NO_TEXT, "x" * 151],
+        "phone": [*NO_TEXT, *PHONE],
+        "language": [*NO_TEXT, "xx", "EN", "x" * 100_000],
+        "notifications": NO_OBJECT,
+        "notifications.points": NO_OBJECT,
+        "notifications.points.email": SWITCH,
+    },
+    "check_redemption": {"code": CODE_OF_REDEMPTION},
+    "use_redemption": {"code": CODE_OF_REDEMPTION},
     "log_in": {
         "email": [*TEXT, "x", "x@", "@x.com", "a b@x.com", f"{'x' * 300}@example.com"],
         "password": [*NO_TEXT, "", "x" * 257],
@@ -214,6 +230,7 @@ FIELDS = {
         **inside("detail.payload.location", PLACE),
         "detail.payload.timestamp": MOMENT,
     },
+    "register_device": {"token": [*TEXT, "a b", "ü"], "platform": CHOICE},
     "verify_product": PLACE,
     "scan_code": {
         "code": [*TEXT, "x" * 501],
@@ -224,6 +241,8 @@ FIELDS = {
         "app_version": OPTIONAL_TEXT,
     },
     "scan_code (hub)": {"customer_id": [5, "-1", "x", "1.0", "٣", "1 2", "9" * 19]},
+    "adopt_scan": {"scan_token": TEXT},
+    "place_scan": {"latitude": LATITUDE, "longitude": LONGITUDE, "scan_token": OPTIONAL_TEXT},
     "validate_code": {
         "code": [*TEXT, "x" * 501],
         "customer_id": [None, 5, True, [], {}, "-1", "x", "1.0", "٣", "9" * 19, "1" * 21],
@@ -241,8 +260,14 @@ NEEDED = {
         *["detail.arguments", "detail.arguments.brand_id", "detail.arguments.user_id", "detail.payload"],
         *["detail.payload.type", "detail.payload.product", "detail.payload.location.longitude"],
     ],
+    "register_device": ["token", "platform"],
+    "erase_me": ["password"],
+    "check_redemption": ["code"],
+    "use_redemption": ["code"],
     "verify_product": ["latitude", "longitude"],
     "scan_code": ["code", "location.latitude", "location.longitude"],
+    "adopt_scan": ["scan_token"],
+    "place_scan": ["latitude", "longitude"],
     "validate_code": ["code"],
 }
 

@@ -16,11 +16,12 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
 from authcodes.views.codes import image_address
+from campaigns.models import RewardClaim
 from config.api import STATUS
 from config.examples import ANSWERS, REQUESTS
 from config.requests import WholeBodies
 from config.schema import SECURITY_SCHEMES, TAGS
-from tests import make, openapi
+from tests import make, openapi, wallets
 from tests.api import Api
 from tests.make import PASSWORD
 
@@ -61,7 +62,7 @@ def test_schema_is_served_as_yaml_and_as_json(settings):
     as_json = Client().get("/api/schema", headers={"Accept": "application/json"})
 
     assert as_yaml.content.startswith(b"openapi: 3.1")
-    assert as_json.json() == openapi.description()
+    assert as_json.json() == openapi.made()
 
 
 def test_try_out_page_asks_no_other_host(settings):
@@ -180,6 +181,8 @@ def shop(transactional_db, settings):
     make.level(brand)
     campaign = make.campaign(brand)
     make.milestone(campaign, 2)
+    wallets.apple(brand)
+    wallets.google(brand)
     for kind in ("order-complete", "log-user-profile-update", "log-user-login"):
         make.earning_rule(brand, kind)
     return brand
@@ -189,6 +192,10 @@ def known_values(shop, customer, scan_id):
     """What made-up requests hold now and then, so that some are about something: by parameter."""
     codes = [code.code for code in make.batch(shop, quantity=40).codes.all()]
     shared = make.code(shop, scan_limit=None, campaign=shop.campaigns.get())
+    make.points(customer, shop, 1000)
+    waiting = make.milestone(shop.campaigns.get(), 5, auto_claim=False)
+    RewardClaim.objects.create(milestone=waiting, user=customer)
+    given = [make.redemption(customer, make.reward(shop)).code for _ in range(20)]
     permission = image_address(shared).partition("permission=")[2]
     return {
         "body.user_id": [customer.pk],
@@ -196,13 +203,15 @@ def known_values(shop, customer, scan_id):
         "body.detail.arguments.user_id": [customer.pk],
         "body.detail.arguments.brand_id": [shop.pk],
         "body.product.authCode": [shared.code, *codes],
-        "body.code": [shared.code, *codes],
+        "body.code": [shared.code, *codes, *given],
         "path.auth_code": [shared.code, *codes],
         "path.code": [shared.code],
         "query.permission": [permission],
         "path.batch_id": [shared.batch_id],
         "path.scan_id": [scan_id],
         "body.customer_id": [str(customer.pk)],
+        "path.reward_id": [make.reward(shop, cost=1).pk],
+        "path.milestone_id": [waiting.pk],
         "body.email": [customer.email],
         "body.password": [PASSWORD],
     }
@@ -254,11 +263,14 @@ def service(shop, tmp_path):
     made = Service()
     yield made
     made.close()
+    connection.close()  # it may have been one of them
 
 
-def explore(service, config):
+def explore(service, config, *, without=None):
     """Answers by operation and status, and every fault found."""
     schema = schemathesis.openapi.from_dict(openapi.description(), config=config)
+    if without:
+        schema = schema.exclude(operation_id=without)
     schema.app = service
     answers, faults = defaultdict(Counter), []
     for event in from_schema(schema).execute():
@@ -291,11 +303,11 @@ def test_2000_made_up_requests_are_answered_as_described(service, shop):
         phases={"examples", "coverage", "fuzzing"},
     )
 
-    answers, faults = explore(service, config)
+    answers, faults = explore(service, config, without="erase_me")  # nobody would be left to ask the rest
 
-    assert faults == []
+    assert not faults, "\n".join(faults)
     assert sum(sum(statuses.values()) for statuses in answers.values()) >= CASES_IN_CI
-    assert len(answers) == len(OPERATIONS)
+    assert len(answers) == len(OPERATIONS) - 1
     succeeded = {label for label, statuses in answers.items() if any(200 <= status < 300 for status in statuses)}
     assert succeeded == set(answers)
 

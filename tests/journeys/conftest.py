@@ -16,7 +16,7 @@ from tests import make
 from tests.stack import Stack, wait_until
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # its worker would deliver the events of other tests
 def stack(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[Stack]:
     running = Stack(log=tmp_path_factory.mktemp("stack") / "log", redis_url=settings.REDIS_URL)
     with django_db_blocker.unblock():

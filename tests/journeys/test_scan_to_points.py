@@ -7,7 +7,7 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from authcodes import batches, qr
+from authcodes import changes, qr, recalls
 from authcodes.models import Scan
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from loyalty.models import Event, LoyaltyTransaction
@@ -131,14 +131,14 @@ def _code_that_is(reason, brand):
     if reason == "unassigned":
         return make.code(brand, assigned=False)
     code = make.code(brand)
-    batches.deactivate(codes=[code], at=timezone.now())
+    changes.deactivate(codes=[code], at=timezone.now())
     return code
 
 
 def test_a_recalled_product_is_told_about_before_anything_else(brand, person, settled):
     customer, code = person(), make.code(brand)
     told = {"recall_id": "R-17", "contact": "+49 30 1234", "message": "Do not eat it. Bring it back."}
-    batches.recall_batch(batch=code.batch, **told, reason="Glass splinters", at=timezone.now())
+    recalls.recall_batch(batch=code.batch, **told, reason="Glass splinters", at=timezone.now())
 
     answer = customer.verify(code).json()
     settled()
@@ -176,7 +176,7 @@ def test_crossing_a_threshold_lifts_the_level_and_its_rate(brand, person, settle
         customer.verify(make.code(brand))
         settled()
 
-    assert (customer.points()["points"], customer.points()["current_level"]) == (30, "Silver")
+    assert (customer.points()["points"], customer.points()["level"]) == (30, "Silver")
     customer.verify(make.code(brand))
     settled()
 

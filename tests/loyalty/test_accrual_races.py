@@ -1,18 +1,20 @@
 """Many claims at once, on parallel connections; each guard with a control that shows the race without it."""
 
+import time
 import uuid
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import reconcile
+from authcodes import reconcile, scanning
 from authcodes.models import AuthCode
-from loyalty import accrual, allowances, doors, events, ledger
+from authcodes.scanning import Circumstances
+from loyalty import accrual, doors, events, facts, ledger, members
 from loyalty.doors import Action
 from loyalty.models import Event, LoyaltyTransaction, UserPoints
-from loyalty.refusals import PointsAlreadyClaimed
 from tests import make
 from tests.races import at_once
 
@@ -39,12 +41,19 @@ def asked(brand, customer, code) -> Action:
     )
 
 
+def scan(customer, code):
+    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+
+
 def claim_at_once(brand, customer, code, times):
     return at_once(lambda _number: doors.credit_now(asked(brand, customer, code)), range(times))
 
 
-def test_of_a_hundred_claims_by_one_user_exactly_one_is_credited(brand):
+@pytest.mark.parametrize("scanned", [False, True], ids=["each brings its scan", "scanned before"])
+def test_of_a_hundred_claims_by_one_user_exactly_one_is_credited(brand, scanned):
     customer, code = make.customer(brand), make.code(brand, scan_limit=None)
+    if scanned:
+        scan(customer, code)
 
     results = claim_at_once(brand, customer, code, 100)
 
@@ -57,10 +66,28 @@ def test_of_a_hundred_claims_by_one_user_exactly_one_is_credited(brand):
 
 
 @pytest.fixture
-def ledger_without_its_constraint(transactional_db, monkeypatch) -> Iterator[None]:
-    conflict = "ON CONFLICT (user_point_id, reason_id) DO NOTHING"
-    assert conflict in ledger.CREDIT
-    monkeypatch.setattr(ledger, "CREDIT", ledger.CREDIT.replace(conflict, ""))
+def accounts_unguarded(monkeypatch):
+    """Nobody waits for an account, nor sees that it has changed; and all think a moment between reading and writing."""
+
+    def think_after(read):
+        def read_and_think(*arguments):
+            found = read(*arguments)
+            time.sleep(0.05)
+            return found
+
+        return read_and_think
+
+    monkeypatch.setattr(facts, "read", think_after(facts.read))
+    monkeypatch.setattr(accrual, "limit_of", think_after(accrual.limit_of))
+    version = "AND a.xmin = i.version::xid"
+    assert version in accrual.WRITE
+    monkeypatch.setattr(accrual, "WRITE", accrual.WRITE.replace(version, ""))
+    monkeypatch.setattr(accrual, "writing", accrual.writing.__wrapped__)
+    monkeypatch.setattr(members, "lock", lambda **_: None)
+
+
+@pytest.fixture
+def ledger_without_its_constraint(transactional_db) -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE loyalty_transaction DROP CONSTRAINT one_entry_per_reason")
     yield
@@ -71,12 +98,117 @@ def ledger_without_its_constraint(transactional_db, monkeypatch) -> Iterator[Non
         )
 
 
-def test_control_without_the_constraint_several_are_credited(brand, ledger_without_its_constraint):
+@pytest.mark.usefixtures("accounts_unguarded", "ledger_without_its_constraint")
+def test_control_without_guard_and_constraint_several_are_credited(brand):
     customer, code = make.customer(brand), make.code(brand, scan_limit=None)
+    scan(customer, code)
 
     claim_at_once(brand, customer, code, 100)
 
     assert LoyaltyTransaction.objects.count() > 1
+
+
+@pytest.mark.usefixtures("accounts_unguarded")
+def test_without_the_guard_the_constraint_still_lets_only_one_through(brand):
+    customer, code = make.customer(brand), make.code(brand, scan_limit=None)
+    scan(customer, code)
+
+    claim_at_once(brand, customer, code, 100)
+
+    assert LoyaltyTransaction.objects.count() == 1
+    assert list(reconcile.differences()) == []
+
+
+def balances_told(brand, customer):
+    """What each of many accepted scans, delivered at once, was told to be the balance after it."""
+    for code in make.batch(brand, quantity=20).codes.all():
+        scan(customer, code)
+    at_once(events.deliver, events.claim(limit=20))
+    return sorted(event.outcome["new_balance"] for event in Event.objects.filter(detail_type="scan-auth"))
+
+
+def test_each_of_many_scans_at_once_is_told_its_own_balance(brand):
+    assert balances_told(brand, make.customer(brand)) == list(range(10, 210, 10))
+    assert list(reconcile.differences()) == []
+
+
+@pytest.mark.usefixtures("accounts_unguarded")
+def test_control_without_the_version_some_are_told_the_same_balance(brand):
+    assert len(set(balances_told(brand, make.customer(brand)))) < 20
+
+
+def portions_delivered_at_once(brand, customers):
+    """Eight workers with portions of their own, in which the same customers come up again and again."""
+    people = [make.customer(brand) for _ in range(customers)]
+    for number, code in enumerate(make.batch(brand, quantity=40).codes.all()):
+        scan(people[number % customers], code)
+    at_once(events.deliver_portion, [events.claim(limit=5) for _ in range(8)], threads=8)
+
+
+@pytest.mark.parametrize("customers", [2, 7])
+def test_portions_at_once_credit_each_event_once(brand, customers):
+    portions_delivered_at_once(brand, customers)
+
+    assert not Event.objects.pending().exists()
+    assert LoyaltyTransaction.objects.count() == 40
+    assert list(reconcile.differences()) == []
+
+
+@pytest.mark.usefixtures("accounts_unguarded")
+def test_control_without_the_version_portions_tell_the_same_balance(brand):
+    portions_delivered_at_once(brand, 2)
+
+    told = Event.objects.filter(detail_type="scan-auth").values_list("detail__arguments__user_id", "outcome")
+    balances = {(user, outcome["new_balance"]) for user, outcome in told}
+    assert len(balances) < 40
+
+
+def test_an_event_that_two_portions_hold_is_credited_once(brand):
+    people = [make.customer(brand) for _ in range(5)]
+    for customer, code in zip(people, make.batch(brand, quantity=5).codes.all(), strict=True):
+        scan(customer, code)
+    held = events.claim(limit=5)
+
+    at_once(events.deliver_portion, [held] * 6, threads=6)
+
+    assert LoyaltyTransaction.objects.count() == 5
+    assert list(reconcile.differences()) == []
+
+
+def test_a_portion_that_lost_its_lease_leaves_nothing_behind(brand):
+    people = [make.customer(brand) for _ in range(3)]
+    for customer, code in zip(people, make.batch(brand, quantity=3).codes.all(), strict=True):
+        scan(customer, code)
+    held = events.claim(limit=3)
+    lost = held[0]
+    Event.objects.filter(pk=lost.id).update(attempts=2)
+
+    events.deliver_portion(held)
+
+    assert LoyaltyTransaction.objects.count() == 2
+    assert list(Event.objects.pending().filter(detail_type="scan-auth").values_list("pk", flat=True)) == [lost.id]
+    assert list(reconcile.differences()) == []
+
+
+def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypatch):
+    customer, code = make.customer(brand), make.code(brand)
+    scan(customer, code)
+    read, times = facts.read, []
+
+    def read_and_be_overtaken(asked):
+        [found] = read(asked)
+        times.append(found.balance)
+        if len(times) == 1:
+            account = make.account(customer, brand).pk
+            ledger.credit(account=account, points=Decimal(7), reason_id="meanwhile", note="", at=timezone.now())
+        return [found]
+
+    monkeypatch.setattr(facts, "read", read_and_be_overtaken)
+    events.drain()
+
+    assert times == [0, 7]
+    assert Event.objects.get(detail_type="scan-auth").outcome["new_balance"] == 17
+    assert list(reconcile.differences()) == []
 
 
 def test_two_users_racing_for_one_slot_by_this_door_make_one_ledger_line(brand):
@@ -100,11 +232,11 @@ def test_awards_at_once_never_pass_a_daily_limit(brand):
     assert UserPoints.objects.get().points == 35
 
 
-def test_control_without_the_lock_awards_pass_the_limit(brand, monkeypatch):
+@pytest.mark.usefixtures("accounts_unguarded")
+def test_control_without_the_lock_awards_pass_the_limit(brand):
     brand.daily_point_limit = 35
     brand.save()
     customer, codes = make.customer(brand), list(make.batch(brand, quantity=20).codes.all())
-    monkeypatch.setattr(allowances.UserPoints.objects, "select_for_update", lambda: UserPoints.objects.all())
 
     at_once(lambda code: doors.credit_now(asked(brand, customer, code)), codes)
 
@@ -189,12 +321,3 @@ def test_progress_counts_every_one_of_many_actions_at_once(brand):
     assert customer.campaign_progress.get().progress == 20
     assert UserPoints.objects.get().points == 20 * 10 + 5
     assert list(reconcile.differences()) == []
-
-
-def test_the_refusal_is_the_ledgers_own(brand):
-    account = make.account(make.customer(brand), brand)
-    line = {"account": account.pk, "points": accrual.ZERO, "reason_id": "X", "note": "", "at": timezone.now()}
-
-    results = at_once(lambda line: ledger.credit(**line), [line] * 20)
-
-    assert [type(result) for result in results].count(PointsAlreadyClaimed) == 19

@@ -47,12 +47,12 @@ def test_balance_and_level_are_told(mine, brand, customer):
         "success": True,
         "data": {
             "points": 25,
-            "points_earned": 25,
-            "points_redeemed": 0,
-            "points_expired": 0,
-            "current_level": "Bronze",
-            "next_level": "Silver",
-            "next_level_threshold": 100,
+            "lifetime": 25,
+            "redeemed": 0,
+            "expired": 0,
+            "level": "Bronze",
+            "next_level": {"name": "Silver", "threshold": 100, "missing": 75},
+            "expiring_soon": None,
             "enrolled": True,
         },
     }
@@ -63,7 +63,7 @@ def test_customer_who_is_not_enrolled_has_nothing(api, brand):
 
     data = api.as_customer(stranger).get("customer/loyalty/points").json()["data"]
 
-    assert (data["points"], data["current_level"], data["enrolled"]) == (0, "", False)
+    assert (data["points"], data["level"], data["enrolled"]) == (0, "", False)
 
 
 def test_points_are_those_at_the_tokens_brand(api, brand, customer):
@@ -167,3 +167,28 @@ def test_list_costs_the_same_for_1_and_30_lines(mine, brand, customer, django_as
 
     with django_assert_num_queries(2):
         mine.get("customer/loyalty/transactions")
+
+
+def test_lines_are_filtered_by_reason_and_period_in_the_brands_zone(api):
+    brand = make.brand(time_zone="Pacific/Auckland")  # 13 hours ahead of UTC in March
+    customer = make.customer(brand)
+    account = make.account(customer, brand).pk
+    for day in (13, 14, 15):
+        noon = datetime(2026, 3, day, 12, tzinfo=UTC)  # by the brand's clock the day after
+        ledger.credit(account=account, points=10, reason_id=f"order:{day}", note="", at=noon)
+    ledger.debit(account=account, points=5, reason_id="redeem:1", note="", at=datetime(2026, 3, 14, 12, tzinfo=UTC))
+    mine = api.as_customer(customer, of=brand)
+
+    def asked(**query):
+        return [line["reason_id"] for line in mine.get("customer/loyalty/transactions", **query).json()["data"]]
+
+    assert asked(reason="redeemed") == ["redeem:1"]
+    assert asked(**{"from": "2026-03-15", "to": "2026-03-15"}) == ["redeem:1", "order:14"]
+    assert asked(**{"from": "2026-03-15", "reason": "earned"}) == ["order:15", "order:14"]
+    assert asked(to="2026-03-13") == []
+    assert asked(to="0001-01-01") == []
+
+
+@pytest.mark.parametrize("query", [{"reason": "won"}, {"reason": ""}, {"from": "x"}, {"to": "20260301"}, {"to": ""}])
+def test_filters_that_are_none_are_refused(mine, query):
+    assert error(mine.get("customer/loyalty/transactions", **query)) == (400, "VALIDATION_ERROR")

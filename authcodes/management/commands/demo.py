@@ -4,6 +4,7 @@ import json
 import os
 from argparse import ArgumentParser
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -81,6 +82,12 @@ class Shown:
     def origin(self) -> str:
         return f"http://{self.plan.hostnames[0]}"
 
+    @property
+    def page(self) -> str:
+        """Of an unscanned code; browsers take every name under .localhost for this machine."""
+        port = urlsplit(self.credentials.base_url).port
+        return f"{self.origin}{f':{port}' if port else ''}/s/{self.codes[0].code}"
+
     def for_programs(self) -> dict[str, Any]:
         passwords, keys = self.credentials.passwords, self.credentials.keys[self.brand.slug]
         batches = BatchRange.objects.filter(brand=self.brand).order_by("pk")
@@ -113,6 +120,7 @@ class Shown:
             "",
             f"{self.brand.name}  (brand {self.brand.pk}, origin {self.origin})",
             *(line(role, email, self.credentials.passwords[email]) for email, role in who.items()),
+            line("scan page", self.page, "what a phone opens for this code"),
             line("scan", self.codes[0].code, f"its QR image: {image_url(self.codes[0], self.credentials)}"),
         ]
 

@@ -19,7 +19,7 @@ from loyalty.models import Event, LoyaltyTransaction, UserPoints
 from tests import make
 from tests.stack import Stack, wait_until
 
-SCANS = 400
+SCANS = 2000
 
 
 class Valkey:

@@ -1,0 +1,66 @@
+"""What a new batch would make, said while its form is being filled in; what is wrong with it is what the form says."""
+
+from typing import Any
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from authcodes.batches import BatchSettings
+from authcodes.tags import SEPARATOR
+from brands.models import Brand, BrandHostname
+
+
+def summary_of(form: Any) -> dict[str, Any]:
+    """For the summary's template: what is told of the codes, what is wrong, and what is still missing."""
+    form.is_valid()
+    wrong, missing = [], []
+    for name, errors in form.errors.as_data().items():
+        label = form.fields[name].label if name in form.fields else _("All settings")
+        # A look-up that nothing was chosen in yet, or a name that is still empty, is no mistake.
+        if not form.data.get(name) and name in form.fields and form.fields[name].required:
+            missing.append(label)
+        else:
+            wrong += [(label, message) for error in errors for message in error.messages]
+    told = told_of(form.cleaned_data["brand"], form.filled) if form.filled else None
+    return {"told": told, "wrong": wrong, "missing": missing}
+
+
+def told_of(brand: Brand, wanted: BatchSettings) -> dict[str, Any]:
+    """The codes there would be, what is printed, and what is given to them."""
+    first, last = wanted.numbering.first_code, wanted.numbering.last_code
+    host = BrandHostname.objects.filter(brand=brand, is_primary=True).first()
+    printed = f"{first}{SEPARATOR}…" if wanted.signed else first
+    return {
+        "first": first,
+        "last": last,
+        "quantity": wanted.quantity,
+        "printed": f"https://{host.hostname}/s/{printed}" if host else printed,
+        "lines": [line for line in lines_of(wanted) if line],
+    }
+
+
+def lines_of(wanted: BatchSettings) -> list[str]:
+    """What is assigned and what a scan will bring, a sentence each."""
+    product, day = wanted.product, wanted.expiration_date
+    return [
+        _("All codes are assigned to %(product)s.") % {"product": product}
+        if product
+        else _("No product is assigned: until you assign one, the codes scan as not valid."),
+        _points(wanted),
+        _("Each code can be scanned any number of times.")
+        if wanted.scan_limit is None
+        else ngettext("Each code can be scanned once.", "Each code can be scanned %(limit)d times.", wanted.scan_limit)
+        % {"limit": wanted.scan_limit},
+        _("The codes are valid to the end of %(day)s.") % {"day": date_format(day)} if day else "",
+        _("Scans count for the campaign %(campaign)s.") % {"campaign": wanted.campaign} if wanted.campaign else "",
+        _("Each code is printed with a tag of its own, and does not scan without it.") if wanted.signed else "",
+    ]
+
+
+def _points(wanted: BatchSettings) -> str:
+    """0 and empty both leave it to the product, then to the customer's level."""
+    own = wanted.points_per_scan or (wanted.product.redeem_point_value if wanted.product else None)
+    if own:
+        return ngettext("A scan earns %(points)d point.", "A scan earns %(points)d points.", own) % {"points": own}
+    return _("A scan earns what the customer's level gives.")

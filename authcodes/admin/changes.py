@@ -1,0 +1,49 @@
+"""Page: what was done to codes, by whom and why. For reading: history.py alone writes it."""
+
+from django.contrib import admin
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from authcodes.models import CodeChange
+from brands.lists import ChoicesFilter, DayFilter, OwnRowsFilter
+from brands.portal import TenantAdmin, badge
+from brands.unfolded import display
+
+COLOURS = {
+    "generated": "",
+    "assigned": "success",
+    "unassigned": "warning",
+    "imported": "success",
+    "import_undone": "warning",
+    "deactivated": "danger",
+    "reactivated": "success",
+    "recalled": "danger",
+    "recall_lifted": "success",
+    "edited": "info",
+}
+
+
+def kind_badge(change: CodeChange) -> SafeString:
+    return badge(COLOURS[change.kind], change.get_kind_display())
+
+
+@admin.register(CodeChange)
+class CodeChangePage(TenantAdmin):
+    list_display = ("changed_at", "what", "run", "codes", "product", "batch", "changed_by", "reason")
+    list_filter = (("kind", ChoicesFilter), ("changed_at", DayFilter), ("batch", OwnRowsFilter))
+    list_select_related = ("product", "batch", "changed_by")
+    pages_by_key = True
+    search_fields = ("first_code__startswith",)
+    search_help_text = _("How the first code begins.")
+    fieldsets = (
+        (None, {"fields": (("what", "changed_at"), ("batch", "codes"), ("first_code", "last_code"), "product")}),
+        (_("Why"), {"fields": (("changed_by", "upload"), "reason", "detail")}),
+    )
+
+    @display(description=_("what"), ordering="kind")
+    def what(self, change: CodeChange) -> SafeString:
+        return kind_badge(change)
+
+    @display(description=_("codes"), ordering="first_code")
+    def run(self, change: CodeChange) -> str:
+        return change.run

@@ -1,0 +1,170 @@
+"""A code's page as its life: what it was given, who scanned it and what came of it, and what staff did to it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, QuerySet, Sum
+from django.http import HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import changes
+from authcodes.admin import orders
+from authcodes.admin.changes import kind_badge
+from authcodes.admin.exports import ExportingAdmin
+from authcodes.models import AuthCode, CodeChange, Scan
+from authcodes.stretches import spans_more
+from brands import roles, zones
+from brands.portal import person
+from brands.roles import CHANGE, VIEW
+from brands.unfolded import action
+
+Kind = CodeChange.Kind
+MOMENTS_SHOWN = 30
+SWITCHES = {Kind.DEACTIVATED: "deactivate", Kind.REACTIVATED: "reactivate"}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something in a code's life: a scan, or a change by staff."""
+
+    at: datetime
+    when: SafeString
+    what: SafeString
+    scan: Any = None
+    change: CodeChange | None = None
+    of_some: bool = False  # only some codes of the change's stretch changed, and this may not be one
+
+
+class CodeLife(ExportingAdmin):
+    """What a code's page shows beside its fields, and what may be done there and to codes chosen in the list."""
+
+    actions_list = ("assign",)
+    change_form_outer_before_template = "admin/authcodes/code/panel.html"
+    change_form_outer_after_template = "admin/authcodes/code/life.html"
+
+    def get_urls(self) -> list[Any]:
+        own = [
+            path(
+                f"<id:pk>/{name}/",
+                self.admin_site.admin_view(self.switch),
+                {"kind": kind},
+                name=f"authcodes_authcode_{name}",
+            )
+            for kind, name in SWITCHES.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def has_assign_permission(self, request: HttpRequest) -> bool:
+        return self.has_act_permission(request)
+
+    @action(description=gettext_lazy("Assign single codes"), url_path="assign", icon="sell", permissions=["assign"])
+    def assign(self, request: HttpRequest) -> HttpResponse:
+        return orders.of_typed(self, request)
+
+    def switch(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
+        return orders.of_code(self, request, self.get_object(request, str(pk)), kind)
+
+    @admin.action(description=gettext_lazy("Deactivate: scan as not valid"), permissions=["act"])
+    def deactivate(self, request: HttpRequest, queryset: QuerySet[AuthCode]) -> HttpResponse | None:
+        return self.switch_chosen(request, queryset.filter(deactivated_at__isnull=True), Kind.DEACTIVATED)
+
+    @admin.action(description=gettext_lazy("Reactivate"), permissions=["act"])
+    def reactivate(self, request: HttpRequest, queryset: QuerySet[AuthCode]) -> HttpResponse | None:
+        return self.switch_chosen(request, queryset.filter(deactivated_at__isnull=False), Kind.REACTIVATED)
+
+    def switch_chosen(
+        self, request: HttpRequest, queryset: QuerySet[AuthCode], kind: CodeChange.Kind
+    ) -> HttpResponse | None:
+        done = str(orders.WORDS[kind].done)
+
+        def report(codes: list[AuthCode], reason: str) -> None:
+            self.report(request, codes, done, reason=reason)
+
+        codes = self.chosen(request, queryset)
+        return orders.of_chosen(self, request, codes, kind, report)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        code = self.get_object(request, object_id)
+        told = {"code_facts": facts_of(request, code), "life": self.life_of(request, code)}
+        return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
+
+    def life_of(self, request: HttpRequest, code: AuthCode) -> dict[str, Any]:
+        """The latest moments, newest first, as far as the person may see them, and what its scans came to."""
+        page: Any = self.admin_site.get_model_admin(Scan)
+        sees_scans = code.brand_id in page.reach(request, VIEW)
+        scans = page.get_queryset(request).filter(auth_code=code)
+        latest = page.detailed(scans).select_related("product").order_by("-scanned_at", "-scan_id")
+        zone = code.brand.zone
+        moments = [
+            *(
+                Moment(it.scanned_at, zones.told(it.scanned_at, zone), page.result(it), scan=it)
+                for it in (latest[:MOMENTS_SHOWN] if sees_scans else [])
+            ),
+            *(
+                Moment(
+                    it.changed_at,
+                    zones.told(it.changed_at, zone),
+                    kind_badge(it),
+                    change=it,
+                    of_some=spans_more(it, code.batch),
+                )
+                for it in changes_of(code)
+            ),
+        ]
+        moments.sort(key=lambda moment: moment.at, reverse=True)
+        known = scans.aggregate(number=Count("pk"), points=Sum("points_awarded")) if sees_scans else {}
+        query = urlencode({"q": code.code})
+        return {
+            "moments": moments[:MOMENTS_SHOWN],
+            "more": len(moments) > MOMENTS_SHOWN or (known.get("number") or 0) > MOMENTS_SHOWN,
+            "sees_scans": sees_scans,
+            "scans": known.get("number") or 0,
+            "points": known.get("points") or 0,
+            "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
+            "sees_imports": code.brand_id in roles.reach(request.user, VIEW, "authcodes.import"),
+        }
+
+    def save_model(self, request: HttpRequest, obj: AuthCode, form: Any, change: bool) -> None:  # noqa: FBT001, ARG002 - Django's
+        if not self.may(request, CHANGE, obj):
+            raise PermissionDenied
+        changed = {name: form.cleaned_data[name] for name in form.changed_data}
+        changes.edit_code(code=obj, changed=changed, by=person(request), at=timezone.now())
+
+
+def changes_of(code: AuthCode) -> QuerySet[CodeChange]:
+    """The latest that was done to this code, or to a stretch that it lies in, newest first."""
+    covering = CodeChange.objects.filter(batch=code.batch_id, first_code__lte=code.code, last_code__gte=code.code)
+    return covering.select_related("product", "upload", "changed_by").order_by("-id")[:MOMENTS_SHOWN]
+
+
+def facts_of(request: HttpRequest, code: AuthCode) -> dict[str, Any]:
+    """Where the code belongs, and what may be done with it."""
+    recall = getattr(code.batch, "recall", None)
+    kind = Kind.REACTIVATED if code.deactivated_at else Kind.DEACTIVATED
+    actions = []
+    if orders.may_act(request, code.brand_id):
+        assign = f"{reverse('admin:authcodes_authcode_assign')}?{urlencode({'codes': code.code})}"
+        switch = reverse(f"admin:authcodes_authcode_{SWITCHES[kind]}", args=[code.pk])
+        names = {Kind.DEACTIVATED: _("Deactivate this code"), Kind.REACTIVATED: _("Reactivate this code")}
+        actions = [
+            {"label": _("Assign"), "icon": "sell", "address": assign},
+            {"label": names[kind], "icon": "block" if kind == Kind.DEACTIVATED else "check_circle", "address": switch},
+        ]
+    return {
+        "batch": code.batch,
+        "product": code.product,
+        "recall": recall,
+        "expires": code.batch.expiration_date,
+        "scan_limit": code.batch.scan_limit,
+        "actions": actions,
+    }

@@ -1,0 +1,118 @@
+"""Filters of the lists of codes and scans; what each means is said once, for them and for the dashboard."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from authcodes import dashboard_filters as meaning
+from authcodes.dashboard_filters import Status
+from authcodes.exports import CUSTOMER_IS_OURS
+from brands.lists import BrandsFilter, DayFilter, DropdownFilter, OwnRowsFilter, StateFilter, TextFilter
+from brands.models import Brand
+
+STATES = {**dict(Status.choices), "recalled": _("Recalled")}
+
+
+class StatusFilter(StateFilter):
+    title = _("status")
+    parameter_name = "status"
+    states = STATES
+
+    def asked(self, state: str, brands: Sequence[Brand]) -> Q:
+        if state == "recalled":
+            return Q(batch__recall__isnull=False)
+        return meaning.codes_with(state, brands=brands)
+
+
+class CodeStatusFilter(StatusFilter):
+    """Scans of codes that are so now, whatever they were at the time."""
+
+    title = _("the code's status")
+
+    def asked(self, state: str, brands: Sequence[Brand]) -> Q:
+        if state == "recalled":
+            return Q(batch__recall__isnull=False)
+        return meaning.scans_with(state, brands=brands)
+
+
+class AssignedFilter(StateFilter):
+    title = _("assignment")
+    parameter_name = "assigned"
+    states = {"yes": _("Has a product"), "no": _("Without a product")}
+
+    def asked(self, state: str, _brands: Sequence[Brand]) -> Q:
+        return Q(product__isnull=state == "no")
+
+
+class FirstScanFilter(DayFilter):
+    """Codes first scanned on these days."""
+
+    def asked(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
+        return meaning.codes_first_scanned(brands=brands, first_day=first, last_day=last)
+
+
+class FirstPlaceFilter(TextFilter):
+    title = _("first scan location")
+    parameter_name = "first_scan_location"
+
+    def asked(self, place: str, brands: Sequence[Brand]) -> Q:
+        return meaning.codes_first_scanned(brands=brands, location=place)
+
+
+class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
+    """Codes that were not first scanned then and there; only the dashboard asks so."""
+
+    title = _("first scan")
+    parameter_name = "not_first_scanned"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        value = self.value()
+        words = [part for part in (value or "").split("/") if part]
+        return (
+            [(value, gettext("None, or not: %(then_and_there)s") % {"then_and_there": " / ".join(words)})]
+            if value
+            else []
+        )
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = self.value() or ""
+        if not meaning.read_when_and_where(value).by_scan:
+            return queryset
+        return queryset.exclude(self.asked(value, self.page.brands_seen(request)))
+
+    def asked(self, value: str, brands: Sequence[Brand]) -> Q:
+        then = meaning.read_when_and_where(value)
+        return meaning.codes_first_scanned(
+            brands=brands, first_day=then.first_day, last_day=then.last_day, location=then.location
+        )
+
+
+class ScanDayFilter(DayFilter):
+    def asked(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
+        return meaning.scans_made(brands=brands, first_day=first, last_day=last)
+
+
+class PlaceFilter(TextFilter):
+    title = _("location")
+    parameter_name = "location"
+
+    def asked(self, place: str, brands: Sequence[Brand]) -> Q:
+        return meaning.scans_made(brands=brands, location=place)
+
+
+class CustomerFilter(OwnRowsFilter):
+    """Whoever is another brand's customer stays unknown, by number too."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.title = _("customer")
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        found: Any = super().queryset(request, queryset)
+        shown: QuerySet[Any] = found.filter(CUSTOMER_IS_OURS) if self.lookup_val else found
+        return shown

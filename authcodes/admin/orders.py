@@ -1,0 +1,339 @@
+"""Pages that do something to many codes: what is wanted is asked, what it changes is shown, then it is done."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import changes, typed
+from authcodes.changes import Assignment, Order
+from authcodes.import_checks import LOCATION_LENGTH, MOST_POINTS, TAKEN
+from authcodes.models import AuthCode, BatchRange, CodeChange, Product
+from authcodes.numbering import MAX_CODE_LENGTH
+from authcodes.refusals import BatchRefused
+from authcodes.stretches import Outlook, Stretch, outlook, stretch
+from brands import roles
+from brands.portal import Lookup, TenantAdmin, person
+from brands.roles import ACT
+from brands.unfolded import NumberWidget, TextareaWidget, TextWidget
+
+LABEL = "authcodes.authcode"
+Kind = CodeChange.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How a page speaks of what it does: as its title and button, in a sentence, and once it is done."""
+
+    title: Any
+    told: Any
+    done: Any
+    dangerous: bool = False
+
+
+WORDS = {
+    Kind.ASSIGNED: Words(
+        gettext_lazy("Assign codes"),
+        gettext_lazy("The codes are given this product, and scan as genuine from then on."),
+        gettext_lazy("Assigned"),
+    ),
+    Kind.UNASSIGNED: Words(
+        gettext_lazy("Take back an assignment"),
+        gettext_lazy("The codes lose their product and points, and scan as not valid until they are assigned again."),
+        gettext_lazy("Assignment taken back"),
+        dangerous=True,
+    ),
+    Kind.DEACTIVATED: Words(
+        gettext_lazy("Deactivate codes"),
+        gettext_lazy("The codes scan as not valid from then on, until they are reactivated."),
+        gettext_lazy("Deactivated"),
+        dangerous=True,
+    ),
+    Kind.REACTIVATED: Words(
+        gettext_lazy("Reactivate codes"),
+        gettext_lazy("The codes scan as they did before they were deactivated."),
+        gettext_lazy("Reactivated"),
+    ),
+}
+
+
+class RefusableForm(forms.Form):
+    def refuse(self, refusal: BatchRefused) -> None:
+        """Show a refusal at the field that it names."""
+        field = refusal.details.get("field")
+        self.add_error(field if field in self.fields else None, refusal.message)
+
+
+class ReasonForm(RefusableForm):
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=1000,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("Why; kept in the codes' history, for staff only."),
+    )
+
+
+class StretchForm(RefusableForm):
+    """From which code to which."""
+
+    first = forms.CharField(label=gettext_lazy("First code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
+    last = forms.CharField(label=gettext_lazy("Last code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
+
+
+class GivenForm(RefusableForm):
+    """What codes are given."""
+
+    product = forms.ModelChoiceField(Product.objects.none(), label=gettext_lazy("Product"))
+    inventory_location = forms.CharField(
+        label=gettext_lazy("Inventory location"),
+        required=False,
+        max_length=LOCATION_LENGTH,
+        widget=TextWidget,
+        help_text=gettext_lazy("Where the items are kept. Empty: stays as it is."),
+    )
+    points_per_scan = forms.IntegerField(
+        label=gettext_lazy("Points per scan"),
+        required=False,
+        min_value=0,
+        max_value=MOST_POINTS,
+        widget=NumberWidget,
+        help_text=gettext_lazy("Empty: stays as it is, at first what the batch says."),
+    )
+    notes = forms.CharField(
+        label=gettext_lazy("Notes"),
+        required=False,
+        max_length=10_000,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("Anything worth noting. Empty: stays as it is."),
+    )
+
+    def offer(self, products: Any, admin_site: Any) -> None:
+        """Let the person choose among these, looked up while they type."""
+        field: Any = self.fields["product"]
+        field.queryset = products
+        field.widget = Lookup(AuthCode.product.field, admin_site)
+        field.widget.choices = field.choices
+
+    @property
+    def assignment(self) -> Assignment:
+        names = ("product", "inventory_location", "points_per_scan", "notes")
+        return Assignment(**{name: self.cleaned_data[name] for name in names})
+
+
+class AssignStretchForm(StretchForm, GivenForm):
+    field_order = ("first", "last")
+
+
+class ChangeStretchForm(StretchForm, ReasonForm):
+    field_order = ("first", "last")
+
+
+class TypedForm(GivenForm):
+    """Single codes, typed, pasted or scanned into the box."""
+
+    codes = forms.CharField(
+        label=gettext_lazy("Codes"),
+        max_length=typed.MOST_LINES * 200,
+        widget=TextareaWidget(attrs={"rows": 8}),
+        help_text=gettext_lazy("One on each line, as printed or as scanned. Leading zeros may be missing."),
+    )
+    field_order = ("codes", "product")
+
+
+def may_act(request: HttpRequest, brand_id: int) -> bool:
+    return brand_id in roles.reach(request.user, ACT, LABEL)
+
+
+def products_of(page: TenantAdmin, request: HttpRequest) -> Any:
+    """The products that the person may give codes to."""
+    return page.admin_site.get_model_admin(Product).choices(request, roles.reach(request.user, ACT, LABEL))
+
+
+def step(request: HttpRequest) -> str:
+    """Where the person is: the form, its preview, or past it."""
+    if request.method != "POST" or "edit" in request.POST:
+        return "form"
+    return "confirm" if "confirm" in request.POST else "preview"
+
+
+def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **more: Any) -> HttpResponse:
+    context = {
+        **page.admin_site.each_context(request),
+        "opts": page.opts,
+        "title": WORDS[kind].title,
+        "words": WORDS[kind],
+        "assigns": kind == Kind.ASSIGNED,
+        "taken_words": TAKEN,
+        **more,
+    }
+    return TemplateResponse(request, "admin/authcodes/order/page.html", context)
+
+
+def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> HttpResponse:
+    """Something is done to a stretch of a batch's codes."""
+    if not may_act(request, batch.brand_id):
+        raise PermissionDenied
+    form = _stretch_form(page, request, batch, kind)
+    back = reverse("admin:authcodes_batchrange_change", args=[batch.pk])
+    told: dict[str, Any] = {"form": form, "batch": batch, "back": back}
+    if request.method == "POST" and form.is_valid():
+        try:
+            codes = stretch(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
+            order = _order_of(form, kind)
+            if step(request) == "confirm":
+                return _carried_out(page, request, codes, order)
+            if step(request) == "preview":
+                told |= _preview_of(codes, order)
+        except BatchRefused as refusal:
+            form.refuse(refusal)
+    return render(page, request, kind, **told)
+
+
+def _stretch_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> Any:
+    form_class = AssignStretchForm if kind == Kind.ASSIGNED else ChangeStretchForm
+    whole = {"first": batch.first_code, "last": batch.last_code}
+    form = form_class(request.POST if request.method == "POST" else None, initial=whole)
+    if isinstance(form, AssignStretchForm):
+        form.offer(products_of(page, request).filter(brand=batch.brand_id), page.admin_site)
+    return form
+
+
+def _order_of(form: Any, kind: CodeChange.Kind) -> Order:
+    if kind == Kind.ASSIGNED:
+        return Order(kind, assignment=form.assignment)
+    return Order(kind, reason=form.cleaned_data["reason"])
+
+
+def _preview_of(codes: Stretch, order: Order) -> dict[str, Any]:
+    found = outlook(codes.codes, order.assignment.product if order.assignment else None)
+    many, obstacle = _changes(order.kind, found)
+    return {
+        "preview": found,
+        "codes": codes,
+        "order": order,
+        "changes": many,
+        "obstacle": obstacle or ("" if many else _("None of these codes would change.")),
+        "as_job": codes.size > changes.CODES_AT_ONCE,
+    }
+
+
+def _changes(kind: CodeChange.Kind, found: Outlook) -> tuple[int, str]:
+    """How many codes would change, and what keeps them from it."""
+    if kind == Kind.ASSIGNED:
+        taken = _("Nothing can be assigned while some of these codes have another product.") if found.taken else ""
+        return 0 if taken else found.codes, taken
+    if kind == Kind.UNASSIGNED:
+        scanned = (
+            _("Nothing can be taken back: codes that have been scanned keep their product.") if found.scanned else ""
+        )
+        return 0 if scanned else found.assigned, scanned
+    return (found.codes - found.deactivated if kind == Kind.DEACTIVATED else found.deactivated), ""
+
+
+def _carried_out(page: TenantAdmin, request: HttpRequest, codes: Stretch, order: Order) -> HttpResponse:
+    """Do it, at once or as a job, and tell."""
+    words = WORDS[order.kind]
+    if codes.size > changes.CODES_AT_ONCE:
+        job = changes.start_change(codes=codes, order=order, by=person(request))
+        return redirect("admin:authcodes_job_change", job.pk)
+    changed = changes.change(codes=codes, order=order, by=person(request), at=timezone.now())
+    page.message_user(request, told_count(words.done, changed))
+    return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
+
+
+def told_count(done: Any, count: int) -> str:
+    return f"{done}: {count:,}"
+
+
+def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
+    """Single codes are assigned: typed, looked at line by line, then all of them or none."""
+    if not roles.reach(request.user, ACT, LABEL):
+        raise PermissionDenied
+    initial = {"codes": request.GET.get("codes", "")[:MAX_CODE_LENGTH]}
+    form = TypedForm(request.POST if request.method == "POST" else None, initial=initial)
+    form.offer(products_of(page, request), page.admin_site)
+    told: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
+    if request.method == "POST" and form.is_valid():
+        try:
+            lines = typed.understood(text=form.cleaned_data["codes"], product=form.cleaned_data["product"])
+            wrong = [line for line in lines if line.error]
+            if step(request) == "confirm" and not wrong:
+                return _typed_done(page, request, lines, form.assignment)
+            if step(request) != "form":
+                told |= _typed_preview(lines, wrong, form.assignment)
+        except BatchRefused as refusal:
+            form.refuse(refusal)
+    return render(page, request, Kind.ASSIGNED, **told)
+
+
+def _named(lines: list[typed.Typed], product: Product) -> Any:
+    names = [line.code for line in lines if not line.error]
+    return AuthCode.objects.filter(brand=product.brand_id, code__in=names)
+
+
+def _typed_preview(lines: list[typed.Typed], wrong: list[typed.Typed], given: Assignment) -> dict[str, Any]:
+    obstacle = ""
+    if wrong:
+        obstacle = _("Nothing can be assigned while lines are wrong. Correct them, or leave them out.")
+    return {
+        "lines": lines,
+        "preview": outlook(_named(lines, given.product), given.product),
+        "order": Order(Kind.ASSIGNED, assignment=given),
+        "changes": len(lines) - len(wrong),
+        "obstacle": obstacle,
+    }
+
+
+def _typed_done(page: TenantAdmin, request: HttpRequest, lines: list[typed.Typed], given: Assignment) -> HttpResponse:
+    codes = list(_named(lines, given.product))
+    order = Order(Kind.ASSIGNED, assignment=given)
+    changed = changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now())
+    page.message_user(request, told_count(WORDS[order.kind].done, changed))
+    if len(codes) == 1:
+        return redirect("admin:authcodes_authcode_change", codes[0].pk)
+    return redirect("admin:authcodes_authcode_changelist")
+
+
+def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeChange.Kind) -> HttpResponse:
+    """One code is switched off or on, with a reason."""
+    if not may_act(request, code.brand_id):
+        raise PermissionDenied
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        order = Order(kind, reason=form.cleaned_data["reason"])
+        changed = changes.change_codes(codes=[code], order=order, by=person(request), at=timezone.now())
+        page.message_user(request, told_count(WORDS[kind].done, changed))
+        return redirect("admin:authcodes_authcode_change", code.pk)
+    back = reverse("admin:authcodes_authcode_change", args=[code.pk])
+    return render(page, request, kind, form=form, chosen=[code], at_once=True, back=back)
+
+
+def of_chosen(
+    page: TenantAdmin,
+    request: HttpRequest,
+    codes: list[AuthCode],
+    kind: CodeChange.Kind,
+    report: Callable[[list[AuthCode], str], None],
+) -> HttpResponse | None:
+    """Codes chosen in the list: the reason is asked first. None: it is done, and reported."""
+    form = ReasonForm(request.POST if "reason" in request.POST else None)
+    if not codes:
+        return None
+    if form.is_valid():
+        order = Order(kind, reason=form.cleaned_data["reason"])
+        changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now())
+        report(codes, order.reason)
+        return None
+    kept = [(name, value) for name in ("action", "select_across") for value in request.POST.getlist(name)[:1]]
+    kept += [("_selected_action", value) for value in request.POST.getlist("_selected_action")]
+    back = request.get_full_path()
+    return render(page, request, kind, form=form, chosen=codes, at_once=True, kept=kept, back=back)

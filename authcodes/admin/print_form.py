@@ -1,0 +1,275 @@
+"""The form that asks how codes are to be printed; what cannot be is said at its field."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import prints, qr
+from authcodes.admin.orders import RefusableForm, StretchForm
+from authcodes.labels import DEFAULT_PRESET, PRESETS, Sheet
+from authcodes.models import BatchRange, Printer, PrintRun, Product
+from authcodes.prints import LONGEST_NOTE, Wanted
+from brands.models import Brand
+from brands.refusals import Refused
+from brands.unfolded import NumberWidget, SelectWidget, SwitchWidget, TextWidget
+
+CUSTOM = "custom"
+MILLIMETRES, INCHES = "mm", "in"
+INCH = qr.MILLIMETRES_PER_INCH
+SIZES = {
+    "": gettext_lazy("As the sheet is made for; images 2 in"),
+    "20": gettext_lazy("2 cm"),
+    "40": gettext_lazy("4 cm"),
+    "50.8": gettext_lazy("2 in"),
+    CUSTOM: gettext_lazy("Another size"),
+}
+
+# What is called the same here and in Wanted.
+SAME = (
+    *("what", "payload", "level", "start", "by_column", "cut_marks"),
+    *("title", "sku", "expiry", "logo", "note"),
+)
+
+
+def has_gtin(brands: Iterable[Any]) -> bool:
+    return Product.objects.filter(brand__in=brands).exclude(gtin="").exists()
+
+
+def length(label: Any, **more: Any) -> forms.DecimalField:
+    """A field for millimetres; the sheet's own rules say what is too little or too much."""
+    return forms.DecimalField(
+        label=label,
+        required=False,
+        max_digits=8,
+        decimal_places=4,
+        widget=NumberWidget(attrs={"step": "any", "inputmode": "decimal"}),
+        **more,
+    )
+
+
+def whole_number(label: Any, **more: Any) -> forms.IntegerField:
+    return forms.IntegerField(label=label, required=False, min_value=1, max_value=1000, widget=NumberWidget, **more)
+
+
+def switch(label: Any, **more: Any) -> forms.BooleanField:
+    return forms.BooleanField(label=label, required=False, widget=SwitchWidget, **more)
+
+
+class PrintForm(RefusableForm):
+    """How codes are to be printed. What cannot be is said at its field."""
+
+    what = forms.ChoiceField(label=gettext_lazy("Print"), choices=PrintRun.What.choices, widget=SelectWidget)
+    payload = forms.ChoiceField(
+        label=gettext_lazy("The QR code says"), choices=PrintRun.Payload.choices, widget=SelectWidget
+    )
+    level = forms.ChoiceField(
+        label=gettext_lazy("Error correction"),
+        required=False,
+        choices=[("", gettext_lazy("As the batch says")), *BatchRange.ErrorCorrection.choices],
+        widget=SelectWidget,
+    )
+    size = forms.ChoiceField(
+        label=gettext_lazy("Size of a QR code"),
+        required=False,
+        choices=list(SIZES.items()),
+        widget=SelectWidget,
+        help_text=gettext_lazy("With its white edge, which belongs to it."),
+    )
+    size_amount = length(gettext_lazy("Another size"), help_text=gettext_lazy("At least 2 cm."))
+    size_unit = forms.ChoiceField(
+        label=gettext_lazy("Unit"),
+        required=False,
+        choices=[(MILLIMETRES, gettext_lazy("millimetres")), (INCHES, gettext_lazy("inches"))],
+        widget=SelectWidget,
+    )
+    sheet = forms.ChoiceField(
+        label=gettext_lazy("Sheet"),
+        choices=[
+            *((name, preset.title) for name, preset in PRESETS.items()),
+            (CUSTOM, gettext_lazy("Another sheet, in millimetres")),
+        ],
+        widget=SelectWidget,
+    )
+    page_width = length(gettext_lazy("Page width"))
+    page_height = length(gettext_lazy("Page height"))
+    left = length(gettext_lazy("From the page's left edge to the first label"))
+    top = length(gettext_lazy("From the page's upper edge to the first label"))
+    label_width = length(gettext_lazy("Label width"))
+    label_height = length(gettext_lazy("Label height"))
+    pitch_x = length(gettext_lazy("From one label's left edge to the next one's"))
+    pitch_y = length(gettext_lazy("From one label's upper edge to the next one's"))
+    columns = whole_number(gettext_lazy("Labels across"))
+    rows = whole_number(gettext_lazy("Labels down"))
+    start = whole_number(
+        gettext_lazy("Begin at label"), help_text=gettext_lazy("Of the first sheet, to use up one that was begun.")
+    )
+    by_column = switch(gettext_lazy("Fill sheets column by column"))
+    cut_marks = switch(gettext_lazy("Cut marks"))
+    title = switch(gettext_lazy("Product's title on the label"))
+    sku = switch(gettext_lazy("SKU on the label"))
+    expiry = switch(gettext_lazy("Expiration date on the label"))
+    logo = switch(gettext_lazy("Brand's logo on the label"))
+    note = forms.CharField(
+        label=gettext_lazy("Note on the label"),
+        required=False,
+        max_length=LONGEST_NOTE,
+        widget=TextWidget(attrs={"maxlength": LONGEST_NOTE}),
+        help_text=gettext_lazy("One line, the same on every label."),
+    )
+    printer = forms.ModelChoiceField(
+        Printer.objects.none(),
+        label=gettext_lazy("Printer"),
+        required=False,
+        empty_label=gettext_lazy("Any: print as it is"),
+        widget=SelectWidget,
+        help_text=gettext_lazy("What is known of it, such as how far it is off, is made up for."),
+    )
+
+    # The fields of an image, then those of a sheet, as the page shows them.
+    SHEET: ClassVar[tuple[str, ...]] = (
+        "page_width",
+        "page_height",
+        "left",
+        "top",
+        "label_width",
+        "label_height",
+        "pitch_x",
+        "pitch_y",
+        "columns",
+        "rows",
+    )
+    LABELS: ClassVar[tuple[str, ...]] = (
+        "start",
+        "by_column",
+        "cut_marks",
+        "title",
+        "sku",
+        "expiry",
+        "logo",
+        "note",
+        "printer",
+    )
+
+    def offer(self, brands: QuerySet[Brand]) -> None:
+        """What is theirs; where no product has a GTIN there is nothing to link to."""
+        printer: Any = self.fields["printer"]
+        printer.queryset = Printer.objects.filter(brand__in=brands)
+        if not has_gtin(brands):
+            field: Any = self.fields["payload"]
+            field.choices = [choice for choice in field.choices if choice[0] != PrintRun.Payload.GS1]
+
+    @property
+    def parts(self) -> dict[str, list[Any]]:
+        """The fields, as the page groups them."""
+        groups = {"sheet": self.SHEET, "labels": self.LABELS}
+        grouped = {name: [self[field] for field in names] for name, names in groups.items()}
+        others = {name for names in groups.values() for name in names}
+        return {**grouped, "main": [self[name] for name in self.fields if name not in others]}
+
+    @property
+    def opens_sheet(self) -> bool:
+        return self["sheet"].value() == CUSTOM or any(name in self.errors for name in self.SHEET)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("size") == CUSTOM and not cleaned.get("size_amount"):
+            self._require("size_amount")
+        if cleaned.get("sheet") == CUSTOM:
+            for name in self.SHEET:
+                if cleaned.get(name) is None:
+                    self._require(name)
+        return cleaned
+
+    @property
+    def complaints(self) -> list[tuple[Any, str]]:
+        """What is wrong, each with its field's label."""
+        return [
+            (self.fields[name].label if name in self.fields else "", str(message))
+            for name, errors in self.errors.items()
+            for message in errors
+        ]
+
+    def _require(self, name: str) -> None:
+        if name not in self.errors:
+            self.add_error(name, _("This field is required."))
+
+    def refuse(self, refusal: Refused) -> None:
+        """Show a refusal at the field that it names; a setting may be made of two of them."""
+        field = refusal.details.get("field")
+        if field in {"size_mm", "qr_mm"}:
+            field = "size_amount" if self.cleaned_data.get("size") == CUSTOM else "size"
+        self.add_error(field if field in self.fields else None, refusal.message)
+
+    def wanted(self) -> Wanted:
+        """What the form asks for, once it is valid."""
+        given = self.cleaned_data
+        is_custom = given["sheet"] == CUSTOM
+        return Wanted(
+            **{name: given[name] for name in SAME if name != "start"},
+            **correction(given["printer"]),
+            size_mm=self._size(given),
+            preset=DEFAULT_PRESET if is_custom else given["sheet"],
+            sheet=Sheet(**{name: given[name] for name in self.SHEET}) if is_custom else None,
+            start=given["start"] or 1,
+        )
+
+    @staticmethod
+    def _size(given: dict[str, Any]) -> Decimal | None:
+        """In millimetres."""
+        if given["size"] == CUSTOM:
+            amount: Decimal = given["size_amount"]
+            return amount * INCH if given["size_unit"] == INCHES else amount
+        return Decimal(given["size"]) if given["size"] else None
+
+
+def correction(printer: Printer | None) -> dict[str, Any]:
+    """What makes up for a printer."""
+    if printer is None:
+        return {}
+    made_up = {name: getattr(printer, name) for name in ("offset_x", "offset_y", "scale")}
+    return {"printer": printer.name, **made_up}
+
+
+def initial_of(wanted: Wanted) -> dict[str, Any]:
+    """What a form begins with to ask for the same, but for the printer, which has an id."""
+    size = prints.plain(wanted.size_mm)
+    sheet = wanted.sheet or PRESETS[wanted.preset].sheet
+    return {
+        **{name: getattr(wanted, name) for name in SAME},
+        **{name: getattr(sheet, name) for name in PrintForm.SHEET},
+        "size": size if size in SIZES else CUSTOM,
+        "size_amount": "" if size in SIZES else size,
+        "sheet": CUSTOM if wanted.sheet else wanted.preset,
+    }
+
+
+class BatchPrintForm(StretchForm, PrintForm):
+    """From which code to which, and how."""
+
+    field_order = ("first", "last", "what")
+
+
+class ListPrintForm(PrintForm):
+    """Of which brand, where a list has codes of several, and how."""
+
+    brand = forms.ModelChoiceField(Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget)
+    field_order = ("brand", "what")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        printer, brand = cleaned.get("printer"), cleaned.get("brand")
+        if printer and brand and printer.brand_id != brand.pk:
+            self.add_error("printer", _("Choose one of the same brand."))
+        return cleaned
+
+    def offer(self, brands: QuerySet[Brand]) -> None:
+        super().offer(brands)
+        field: Any = self.fields["brand"]
+        field.queryset, field.empty_label = brands, None
+        if len(brands) == 1:
+            field.initial, field.widget = brands[0].pk, forms.HiddenInput()

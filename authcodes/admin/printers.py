@@ -1,0 +1,47 @@
+"""Page: a brand's printers, each with what makes up for it."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext_lazy
+
+from authcodes import designs
+from authcodes.models import Printer
+from brands.portal import TenantAdmin, TenantForm
+from brands.refusals import Refused
+from brands.unfolded import action
+
+
+class PrinterForm(TenantForm):
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        given = {name: cleaned.get(name) for name in ("offset_x", "offset_y", "scale")}
+        if None not in given.values():
+            try:
+                designs.check_printer(**given)  # type: ignore[arg-type] # none of them is None
+            except Refused as refusal:
+                self.refuse(refusal)
+        return cleaned
+
+
+@admin.register(Printer)
+class PrinterPage(TenantAdmin):
+    form = PrinterForm
+    list_display = ("name", "offset_x", "offset_y", "scale")
+    search_fields = ("name",)
+    actions_detail = ("calibration",)
+    fieldsets = ((None, {"fields": ("brand", "name", ("offset_x", "offset_y"), "scale")}),)
+
+    @action(
+        description=gettext_lazy("Calibration page"), url_path="calibration", icon="straighten", permissions=["act"]
+    )
+    def calibration(self, _request: HttpRequest, object_id: str) -> HttpResponse:
+        """Rulers and crosses with this printer's correction: right where they lie on a sheet's corners."""
+        return redirect(f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode({'printer': object_id})}")
+
+    def has_act_permission(self, request: HttpRequest, object_id: Any = None) -> bool:  # noqa: ARG002 - unfold's
+        return self.has_change_permission(request)

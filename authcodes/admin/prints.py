@@ -1,0 +1,426 @@
+"""Pages: printing. What is wanted is asked and shown, then a worker makes the file; what was printed is listed."""
+
+import base64
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Count, Max, Min, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import documents, jobs, prints, qr
+from authcodes.admin.exports import filters_of, shown_to
+from authcodes.admin.jobs import COLOURS
+from authcodes.admin.orders import step
+from authcodes.admin.print_form import BatchPrintForm, ListPrintForm, PrintForm, initial_of
+from authcodes.documents import LibrariesMissing
+from authcodes.models import AuthCode, BatchRange, Printer, PrintRun, Recall
+from authcodes.prints import Selection, Wanted
+from authcodes.sheets import calibration, write
+from authcodes.sketches import sketch
+from authcodes.stretches import stretch, whole
+from brands import roles, zones
+from brands.lists import ChoicesFilter, DayFilter, OwnRowsFilter
+from brands.models import Brand, User
+from brands.portal import TenantAdmin, badge, page_of, person
+from brands.refusals import Forbidden, Invalid, Refused
+from brands.roles import ACT
+from brands.unfolded import display
+
+LABEL = "authcodes.printrun"
+MOST_ASKED = 10  # earlier runs that a page names
+NOT_ASKED = {"csrfmiddlewaretoken", "preview", "confirm", "edit", "again"}  # what a form sends beside its fields
+
+
+def may_print(user: Any, brand_id: int) -> bool:
+    return brand_id in roles.reach(user, ACT, LABEL)
+
+
+@admin.register(PrintRun)
+class PrintRunPage(TenantAdmin):
+    list_display = ("started_at", "what", "state", "run", "codes", "batch", "started_by")
+    list_filter = (("what", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
+    list_select_related = ("job", "batch", "started_by")
+    search_fields = ("first_code__startswith", "batch__range_name")
+    search_help_text = gettext_lazy("How the first code begins, or a part of the batch's name.")
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "brand",
+                    ("batch", "what"),
+                    ("first_code", "last_code"),
+                    "codes",
+                    ("pages", "read_back", "pages_read"),
+                )
+            },
+        ),
+        (gettext_lazy("History"), {"fields": (("started_by", "started_at"),)}),
+    )
+    change_form_outer_before_template = "admin/authcodes/print/panel.html"
+
+    def get_urls(self) -> list[Any]:
+        views = {
+            "batch/<id:pk>/": (self.of_batch, "batch"),
+            "batch/<id:pk>/page/": (self.page_of_batch, "page"),
+            "batch/<id:pk>/preview/": (self.preview_of_batch, "preview"),
+            "codes/": (self.of_list, "codes"),
+            "codes/page/": (self.page_of_list, "codes_page"),
+            "codes/preview/": (self.preview_of_list, "codes_preview"),
+            "calibration/": (self.calibration, "calibration"),
+            "<id:pk>/cover/": (self.cover, "cover"),
+            "recall/<id:pk>/": (self.notice, "notice"),
+        }
+        own = [
+            path(where, self.admin_site.admin_view(view), name=f"authcodes_printrun_{name}")
+            for where, (view, name) in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    @display(description=gettext_lazy("state"))
+    def state(self, run: PrintRun) -> SafeString:
+        return badge(COLOURS[run.job.status], run.job.get_status_display())
+
+    @display(description=gettext_lazy("codes"), ordering="first_code")
+    def run(self, run: PrintRun) -> str:
+        return str(run)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        run = self.get_object(request, object_id)
+        told = {
+            "print_state": self.state(run),
+            "print_settings": documents.settings_of(run),
+            "print_job": reverse("admin:authcodes_job_change", args=[run.job_id]),
+            "print_cover": reverse("admin:authcodes_printrun_cover", args=[run.pk]) if run.sha256 else "",
+        }
+        return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
+
+    def cover(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The run's cover sheet."""
+        run = self.get_object(request, str(pk))
+        back = redirect("admin:authcodes_printrun_change", run.pk)
+        if not run.sha256:
+            self.message_user(request, _("There is no file yet that a cover sheet could tell of."), messages.ERROR)
+            return back
+        return self.document(request, back, lambda: documents.cover_sheet(run), f"cover-sheet-{run.pk}.pdf")
+
+    def notice(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """A recall's notice, for those who may see the recall."""
+        recall = self.admin_site.get_model_admin(Recall).get_object(request, str(pk))
+        back = redirect("admin:authcodes_recall_change", recall.pk)
+        return self.document(request, back, lambda: documents.recall_notice(recall), f"recall-{recall.pk}.pdf")
+
+    def document(self, request: HttpRequest, back: HttpResponse, made: Callable[[], bytes], name: str) -> HttpResponse:
+        try:
+            return pdf(made(), name)
+        except LibrariesMissing as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+            return back
+
+    # --- A stretch of a batch ---
+
+    def batch(self, request: HttpRequest, pk: int) -> BatchRange:
+        """The batch, of one of the person's brands, where they may print. Raises Http404 or PermissionDenied."""
+        found: BatchRange = self.admin_site.get_model_admin(BatchRange).get_object(request, str(pk))
+        if not may_print(request.user, found.brand_id):
+            raise PermissionDenied
+        return found
+
+    def of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
+        batch = self.batch(request, pk)
+        try:
+            so_far = whole(batch)
+        except Refused as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+            return redirect("admin:authcodes_batchrange_change", batch.pk)
+        usual = {**self.usual(request, [batch.brand]), "first": so_far.first, "last": so_far.last}
+        form = BatchPrintForm(request.POST if request.method == "POST" else None, initial=usual)
+        form.offer(brand_alone(batch))
+        return self.ask(
+            request,
+            form,
+            lambda: stretch_of(batch, form),
+            batch=batch,
+            back=reverse("admin:authcodes_batchrange_change", args=[batch.pk]),
+            look=reverse("admin:authcodes_printrun_page", args=[batch.pk]),
+            live=reverse("admin:authcodes_printrun_preview", args=[batch.pk]),
+        )
+
+    def page_of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
+        batch = self.batch(request, pk)
+        form = BatchPrintForm(request.GET)
+        form.offer(brand_alone(batch))
+        return look_at(form, lambda: stretch_of(batch, form))
+
+    def preview_of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
+        batch = self.batch(request, pk)
+        form = BatchPrintForm(request.GET)
+        form.offer(brand_alone(batch))
+        return live_preview(request, form, lambda: stretch_of(batch, form))
+
+    # --- What the list of codes shows ---
+
+    def of_list(self, request: HttpRequest) -> HttpResponse:
+        brands = self.brands_to_print(request)
+        form = ListPrintForm(request.POST if request.method == "POST" else None, initial=self.usual(request, brands))
+        form.offer(brands)
+        query = listed(request)
+        back = f"{reverse('admin:authcodes_authcode_changelist')}?{query}"
+        try:
+            changes = self.admin_site.get_model_admin(AuthCode).get_changelist_instance(request)
+        except IncorrectLookupParameters:
+            return redirect(f"{reverse('admin:authcodes_authcode_changelist')}?e=1")
+        return self.ask(
+            request,
+            form,
+            lambda: list_of(person(request), form.cleaned_data["brand"], query),
+            parameters={"query": query, "time_zone": timezone.get_current_timezone_name()},
+            filters=filters_of(request, changes),
+            back=back,
+            look=reverse("admin:authcodes_printrun_codes_page"),
+            live=f"{reverse('admin:authcodes_printrun_codes_preview')}?{urlencode({'list': query})}",
+            listed=query,
+        )
+
+    def page_of_list(self, request: HttpRequest) -> HttpResponse:
+        form = ListPrintForm(request.GET)
+        form.offer(self.brands_to_print(request))
+        return look_at(form, lambda: list_of(person(request), form.cleaned_data["brand"], request.GET.get("list", "")))
+
+    def preview_of_list(self, request: HttpRequest) -> HttpResponse:
+        form = ListPrintForm(request.GET)
+        form.offer(self.brands_to_print(request))
+        query = request.GET.get("list", "")
+        return live_preview(request, form, lambda: glimpse_of(person(request), form.cleaned_data["brand"], query))
+
+    def brands_to_print(self, request: HttpRequest) -> QuerySet[Brand]:
+        within = self.reach(request, ACT)
+        if not within:
+            raise PermissionDenied
+        return within.of(Brand.objects.all(), "pk")
+
+    # --- Asking, showing, starting ---
+
+    def usual(self, request: HttpRequest, brands: Iterable[Brand]) -> dict[str, Any]:
+        """How this person printed for these brands the last time, and on which printer."""
+        mine = PrintRun.objects.filter(started_by=person(request), brand__in=brands)
+        last = mine.order_by("-id").first()
+        if last is None:
+            return initial_of(Wanted())
+        wanted = replace(Wanted.read(last.settings), start=1, level="")
+        printer = Printer.objects.filter(brand=last.brand_id, name=wanted.printer).first()
+        return {**initial_of(wanted), "printer": printer.pk if printer else None}
+
+    def ask(
+        self,
+        request: HttpRequest,
+        form: Any,
+        select: Callable[[], Selection],
+        *,
+        parameters: dict[str, Any] | None = None,
+        **told: Any,
+    ) -> HttpResponse:
+        """The form, then what it would print, then the job."""
+        if request.method == "POST" and form.is_valid():
+            try:
+                selection, wanted = select(), form.wanted()
+                prints.check(selection, wanted)
+                before = list(prints.earlier(selection)[:MOST_ASKED])
+                if step(request) == "confirm" and is_asked(request, before):
+                    return self.begin(request, selection, wanted, parameters)
+                if step(request) != "form":
+                    told |= shown(selection, wanted, before)
+            except Refused as refusal:
+                form.refuse(refusal)
+        told["look"] = look_address(request, **told) if "selection" in told else ""
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Print"),
+            "form": form,
+            "calibration": reverse("admin:authcodes_printrun_calibration"),
+            "printers": reverse("admin:authcodes_printer_changelist"),
+            **told,
+        }
+        return TemplateResponse(request, "admin/authcodes/print/page.html", context)
+
+    def begin(
+        self, request: HttpRequest, selection: Selection, wanted: Wanted, parameters: dict[str, Any] | None
+    ) -> HttpResponse:
+        with transaction.atomic():
+            run = prints.start(selection=selection, wanted=wanted, by=person(request), parameters=parameters)
+            self.note(request, [run], _("Printed"))
+            if selection.batch:
+                page_of(selection.batch, self.admin_site).note(
+                    request, [selection.batch], _("Printed: %(run)s") % {"run": run}
+                )
+        return redirect("admin:authcodes_job_change", run.job_id)
+
+    def calibration(self, request: HttpRequest) -> HttpResponse:
+        """A page of rulers and crosses, on the sheet and with the printer's settings that the form has."""
+        form = PrintForm({**initial_of(Wanted()), **request.GET.dict()})
+        form.offer(self.brands_to_print(request))
+        if not form.is_valid():
+            raise Http404
+        try:
+            design = form.wanted().design()
+            design.check()
+        except Refused:
+            raise Http404 from None
+        return pdf(calibration(design), "calibration.pdf")
+
+
+def listed(request: HttpRequest) -> str:
+    """What limits the list, whichever of its pages one came from."""
+    query = request.GET.copy()
+    query.pop("p", None)
+    return query.urlencode()
+
+
+def stretch_of(batch: BatchRange, form: Any) -> Selection:
+    return prints.of_stretch(stretch(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"]))
+
+
+def brand_alone(batch: BatchRange) -> QuerySet[Brand]:
+    return Brand.objects.filter(pk=batch.brand_id)
+
+
+def glimpse_of(by: User, brand: Brand, query: str) -> Selection:
+    """As `list_of`, without counting: what a list begins with tells how its labels look. Raises Invalid."""
+    codes = AuthCode.objects.filter(brand=brand, pk__in=_rows_of(by, query))
+    first = codes.order_by("pk").first()
+    if first is None:
+        raise Invalid(_("The list has no codes of this brand."))
+    return Selection(brand, codes, first.code, first.code, 1)
+
+
+def list_of(by: User, brand: Brand, query: str) -> Selection:
+    """The codes of a brand that somebody's list shows. Raises Invalid where it shows none."""
+    codes = AuthCode.objects.filter(brand=brand, pk__in=_rows_of(by, query))
+    found = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
+    if not found["count"]:
+        raise Invalid(_("The list has no codes of this brand."))
+    return Selection(brand, codes, **found)
+
+
+def _rows_of(by: User, query: str) -> QuerySet[Any, Any]:
+    try:
+        return shown_to(by, AuthCode, query).order_by().values("pk")
+    except IncorrectLookupParameters:
+        raise Invalid(_("The list has no such filter.")) from None
+
+
+def is_asked(request: HttpRequest, before: list[PrintRun]) -> bool:
+    """Whether nothing of it was printed before, or the person has read what was."""
+    return not before or request.POST.get("again") == str(before[0].pk)
+
+
+def shown(selection: Selection, wanted: Wanted, before: list[PrintRun]) -> dict[str, Any]:
+    """What would be printed, for the page that asks whether it shall be."""
+    return {
+        "selection": selection,
+        "wanted": wanted,
+        "what": PrintRun.What(wanted.what).label,
+        "warnings": prints.warnings(selection, wanted),
+        "before": [(run, zones.told(run.started_at, run.brand.zone)) for run in before],
+        "pages": wanted.design().sheet.pages(selection.count, start=wanted.start) if wanted.is_labels else 0,
+        **pictured(selection, wanted),
+    }
+
+
+def pictured(selection: Selection, wanted: Wanted) -> dict[str, Any]:
+    """Page 1, or the first image, as the portal shows it."""
+    code = selection.sample()
+    text = prints.payload_of(code, wanted, prints.hostname_of(selection.brand.pk))
+    if wanted.is_labels:
+        design = prints.design_of(selection, wanted)
+        picture = in_page(sketch(prints.first_page(selection, wanted), design), "svg+xml")
+        sheet = design.sheet
+        size = f"{prints.plain(sheet.page_width)} x {prints.plain(sheet.page_height)} mm"
+        return {"sample": text, "qr_mm": prints.plain(design.qr_mm), "picture": picture, "page_size": size}
+    image = qr.png(text=text, size_mm=wanted.image_mm, level=wanted.level_of(code.batch))
+    return {"sample": text, "qr_mm": prints.plain(wanted.image_mm), "picture": in_page(image, "png")}
+
+
+def live_preview(request: HttpRequest, form: Any, select: Callable[[], Selection]) -> HttpResponse:
+    """Page 1 while the form is being filled in, and what is wrong with it; what takes long is told before printing."""
+    told: dict[str, Any] = {}
+    if form.is_valid():
+        try:
+            selection, wanted = select(), form.wanted()
+            prints.check(selection, wanted)
+            told = {**pictured(selection, wanted), "warnings": prints.warnings(selection, wanted, thorough=False)}
+        except Refused as refusal:
+            form.refuse(refusal)
+    asked = {name: value for name, value in request.GET.items() if name not in {*NOT_ASKED, "list"}}
+    calibration = f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode(asked)}"
+    context = {**told, "wrong": form.complaints, "calibration": calibration}
+    return TemplateResponse(request, "admin/authcodes/print/live.html", context)
+
+
+def in_page(image: bytes, kind: str) -> str:
+    """An image as the address that holds it: the portal's pages may show those, and nothing has to be stored."""
+    return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"
+
+
+def look_address(request: HttpRequest, look: str, listed: str = "", **_told: Any) -> str:
+    """Where the first page is as it would be printed."""
+    asked = {name: value for name, value in request.POST.items() if name not in NOT_ASKED}
+    return f"{look}?{urlencode({**asked, 'list': listed})}"
+
+
+def look_at(form: Any, select: Callable[[], Selection]) -> HttpResponse:
+    """The first page, or the first image, as it would be printed; what cannot be is not there."""
+    if not form.is_valid():
+        raise Http404
+    try:
+        selection, wanted = select(), form.wanted()
+        prints.check(selection, wanted)
+    except Refused:
+        raise Http404 from None
+    if wanted.is_labels:
+        file = io.BytesIO()
+        write(file, prints.first_page(selection, wanted), prints.design_of(selection, wanted))
+        return pdf(file.getvalue(), "page-1.pdf")
+    draw = qr.svg if wanted.what == PrintRun.What.SVG else qr.png
+    code = selection.sample()
+    text = prints.payload_of(code, wanted, prints.hostname_of(selection.brand.pk))
+    image = draw(text=text, size_mm=wanted.image_mm, level=wanted.level_of(code.batch))
+    kind = "image/svg+xml" if wanted.what == PrintRun.What.SVG else "image/png"
+    return offered(image, f"code-1.{wanted.what}", kind)
+
+
+def pdf(content: bytes, name: str) -> HttpResponse:
+    return offered(content, name, "application/pdf")
+
+
+def offered(content: bytes, name: str, kind: str) -> HttpResponse:
+    """A file to download."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    return HttpResponse(content, content_type=kind, headers=headers)
+
+
+def run_list(run: jobs.Run) -> None:
+    """The job's handler: the codes that the list of whoever started it shows now."""
+    printed = PrintRun.objects.select_related("brand").filter(job=run.job).first()
+    by = run.job.created_by
+    if printed is None or by is None or not may_print(by, printed.brand_id):
+        raise Forbidden(_("Who started this may not print these codes any more."))
+    with timezone.override(run.parameters["time_zone"]):
+        prints.print_codes(run=run, printed=printed, selection=list_of(by, printed.brand, run.parameters["query"]))

@@ -1,0 +1,71 @@
+"""Searching codes and scans by code, product or customer: each way reads an index, and no more than it has to."""
+
+from typing import Any
+
+from django.contrib.admin.views.main import ORDER_VAR
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from authcodes.exports import CUSTOMER_IS_OURS
+from authcodes.models import AuthCode, Product, Scan
+from authcodes.reading import read
+from brands.models import User
+
+# Codes whose scans are looked up one by one; where more begin so, the scans are read in their order.
+MOST_CODES = 500
+MOST_PRODUCTS = 50
+
+
+class Search:
+    """What somebody typed: an e-mail address, else how a code begins, else a product's SKU or a part of its title.
+
+    What a scanner types into the box may be a whole address or carry a tag.
+    """
+
+    def __init__(self, page: Any, request: HttpRequest, words: str) -> None:
+        self.site, self.request = page.admin_site, request
+        self.words = words.strip()
+        reading = read(self.words)
+        self.beginning = reading.code if reading else ""
+
+    def codes(self, rows: QuerySet[AuthCode]) -> QuerySet[AuthCode]:
+        """In the order of the codes where they begin so: theirs is the index that finds them."""
+        if not self.words:
+            return rows
+        if "@" in self.words:
+            return rows.filter(pk__in=self.of_customer(self.seen(Scan)).values("auth_code"))
+        if not self.some_codes(1):
+            return rows.filter(product__in=self.products())
+        found = rows.filter(code__startswith=self.beginning)
+        return found if ORDER_VAR in self.request.GET else found.order_by("code")
+
+    def scans(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
+        if not self.words:
+            return rows
+        if "@" in self.words:
+            return self.of_customer(rows)
+        codes = self.some_codes(MOST_CODES + 1)
+        if len(codes) > MOST_CODES:
+            return rows.filter(code__startswith=self.beginning)
+        return rows.filter(Q(auth_code__in=codes) if codes else Q(product__in=self.products()))
+
+    def seen(self, model: Any) -> QuerySet[Any]:
+        """The rows of another list that this person may see."""
+        page = self.site.get_model_admin(model)
+        rows: QuerySet[Any] = page.get_queryset(self.request)
+        return rows
+
+    def some_codes(self, most: int) -> list[int]:
+        if not self.beginning:
+            return []
+        found = self.seen(AuthCode).filter(code__startswith=self.beginning).order_by("code")
+        return list(found.values_list("pk", flat=True)[:most])
+
+    def products(self) -> list[int]:
+        named = Q(sku__istartswith=self.words) | Q(title__icontains=self.words)
+        return list(self.seen(Product).filter(named).order_by("pk").values_list("pk", flat=True)[:MOST_PRODUCTS])
+
+    def of_customer(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
+        """Scans by who has this address, as far as the brand knows them."""
+        who = User.objects.filter(email=self.words.lower()).values_list("pk", flat=True).first()
+        return rows.filter(CUSTOMER_IS_OURS, user=who) if who else rows.none()

@@ -1,0 +1,177 @@
+"""Archives: ZIP files of QR images with a manifest, written as a stream, each image proved before it goes in."""
+
+import csv
+import hashlib
+import io
+import re
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from itertools import islice
+from typing import IO, Any, BinaryIO, Literal, cast
+
+from authcodes import proofs, qr
+from authcodes.parallel import spread
+from authcodes.spreadsheets import neutral
+from authcodes.symbols import Level
+from authcodes.zips import Writer
+
+Kind = Literal["png", "svg"]
+MANIFEST = "manifest.csv"
+COLUMNS = ["code", "file", "sha256", "payload"]
+CHUNK = 100  # images that a process makes at a time
+ALL_PROVED = 10_000  # so many from the first on are all proved
+PROVED_EVERY = 100  # beyond them, and the last
+
+_UNSAFE = re.compile(r"[^0-9A-Z_.-]|^[.-]")
+_LONGEST_NAME = 100
+# What Windows takes for a device, whatever follows the first dot.
+_DEVICE = re.compile(r"(CON|PRN|AUX|NUL|(COM|LPT)[0-9])(\.|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    code: str
+    payload: str
+    level: Level = Level.M
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """A whole archive: its images, its own SHA-256 and its manifest's, and how many images were read again."""
+
+    files: int
+    sha256: str
+    proved: int
+    checked_share: float  # of the images, 0 to 1
+    manifest_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    image: Image
+    name: str
+    data: bytes
+    sha256: str
+    proved: bool
+
+
+def safe_name(code: str, kind: str) -> str:
+    """A file name that every system takes, and no other code has, not even where case does not count.
+
+    Codes of A-Z, 0-9, `-`, `_` and `.` are their own names. Others get a piece of their SHA-256 at the end.
+    """
+    name = _UNSAFE.sub("_", code.upper())[:_LONGEST_NAME] or "_"
+    if _DEVICE.match(name):
+        name = f"_{name}"
+    if name != code:
+        name += f"~{hashlib.sha256(code.encode()).hexdigest()[:12].upper()}"
+    return f"{name}.{kind}"
+
+
+def write(
+    file: BinaryIO,
+    images: Iterable[Image],
+    *,
+    kind: Kind,
+    size_mm: Decimal,
+    progress: Callable[[int], None] | None = None,
+    processes: int = 1,
+) -> Archived:
+    """Write a ZIP of `images`, in their order, and last a manifest. `progress` hears how many there are, and may raise.
+
+    Memory does not grow with their number. Raises proofs.Unreadable for an image that does not say its payload.
+    """
+    hashed = _Hashed(file)
+    make = partial(_make, kind=kind, size_mm=size_mm)
+    proved, last = 0, None
+    with Writer(cast("BinaryIO", hashed)) as archive, _Manifest() as manifest:
+        for chunk in spread(make, _numbered(images), processes=processes):
+            for last in chunk:
+                archive.add(last.name, last.data)
+                manifest.add(last)
+                proved += last.proved
+            if progress is not None:
+                progress(archive.entries)
+        if last is not None and not last.proved:
+            _prove(last.image, last.data, kind)
+            proved += 1
+        files = archive.entries
+        archive.add_file(MANIFEST, manifest.content(), size=manifest.size, crc=manifest.crc)
+    share = proved / files if files else 1.0
+    return Archived(files, hashed.sha256.hexdigest(), proved, share, manifest.sha256.hexdigest())
+
+
+def _numbered(images: Iterable[Image]) -> Iterator[tuple[int, list[Image]]]:
+    """Chunks of images, each with the number of its first, from 0."""
+    rest, number = iter(images), 0
+    while chunk := list(islice(rest, CHUNK)):
+        yield number, chunk
+        number += len(chunk)
+
+
+def _make(numbered: tuple[int, list[Image]], *, kind: Kind, size_mm: Decimal) -> list[_Made]:
+    first, chunk = numbered
+    made = []
+    for number, image in enumerate(chunk, first):
+        draw = qr.svg if kind == "svg" else qr.png
+        data = draw(text=image.payload, size_mm=size_mm, level=image.level)
+        proved = number < ALL_PROVED or number % PROVED_EVERY == 0
+        if proved:
+            _prove(image, data, kind)
+        if kind == "png" and number % PROVED_EVERY == 0:
+            proofs.expect(proofs.read_png_by_pillow(data), image.payload, image.code)
+        made.append(_Made(image, safe_name(image.code, kind), data, hashlib.sha256(data).hexdigest(), proved))
+    return made
+
+
+def _prove(image: Image, data: bytes, kind: Kind) -> None:
+    check = proofs.check_svg if kind == "svg" else proofs.check_png
+    check(data, image.payload, code=image.code)
+
+
+class _Manifest:
+    """The manifest's rows, in a temporary file until all are known."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - __exit__ closes it
+        self.size = self.crc = 0
+        self.sha256 = hashlib.sha256()
+        self._row(COLUMNS)
+
+    def __enter__(self) -> "_Manifest":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, made: _Made) -> None:
+        self._row([made.image.code, made.name, made.sha256, made.image.payload])
+
+    def content(self) -> IO[bytes]:
+        self._file.seek(0)
+        return self._file
+
+    def _row(self, cells: list[str]) -> None:
+        text = io.StringIO()
+        csv.writer(text, quoting=csv.QUOTE_ALL).writerow(map(neutral, cells))
+        line = text.getvalue().encode()
+        self._file.write(line)
+        self.size += len(line)
+        self.crc = zlib.crc32(line, self.crc)
+        self.sha256.update(line)
+
+
+class _Hashed:
+    """A file to write to that hashes what it hands on."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.sha256 = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.sha256.update(data)
+        return self._file.write(data)

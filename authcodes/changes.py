@@ -1,0 +1,213 @@
+"""Changes of codes by staff: the only code to assign them by hand, switch them off and on, and edit their notes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import connection, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from authcodes import history, jobs
+from authcodes.history import Deed
+from authcodes.import_checks import TAKEN
+from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
+from authcodes.refusals import BatchRefused
+from authcodes.stretches import Stretch, stretch
+from brands.models import User
+
+# One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
+TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
+PATIENCE = "SET LOCAL statement_timeout = '15min'"
+CODES_AT_ONCE = 200_000  # codes that are changed while somebody waits for the page; more are a job
+
+Kind = CodeChange.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What codes are given. What is empty stays on each code as it is."""
+
+    product: Product
+    inventory_location: str = ""
+    points_per_scan: int | None = None
+    notes: str = ""
+
+    @property
+    def words(self) -> str:
+        told = {
+            _("Inventory location"): self.inventory_location,
+            _("Points per scan"): self.points_per_scan,
+            _("Notes"): self.notes,
+        }
+        return "\n".join(f"{name}: {value}" for name, value in told.items() if value not in {None, ""})
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be done to codes: to assign them (with an assignment), to take that back, to switch them off or on."""
+
+    kind: CodeChange.Kind
+    reason: str = ""
+    assignment: Assignment | None = None
+
+
+# Each statement changes only what its kind may change: whoever comes second finds the row as the first left it.
+CHANGES = {
+    Kind.ASSIGNED: """
+        UPDATE authcodes_authcode
+           SET product_id = %(product)s, notes = coalesce(nullif(%(notes)s, ''), notes),
+               inventory_location = coalesce(nullif(%(location)s, ''), inventory_location),
+               points_per_scan = coalesce(%(points)s::int, points_per_scan)
+         WHERE {which} AND (product_id IS NULL OR product_id = %(product)s)
+    """,
+    Kind.UNASSIGNED: """
+        UPDATE authcodes_authcode SET product_id = NULL, points_per_scan = NULL
+         WHERE {which} AND product_id IS NOT NULL AND scan_count = 0
+    """,
+    Kind.DEACTIVATED: """
+        UPDATE authcodes_authcode SET deactivated_at = %(at)s WHERE {which} AND deactivated_at IS NULL
+    """,
+    Kind.REACTIVATED: """
+        UPDATE authcodes_authcode SET deactivated_at = NULL WHERE {which} AND deactivated_at IS NOT NULL
+    """,
+}
+IN_STRETCH = "batch_id = %(batch)s AND code BETWEEN %(first)s AND %(last)s"
+AMONG = "id = ANY(%(ids)s)"
+STILL_ASSIGNED = "SELECT count(*) FROM authcodes_authcode WHERE {which} AND product_id IS NOT NULL"
+
+
+def change(*, codes: Stretch, order: Order, by: User | None, at: datetime, action_id: UUID | None = None) -> int:
+    """Do it to a stretch of codes: one UPDATE, and one line in their history. Returns how many codes changed.
+
+    Assigning is all or nothing, and so is taking that back. Raises BatchRefused when some of the codes have another
+    product, or were scanned. With an `action_id` it is done once.
+    """
+    deed = _deed(order, by, at, action_id)
+    where = {"batch": codes.batch.pk, "first": codes.first, "last": codes.last}
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(PATIENCE)
+        cursor.execute(TURN, [codes.batch.brand_id])
+        if action_id and history.is_noted(action_id):
+            return 0
+        changed = _update(cursor, order, IN_STRETCH, where, deed.at)
+        _refuse_partly(cursor, order, IN_STRETCH, where, missing=codes.size - changed)
+        if changed:
+            history.note_run(deed, batch=codes.batch, first=codes.first, last=codes.last, codes=changed)
+    return changed
+
+
+def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at: datetime) -> int:
+    """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
+    brands = {code.pk: code.brand_id for code in codes}
+    where = {"ids": list(brands)}
+    with transaction.atomic(), connection.cursor() as cursor:
+        for brand_id in sorted(set(brands.values())):
+            cursor.execute(TURN, [brand_id])
+        _update(cursor, order, AMONG, where, at, "RETURNING id")
+        changed = [pk for (pk,) in cursor.fetchall()]
+        _refuse_partly(cursor, order, AMONG, where, missing=len(brands) - len(changed))
+        touched = AuthCode.objects.filter(pk__in=changed).select_related("batch")
+        history.note_codes(_deed(order, by, at, None), codes=touched)
+    return len(changed)
+
+
+def _deed(order: Order, by: User | None, at: datetime, action_id: UUID | None) -> Deed:
+    given = order.assignment
+    product, detail = (given.product, given.words) if given else (None, "")
+    return Deed(order.kind, at, by, order.reason.strip(), detail, product, action_id or uuid4())
+
+
+def _update(cursor: Any, order: Order, which: str, where: dict[str, Any], at: datetime, returning: str = "") -> int:
+    given = order.assignment
+    facts = {
+        "product": given.product.pk if given else None,
+        "location": given.inventory_location if given else "",
+        "points": given.points_per_scan if given else None,
+        "notes": given.notes if given else "",
+        "at": at,
+    }
+    cursor.execute(CHANGES[order.kind].format(which=which) + returning, {**facts, **where})
+    return int(cursor.rowcount)
+
+
+def _refuse_partly(cursor: Any, order: Order, which: str, where: dict[str, Any], *, missing: int) -> None:
+    """Roll back what could be done to some of the codes only."""
+    if order.kind == Kind.ASSIGNED and missing:
+        told = _("%(number)s of the codes have another product. Nothing was changed.") % {"number": f"{missing:,}"}
+        message = f"{TAKEN}: {told}"
+        raise BatchRefused(message)
+    if order.kind == Kind.UNASSIGNED:
+        cursor.execute(STILL_ASSIGNED.format(which=which), where)
+        scanned = cursor.fetchone()[0]
+        if scanned:
+            message = _("Nothing was changed: %(number)s of the codes have been scanned and keep their product.")
+            raise BatchRefused(message % {"number": f"{scanned:,}"})
+
+
+def start_change(*, codes: Stretch, order: Order, by: User) -> Job:
+    """Have a worker do to a stretch what takes too long for a page."""
+    title = f"{order.kind.label}: {codes.size} codes of {codes.batch.range_name}"
+    parameters: dict[str, Any] = {
+        "batch_id": codes.batch.pk,
+        "first": codes.first,
+        "last": codes.last,
+        "kind": order.kind.value,
+        "reason": order.reason,
+        "action_id": str(uuid4()),
+    }
+    if given := order.assignment:
+        parameters["assignment"] = {
+            "product_id": given.product.pk,
+            "inventory_location": given.inventory_location,
+            "points_per_scan": given.points_per_scan,
+            "notes": given.notes,
+        }
+    with transaction.atomic():
+        return jobs.start(
+            brand=codes.batch.brand,
+            kind=Job.Kind.CHANGE_CODES,
+            title=title,
+            parameters=parameters,
+            by=by,
+            total=codes.size,
+        )
+
+
+def run_change(run: jobs.Run) -> None:
+    """The job's handler: all of it in one transaction. Run again, it finds its work done and leaves it."""
+    run.progress(0, run.job.total)  # the last moment to cancel it
+    asked = run.parameters
+    batch = BatchRange.objects.get(pk=asked["batch_id"], brand=run.job.brand)
+    assignment = None
+    if given := asked.get("assignment"):
+        product = Product.objects.get(pk=given["product_id"], brand=run.job.brand)
+        rest = {name: value for name, value in given.items() if name != "product_id"}
+        assignment = Assignment(product=product, **rest)
+    order = Order(Kind(asked["kind"]), asked["reason"], assignment)
+    codes = stretch(batch=batch, first=asked["first"], last=asked["last"])
+    action_id = UUID(asked["action_id"])
+    changed = change(codes=codes, order=order, by=run.job.created_by, at=timezone.now(), action_id=action_id)
+    run.log(f"{changed} codes changed." if changed else "Nothing was left to change.")
+
+
+def deactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
+    """Switch codes off: they scan as not valid. Returns how many were on."""
+    return change_codes(codes=codes, order=Order(Kind.DEACTIVATED, reason), by=by, at=at)
+
+
+def reactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
+    """Switch codes on again. Returns how many were off."""
+    return change_codes(codes=codes, order=Order(Kind.REACTIVATED, reason), by=by, at=at)
+
+
+def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datetime) -> None:
+    """Note where a code is kept and what is worth knowing of it, beside whatever scans count meanwhile."""
+    with transaction.atomic():
+        before = AuthCode.objects.select_for_update(of=("self",)).select_related("batch").get(pk=code.pk)
+        detail = history.in_words(before, changed)
+        if detail:
+            AuthCode.objects.filter(pk=code.pk).update(**changed)
+            history.note_codes(Deed(Kind.EDITED, at, by, detail=detail), codes=[before])

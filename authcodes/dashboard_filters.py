@@ -1,0 +1,136 @@
+"""The dashboard's four filters, and what each means for codes and for scans: lists that figures lead to ask here.
+
+docs/dashboard.md has it in words. The dashboard's statements say the same over rollups; tests compare the two for every
+combination. `brands` are those of the rows: days and expiry are cut in each one's own zone.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from zoneinfo import ZoneInfo
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands import zones
+from brands.models import Brand
+
+
+class Status(models.TextChoices):
+    """A code's state as the dashboard filters by it."""
+
+    SCANNED = "scanned", _("Scanned")
+    UNSCANNED = "unscanned", _("Unscanned")
+    EXPIRED = "expired", _("Expired")
+    DEACTIVATED = "deactivated", _("Deactivated")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What docs/dashboard.md says of each. Days are the brand's own, both included."""
+
+    status: Status | None = None
+    first_day: date | None = None
+    last_day: date | None = None
+    location: str = ""
+    campaign_id: int | None = None
+
+    @property
+    def by_scan(self) -> bool:
+        """Whether they ask when or where codes were scanned."""
+        return bool(self.first_day or self.last_day or self.location)
+
+
+EVER = Filters()
+
+
+def codes_with(status: str, *, brands: Iterable[Brand], to: str = "") -> Q:
+    """Codes that are so now. `to` leads there from other rows: "auth_code__"."""
+    if status == Status.EXPIRED:
+        now = timezone.now()
+        past = f"{to}batch__expiration_date__lt"
+        return _in_each_zone(brands, lambda zone: Q(**{past: now.astimezone(zone).date()}))
+    lookup, value = {
+        Status.SCANNED: ("scan_count__gt", 0),
+        Status.UNSCANNED: ("scan_count", 0),
+        Status.DEACTIVATED: ("deactivated_at__isnull", False),
+    }[Status(status)]
+    return Q(**{f"{to}{lookup}": value})
+
+
+def codes_of(campaign_id: int) -> Q:
+    """Codes of batches that belong to the campaign now."""
+    return Q(batch__campaign=campaign_id)
+
+
+def codes_first_scanned(
+    *, brands: Iterable[Brand], first_day: date | None = None, last_day: date | None = None, location: str = ""
+) -> Q:
+    """Codes whose first accepted scan was on one of these days, there."""
+    there = Q(first_scan_location=location) if location else Q()
+    return Q(scan_count__gt=0) & zones.on_days("first_scan_at", first_day, last_day, brands=brands) & there
+
+
+def scans_with(status: str, *, brands: Iterable[Brand]) -> Q:
+    """Scans of codes that are so now, whatever they were at the time."""
+    return codes_with(status, brands=brands, to="" if status == Status.EXPIRED else "auth_code__")
+
+
+def scans_of(campaign_id: int) -> Q:
+    """Scans that belonged to the campaign when they were made."""
+    return Q(campaign=campaign_id)
+
+
+def scans_made(
+    *, brands: Iterable[Brand], first_day: date | None = None, last_day: date | None = None, location: str = ""
+) -> Q:
+    """Scans on one of these days, there."""
+    there = Q(location=location) if location else Q()
+    return zones.on_days("scanned_at", first_day, last_day, brands=brands) & there
+
+
+def codes_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
+    """The assigned codes that status and campaign leave; days and place then ask which of them were scanned so."""
+    brands = list(brands)
+    asked = Q(product__isnull=False)
+    if filters.status:
+        asked &= codes_with(filters.status, brands=brands)
+    if filters.campaign_id is not None:
+        asked &= codes_of(filters.campaign_id)
+    return asked
+
+
+def scans_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
+    """The scans that all filters leave."""
+    brands = list(brands)
+    asked = scans_made(brands=brands, first_day=filters.first_day, last_day=filters.last_day, location=filters.location)
+    if filters.status:
+        asked &= scans_with(filters.status, brands=brands)
+    if filters.campaign_id is not None:
+        asked &= scans_of(filters.campaign_id)
+    return asked
+
+
+def when_and_where(filters: Filters) -> str:
+    """As an address writes it: two days and a place, of which each may be empty."""
+    return f"{filters.first_day or ''}/{filters.last_day or ''}/{filters.location}"
+
+
+def read_when_and_where(text: str) -> Filters:
+    """What `when_and_where` wrote. What is not understood narrows nothing."""
+    first, last, location = (*text.split("/", 2), "", "")[:3]
+    return Filters(first_day=zones.read_day(first), last_day=zones.read_day(last), location=location)
+
+
+def _in_each_zone(brands: Iterable[Brand], asked: Callable[[ZoneInfo], Q]) -> Q:
+    by_zone: dict[ZoneInfo, list[int]] = {}
+    for brand in brands:
+        by_zone.setdefault(brand.zone, []).append(brand.pk)
+    if len(by_zone) == 1:
+        return asked(*by_zone)
+    found = Q(pk__in=[])
+    for zone, ids in by_zone.items():
+        found |= Q(brand__in=ids) & asked(zone)
+    return found

@@ -1,0 +1,102 @@
+"""Designs: what a label shows, how labels are printed, and what cannot be printed or may not scan."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+
+from authcodes import faces, labels, qr
+from authcodes.symbols import Level, symbol
+from brands.refusals import Invalid
+
+LARGEST_OFFSET_MM = 20
+SMALLEST_SCALE, LARGEST_SCALE = Decimal("0.9"), Decimal("1.1")
+TEXT_MM = Decimal("2.3")  # below the QR code, for the code itself
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What one label shows: the QR code of `payload`, `text` for people to type, and what describes the product."""
+
+    payload: str
+    text: str
+    title: str = ""
+    sku: str = ""
+    expiry: str = ""
+    note: str = ""
+    level: Level = Level.M
+
+    @property
+    def details(self) -> list[str]:
+        """What stands below or beside the code, the title first."""
+        return [words for words in (self.title, self.sku, self.expiry, self.note) if words]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How labels are printed. Offsets, in millimetres to the right and down, and scale make up for a printer's own."""
+
+    sheet: labels.Sheet
+    qr_mm: Decimal
+    start: int = 1
+    by_column: bool = False
+    cut_marks: bool = False
+    logo: bytes | None = None  # a PNG of brands.pictures
+    offset_x: Decimal = Decimal(0)
+    offset_y: Decimal = Decimal(0)
+    scale: Decimal = Decimal(1)
+
+    def check(self) -> None:
+        """Raises Invalid, naming the setting, for what no printer could print or no camera could read."""
+        self.sheet.check()
+        for field in ("qr_mm", "offset_x", "offset_y", "scale"):
+            if not getattr(self, field).is_finite():
+                raise wrong(field, _("Give a number."))
+        if self.qr_mm < qr.SMALLEST_SIZE_MM:
+            raise wrong("qr_mm", _("A QR code needs at least %(least)s mm.") % {"least": qr.SMALLEST_SIZE_MM})
+        largest = min(self.sheet.label_width, self.sheet.label_height - TEXT_MM)
+        if self.qr_mm > largest:
+            words = _("The QR code and the text below it are larger than the label: at most %(most)s mm fit.")
+            raise wrong("qr_mm", words % {"most": largest})
+        if not 1 <= self.start <= self.sheet.per_page:
+            raise wrong("start", _("The sheet has the labels 1 to %(last)s.") % {"last": self.sheet.per_page})
+        check_printer(offset_x=self.offset_x, offset_y=self.offset_y, scale=self.scale)
+
+
+def check_printer(*, offset_x: Decimal, offset_y: Decimal, scale: Decimal) -> None:
+    """Raises Invalid, naming the setting, for a correction that no printer needs."""
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        limits = {"least": SMALLEST_SCALE, "most": LARGEST_SCALE}
+        raise wrong("scale", _("The scale must be between %(least)s and %(most)s.") % limits)
+    for field, offset in (("offset_x", offset_x), ("offset_y", offset_y)):
+        if not abs(offset) <= LARGEST_OFFSET_MM:
+            raise wrong(field, _("Move the print by at most %(most)s mm.") % {"most": LARGEST_OFFSET_MM})
+
+
+def wrong(field: str, message: str) -> Invalid:
+    return Invalid(message, details={"field": field})
+
+
+def module_warnings(design: Design, sample: Label) -> list[str]:
+    """Whether labels such as this one may fail to scan although they can be printed."""
+    drawn = symbol(sample.payload, sample.level)
+    module = qr.module_mm(drawn, design.qr_mm * design.scale)
+    if module >= qr.SMALLEST_MODULE_MM:
+        return []
+    needed = qr.SMALLEST_MODULE_MM * qr.modules_across(drawn) / design.scale
+    words = _(
+        "A module of the QR code is %(module).3f mm wide, less than %(least)s mm: cheap printers and cameras may fail. "
+        "Print it at %(needed).1f mm or more, or choose a lower error correction."
+    )
+    return [words % {"module": module, "least": qr.SMALLEST_MODULE_MM, "needed": needed}]
+
+
+def letter_warnings(missing: str) -> list[str]:
+    """What to say of characters that labels cannot show."""
+    if not missing:
+        return []
+    words = _(
+        "Labels cannot show these characters; each would be printed as %(box)s: %(missing)s. Whoever runs the service "
+        "can add a font that has them."
+    )
+    return [words % {"box": faces.UNKNOWN, "missing": " ".join(missing[:20])}]

@@ -1,0 +1,194 @@
+"""Designed documents: a print run's cover sheet and a recall's notice, made by WeasyPrint. Nothing is ever fetched."""
+
+import logging
+import unicodedata
+from datetime import datetime
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import faces, prints, qr
+from authcodes.labels import PRESETS
+from authcodes.models import AuthCode, PrintRun, Product, Recall
+from authcodes.prints import Wanted, plain
+from authcodes.symbols import Level
+from authcodes.tags import LENGTH, SEPARATOR
+from brands.models import Brand
+from brands.refusals import Refused
+
+# Else each document fills the log with the steps of its making.
+logging.getLogger("weasyprint").setLevel(logging.ERROR)
+
+FONTS = Path(__file__).parent / "fonts"
+FONT = "DejaVuSans.ttf"
+OURS = "ours:"  # the scheme of the files that we give a document; no other address is answered
+SPECIMEN = "SPECIMEN"
+SPECIMEN_MM = qr.DEFAULT_SIZE_MM
+MOST_PRODUCTS = 50  # that a notice names
+
+
+class LibrariesMissing(Refused):
+    """The system lacks the libraries that WeasyPrint draws with."""
+
+    code = "UNAVAILABLE"
+    default_message: ClassVar[Any] = gettext_lazy(
+        "Documents cannot be made here: the server lacks Pango. Whoever runs it installs libpango-1.0-0, "
+        "libpangoft2-1.0-0 and libharfbuzz-subset0, then restarts it. Label sheets and QR images need none of them."
+    )
+
+
+def _weasyprint() -> Any:
+    """Loaded when the first document is asked for: without Pango it cannot be, and only documents need it.
+
+    Raises LibrariesMissing.
+    """
+    try:
+        return import_module("weasyprint")
+    except (ImportError, OSError) as error:
+        raise LibrariesMissing from error
+
+
+@cache
+def _fetcher_class() -> Any:
+    class Fetcher(import_module("weasyprint.urls").URLFetcher):  # type: ignore[misc] # it is loaded late
+        """Answers with the files that it was given, and refuses every address, `data:` and `file:` too."""
+
+        def __init__(self, files: dict[str, bytes]) -> None:
+            super().__init__(allowed_protocols=(), allow_redirects=False)
+            self.files = files
+
+        def fetch(self, url: str, headers: Any = None) -> Any:  # noqa: ARG002 - its base's signature
+            name = url.removeprefix(OURS)
+            if not url.startswith(OURS) or name not in self.files:
+                message = "this document may fetch nothing"
+                raise ValueError(message)
+            return import_module("weasyprint.urls").URLFetcherResponse(url, self.files[name])
+
+    return Fetcher
+
+
+@cache
+def _font() -> bytes:
+    return (FONTS / FONT).read_bytes()
+
+
+def pdf(template: str, context: dict[str, Any], files: dict[str, bytes] | None = None) -> bytes:
+    """The template as a PDF; it may show `files` by their names, as `ours:<name>`. Raises LibrariesMissing."""
+    weasyprint = _weasyprint()
+    told = {"font": OURS + FONT, "ours": OURS, **context}
+    more = faces.beside_dejavu(render_to_string(template, told))
+    text = render_to_string(template, {**told, "more_fonts": [(face.name, OURS + face.path.name) for face in more]})
+    fonts = {FONT: _font(), **{face.path.name: face.path.read_bytes() for face in more}}
+    fetcher = _fetcher_class()({**fonts, **(files or {})})
+    made: bytes = weasyprint.HTML(string=text, base_url=None, url_fetcher=fetcher).write_pdf()
+    return made
+
+
+def direction(text: str) -> str:
+    """Which way a text runs, by its first letter that says so."""
+    for character in text:
+        kind = unicodedata.bidirectional(character)
+        if kind in {"R", "AL"}:
+            return "rtl"
+        if kind == "L":
+            break
+    return "ltr"
+
+
+def day_of(moment: datetime, brand: Brand, words: str = "j F Y") -> str:
+    """A moment as the brand's people tell it."""
+    return date_format(moment.astimezone(brand.zone), words)
+
+
+def cover_sheet(run: PrintRun) -> bytes:
+    """What goes with the file to whoever prints it. Raises LibrariesMissing."""
+    wanted = Wanted.read(run.settings)
+    level = Level[wanted.level or Level.M.name]
+    image = qr.png(text=specimen(run, wanted), size_mm=SPECIMEN_MM, level=level)
+    context = {
+        "run": run,
+        "brand": run.brand,
+        "product": run.batch.product if run.batch else None,
+        "started": day_of(run.started_at, run.brand, "j M Y, H:i T"),
+        "settings": settings_of(run),
+        "specimen_mm": plain(SPECIMEN_MM),
+        "dir": {"brand": direction(run.brand.name), "batch": direction(run.batch.range_name if run.batch else "")},
+    }
+    return pdf("authcodes/documents/cover_sheet.html", context, {"specimen.png": image})
+
+
+def specimen(run: PrintRun, wanted: Wanted) -> str:
+    """As long as a code of the run, so of as many modules, and none itself: scanning it uses no code up."""
+    hostname = prints.hostname_of(run.brand_id)
+    code = (SPECIMEN * 8)[: len(run.first_code)]
+    if run.batch and run.batch.is_signed:
+        code += SEPARATOR + "0" * LENGTH
+    if wanted.payload == PrintRun.Payload.CODE:
+        return code
+    if wanted.payload == PrintRun.Payload.GS1:
+        return prints.digital_link(hostname=hostname, gtin="", serial=code)
+    return f"https://{hostname}/s/{code}"
+
+
+def settings_of(run: PrintRun) -> list[tuple[str, str]]:
+    """How the run was printed, as lines of a name and a value."""
+    wanted = Wanted.read(run.settings)
+    payload = PrintRun.Payload(wanted.payload).label
+    lines = [(_("QR code says"), str(payload)), (_("Error correction"), wanted.level or _("As each batch says"))]
+    if not wanted.is_labels:
+        return [*lines, (_("Image size"), f"{plain(wanted.image_mm)} mm")]
+    design = wanted.design()
+    sheet = design.sheet
+    name = str(PRESETS[wanted.fitting.name].title) if not wanted.sheet else _("Custom")
+    page = f"{plain(sheet.page_width)} x {plain(sheet.page_height)} mm"
+    label = f"{plain(sheet.label_width)} x {plain(sheet.label_height)} mm"
+    return [
+        *lines,
+        (_("QR code's size"), f"{plain(design.qr_mm)} mm"),
+        (_("Sheet"), name),
+        (_("Page"), page),
+        (_("Label"), label),
+        (_("Labels a page"), f"{sheet.columns} x {sheet.rows}"),
+        (_("First label"), str(wanted.start)),
+        (_("Order"), _("Column by column") if wanted.by_column else _("Row by row")),
+        (_("Cut marks"), _("Yes") if wanted.cut_marks else _("No")),
+        (_("Logo"), logo_told(wanted)),
+        (_("Note"), wanted.note or "-"),
+        (_("Printer"), wanted.printer or "-"),
+        (_("Shifted by"), f"{plain(wanted.offset_x)} / {plain(wanted.offset_y)} mm"),
+        (_("Scaled by"), plain(wanted.scale)),
+    ]
+
+
+def logo_told(wanted: Wanted) -> str:
+    """Which of the brand's logos, as it may have had several."""
+    if wanted.logo_sha256:
+        return _("Yes, SHA-256 %(start)s…") % {"start": wanted.logo_sha256[:12]}
+    return _("Yes") if wanted.logo else _("No")
+
+
+def recall_notice(recall: Recall) -> bytes:
+    """What shops and customers are told of a recall; the reason is for staff. Raises LibrariesMissing."""
+    batch = recall.batch
+    named = AuthCode.objects.filter(batch=batch).order_by().values("product").distinct()
+    context = {
+        "recall": recall,
+        "batch": batch,
+        "brand": batch.brand,
+        "products": Product.objects.filter(pk__in=named)[:MOST_PRODUCTS],
+        "recalled": day_of(recall.recalled_at, batch.brand),
+        "made": day_of(timezone.now(), batch.brand),
+        "dir": {
+            "brand": direction(batch.brand.name),
+            "message": direction(recall.message),
+            "contact": direction(recall.contact),
+        },
+    }
+    return pdf("authcodes/documents/recall_notice.html", context)

@@ -1,0 +1,160 @@
+"""Faces: the fonts that labels are written in, how wide text is in them, and what none of them can show.
+
+Latin, Greek, Cyrillic, Hebrew, Arabic and more are letters of DejaVu in the PDF. Scripts of India and South-East Asia,
+whose letters change with their neighbours, are shaped by HarfBuzz (in Pillow) and drawn as pictures, in Noto Sans; so
+is whatever settings.LABEL_FONTS adds, such as Chinese, Japanese and Korean.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from fontTools.ttLib import TTCollection, TTFont  # type: ignore[import-untyped]
+from PIL import Image, ImageChops, ImageDraw, ImageFont
+
+FONTS = Path(__file__).parent / "fonts"
+UNKNOWN = "\ufffd"
+JOINERS = "\u200c\u200d"  # nothing to see, but they say which letters join
+# DejaVu has their letters, but not without shaping: Lao and N'Ko.
+UNSHAPED = frozenset(map(chr, (*range(0x0E80, 0x0F00), *range(0x07C0, 0x0800))))
+EM = 100  # pixels of a picture: at 7 points, about 1000 to the inch
+MARGIN = 50  # pixels around it while it is drawn, for what reaches beyond a letter's own width
+MIDDLE = 127  # between black and white
+
+
+class Face:
+    """One font. Its pictures are drawn here; a face without any is written as letters of the PDF."""
+
+    def __init__(self, path: Path, *, is_pictured: bool) -> None:
+        self.path, self.is_pictured = path, is_pictured
+        font = TTCollection(path, lazy=True).fonts[0] if path.suffix == ".ttc" else TTFont(path, lazy=True)
+        widths, units = font["hmtx"].metrics, font["head"].unitsPerEm
+        self.widths = {number: widths[glyph][0] / units for number, glyph in font.getBestCmap().items()}
+        if not is_pictured:
+            self.widths = {number: width for number, width in self.widths.items() if chr(number) not in UNSHAPED}
+        self.widths.update(dict.fromkeys(map(ord, JOINERS), 0.0))
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    def has(self, text: str) -> bool:
+        return all(ord(character) in self.widths for character in text)
+
+    def width(self, text: str) -> float:
+        """In ems."""
+        if self.is_pictured:
+            return float(_pen(self.path).getlength(text)) / EM
+        return float(sum(self.widths[ord(character)] for character in text))
+
+    def picture(self, text: str) -> "Picture":
+        pen = _pen(self.path)
+        above, below = pen.getmetrics()
+        size = (int(pen.getlength(text)) + 1 + 2 * MARGIN, above + below + 2 * MARGIN)
+        image = Image.new("L", size, 255)
+        ImageDraw.Draw(image).text((MARGIN, MARGIN + above), text, font=pen, fill=0, anchor="ls")
+        box = ImageChops.invert(image).getbbox() or (MARGIN, MARGIN, MARGIN + 1, MARGIN + 1)
+        ink = image.crop(box).point(lambda grey: 255 if grey > MIDDLE else 0).convert("1")
+        return Picture(ink, left=(box[0] - MARGIN) / EM, bottom=(MARGIN + above - box[3]) / EM)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Letters in black on white without an edge, and where they are, in ems from the pen and the baseline."""
+
+    image: Image.Image
+    left: float
+    bottom: float
+
+    @property
+    def width(self) -> float:
+        return self.image.width / EM
+
+    @property
+    def height(self) -> float:
+        return self.image.height / EM
+
+
+@cache
+def _pen(path: Path) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(path, EM, layout_engine=ImageFont.Layout.RAQM)
+
+
+@cache
+def face(name: str) -> Face:
+    return Face(FONTS / f"{name}.ttf", is_pictured=name.startswith("Noto"))
+
+
+@cache
+def others() -> tuple[Face, ...]:
+    """Those that stand in for what DejaVu lacks."""
+    ours = tuple(face(path.stem) for path in sorted(FONTS.glob("Noto*.ttf")))
+    return (*ours, *(Face(Path(path), is_pictured=True) for path in settings.LABEL_FONTS))
+
+
+def sans() -> Face:
+    return face("DejaVuSans")
+
+
+def mono() -> Face:
+    return face("DejaVuSansMono")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A piece of text that one face has all of."""
+
+    face: Face
+    text: str
+
+    @property
+    def width(self) -> float:
+        return self.face.width(self.text)
+
+
+def runs(text: str, first: Face) -> list[Run]:
+    """`text` in pieces of one face each, `first` wherever it can be; U+FFFD for what none has."""
+    if first.has(text):
+        return [Run(first, text)] if text else []
+    found: list[tuple[Face, list[str]]] = []
+    for character in text:
+        chosen = _chosen(character, found[-1][0] if found else first, first)
+        if not found or found[-1][0] is not chosen:
+            found.append((chosen, []))
+        found[-1][1].append(character if chosen.has(character) else UNKNOWN)
+    return [Run(chosen, "".join(characters)) for chosen, characters in found]
+
+
+def _chosen(character: str, before: Face, first: Face) -> Face:
+    """Marks and joiners stay with the letter before them, and so do spaces and signs that its face has too."""
+    if not character.isalnum() and before.has(character):
+        return before
+    return _face_of(character, first) or first
+
+
+@cache
+def _face_of(character: str, first: Face) -> Face | None:
+    return next((it for it in (first, sans(), *others()) if it.has(character)), None)
+
+
+def measured(text: str, first: Face) -> float:
+    """How wide it is, in ems."""
+    return sum(run.width for run in runs(text, first))
+
+
+def unknown(text: str) -> str:
+    """The characters of a clean text that no face has, each once."""
+    return "".join(dict.fromkeys(it for it in text if _face_of(it, sans()) is None))
+
+
+def beside_dejavu(text: str) -> list[Face]:
+    """The faces that a text needs beside DejaVu's."""
+    needed = (_face_of(it, sans()) for it in dict.fromkeys(text) if not it.isascii())
+    return [it for it in dict.fromkeys(needed) if it is not None and it.is_pictured]
+
+
+def is_mark(character: str) -> bool:
+    """Whether it belongs to the letter before it."""
+    return character in JOINERS or unicodedata.category(character) in {"Mn", "Mc", "Me"}

@@ -1,0 +1,156 @@
+"""Label sheets: where on a page each label is, in millimetres from the top left."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.refusals import Invalid
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+INCH = Decimal("25.4")
+LETTER = (Decimal("215.9"), Decimal("279.4"))
+A4 = (Decimal(210), Decimal(297))
+SMALLEST_LABEL_MM = Decimal(20)
+LARGEST_PAGE_MM = Decimal(2000)
+MOST_PER_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A page of labels. Lengths in millimetres; a pitch is from one label's left or top edge to the next one's."""
+
+    page_width: Decimal
+    page_height: Decimal
+    left: Decimal
+    top: Decimal
+    label_width: Decimal
+    label_height: Decimal
+    pitch_x: Decimal
+    pitch_y: Decimal
+    columns: int
+    rows: int
+
+    @property
+    def per_page(self) -> int:
+        return self.columns * self.rows
+
+    def pages(self, labels: int, *, start: int = 1) -> int:
+        """How many pages `labels` labels take when the first page begins at label `start`."""
+        return -(-(labels + start - 1) // self.per_page)
+
+    def place(self, index: int, *, by_column: bool = False) -> tuple[Decimal, Decimal]:
+        """The top left corner of the label `index` of a page, counted from 0, row by row or column by column."""
+        if by_column:
+            column, row = divmod(index, self.rows)
+        else:
+            row, column = divmod(index, self.columns)
+        return self.left + column * self.pitch_x, self.top + row * self.pitch_y
+
+    def places(self) -> Iterator[tuple[Decimal, Decimal]]:
+        return (self.place(index) for index in range(self.per_page))
+
+    def check(self) -> None:
+        """Raises Invalid, naming the setting, for what no printer could print."""
+        for field in fields(self):
+            value = Decimal(getattr(self, field.name))
+            if not value.is_finite() or not 0 <= value <= LARGEST_PAGE_MM:
+                raise _wrong(field.name, _("Give a length between 0 and %(most)s mm.") % {"most": LARGEST_PAGE_MM})
+        for name in ("label_width", "label_height"):
+            if getattr(self, name) < SMALLEST_LABEL_MM:
+                raise _wrong(name, _("A label needs at least %(least)s mm each way.") % {"least": SMALLEST_LABEL_MM})
+        if self.columns < 1 or self.rows < 1 or self.per_page > MOST_PER_PAGE:
+            raise _wrong("rows", _("Between 1 and %(most)s labels fit a page.") % {"most": MOST_PER_PAGE})
+        if self.columns > 1 and self.pitch_x < self.label_width:
+            raise _wrong("pitch_x", _("Labels would overlap: the pitch across must be at least the label's width."))
+        if self.rows > 1 and self.pitch_y < self.label_height:
+            raise _wrong("pitch_y", _("Labels would overlap: the pitch down must be at least the label's height."))
+        self._check_page()
+
+    def _check_page(self) -> None:
+        right = self.left + (self.columns - 1) * self.pitch_x + self.label_width
+        bottom = self.top + (self.rows - 1) * self.pitch_y + self.label_height
+        if right > self.page_width:
+            words = _("The labels reach %(much)s mm beyond the page's right edge.")
+            raise _wrong("columns", words % {"much": right - self.page_width})
+        if bottom > self.page_height:
+            words = _("The labels reach %(much)s mm beyond the page's lower edge.")
+            raise _wrong("rows", words % {"much": bottom - self.page_height})
+
+
+def _wrong(field: str, message: str) -> Invalid:
+    return Invalid(message, details={"field": field})
+
+
+def _grid(page: tuple[Decimal, Decimal], label: tuple[Decimal, Decimal], columns: int, rows: int) -> Sheet:
+    """Labels side by side in the middle of the page."""
+    width, height = label
+    left, top = (page[0] - columns * width) / 2, (page[1] - rows * height) / 2
+    return Sheet(*page, left, top, width, height, width, height, columns, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A sheet that one buys, or that divides a page well, with the QR code's size on it in millimetres."""
+
+    name: str
+    title: "StrOrPromise"
+    sheet: Sheet
+    qr_mm: Decimal
+
+
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "letter-30",
+            gettext_lazy("30 a page, US Letter 3 x 10 (as Avery 5160)"),
+            Sheet(
+                *LETTER,
+                left=INCH * 3 / 16,
+                top=INCH / 2,
+                label_width=INCH * 21 / 8,
+                label_height=INCH,
+                pitch_x=INCH * 11 / 4,
+                pitch_y=INCH,
+                columns=3,
+                rows=10,
+            ),
+            Decimal("21.5"),
+        ),
+        Preset(
+            "a4-21",
+            gettext_lazy("21 a page, A4 3 x 7 (as Avery L7160)"),
+            Sheet(
+                *A4,
+                left=Decimal("7.21"),
+                top=Decimal("15.15"),
+                label_width=Decimal("63.5"),
+                label_height=Decimal("38.1"),
+                pitch_x=Decimal("66.04"),
+                pitch_y=Decimal("38.1"),
+                columns=3,
+                rows=7,
+            ),
+            Decimal(33),
+        ),
+        Preset(
+            "grid-30",
+            gettext_lazy("30 a page, US Letter 5 x 6, codes of 1.5 in"),
+            _grid(LETTER, (Decimal("39.1"), Decimal(43)), 5, 6),
+            INCH * 3 / 2,
+        ),
+        Preset(
+            "grid-20",
+            gettext_lazy("20 a page, US Letter 4 x 5, codes of 2 in"),
+            _grid(LETTER, (Decimal("51.8"), Decimal(55)), 4, 5),
+            INCH * 2,
+        ),
+    )
+}
+DEFAULT_PRESET = "letter-30"

@@ -1,0 +1,176 @@
+"""Lettering: text of any script made ready for a font without a shaping engine, and fitted into a width.
+
+Arabic letters take the joined forms that Unicode has characters for; then the line is put in the order in which it is
+seen (UAX 9).
+"""
+
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+
+from fpdf.bidi import BidiParagraph, auto_detect_base_direction
+from fpdf.enums import TextDirection
+
+from authcodes import faces
+from authcodes.faces import JOINERS, UNKNOWN, is_mark
+
+__all__ = ["UNKNOWN", "clean", "cut", "in_order_of_sight", "right_to_left", "shaped", "unknown", "wrapped"]
+
+MOST_CHARACTERS = 500  # of one text; nothing longer fits any label
+ELLIPSIS = "…"
+LAM = "\u0644"
+TATWEEL = "\u0640"
+JOINER = "\u200d"
+
+Measure = Callable[[str], float]
+
+
+def clean(text: str) -> str:
+    """One line without control characters, and without marks that would turn what follows them around."""
+    kept = "".join(_kept(character) for character in unicodedata.normalize("NFC", text[:MOST_CHARACTERS]))
+    return " ".join(kept.split())
+
+
+def _kept(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in ("Cc", "Zl", "Zp"):
+        return " "
+    if character in JOINERS:
+        return character
+    # An emoji that is newer than this Python is still something that somebody wrote.
+    is_nothing = category in ("Cf", "Cs", "Co") or (category == "Cn" and not 0x1F000 <= ord(character) <= 0x1FAFF)
+    return "" if is_nothing or "\ufe00" <= character <= "\ufe0f" else character
+
+
+def unknown(text: str) -> str:
+    """The characters of a text that would be printed as U+FFFD, each once."""
+    return faces.unknown(shaped(clean(text)))
+
+
+def right_to_left(text: str) -> bool:
+    """Whether the first strong character says so."""
+    return not text.isascii() and auto_detect_base_direction(text) is TextDirection.RTL
+
+
+def wrapped(text: str, *, width: float, most_lines: int, measure: Measure) -> list[str]:
+    """`text` in lines no wider than `width`, broken at spaces where it can be, the last cut short if it must be."""
+    lines: list[str] = []
+    rest = text
+    while rest and len(lines) < most_lines - 1:
+        line = _head(rest, width, measure)
+        lines.append(line.rstrip())
+        rest = rest[len(line) :].lstrip()
+    return [*lines, cut(rest, width=width, measure=measure)] if rest and most_lines > 0 else lines
+
+
+def cut(text: str, *, width: float, measure: Measure) -> str:
+    """`text`, or as much of it as fits `width` with an ellipsis; empty where not even that fits."""
+    if measure(text) <= width:
+        return text
+    length = _fitting(text, width - measure(ELLIPSIS), measure)
+    return text[:length].rstrip() + ELLIPSIS if length else ""
+
+
+def _head(text: str, width: float, measure: Measure) -> str:
+    """What of `text` fits a line: whole words, or a part of the first."""
+    if measure(text) <= width:
+        return text
+    length = max(1, _fitting(text, width, measure))
+    if text[length] == " ":
+        return text[:length]
+    space = text.rfind(" ", 0, length)
+    return text[:space] if space > 0 else text[:length]
+
+
+def _fitting(text: str, width: float, measure: Measure) -> int:
+    length = 0
+    while length < len(text) and measure(text[: length + 1]) <= width:
+        length += 1
+    while 0 < length < len(text) and is_mark(text[length]):
+        length -= 1  # a letter keeps its marks
+    return length
+
+
+def shaped(text: str) -> str:
+    """Arabic letters in the forms in which they join their neighbours, still in the order of speech."""
+    if text.isascii():
+        return text
+    found, place = [], 0
+    while place < len(text):
+        forms, length = _forms_at(text, place)
+        if not forms:
+            found.append(text[place])
+        else:
+            before = _joins_left(_neighbour(text, place, -1))
+            after = "initial" in forms and _joins_right(_neighbour(text, place + length - 1, 1))
+            found.append(forms[_POSITIONS[before, after]])
+        place += length
+    return "".join(found)
+
+
+_POSITIONS = {
+    (False, False): "isolated",
+    (True, False): "final",
+    (False, True): "initial",
+    (True, True): "medial",
+}
+
+
+def _forms_at(text: str, place: int) -> tuple[dict[str, str], int]:
+    forms = _arabic_forms()
+    pair = text[place : place + 2]
+    if pair in forms and len(pair) == 2:
+        return forms[pair], 2
+    return forms.get(text[place], {}), 1
+
+
+def _neighbour(text: str, place: int, step: int) -> str:
+    """The letter beside it, past vowel marks."""
+    place += step
+    while 0 <= place < len(text) and unicodedata.category(text[place]) == "Mn":
+        place += step
+    return text[place] if 0 <= place < len(text) else ""
+
+
+def _joins_left(letter: str) -> bool:
+    """Whether a letter joins the one that follows it."""
+    return letter in (TATWEEL, JOINER) or "initial" in _arabic_forms().get(letter, {})
+
+
+def _joins_right(letter: str) -> bool:
+    """Whether a letter joins the one before it."""
+    return letter in (TATWEEL, JOINER) or "final" in _arabic_forms().get(letter, {})
+
+
+@cache
+def _arabic_forms() -> dict[str, dict[str, str]]:
+    """By letter, or lam with an alef, the characters that Unicode has for its positions."""
+    found: dict[str, dict[str, str]] = {}
+    for number in (*range(0xFB50, 0xFC00), *range(0xFE80, 0xFEFD)):
+        position, *letters = unicodedata.decomposition(chr(number)).split() or [""]
+        plain = "".join(chr(int(letter, 16)) for letter in letters)
+        if len(plain) == 1 or (len(plain) == 2 and plain[0] == LAM and plain[1] in "\u0622\u0623\u0625\u0627"):
+            found.setdefault(plain, {})[position.strip("<>")] = chr(number)
+    # Some have no isolated or final form of their own.
+    return {letter: forms for letter, forms in found.items() if {"isolated", "final"} <= forms.keys()}
+
+
+def in_order_of_sight(line: str, *, right_to_left: bool) -> str:
+    """A line's characters from left to right, brackets turned and marks behind their letters."""
+    if line.isascii() and not right_to_left:
+        return line
+    base = TextDirection.RTL if right_to_left else TextDirection.LTR
+    seen: list[str] = []
+    marks: list[str] = []
+    for character in BidiParagraph(line, base_direction=base).get_reordered_characters():
+        backwards = character.embedding_level % 2 == 1
+        if backwards and unicodedata.category(character.character) == "Mn":
+            marks.insert(0, character.character)
+            continue
+        seen.append(character.character.translate(_TURNED) if backwards else character.character)
+        seen += marks
+        marks = []
+    return "".join(seen + marks)
+
+
+_TURNED = str.maketrans("()[]{}<>\u00ab\u00bb\u2039\u203a", ")(][}{><\u00bb\u00ab\u203a\u2039")

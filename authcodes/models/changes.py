@@ -1,0 +1,95 @@
+"""The history of codes: who did what to which of them, when and why."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from authcodes.models.batches import BatchRange
+from authcodes.models.imports import Import
+from authcodes.models.products import Product
+from brands.models import Brand, User
+
+
+class CodeChange(models.Model):
+    """One thing done to a run of a batch's codes. Written by history.py alone, never changed.
+
+    `codes` says how many changed; where the run has more, the others were so already, or a long file skipped them.
+    Runs that one click changed share its `action_id`.
+    """
+
+    class Kind(models.TextChoices):
+        GENERATED = "generated", _("Generated")
+        ASSIGNED = "assigned", _("Assigned")
+        UNASSIGNED = "unassigned", _("Assignment taken back")
+        IMPORTED = "imported", _("Assigned by import")
+        IMPORT_UNDONE = "import_undone", _("Import undone")
+        DEACTIVATED = "deactivated", _("Deactivated")
+        REACTIVATED = "reactivated", _("Reactivated")
+        RECALLED = "recalled", _("Recalled")
+        RECALL_LIFTED = "recall_lifted", _("Recall lifted")
+        EDITED = "edited", _("Edited")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="changes", db_index=False)
+    action_id = models.UUIDField(default=uuid.uuid4)
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    first_code = models.CharField(max_length=64, db_collation="C")
+    last_code = models.CharField(max_length=64, db_collation="C")
+    codes = models.PositiveIntegerField(_("number"), help_text=_("How many codes changed."))
+    product = models.ForeignKey(
+        Product, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    upload = models.ForeignKey(
+        Import,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("import"),
+    )
+    detail = models.TextField(blank=True, help_text=_("What was set."))
+    reason = models.TextField(blank=True)
+    changed_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False, verbose_name=_("who")
+    )
+    changed_at = models.DateTimeField(_("when"), default=timezone.now)
+
+    class Meta:
+        verbose_name = _("code change")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["batch", "-id"], name="code_change_of_batch"),
+            models.Index(fields=["brand", "-id"], name="code_change_of_brand"),
+            models.Index(fields=["action_id"], name="code_change_of_action"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    kind__in=[
+                        "generated",
+                        "assigned",
+                        "unassigned",
+                        "imported",
+                        "import_undone",
+                        "deactivated",
+                        "reactivated",
+                        "recalled",
+                        "recall_lifted",
+                        "edited",
+                    ]
+                ),
+                name="code_change_kind_known",
+            ),
+            models.CheckConstraint(condition=Q(first_code__lte=models.F("last_code")), name="code_change_run_in_order"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.run}"
+
+    @property
+    def run(self) -> str:
+        return self.first_code if self.first_code == self.last_code else f"{self.first_code} … {self.last_code}"

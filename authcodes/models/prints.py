@@ -1,0 +1,108 @@
+"""Print runs: which codes were put on paper, how, by whom, and as which file; and what a brand prints with."""
+
+from decimal import Decimal
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from authcodes.models.batches import BatchRange
+from authcodes.models.jobs import Job
+from brands.models import Brand, User
+
+
+class PrintRun(models.Model):
+    """One file of QR images or labels. Written by prints.py alone; its job has the file, and tells how far it is."""
+
+    class What(models.TextChoices):
+        LABELS = "labels", _("Label sheets (PDF)")
+        PNG = "png", _("QR images, PNG (ZIP)")
+        SVG = "svg", _("QR images, SVG (ZIP)")
+
+    class Payload(models.TextChoices):
+        ADDRESS = "address", _("Address that a phone's camera opens")
+        CODE = "code", _("The code alone")
+        GS1 = "gs1", _("GS1 Digital Link (products with a GTIN)")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="print_runs", db_index=False)
+    batch = models.ForeignKey(
+        BatchRange,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="print_runs",
+        db_index=False,
+        help_text=_("Empty: codes of a list, which may be of several batches."),
+    )
+    what = models.CharField(_("what"), max_length=6, choices=What.choices)
+    first_code = models.CharField(max_length=64, db_collation="C")
+    last_code = models.CharField(max_length=64, db_collation="C")
+    codes = models.PositiveIntegerField(_("number"), help_text=_("How many codes."))
+    settings = models.JSONField(default=dict, editable=False)
+    job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="print_run")
+    sha256 = models.CharField(_("SHA-256 of the file"), max_length=64, blank=True)
+    manifest_sha256 = models.CharField(_("SHA-256 of the manifest"), max_length=64, blank=True)
+    pages = models.PositiveIntegerField(null=True, blank=True, help_text=_("Of label sheets."))
+    read_back = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("How many codes were read again from what was made, and were right.")
+    )
+    pages_read = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("How many pages were read again from the finished file.")
+    )
+    started_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("who")
+    )
+    started_at = models.DateTimeField(_("when"), default=timezone.now)
+
+    class Meta:
+        verbose_name = _("print run")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["brand", "-id"], name="print_run_of_brand"),
+            models.Index(fields=["batch", "-id"], name="print_run_of_batch"),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(what__in=["labels", "png", "svg"]), name="print_run_what_known"),
+            models.CheckConstraint(condition=Q(first_code__lte=F("last_code")), name="print_run_range_in_order"),
+            models.CheckConstraint(condition=Q(codes__gte=1), name="print_run_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return self.first_code if self.first_code == self.last_code else f"{self.first_code} … {self.last_code}"
+
+
+class Printer(models.Model):
+    """A printer of the brand's, and what makes up for it: how far it is off, to the right and down, and its scale."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="printers", db_index=False)
+    name = models.CharField(_("name"), max_length=60, help_text=_("As people call it, such as “Warehouse, left”."))
+    offset_x = models.DecimalField(
+        _("shift to the right, in mm"), max_digits=5, decimal_places=2, default=0, help_text=_("Negative: to the left.")
+    )
+    offset_y = models.DecimalField(
+        _("shift down, in mm"), max_digits=5, decimal_places=2, default=0, help_text=_("Negative: up.")
+    )
+    scale = models.DecimalField(
+        _("scale"),
+        max_digits=6,
+        decimal_places=5,
+        default=Decimal(1),
+        help_text=_("1 is as it is; 1.005 makes up for a printer whose 100 mm are 99.5 mm."),
+    )
+
+    class Meta:
+        verbose_name = _("printer")
+        ordering = ["name", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "name"], name="printer_name_unique_in_brand"),
+            models.CheckConstraint(
+                condition=Q(offset_x__range=(-20, 20), offset_y__range=(-20, 20)), name="printer_offset_within_20_mm"
+            ),
+            models.CheckConstraint(
+                condition=Q(scale__range=(Decimal("0.9"), Decimal("1.1"))), name="printer_scale_within_a_tenth"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

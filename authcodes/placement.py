@@ -1,0 +1,219 @@
+"""Placement: where on a label its QR code, its text and its logo are. Sheets and their previews both draw from here.
+
+Lengths are in millimetres, from a label's left and lower edge; of a page's marks, from the page's.
+"""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from PIL import Image
+
+from authcodes import faces, labels, lettering
+from authcodes.designs import TEXT_MM, Design, Label
+from authcodes.faces import Face
+
+POINTS_PER_MM = 72 / 25.4
+PAD = 1.5  # between text and a label's edge
+BESIDE_MM = 15.0  # with so much room beside the QR code, what describes the product stands there, else below
+CODE_PT, TITLE_PT, SMALL_PT, NARROW_PT = 6.5, 7.0, 6.0, 5.0
+NARROW_MM = 1.9  # a line of NARROW_PT
+LEADING = 1.25  # from line to line, in sizes of the text
+ASCENT = 0.93  # of DejaVu, from the top of a line to its baseline
+MOST_TITLE_LINES = 4
+SMALLEST_ROOM_MM = 8.0  # for text at the code's side
+LOGO_MM = 7.0
+CUT_MARK_MM, CUT_GAP_MM = 4.0, 0.5
+
+
+class Area(NamedTuple):
+    """A part of a label."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+    @property
+    def width(self) -> float:
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of shaped text: where it begins, its upper edge, its size in points."""
+
+    text: str
+    face: Face
+    left: float
+    top: float
+    size: float
+    width: float
+    right_to_left: bool = False
+
+    @property
+    def baseline(self) -> float:
+        return self.top - self.size * ASCENT / POINTS_PER_MM
+
+
+class Placement:
+    """Of all labels of one design."""
+
+    def __init__(self, design: Design) -> None:
+        sheet = design.sheet
+        self.width, self.height, self.size = map(float, (sheet.label_width, sheet.label_height, design.qr_mm))
+        self.beside = self.width - self.size >= BESIDE_MM + PAD
+        spare = self.height - self.size - float(TEXT_MM)
+        # Lines that fit below the code, each as wide as the label.
+        self.lines_below = 0 if self.beside else int(round(spare / NARROW_MM, 3))
+        self.below = float(TEXT_MM) + self.lines_below * NARROW_MM
+        self.left = PAD if self.beside else (self.width - self.size) / 2
+        self.bottom = self.below + (spare - self.lines_below * NARROW_MM) / 2  # of the QR code
+        self.logo = self._logo_area(*on_white(design.logo).size) if design.logo else None
+        self.details = lru_cache(maxsize=1024)(self._details)
+
+    def lines(self, label: Label) -> Iterator[Line]:
+        """Its text: the code first, then what describes the product."""
+        code = self._code(label)
+        yield code
+        small = tuple(filter(None, (label.sku, label.expiry, label.note)))
+        yield from self.details(label.title, small, round(code.left + code.width, 1))
+
+    def _code(self, label: Label) -> Line:
+        """It is never cut: a code that is not whole is worth nothing."""
+        text, strip = lettering.shaped(lettering.clean(label.text)), self._strip
+        face = faces.mono() if faces.mono().has(text) else faces.sans()
+        ems = faces.measured(text, face)
+        size = min(CODE_PT, strip.width * POINTS_PER_MM / ems) if ems else CODE_PT
+        width = ems * size / POINTS_PER_MM
+        middle = self.left + self.size / 2
+        shares_its_line = bool(not self.beside and not self.lines_below and label.details)
+        left = strip.left if shares_its_line else min(max(middle - width / 2, strip.left), strip.right - width)
+        return Line(text, face, left, self.bottom, size, width)
+
+    @property
+    def _strip(self) -> Area:
+        """Below the QR code."""
+        left = PAD if self.beside or not self.logo else max(PAD, self.logo.right + PAD)
+        return Area(left, self.width - PAD, self.bottom - self.below, self.bottom)
+
+    @property
+    def _box(self) -> Area:
+        """Beside the QR code, below the logo."""
+        top = self.logo.bottom if self.logo else self.height
+        return Area(self.left + self.size + PAD, self.width - PAD, self.bottom, top - PAD)
+
+    def _details(self, title: str, small: tuple[str, ...], code_ends: float) -> list[Line]:
+        title, small = lettering.clean(title), tuple(filter(None, map(lettering.clean, small)))
+        if self.beside:
+            return self._beside(title, small)
+        strip = self._strip
+        if self.lines_below:
+            several = [title, *small] if title else list(small)
+            if len(several) > self.lines_below:
+                several = [self._one_line(title, small, strip.width)]
+            tops = (strip.top - float(TEXT_MM) - number * NARROW_MM for number in range(len(several)))
+            return [self._centred(words, strip, top) for words, top in zip(several, tops, strict=True)]
+        room = strip._replace(left=code_ends + PAD)
+        if room.width < SMALLEST_ROOM_MM:
+            return []
+        line = self._one_line(title, small, room.width)
+        return list(_paragraph(line, room, top=strip.top - 0.3, size=NARROW_PT, most_lines=1))
+
+    def _beside(self, title: str, small: tuple[str, ...]) -> list[Line]:
+        box = self._box
+        line = SMALL_PT * LEADING / POINTS_PER_MM
+        fitting = int((box.height - len(small) * line) / (TITLE_PT * LEADING / POINTS_PER_MM))
+        found = list(_paragraph(title, box, top=box.top, size=TITLE_PT, most_lines=min(fitting, MOST_TITLE_LINES)))
+        for words in small:
+            top = found[-1].top - found[-1].size * LEADING / POINTS_PER_MM if found else box.top
+            if top - line < box.bottom:
+                break
+            found += _paragraph(words, box, top=top, size=SMALL_PT, most_lines=1)
+        return found
+
+    def _one_line(self, title: str, small: tuple[str, ...], width: float) -> str:
+        """All of it side by side; if that is too long, the title is cut first."""
+        rest = " · ".join(small)
+        if not title:
+            return rest
+        room = width * POINTS_PER_MM / NARROW_PT - _measure(f" · {rest}" if rest else "")
+        return " · ".join(filter(None, (lettering.cut(title, width=room, measure=_measure), rest)))
+
+    def _centred(self, words: str, area: Area, top: float) -> Line:
+        text = lettering.shaped(words)
+        line = lettering.cut(text, width=area.width * POINTS_PER_MM / NARROW_PT, measure=_measure)
+        width = _measure(line) * NARROW_PT / POINTS_PER_MM
+        left = (area.left + area.right - width) / 2
+        return Line(line, faces.sans(), left, top, NARROW_PT, width, lettering.right_to_left(text))
+
+    def _logo_area(self, width: int, height: int) -> Area:
+        """Above the text beside the QR code, or at the left of the strip below it."""
+        if self.beside:
+            left, top = self.left + self.size + PAD, self.height - PAD
+            most_width, most_height = self.width - PAD - left, LOGO_MM
+        else:
+            left, top = PAD, self.bottom
+            most_width, most_height = self.width / 4, self.below - 0.5
+        ratio = min(most_width / width, most_height / height)
+        return Area(left, left + width * ratio, top - height * ratio, top)
+
+
+def edges(sheet: labels.Sheet) -> tuple[list[float], list[float]]:
+    """Where labels begin and end: from the left, and from the bottom of the page."""
+    across = {
+        float(sheet.left + column * sheet.pitch_x + more)
+        for column in range(sheet.columns)
+        for more in (Decimal(0), sheet.label_width)
+    }
+    up = {
+        float(sheet.page_height - sheet.top - row * sheet.pitch_y - more)
+        for row in range(sheet.rows)
+        for more in (Decimal(0), sheet.label_height)
+    }
+    return sorted(across), sorted(up)
+
+
+def cut_marks(sheet: labels.Sheet) -> Iterator[tuple[float, float, float, float]]:
+    """Short lines in the page's margins, in the line of each label's edges: from where to where."""
+    across, up = edges(sheet)
+    width, height = float(sheet.page_width), float(sheet.page_height)
+    yield from ((x, begin, x, end) for begin, end in _beside(up, height) for x in across)
+    yield from ((begin, y, end, y) for begin, end in _beside(across, width) for y in up)
+
+
+def _beside(edges: list[float], side: float) -> Iterator[tuple[float, float]]:
+    """Where marks begin and end outside the first and the last edge, if the paper has room for them."""
+    for edge, room, way in ((edges[0], edges[0], -1), (edges[-1], side - edges[-1], 1)):
+        length = min(room - CUT_GAP_MM, CUT_MARK_MM)
+        if length >= 1:
+            yield edge + way * CUT_GAP_MM, edge + way * (CUT_GAP_MM + length)
+
+
+def on_white(logo: bytes) -> Image.Image:
+    """A design's logo as it is printed."""
+    with Image.open(io.BytesIO(logo), formats=["PNG"]) as given:
+        picture = given.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
+
+
+def _measure(text: str) -> float:
+    return faces.measured(text, faces.sans())
+
+
+def _paragraph(words: str, area: Area, *, top: float, size: float, most_lines: int) -> Iterator[Line]:
+    """`words` in `area` from `top` down, right-to-left text at its right."""
+    text = lettering.shaped(words)
+    backwards = lettering.right_to_left(text)
+    ems = area.width * POINTS_PER_MM / size
+    for line in lettering.wrapped(text, width=ems, most_lines=most_lines, measure=_measure):
+        width = _measure(line) * size / POINTS_PER_MM
+        yield Line(line, faces.sans(), area.right - width if backwards else area.left, top, size, width, backwards)
+        top -= size * LEADING / POINTS_PER_MM

@@ -1,0 +1,97 @@
+"""Recall notices: tells every known customer who scanned a recalled batch, and how many of them know by now."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from authcodes import jobs
+from authcodes.exports import CUSTOMER_IS_OURS
+from authcodes.models import BatchRange, Job, Recall, Scan
+from brands.models import User
+from brands.refusals import Invalid
+from loyalty.models import Template
+from loyalty.notices import figures, gathering
+from loyalty.notices.figures import Figures
+from loyalty.notices.gathering import News
+
+AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a recall's notices are; `job` is the newest that sent them, None where nobody asked for that."""
+
+    figures: Figures
+    job: Job | None
+
+
+def start(*, recall: Recall, by: User | None) -> Job:
+    """Have a worker tell the customers, in the caller's transaction. Who was told already is left out."""
+    return jobs.start(
+        brand=recall.batch.brand,
+        kind=Job.Kind.NOTIFY_RECALL,
+        title=_("Tell customers of the recall %(recall)s") % {"recall": recall.recall_id},
+        parameters={"recall": recall.pk},
+        by=by,
+    )
+
+
+def run(run: jobs.Run) -> None:
+    """The job's handler. Started again after a crash it goes on where it was: nobody is told twice."""
+    found = Recall.objects.select_related("batch__product")
+    recall = found.filter(pk=run.parameters["recall"], batch__brand=run.job.brand).first()
+    if recall is None:
+        message = _("The recall was lifted: nobody needs to be told.")
+        raise Invalid(message)
+    customers = scanned_by(recall.batch)
+    run.progress(0, len(customers))
+    told = done = 0
+    for chunk in chunks(customers):
+        if not Recall.objects.filter(pk=recall.pk).exists():
+            break
+        brand_id = recall.batch.brand_id
+        told += gathering.announce(brand_id=brand_id, user_ids=chunk, news=news_of(recall), at=timezone.now())
+        done += len(chunk)
+        run.progress(done, len(customers))
+    run.log(f"{told:,} customers are told; {done - told:,} were told before.")
+
+
+def scanned_by(batch: BatchRange) -> list[int]:
+    """The customers whom the brand knows and who scanned a code of the batch, by id."""
+    scans = Scan.objects.filter(Q(auth_code__batch=batch, brand=batch.brand_id, user__isnull=False), CUSTOMER_IS_OURS)
+    return list(scans.order_by("user_id").values_list("user_id", flat=True).distinct())
+
+
+def chunks(ids: list[int]) -> Iterator[list[int]]:
+    for begin in range(0, len(ids), AT_ONCE):
+        yield ids[begin : begin + AT_ONCE]
+
+
+def news_of(recall: Recall) -> News:
+    batch = recall.batch
+    facts = {
+        "product_name": batch.product.title if batch.product else batch.range_name,
+        "recall_id": recall.recall_id,
+        "contact": recall.contact,
+        "message": recall.message,
+    }
+    return News(Template.RECALL, key_of(recall), facts)
+
+
+def withdraw(recall: Recall, *, at: datetime) -> int:
+    """Before a recall is lifted: what no channel has taken yet is not sent. Returns how many customers that spares."""
+    return gathering.withdraw(brand_id=recall.batch.brand_id, key=key_of(recall), at=at)
+
+
+def key_of(recall: Recall) -> str:
+    return f"recall:{recall.pk}"
+
+
+def progress_of(recall: Recall) -> Progress:
+    jobs_of = Job.objects.filter(brand=recall.batch.brand_id, kind=Job.Kind.NOTIFY_RECALL)
+    job = jobs_of.filter(parameters__recall=recall.pk).order_by("-id").first()
+    return Progress(figures.of(brand_id=recall.batch.brand_id, key=key_of(recall)), job)

@@ -1,0 +1,83 @@
+"""Recalls: the only code that calls batches back, and takes that back."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from authcodes import history, recall_notices
+from authcodes.history import Deed
+from authcodes.models import BatchRange, CodeChange, LiftedRecall, Recall
+from authcodes.refusals import BatchRefused
+from brands.models import User
+from loyalty import events, webhooks
+from loyalty.models import WebhookType
+
+Kind = CodeChange.Kind
+
+
+def recall_batch(
+    *, batch: BatchRange, recall_id: str, contact: str, message: str, reason: str, at: datetime, by: User | None = None
+) -> Recall:
+    """Call a batch back, once: from the commit on every scan of it says so and earns nothing.
+
+    Raises BatchRefused when it is recalled already.
+    """
+    told = {"recall_id": recall_id, "contact": contact, "message": message, "reason": reason}
+    with transaction.atomic():
+        recall, new = Recall.objects.get_or_create(batch=batch, defaults={**told, "recalled_by": by, "recalled_at": at})
+        if not new:
+            message = _("This batch is already recalled (%(recall)s).") % {"recall": recall.recall_id}
+            raise BatchRefused(message, details={"field": "batch"})
+        history.note_batch(Deed(Kind.RECALLED, at, by, reason, detail=recall_id), batch=batch)
+        announce_recall(recall)
+    return recall
+
+
+def announce_recall(recall: Recall) -> None:
+    """Tell the brand's webhooks, in the transaction of the recall."""
+    batch, kind = recall.batch, WebhookType.BATCH_RECALLED
+    if not webhooks.listens(brand_id=batch.brand_id, kind=kind):
+        return
+    data = {
+        "recall_id": recall.recall_id,
+        "contact": recall.contact,
+        "message": recall.message,
+        "batch": {"id": batch.pk, "name": batch.range_name, "prefix": batch.prefix, "quantity": batch.quantity},
+        "product": {"id": str(batch.product_id), "name": batch.product.title, "sku": batch.product.sku}
+        if batch.product
+        else None,
+    }
+    told = webhooks.announcement(kind, data, brand_id=batch.brand_id, at=recall.recalled_at)
+    events.publish(messages=[told], brand_id=batch.brand_id, at=recall.recalled_at)
+
+
+def lift_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> LiftedRecall:
+    """Take a recall back: its codes scan as before from the commit on, and what was said is kept.
+
+    Raises BatchRefused without a reason, or when somebody else has lifted it.
+    """
+    if not reason.strip():
+        message = _("Say why the recall is lifted.")
+        raise BatchRefused(message, details={"field": "reason"})
+    with transaction.atomic():
+        held = Recall.objects.select_for_update(of=("self",)).select_related("batch").filter(pk=recall.pk).first()
+        if held is None:
+            message = _("This recall is lifted already.")
+            raise BatchRefused(message)
+        kept = LiftedRecall.objects.create(
+            batch_id=held.batch_id,
+            recall_id=held.recall_id,
+            contact=held.contact,
+            message=held.message,
+            reason=held.reason,
+            recalled_by_id=held.recalled_by_id,
+            recalled_at=held.recalled_at,
+            lifted_by=by,
+            lifted_at=at,
+            lift_reason=reason,
+        )
+        recall_notices.withdraw(held, at=at)
+        held.delete()
+        history.note_batch(Deed(Kind.RECALL_LIFTED, at, by, reason, detail=held.recall_id), batch=held.batch)
+    return kept

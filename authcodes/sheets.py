@@ -1,0 +1,165 @@
+"""Sheets: QR codes and their text drawn as lines on sheets of labels, page after page into a PDF."""
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import BinaryIO
+
+from django.utils.translation import gettext as _
+
+from authcodes import faces, labels, lettering, qr
+from authcodes.designs import Design, Label, wrong
+from authcodes.pdfs import Document
+from authcodes.placement import ASCENT, POINTS_PER_MM, SMALL_PT, Placement, cut_marks, edges, on_white
+from authcodes.symbols import symbol
+
+RULER_MM = 100
+
+
+def write(
+    file: BinaryIO, labels: Iterable[Label], design: Design, *, progress: Callable[[int], None] | None = None
+) -> int:
+    """Write a PDF of `labels` in their order. Returns the number of pages. Memory does not grow with it.
+
+    `progress` hears after each page how many labels are drawn, and may raise. Raises Invalid for a design that cannot
+    be printed, or when there is nothing to print.
+    """
+    design.check()
+    rest = iter(labels)
+    first = next(rest, None)
+    if first is None:
+        raise wrong("labels", _("There are no labels to print."))
+    document = _document(file, design)
+    painter = _Painter(document, design)
+    done = 0
+    for slot, some in _pages(chain([first], rest), design):
+        document.page(painter.page(slot, some))
+        done += len(some)
+        if progress is not None:
+            progress(done)
+    document.close()
+    return document.pages
+
+
+def _document(file: BinaryIO, design: Design) -> Document:
+    return Document(file, width=float(design.sheet.page_width), height=float(design.sheet.page_height))
+
+
+def _pages(rest: Iterator[Label], design: Design) -> Iterator[tuple[int, list[Label]]]:
+    """The labels of each page, and the first one's place on it, counted from 0."""
+    slot = design.start - 1
+    while some := list(islice(rest, design.sheet.per_page - slot)):
+        yield slot, some
+        slot = 0
+
+
+class _Painter:
+    """Draws labels as the content of a PDF's pages: millimetres here, points there."""
+
+    def __init__(self, document: Document, design: Design) -> None:
+        self.document, self.design = document, design
+        self.placement = Placement(design)
+        self.logo = self._logo()
+
+    def page(self, slot: int, some: list[Label]) -> str:
+        drawn = [f"q {_matrix(self.design)}"]
+        if self.design.cut_marks:
+            drawn.append(_cut_marks(self.design.sheet))
+        sheet = self.design.sheet
+        for index, label in enumerate(some, slot):
+            left, top = sheet.place(index, by_column=self.design.by_column)
+            x, y = float(left), float(sheet.page_height - top - sheet.label_height)
+            drawn += (f"q 1 0 0 1 {_points(x, y)} cm\n", *self.label(label), "Q\n")
+        return "".join([*drawn, "Q"])
+
+    def label(self, label: Label) -> Iterator[str]:
+        yield self._symbol(label)
+        for line in self.placement.lines(label):
+            seen = lettering.in_order_of_sight(line.text, right_to_left=line.right_to_left)
+            at = {"x": line.left * POINTS_PER_MM, "y": line.baseline * POINTS_PER_MM}
+            yield self.document.text(seen, line.face, **at, size=line.size)
+        yield self.logo
+
+    def _symbol(self, label: Label) -> str:
+        drawn, place = symbol(label.payload, label.level), self.placement
+        module = place.size / qr.modules_across(drawn)
+        boxes = "".join([f"{x} {y} {length} 1 re\n" for x, y, length in qr.runs(drawn)])
+        # Modules count from the top left of the quiet zone, downwards.
+        scale = module * POINTS_PER_MM
+        return f"q {scale:.6f} 0 0 {-scale:.6f} {_points(place.left, place.bottom + place.size)} cm\n{boxes}f\nQ\n"
+
+    def _logo(self) -> str:
+        area, logo = self.placement.logo, self.design.logo
+        if area is None or logo is None:
+            return ""
+        name = self.document.image(on_white(logo))
+        size = f"{area.width * POINTS_PER_MM:.3f} 0 0 {area.height * POINTS_PER_MM:.3f}"
+        return f"q {size} {_points(area.left, area.bottom)} cm {name} Do Q\n"
+
+
+def _matrix(design: Design) -> str:
+    """The printer's correction, about the top left corner of the page."""
+    scale, height = float(design.scale), float(design.sheet.page_height)
+    x, y = float(design.offset_x), height * (1 - scale) - float(design.offset_y)
+    return f"{scale:.5f} 0 0 {scale:.5f} {x * POINTS_PER_MM:.3f} {y * POINTS_PER_MM:.3f} cm\n"
+
+
+def _points(x: float, y: float) -> str:
+    return f"{x * POINTS_PER_MM:.3f} {y * POINTS_PER_MM:.3f}"
+
+
+def _words(document: Document, text: str, *, x: float, top: float, size: float) -> str:
+    """A line of plain text whose upper edge is at `top`."""
+    seen = lettering.in_order_of_sight(text, right_to_left=lettering.right_to_left(text))
+    return document.text(seen, faces.sans(), x=x * POINTS_PER_MM, y=top * POINTS_PER_MM - size * ASCENT, size=size)
+
+
+def _stroke(x: float, y: float, to_x: float, to_y: float) -> str:
+    return f"{_points(x, y)} m {_points(to_x, to_y)} l S\n"
+
+
+def _cut_marks(sheet: labels.Sheet) -> str:
+    return "".join(["0.3 w\n", *(_stroke(*mark) for mark in cut_marks(sheet))])
+
+
+def calibration(design: Design) -> bytes:
+    """A page with a 1 mm cross on each corner of each label, and rulers: how far a printer is off.
+
+    It is drawn with the design's own offsets and scale, so that it also shows whether they are right.
+    """
+    design.check()
+    file = io.BytesIO()
+    document = _document(file, design)
+    width, height = float(design.sheet.page_width), float(design.sheet.page_height)
+    across, up = edges(design.sheet)
+    drawn = [f"q {_matrix(design)}0.3 w\n"]
+    for x in across:
+        for y in up:
+            drawn += (_stroke(x - 0.5, y, x + 0.5, y), _stroke(x, y - 0.5, x, y + 0.5))
+    lengths = [min(RULER_MM, int((side - 20) / 10) * 10) for side in (width, height)]
+    drawn += _ruler(document, lengths[0], lambda at, off: ((width - lengths[0]) / 2 + at, height / 2 - off))
+    drawn += _ruler(document, lengths[1], lambda at, off: (width / 4 - off, (height - lengths[1]) / 2 + at))
+    words = [
+        _("Print this page at 100 %, without fitting it to the paper."),
+        _("Hold it against a sheet of labels: each cross lies on a label's corner, or tells the offset."),
+        _("The rulers are %(across)s mm and %(up)s mm long.") % {"across": lengths[0], "up": lengths[1]},
+    ]
+    left = width / 4 + 5  # clear of the upright ruler
+    for number, line in enumerate(words):
+        shaped = lettering.shaped(line)
+        size = min(8, (width - left - 10) * POINTS_PER_MM / faces.measured(shaped, faces.sans()))
+        drawn.append(_words(document, shaped, x=left, top=height / 2 + 25 - number * 4, size=size))
+    document.page("".join([*drawn, "Q"]))
+    document.close()
+    return file.getvalue()
+
+
+def _ruler(document: Document, length: int, place: Callable[[float, float], tuple[float, float]]) -> Iterator[str]:
+    """Ticks at each millimetre, longer at each fifth and tenth; `place` says where `at` along and `off` it is."""
+    yield _stroke(*place(0, 0), *place(length, 0))
+    for tick in range(length + 1):
+        long = 4.0 if tick % 10 == 0 else 3.0 if tick % 5 == 0 else 2.0
+        yield _stroke(*place(tick, 0), *place(tick, long))
+        if tick % 10 == 0:
+            x, y = place(tick, 7)
+            yield _words(document, str(tick), x=x - 1, top=y + 1, size=SMALL_PT)

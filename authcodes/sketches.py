@@ -1,0 +1,113 @@
+"""Sketches: the first page of a label sheet as a picture for the portal, each thing where the PDF will have it."""
+
+import base64
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+from django.utils.html import escape
+
+from authcodes import labels, qr
+from authcodes.designs import Design, Label
+from authcodes.faces import Run, runs
+from authcodes.placement import POINTS_PER_MM, Area, Line, Placement, cut_marks
+from authcodes.symbols import symbol
+
+MOST_DRAWN = 60  # labels; the others of a page are frames
+RULER = "#999"
+
+
+def sketch(shown: list[Label], design: Design) -> bytes:
+    """Page 1 as an SVG of its own shape, one unit to the millimetre, with a ruler along its upper and left edge."""
+    sheet = design.sheet
+    frame = f"h{sheet.label_width}v{sheet.label_height}h-{sheet.label_width}z"
+    corner = f"translate({design.offset_x} {design.offset_y}) scale({design.scale})"
+    box = f"0 0 {sheet.page_width} {sheet.page_height}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}">',
+        f'<path fill="#fff" d="M0 0h{sheet.page_width}v{sheet.page_height}H0z"/>',
+        *_rulers(sheet),
+        f'<g transform="{corner}">',
+        *(f'<path d="M{x} {y}{frame}" fill="none" stroke="#ccc" stroke-width=".2"/>' for x, y in sheet.places()),
+    ]
+    if design.cut_marks:
+        height = float(sheet.page_height)
+        lines = (f"M{x:.2f} {height - y:.2f}L{to_x:.2f} {height - to_y:.2f}" for x, y, to_x, to_y in cut_marks(sheet))
+        parts.append(f'<path d="{"".join(lines)}" stroke="#000" stroke-width=".15"/>')
+    place = Placement(design)
+    if place.logo and design.logo:
+        parts.append(f"<defs>{_logo(place, place.logo, design.logo)}</defs>")
+    for index, label in enumerate(shown[:MOST_DRAWN], design.start - 1):
+        x, y = sheet.place(index, by_column=design.by_column)
+        parts += [f'<g transform="translate({x} {y})">', *_label(label, place), "</g>"]
+    return "".join([*parts, "</g></svg>"]).encode()
+
+
+def _label(label: Label, place: Placement) -> Iterator[str]:
+    drawn = symbol(label.payload, label.level)
+    module = place.size / qr.modules_across(drawn)
+    top = place.height - place.bottom - place.size
+    yield f'<path transform="translate({place.left:.3f} {top:.3f}) scale({module:.5f})" d="{qr.outline(drawn)}"/>'
+    for line in place.lines(label):
+        yield _text(line, place)
+    if place.logo:
+        yield '<use href="#logo"/>'
+
+
+def _text(line: Line, place: Placement) -> str:
+    """As wide as it is on paper, whatever font the browser has."""
+    pieces = runs(line.text, line.face)
+    if any(run.face.is_pictured for run in pieces) and not line.right_to_left:
+        return "".join(_pieces(line, pieces, place))
+    return _written(line, place)
+
+
+def _pieces(line: Line, pieces: list[Run], place: Placement) -> Iterator[str]:
+    """What the PDF has pictures of, which most browsers have no font for, is the same pictures here."""
+    left, millimetres = line.left, line.size / POINTS_PER_MM
+    for run in pieces:
+        width = run.width * millimetres
+        if run.face.is_pictured:
+            drawn, file = run.face.picture(run.text), io.BytesIO()
+            drawn.image.save(file, "PNG")
+            top = place.height - line.baseline - (drawn.bottom + drawn.height) * millimetres
+            box = Area(left + drawn.left * millimetres, 0, 0, drawn.height * millimetres)
+            yield _image(box._replace(right=box.left + drawn.width * millimetres), top, file.getvalue())
+        else:
+            yield _written(replace(line, text=run.text, left=left, width=width), place)
+        left += width
+
+
+def _written(line: Line, place: Placement) -> str:
+    font = "DejaVu Sans Mono,monospace" if line.face.name.endswith("Mono") else "DejaVu Sans,sans-serif"
+    x = line.left + line.width if line.right_to_left else line.left
+    way = ' direction="rtl"' if line.right_to_left else ""
+    return (
+        f'<text x="{x:.3f}" y="{place.height - line.baseline:.3f}" font-family="{font}" '
+        f'font-size="{line.size / POINTS_PER_MM:.3f}" textLength="{line.width:.3f}" lengthAdjust="spacingAndGlyphs"'
+        f"{way}>{escape(line.text)}</text>"
+    )
+
+
+def _logo(place: Placement, area: Area, logo: bytes) -> str:
+    """Once, however many labels show it."""
+    return _image(area, place.height - area.top, logo, more=' id="logo"')
+
+
+def _image(area: Area, y: float, png: bytes, more: str = "") -> str:
+    """A picture as large as the area, whose upper edge is `y` below the label's."""
+    return (
+        f'<image{more} x="{area.left:.3f}" y="{y:.3f}" width="{area.width:.3f}" height="{area.height:.3f}" '
+        f'href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'
+    )
+
+
+def _rulers(sheet: labels.Sheet) -> Iterator[str]:
+    """A tick at each centimetre, with its number."""
+    for along, is_across in ((sheet.page_width, True), (sheet.page_height, False)):
+        for tick in range(10, int(along), 10):
+            line = f"M{tick} 0v2.5" if is_across else f"M0 {tick}h2.5"
+            x, y = (tick, Decimal("4.6")) if is_across else (Decimal("2.8"), tick)
+            yield f'<path d="{line}" stroke="{RULER}" stroke-width=".2"/>'
+            yield f'<text x="{x}" y="{y}" font-family="sans-serif" font-size="2" fill="{RULER}">{tick // 10}</text>'

@@ -1,0 +1,94 @@
+"""Stretches of a batch's codes, from one to another: which are meant, and what a change of them would meet."""
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+from django.utils.translation import gettext as _
+
+from authcodes.history import numbering_of
+from authcodes.models import AuthCode, AuthCodeQuerySet, BatchRange, CodeChange, Product
+from authcodes.refusals import BatchRefused
+
+NAMED_AT_MOST = 5  # codes that stand for many on a page
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The codes of `batch` from `first` to `last`, both included."""
+
+    batch: BatchRange
+    first: str
+    last: str
+    size: int
+
+    @property
+    def codes(self) -> AuthCodeQuerySet:
+        found: AuthCodeQuerySet = AuthCode.objects.filter(batch=self.batch, code__range=(self.first, self.last))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is there already: counts, and of codes that stand in the way or are out in the world, the first few."""
+
+    codes: int
+    assigned: int
+    taken: int
+    scanned: int
+    deactivated: int
+    taken_codes: list[AuthCode]
+    scanned_codes: list[AuthCode]
+
+
+def stretch(*, batch: BatchRange, first: str, last: str) -> Stretch:
+    """The codes from `first` to `last`, each written in full, without leading zeros, or as its number alone.
+
+    Raises BatchRefused naming the field `first` or `last`.
+    """
+    numbering = numbering_of(batch)
+    ends = []
+    for field, text in (("first", first), ("last", last)):
+        code = numbering.find(text.strip())
+        if code is None:
+            ends_told = {"first": batch.first_code, "last": batch.last_code}
+            message = _("This batch has no such code. Its codes are %(first)s to %(last)s.") % ends_told
+            raise BatchRefused(message, details={"field": field})
+        ends.append(code)
+    low, high = (numbering.number(code) or 0 for code in ends)
+    if low > high:
+        message = _("The range ends before it starts.")
+        raise BatchRefused(message, details={"field": "last"})
+    if high - batch.starting_number >= batch.generated_count:
+        message = _("Some of these codes are still being made. Wait for the batch to be ready.")
+        raise BatchRefused(message, details={"field": "last"})
+    return Stretch(batch, ends[0], ends[1], high - low + 1)
+
+
+def whole(batch: BatchRange) -> Stretch:
+    """All codes that the batch has so far. Raises BatchRefused while it has none."""
+    numbering = numbering_of(batch)
+    last = numbering.code(batch.starting_number + max(batch.generated_count, 1) - 1)
+    return stretch(batch=batch, first=batch.first_code, last=last)
+
+
+def outlook(codes: AuthCodeQuerySet, product: Product | None = None) -> Outlook:
+    """What a change of `codes` would meet; with `product`, codes of another one are taken. Up to three queries."""
+    other = Q(product__isnull=False) & ~Q(product=product) if product else Q(pk__in=[])
+    counted = codes.order_by().aggregate(
+        codes=Count("pk"),
+        assigned=Count("product"),
+        taken=Count("pk", filter=other),
+        scanned=Count("pk", filter=Q(scan_count__gt=0)),
+        deactivated=Count("deactivated_at"),
+    )
+    ordered = codes.select_related("product").order_by("code")
+    taken = list(ordered.filter(other)[:NAMED_AT_MOST]) if counted["taken"] else []
+    scanned = list(ordered.scanned()[:NAMED_AT_MOST]) if counted["scanned"] else []
+    return Outlook(**counted, taken_codes=taken, scanned_codes=scanned)
+
+
+def spans_more(change: CodeChange, batch: BatchRange) -> bool:
+    """Whether codes that did not change lie between the first and the last that did."""
+    numbering = numbering_of(batch)
+    low, high = (numbering.number(code) or 0 for code in (change.first_code, change.last_code))
+    return high - low + 1 > change.codes

@@ -1,0 +1,140 @@
+"""QR symbols, many of a kind: tables make each next one a few exclusive-ors (ISO/IEC 18004).
+
+At one version, level and mask a symbol is an affine function of its data bits: error correction, interleaving and
+masking are exclusive-ors. So the `qrcode` library draws one symbol, and once for each data bit what changes with it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from types import SimpleNamespace
+
+import qrcode
+from qrcode import util
+from qrcode.base import rs_blocks
+from qrcode.exceptions import DataOverflowError
+
+QUIET_ZONE = 4  # modules of white on each side
+MOST_ENCODERS = 64  # kept; a table is 256 symbols for each character that differs
+ALPHANUMERIC = {character: value for value, character in enumerate("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:")}
+
+
+class Level(Enum):
+    """How much of a symbol may be dirty or torn: 7, 15, 25 or 30 percent."""
+
+    L = qrcode.constants.ERROR_CORRECT_L
+    M = qrcode.constants.ERROR_CORRECT_M
+    Q = qrcode.constants.ERROR_CORRECT_Q
+    H = qrcode.constants.ERROR_CORRECT_H
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """`side` modules a side, without quiet zone; `bits` row by row from the top left, the first highest, 1 is dark."""
+
+    side: int
+    bits: int
+
+    def rows(self) -> Iterator[str]:
+        """Each row as text of 0 and 1."""
+        text = f"{self.bits:0{self.side * self.side}b}"
+        return (text[start : start + self.side] for start in range(0, len(text), self.side))
+
+
+class TooLong(ValueError):  # noqa: N818 - what the text is
+    """No QR symbol holds so much at this level."""
+
+
+def symbol(text: str, level: Level = Level.M) -> Symbol:
+    """The smallest symbol that holds `text` at `level`. Raises TooLong."""
+    data = text.encode()
+    return _encoder(text, data, level).symbol(text, data)
+
+
+def side(text: str, level: Level = Level.M) -> int:
+    """How many modules a side `symbol` has, without drawing it. Raises TooLong."""
+    modules: int = _encoder(text, text.encode(), level).side
+    return modules
+
+
+def _encoder(text: str, data: bytes, level: Level) -> "Encoder":
+    alphanumeric = all(character in ALPHANUMERIC for character in text)
+    kind = len(data), alphanumeric, level
+    encoder = encoders.get(kind)
+    if encoder is None:
+        if len(encoders) >= MOST_ENCODERS:
+            encoders.clear()
+        encoder = encoders[kind] = Encoder(text, alphanumeric=alphanumeric, level=level)
+    return encoder
+
+
+class Encoder:
+    """Makes the symbols of all texts as long as `sample`. Where they differ from it, tables fill as they are needed."""
+
+    def __init__(self, sample: str, *, alphanumeric: bool, level: Level) -> None:
+        data = sample.encode()
+        self.length, self.alphanumeric = len(data), alphanumeric
+        self.mode = util.MODE_ALPHA_NUM if alphanumeric else util.MODE_8BIT_BYTE
+        self.qr = qrcode.QRCode(error_correction=level.value)
+        self.qr.add_data(util.QRData(data, mode=self.mode))
+        try:
+            self.qr.best_fit()
+        except (DataOverflowError, ValueError) as error:
+            raise TooLong from error
+        self.blocks = rs_blocks(self.qr.version, level.value)
+        self.capacity = sum(block.data_count for block in self.blocks)
+        self.count_bits = util.length_in_bits(self.mode, self.qr.version)
+        self.mask = self.qr.best_mask_pattern()
+        self.side = self.qr.version * 4 + 17
+        self.start = self.codewords(sample, data)
+        self.drawn = self.draw(self.start)
+        self.tables: dict[int, list[int]] = {}
+
+    def symbol(self, text: str, data: bytes) -> Symbol:
+        bits = self.drawn
+        for place, (codeword, start) in enumerate(zip(self.codewords(text, data), self.start, strict=True)):
+            if codeword != start:
+                bits ^= (self.tables.get(place) or self.table(place))[codeword ^ start]
+        return Symbol(self.side, bits)
+
+    def codewords(self, text: str, data: bytes) -> bytes:
+        """Mode, length, text, terminator and padding, without error correction."""
+        stream = self.mode << self.count_bits | self.length
+        used = 4 + self.count_bits
+        if self.alphanumeric:
+            values = [ALPHANUMERIC[character] for character in text]
+            for first, second in zip(values[::2], values[1::2], strict=False):
+                stream = stream << 11 | first * 45 + second
+            used += len(values) // 2 * 11
+            if len(values) % 2:
+                stream, used = stream << 6 | values[-1], used + 6
+        else:
+            stream, used = stream << 8 * len(data) | int.from_bytes(data), used + 8 * len(data)
+        end = min(4, self.capacity * 8 - used)
+        end += -(used + end) % 8
+        filled: bytes = (stream << end).to_bytes((used + end) // 8)
+        padding: bytes = (b"\xec\x11" * self.capacity)[: self.capacity - len(filled)]
+        return filled + padding
+
+    def table(self, place: int) -> list[int]:
+        """What exclusive-or with each byte changes in the symbol, for the codeword at `place`."""
+        changes = [0] * 256
+        for bit in range(8):
+            changed = bytearray(self.start)
+            changed[place] ^= 1 << bit
+            changes[1 << bit] = self.draw(bytes(changed)) ^ self.drawn
+        for value in range(256):
+            lowest = value & -value
+            changes[value] = changes[lowest] ^ changes[value ^ lowest] if value != lowest else changes[value]
+        # Threads may both make it: it is the same.
+        self.tables[place] = changes
+        return changes
+
+    def draw(self, codewords: bytes) -> int:
+        """By the library: error correction, placement, mask."""
+        self.qr.data_cache = util.create_bytes(SimpleNamespace(buffer=list(codewords)), self.blocks)
+        self.qr.makeImpl(False, self.mask)  # noqa: FBT003 - the library's signature
+        return int("".join("1" if dark else "0" for row in self.qr.modules for dark in row), 2)
+
+
+encoders: dict[tuple[int, bool, Level], Encoder] = {}

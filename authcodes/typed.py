@@ -1,0 +1,70 @@
+"""Codes as people type or paste them, one on a line: understood by the very rules of a list import."""
+
+import re
+from dataclasses import dataclass
+from secrets import randbelow
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from authcodes import import_checks
+from authcodes.models import Import, ImportRow, Product
+from authcodes.reading import read
+from authcodes.refusals import BatchRefused
+from authcodes.tags import SEPARATOR
+
+MOST_LINES = 1000
+E_NOTATION = re.compile(r"[0-9][.,]?[0-9]*e[+]?[0-9]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A line as it was typed, the code it means, and why it means none."""
+
+    line: int
+    text: str
+    code: str
+    error: str
+
+    @property
+    def is_repaired(self) -> bool:
+        return not self.error and self.code != self.text
+
+
+def understood(*, text: str, product: Product) -> list[Typed]:
+    """Each line that is not empty, looked up among the codes of the product's brand, and whether `product` may have it.
+
+    A scanned address or a printed `code.tag` will do; leading zeros that a spreadsheet ate come back where only one
+    code fits. Raises BatchRefused for too many lines, or none.
+    """
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines:
+        message = _("Write at least one code.")
+        raise BatchRefused(message, details={"field": "codes"})
+    if len(lines) > MOST_LINES:
+        message = _("Write at most %(most)s codes at once, or upload them as a CSV.") % {"most": f"{MOST_LINES:,}"}
+        raise BatchRefused(message, details={"field": "codes"})
+    return [Typed(row.line, row.values[0], row.code, row.error) for row in _checked(lines, product)]
+
+
+def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
+    """The lines as rows of an import that is checked and never stored."""
+    upload = Import(pk=-1 - randbelow(2**62), kind=Import.Kind.LIST, brand=product.brand, product=product)
+    rows = []
+    for number, line in lines:
+        it = import_checks.understood(upload.kind, [_bare(line), "", ""])
+        fields = {"code": it.code, "codes": it.codes, "error": it.error, "error_column": it.column}
+        rows.append(ImportRow(upload=upload, line=number, values=[line], **fields))
+    with transaction.atomic():
+        ImportRow.objects.bulk_create(rows)
+        import_checks.check(upload)
+        found = list(ImportRow.objects.filter(upload_id=upload.pk).order_by("line"))
+        transaction.set_rollback(True)
+    return found
+
+
+def _bare(line: str) -> str:
+    """The code in a scanned address or behind a tag; anything else as it is."""
+    scanned = "://" in line or (SEPARATOR in line and not E_NOTATION.fullmatch(line))
+    reading = read(line) if scanned else None
+    return reading.code if reading else line

@@ -1,0 +1,103 @@
+"""Addresses that staff write for us to call: what can be said of them before anybody calls."""
+
+import re
+import socket
+from ipaddress import IPv4Address, ip_address
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from django.conf import settings
+from django.http.request import validate_host
+from django.utils.translation import gettext as _
+
+from brands import outgoing
+from brands.models import BrandHostname
+from brands.refusals import Invalid
+
+LONGEST = 500
+PRINTABLE = re.compile(r"[!-~]+")
+LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.IGNORECASE)
+
+
+def callable_address(url: str) -> str:
+    """The address in the spelling in which it is called. Raises Invalid, about the field `url`, for one that cannot be.
+
+    What a name stands for is looked at when it is called, each time.
+    """
+    parts = _parts(url.strip())
+    host = _host(parts)
+    if parts.scheme == "http" and not settings.OUTGOING_PRIVATE_NETWORKS:
+        raise _bad(_("Write an address that begins with https://"))
+    _refuse_private(host, encrypts=parts.scheme == "https")
+    _refuse_own(host)
+    port = f":{parts.port}" if parts.port else ""
+    shown = f"[{host}]" if ":" in host else host
+    found = urlunsplit((parts.scheme, shown + port, parts.path or "/", parts.query, ""))
+    if len(found) > LONGEST:
+        raise _bad(_("An address has at most %(most)d characters.") % {"most": LONGEST})
+    return found
+
+
+def _bad(message: str) -> Invalid:
+    return Invalid(message, details={"field": "url"})
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _port = parts.port
+    except ValueError:
+        raise _bad(_("This is no web address.")) from None
+    if parts.scheme not in {"https", "http"} or not parts.hostname:
+        raise _bad(_("Write an address that begins with https://"))
+    if parts.username is not None or parts.password is not None:
+        raise _bad(_("Leave name and password out of the address; requests are signed."))
+    if not PRINTABLE.fullmatch(parts.path + parts.query + "/"):
+        raise _bad(_("Path and query may hold no spaces and no letters beyond ASCII; write them as %XX."))
+    return parts
+
+
+def _host(parts: SplitResult) -> str:
+    """In ASCII: names in other scripts as the registries write them."""
+    host = parts.hostname or ""
+    if ":" in host:
+        return host
+    try:
+        name = host.encode("idna").decode().rstrip(".")
+    except UnicodeError:
+        raise _bad(_("This is no hostname.")) from None
+    if not all(LABEL.fullmatch(label) for label in name.split(".")):
+        raise _bad(_("This is no hostname."))
+    return name
+
+
+def _refuse_private(host: str, *, encrypts: bool) -> None:
+    address = _literal(host)
+    loopback = host == "localhost" or host.endswith(".localhost")
+    if loopback:
+        address = IPv4Address("127.0.0.1")
+    if address is None:
+        return
+    if not outgoing.is_allowed(address):
+        raise _bad(_("This is a private address, which may not be called."))
+    if not outgoing.is_allowed(address, encrypts=encrypts):
+        raise _bad(_("Write an address that begins with https://"))
+
+
+def _literal(host: str) -> outgoing.Address | None:
+    """An IP address in any of the spellings that resolvers take for one: 127.0.0.1, 127.1, 2130706433, 0x7f000001."""
+    try:
+        return ip_address(host.partition("%")[0])
+    except ValueError:
+        pass
+    try:
+        return IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError):
+        return None
+
+
+def _refuse_own(host: str) -> None:
+    """The service must not be told by itself of what it does, or it would never end."""
+    hosts = [name for name in settings.ALLOWED_HOSTS if name != "*"]
+    own = _literal(host) is None and host != "localhost" and validate_host(host, hosts)
+    if own or BrandHostname.objects.filter(hostname=host).exists():
+        raise _bad(_("This address leads back to this service."))

@@ -1,0 +1,70 @@
+"""Page: the audit trail. For reading: who did what to which row, with the values before and after."""
+
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from brands import audit
+from brands.lists import DayFilter, DropdownFilter, OwnRowsFilter
+from brands.models import AuditEntry
+from brands.navigation import may_see
+from brands.portal import TenantAdmin
+from brands.unfolded import display
+
+
+class KindFilter(DropdownFilter):
+    title = _("kind of row")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, _model_admin: Any) -> list[tuple[str, Any]]:
+        seen = {label: name for label, name in kinds().items() if may_see(request, label)}
+        return sorted(seen.items(), key=lambda kind: str(kind[1]))
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+        return queryset.filter(kind=self.value()) if self.value() in kinds() else queryset
+
+
+def kinds() -> dict[str, str]:
+    """The models that the portal has pages of, by label."""
+    return {model._meta.label_lower: capfirst(str(model._meta.verbose_name)) for model in admin.site._registry}  # noqa: SLF001
+
+
+@admin.register(AuditEntry)
+class AuditPage(TenantAdmin):
+    pages_by_key = True
+    list_display = ("at", "person", "action", "kind_name", "row_name", "reason")
+    list_filter = (("person", OwnRowsFilter), KindFilter, ("at", DayFilter))
+    list_select_related = ("person",)
+    search_fields = ("request_id__exact", "row_id__exact")
+    search_help_text = _("A request id, or the id of a row.")
+    fieldsets = (
+        (None, {"fields": (("at", "person"), ("action", "kind_name"), "row", "reason")}),
+        (_("Changes"), {"fields": ("changed",)}),
+        (_("Request"), {"fields": (("brand", "request_id"),)}),
+    )
+
+    @display(description=_("kind of row"), ordering="kind")
+    def kind_name(self, entry: AuditEntry) -> str:
+        return kinds().get(entry.kind, entry.kind)
+
+    @display(description=_("what"))
+    def row(self, entry: AuditEntry) -> str | SafeString:
+        """A link where there is a page, and the row is still there."""
+        rows = apps.get_model(entry.kind)._base_manager if entry.kind in kinds() else None  # noqa: SLF001
+        if rows is None or not rows.filter(pk=entry.row_id).exists():
+            return entry.row_name
+        where = reverse(f"admin:{entry.kind.replace('.', '_')}_change", args=[entry.row_id])
+        return format_html('<a class="text-primary-600 underline" href="{}">{}</a>', where, entry.row_name)
+
+    @display(description=_("before and after"))
+    def changed(self, entry: AuditEntry) -> SafeString:
+        return render_to_string("admin/brands/changes.html", {"lines": audit.lines(entry)})

@@ -1,0 +1,185 @@
+"""The audit trail: the only code that writes AuditEntry. It tells who changed which row, from what to what, and why."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.apps import apps
+from django.core.exceptions import FieldDoesNotExist
+from django.db import connection
+from django.db.models import BinaryField, Field, ForeignKey, Model, Q, TextField
+from django.db.models.fields.files import FieldFile
+from django.db.models.functions import Cast
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import AuditEntry, User
+from brands.secrets import EncryptedTextField
+
+# Of secrets the trail says that they changed, never what they are; digests are binary and not even that.
+SECRET = frozenset({"password", "current_jti"})
+HIDDEN = "•••"
+EMPTY = (None, "")
+LONGEST = 2000  # characters of one value
+
+ADDED, CHANGED, DELETED = _("Added"), _("Changed"), _("Deleted")
+
+Changes = Mapping[str, tuple[Any, Any]]  # of each changed field the value before and after
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Who does something, when, in which request, and why. `person` None: the system itself."""
+
+    person: User | None
+    at: datetime
+    request_id: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that something was done to, and its fields' values before and after."""
+
+    row: Model
+    brand_id: int | None
+    changes: Changes = field(default_factory=dict)
+
+
+def record(*, deed: Deed, action: Any, rows: Iterable[Row]) -> None:
+    """Write an entry for each row, in the transaction that changes them."""
+    AuditEntry.objects.bulk_create(
+        AuditEntry(
+            at=deed.at,
+            person=deed.person,
+            brand_id=each.brand_id,
+            kind=each.row._meta.label_lower,  # noqa: SLF001 - Django's public API of models
+            row_id=str(each.row.pk),
+            row_name=name_of(each.row)[:200],
+            action=str(action)[:200],
+            changes=each.changes,
+            reason=deed.reason,
+            request_id=deed.request_id,
+        )
+        for each in rows
+    )
+
+
+def name_of(row: Model) -> str:
+    """What the trail calls a row, for good: entries cannot be changed, so a row that is called after a customer has a
+    `trail_name` that tells nothing of them."""
+    return str(getattr(row, "trail_name", row))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A changed field in words."""
+
+    field: str
+    before: str
+    after: str
+
+
+def lines(entry: AuditEntry) -> list[Line]:
+    """What an entry says changed, as people read it."""
+    return [
+        Line(_name(entry.kind, name), _words(before), _words(after)) for name, (before, after) in entry.changes.items()
+    ]
+
+
+def _name(kind: str, field: str) -> str:
+    """A field as its page calls it; the models of old entries may have lost it since."""
+    try:
+        return capfirst(str(apps.get_model(kind)._meta.get_field(field).verbose_name))  # noqa: SLF001
+    except (LookupError, FieldDoesNotExist):
+        return capfirst(field)
+
+
+def _words(value: Any) -> str:
+    if value is None:
+        return "—"
+    if isinstance(value, bool):
+        return str(_("Yes") if value else _("No"))
+    return str(value)
+
+
+def changes(before: Model | None, after: Model | None) -> dict[str, tuple[Any, Any]]:
+    """The fields in which two states of a row differ; None is the row that is not there yet, or no more."""
+    known = after or before
+    assert known is not None  # noqa: S101 - a row that never was did not change
+    fields = known._meta.concrete_fields  # noqa: SLF001
+    stored = [each for each in fields if not isinstance(each, BinaryField)]
+    values = [(each, _value(before, each), _value(after, each)) for each in stored]
+    return {
+        each.name: (_shown(before, each, old), _shown(after, each, new))
+        for each, old, new in values
+        if old != new and not (old in EMPTY and new in EMPTY)
+    }
+
+
+def _value(row: Model | None, field: "Field[Any, Any]") -> Any:
+    return None if row is None else field.value_from_object(row)
+
+
+def _shown(row: Model | None, field: "Field[Any, Any]", value: Any) -> Any:
+    """A value as JSON keeps it and people read it."""
+    if value in EMPTY or row is None:
+        return None
+    if field.name in SECRET or isinstance(field, EncryptedTextField):
+        return HIDDEN
+    if isinstance(field, ForeignKey):
+        related = getattr(row, field.name, None)
+        return f"{related} (#{value})" if related else f"#{value}"
+    if isinstance(value, FieldFile):
+        return value.name
+    return value[:LONGEST] if isinstance(value, str) else value
+
+
+# The trigger lets these columns change while the transaction says that it erases a person, and no others ever.
+ERASING = "SELECT set_config('audit.erasing', %s, true)"
+
+
+def forget_person(*, user: User, brand_id: int, others: bool, pseudonym: str) -> int:
+    """Put a pseudonym where a brand's entries, or with `others` any entry, name a person. Returns in how many.
+
+    The address is replaced wherever it stands; the name, which may be any word, in the entries about the person.
+    Call inside the transaction that erases.
+    """
+    entries = AuditEntry.objects.all() if others else AuditEntry.objects.filter(brand_id=brand_id)
+    named = Q(row_name__icontains=user.email) | Q(reason__icontains=user.email)
+    named |= Q(changes_text__icontains=user.email) | Q(kind=User._meta.label_lower, row_id=str(user.pk))  # noqa: SLF001
+    found = list(entries.annotate(changes_text=Cast("changes", TextField())).filter(named))
+    for entry in found:
+        known = [user.email, *(name for name in (user.first_name, user.last_name) if _is_about(entry, user) and name)]
+        for word in known:
+            entry.row_name = _without(entry.row_name, word, pseudonym)[:200]
+            entry.reason = _without(entry.reason, word, pseudonym)
+            entry.changes = _without_deep(entry.changes, word, pseudonym)
+        if _is_about(entry, user):
+            entry.changes = {
+                name: [HIDDEN, HIDDEN] if name in {"email", "first_name", "last_name"} else values
+                for name, values in entry.changes.items()
+            }
+    with connection.cursor() as cursor:
+        cursor.execute(ERASING, ["on"])
+        AuditEntry.objects.bulk_update(found, ["row_name", "reason", "changes"], batch_size=500)
+        cursor.execute(ERASING, ["off"])
+    return len(found)
+
+
+def _is_about(entry: AuditEntry, user: User) -> bool:
+    return (entry.kind, entry.row_id) == (User._meta.label_lower, str(user.pk))  # noqa: SLF001
+
+
+def _without(text: str, word: str, pseudonym: str) -> str:
+    return re.sub(re.escape(word), pseudonym, text, flags=re.IGNORECASE)
+
+
+def _without_deep(value: Any, word: str, pseudonym: str) -> Any:
+    if isinstance(value, str):
+        return _without(value, word, pseudonym)
+    if isinstance(value, dict):
+        return {name: _without_deep(held, word, pseudonym) for name, held in value.items()}
+    return [_without_deep(each, word, pseudonym) for each in value] if isinstance(value, list) else value

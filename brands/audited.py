@@ -1,0 +1,158 @@
+"""Pages of the portal that write what they change into the audit trail, and show it as each row's history."""
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC
+from typing import Any
+
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from brands import audit, zones
+from brands.audit import Changes, Deed, Row
+from brands.models import AuditEntry, User
+from brands.unfolded import ModelAdmin
+
+ENTRIES_PER_PAGE = 50
+# Beside what was there before, what an action's page keeps on the request until the action has reported.
+CHOSEN = "_rows_before_the_action"
+
+
+def deed(request: HttpRequest, reason: str = "") -> Deed:
+    """Who asks for a change, and in which request."""
+    person = request.user if isinstance(request.user, User) else None
+    return Deed(person, timezone.now(), getattr(request, "request_id", ""), reason)
+
+
+class Audited(ModelAdmin):
+    """Every save, deletion and action of the page leaves an entry, in the transaction that changes the row."""
+
+    def brand_id_of(self, obj: Any) -> int | None:
+        raise NotImplementedError
+
+    def audited_brands(self, obj: Any) -> Sequence[int | None]:
+        """Whose trail tells of a change of `obj`."""
+        return [self.brand_id_of(obj)]
+
+    def note(self, request: HttpRequest, rows: Iterable[Any], action: Any, *, reason: str = "") -> None:
+        """Write down what was done to rows; with their values, if `remember` saw them before."""
+        rows, before = list(rows), getattr(request, CHOSEN, {})
+        after = self.rows_now([row.pk for row in rows if row.pk in before])
+        noted = (
+            Row(row, brand, audit.changes(before[row.pk], after[row.pk]) if row.pk in after else {})
+            for row in rows
+            for brand in self.audited_brands(row)
+        )
+        audit.record(deed=deed(request, reason), action=action, rows=noted)
+
+    def remember(self, request: HttpRequest, rows: Iterable[Any]) -> None:
+        """Keep what rows are like before an action changes them."""
+        setattr(request, CHOSEN, {row.pk: copy.copy(row) for row in rows})
+
+    def rows_now(self, keys: Sequence[Any]) -> dict[Any, Any]:
+        return self.model._base_manager.in_bulk(keys) if keys else {}  # noqa: SLF001 - Django's public API of models
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *where: Any) -> HttpResponse | None:
+        """An action and its entries are stored together, or not at all."""
+        with transaction.atomic():
+            return super().response_action(request, queryset, *where)
+
+    def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
+        """Hold the row, so that what is written down as its state before is what the form changes."""
+        if change:
+            rows = self.model._base_manager.select_for_update(no_key=True)  # noqa: SLF001
+            self.remember(request, rows.filter(pk=form.instance.pk))
+        return super().save_form(request, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
+        super().save_related(request, form, formsets, change)
+        obj = form.instance
+        if change:
+            [now] = self.rows_now([obj.pk]).values()
+            found = audit.changes(getattr(request, CHOSEN)[obj.pk], now)
+            # What scans and workers changed meanwhile is not this person's doing.
+            changes = {name: values for name, values in found.items() if name in form.changed_data}
+        else:
+            changes = audit.changes(None, obj)
+        changes |= {**self.changes_beside(form), **dict(changes_of_tables(formsets))}
+        if changes:
+            words, reason = audit.CHANGED if change else audit.ADDED, str(form.cleaned_data.get("reason", ""))
+            rows = [Row(obj, brand, changes) for brand in self.audited_brands(obj)]
+            audit.record(deed=deed(request, reason), action=words, rows=rows)
+
+    def changes_beside(self, form: Any) -> Changes:  # noqa: ARG002 - for those who override it
+        """What a form changed that is in no field of its row, or whose values are nobody's business."""
+        return {}
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        rows = [Row(obj, brand, audit.changes(obj, None)) for brand in self.audited_brands(obj)]
+        audit.record(deed=deed(request), action=audit.DELETED, rows=rows)
+        self.delete_row(obj)
+
+    def delete_row(self, obj: Any) -> None:
+        """Pages whose rows have an only writer call it here."""
+        obj.delete()
+
+    def log_addition(self, *_what: Any) -> Any:
+        """Nothing goes into Django's own log: the trail tells more."""
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """What a page's own view did, in words; what a form did is written down with it, in save_related."""
+        if isinstance(message, str):
+            self.note(request, [obj], message)
+
+    def log_deletions(self, *_what: Any) -> Any:
+        """As for additions: delete_model has written it down."""
+
+    def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditEntry]:
+        raise NotImplementedError
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        obj = self.get_object(request, unquote(object_id))
+        if not self.has_view_or_change_permission(request, obj):
+            raise PermissionDenied
+        entries = self.history_of(request, obj).select_related("person", "brand")
+        page = Paginator(entries, ENTRIES_PER_PAGE).get_page(request.GET.get("p"))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("History: %(row)s") % {"row": obj},
+            "module_name": capfirst(str(self.opts.verbose_name_plural)),
+            "object": obj,
+            "opts": self.opts,
+            "entries": page,
+            "told": [(entry, when(entry), audit.lines(entry)) for entry in page],
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/brands/history.html", context)
+
+
+def when(entry: AuditEntry) -> SafeString:
+    return zones.told(entry.at, entry.brand.zone if entry.brand else UTC)
+
+
+def changes_of_tables(formsets: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """What the tables inside a page's form changed, once they are saved."""
+    for formset in formsets:
+        title = formset.model._meta.verbose_name  # noqa: SLF001
+        initial = {form.instance.pk: form.initial for form in formset.initial_forms}
+        rows: list[tuple[Model, dict[str, tuple[Any, Any]]]] = [
+            *((row, audit.changes(None, row)) for row in formset.new_objects),
+            *(
+                (row, {name: (initial[row.pk].get(name), getattr(row, name)) for name in names})
+                for row, names in formset.changed_objects
+            ),
+            *((row, audit.changes(row, None)) for row in formset.deleted_objects),
+        ]
+        for row, changes in rows:
+            yield from ((f"{title} {row}: {name}", values) for name, values in changes.items())

@@ -1,0 +1,84 @@
+"""Circuit breakers: a server that keeps failing is left alone for a while. One state for all workers, in Redis.
+
+While Redis is away nothing is held back.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from brands.limits import ask, command, run
+
+# KEYS: failures in a row, the rest. ARGV: how many open it, milliseconds that a probe has. Answers how long to wait.
+WAIT = """
+if tonumber(redis.call('get', KEYS[1]) or '0') < tonumber(ARGV[1]) then return 0 end
+local rest = redis.call('pttl', KEYS[2])
+if rest > 0 then return rest end
+redis.call('set', KEYS[2], 1, 'PX', ARGV[2])
+return 0
+"""
+# ARGV: how many open it, milliseconds of the first rest, of the longest, and until failures are forgotten.
+FAILED = """
+local failures = redis.call('incr', KEYS[1])
+redis.call('pexpire', KEYS[1], ARGV[4])
+local open_at = tonumber(ARGV[1])
+if failures < open_at then return 0 end
+local rest = math.min(tonumber(ARGV[2]) * 2 ^ math.min(failures - open_at, 20), tonumber(ARGV[3]))
+redis.call('set', KEYS[2], 1, 'PX', math.floor(rest))
+return math.floor(rest)
+"""
+FORGOTTEN_AFTER_SECONDS = 3_600
+SLOW_SECONDS, SLOW_LASTS_SECONDS = 1.0, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """Opens after `failures` in a row, for `rest_seconds` that double with each failure after. Then one call is let
+    through as a probe, which has `probe_seconds`; its end decides for all."""
+
+    name: str
+    failures: int = 5
+    rest_seconds: float = 10
+    longest_rest_seconds: float = 300
+    probe_seconds: float = 15
+
+    def wait(self) -> float:
+        """Seconds to leave the server alone; 0 says call now, and tell how it ended."""
+        arguments = (self.failures, round(self.probe_seconds * 1000))
+        milliseconds: int = ask(lambda: run(WAIT, self._keys, arguments)) or 0
+        return milliseconds / 1000
+
+    def failed(self) -> float:
+        """Seconds of rest that begin with this failure, if any."""
+        longest = round(self.longest_rest_seconds * 1000)
+        kept = longest + FORGOTTEN_AFTER_SECONDS * 1000
+        arguments = (self.failures, round(self.rest_seconds * 1000), longest, kept)
+        milliseconds: int = ask(lambda: run(FAILED, self._keys, arguments)) or 0
+        return milliseconds / 1000
+
+    def succeeded(self) -> None:
+        ask(lambda: command("DEL", *self._keys))
+
+    def failures_now(self) -> int:
+        """How many calls failed in a row."""
+        found: Any = ask(lambda: command("GET", self._keys[0]))
+        return int(found or 0)
+
+    def is_open(self) -> bool:
+        return self.failures_now() >= self.failures
+
+    def took(self, seconds: float) -> None:
+        """Remember for a minute that a call took long."""
+        if seconds > SLOW_SECONDS:
+            ask(lambda: command("SET", self._slow, 1, "EX", SLOW_LASTS_SECONDS))
+
+    def is_slow(self) -> bool:
+        """Whether a call took long within the last minute: such servers may keep a part of the senders waiting only."""
+        return bool(ask(lambda: command("EXISTS", self._slow)))
+
+    @property
+    def _slow(self) -> str:
+        return f"loyalty:breaker:{self.name}:slow"
+
+    @property
+    def _keys(self) -> tuple[str, str]:
+        return f"loyalty:breaker:{self.name}:failures", f"loyalty:breaker:{self.name}:rest"

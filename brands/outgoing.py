@@ -1,0 +1,288 @@
+"""Calls to other people's servers: one client that keeps a deadline, bounds what it reads, and stays off our network.
+
+Addresses come from staff, so each is looked at where it counts: the address that is connected to is the one that was
+checked. No redirect is followed, no proxy of the environment is used, nothing is decompressed.
+"""
+
+import ipaddress
+import socket
+import ssl
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+import httpcore
+from django.conf import settings
+from django.utils import timezone
+from httpcore import ConnectionPool, NetworkBackend, NetworkStream, SyncBackend
+
+LARGEST_ANSWER_BYTES = 100_000
+TIMEOUT_SECONDS = 10.0
+WRITTEN_AT_ONCE = 65_536
+# Sent with what events cause, and refused where it comes in: or an address that leads back here would never end.
+# RFC 8586 names the header.
+LOOP_NAME = "loyalty-webhooks"
+LOOP = {"CDN-Loop": LOOP_NAME}
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_deadline: ContextVar[float] = ContextVar("deadline", default=float("inf"))
+_encrypts: ContextVar[bool] = ContextVar("encrypts", default=True)
+
+# Python calls these global. They are not the internet: protocol assignments, relays and local translators, retired
+# site-local addresses, documentation, segment routing, and the address at which one cloud's machines find its agent.
+NOT_PUBLIC = [
+    ipaddress.ip_network(network)
+    for network in (
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "168.63.129.16/32",
+        "64:ff9b:1::/48",
+        "fec0::/10",
+        "3fff::/20",
+        "5f00::/16",
+    )
+]
+NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class NotReached(Exception):  # noqa: N818 - whoever calls decides whether it is an error
+    """No whole answer came; the message says why, in words fit for a log that staff reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server said; header names are lowercase. `cut`: there was more of the body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    cut: bool = False
+
+    def retry_after(self, *, at: datetime, at_most: timedelta) -> timedelta | None:
+        """How long the server wants to be left alone: seconds or a date, as RFC 9110 allows; else it has no wish."""
+        value = self.headers.get("retry-after", "").strip()
+        try:
+            if value.isascii() and value.isdigit():
+                wish = timedelta(seconds=int(value[:9]))
+            else:
+                then = parsedate_to_datetime(value)
+                wish = (then if then.tzinfo else timezone.make_aware(then)) - at
+        except (ValueError, TypeError, OverflowError):
+            return None
+        return min(max(wish, timedelta()), at_most)
+
+
+def send(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    content: bytes = b"",
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    most_bytes: int = LARGEST_ANSWER_BYTES,
+    cut: bool = False,
+    http2: bool = False,
+    tls: ssl.SSLContext | None = None,
+    anywhere: bool = False,
+) -> Answer:
+    """One request and its whole answer within `timeout_seconds` in total; connections are kept between calls.
+
+    `cut`: of a body that is larger than `most_bytes` the beginning will do. `tls` brings a client certificate or own
+    authorities. `anywhere` is for addresses that the operator chose: any network will do, and plain http too, which
+    else is for settings.OUTGOING_PRIVATE_NETWORKS only. Raises NotReached: refused or private address, no or bad
+    answer, one larger than `most_bytes`, too late.
+    """
+    given = {"Accept-Encoding": "identity", **(headers or {})}
+    kept = _deadline.set(monotonic() + timeout_seconds), _encrypts.set(not url.lower().startswith("http:"))
+    try:
+        timeouts = dict.fromkeys(("connect", "read", "write", "pool"), timeout_seconds)
+        with pool(http2=http2, tls=tls, anywhere=anywhere).stream(
+            method, url.encode("ascii"), headers=[*given.items()], content=content, extensions={"timeout": timeouts}
+        ) as answer:
+            body, more = read_body(answer.iter_stream(), most_bytes)
+            if more and not cut:
+                raise NotReached(f"the answer is larger than {most_bytes} bytes")
+            return Answer(answer.status, read_headers(answer.headers), body, more)
+    except httpcore.TimeoutException:
+        raise NotReached(f"no whole answer within {timeout_seconds:g} seconds") from None
+    except FAILURES as error:
+        raise NotReached(f"{type(error).__name__}: {error}"[:500]) from error
+    finally:
+        _deadline.reset(kept[0])
+        _encrypts.reset(kept[1])
+
+
+# A port beyond 65535 overflows; a name or header that no request can hold is a ValueError.
+FAILURES = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.UnsupportedProtocol,
+    OSError,
+    ValueError,
+    OverflowError,
+)
+
+
+def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in raw}
+
+
+def read_body(chunks: Iterable[bytes], most_bytes: int) -> tuple[bytes, bool]:
+    """At most so many bytes, and whether there were more."""
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        if len(body) > most_bytes:
+            return bytes(body[:most_bytes]), True
+    return bytes(body), False
+
+
+@lru_cache(maxsize=256)
+def pool(*, http2: bool, tls: ssl.SSLContext | None, anywhere: bool) -> ConnectionPool:
+    """A pool of connections; any thread may use it. A connection is used again only for the host it was made for."""
+    return ConnectionPool(
+        ssl_context=tls or ssl.create_default_context(),
+        http2=http2,
+        max_connections=100,
+        max_keepalive_connections=20,
+        keepalive_expiry=30,
+        network_backend=Guarded(anywhere=anywhere),
+    )
+
+
+def is_allowed(address: Address, *, encrypts: bool = True) -> bool:
+    """Whether we may connect: to settings.OUTGOING_PRIVATE_NETWORKS, or encrypted to a public address."""
+    if any(address in ipaddress.ip_network(network) for network in settings.OUTGOING_PRIVATE_NETWORKS):
+        return True
+    inner = embedded(address)
+    return encrypts and is_public(address) and (inner is None or is_public(inner))
+
+
+def is_public(address: Address) -> bool:
+    listed = any(address in network for network in NOT_PUBLIC)
+    return address.is_global and not (listed or address.is_multicast or address.is_reserved)
+
+
+def embedded(address: Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that an IPv6 one stands for: mapped, 6to4 or NAT64."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return None
+    if address in NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour
+
+
+def addresses_of(host: str, port: int) -> list[Address]:
+    """What the name stands for now, within the deadline of the call, which the system's resolver does not know.
+
+    Its thread ends by itself when the resolver gives up.
+    """
+    answers: SimpleQueue[list[Any] | Exception] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+            answers.put(error)
+
+    Thread(target=ask, daemon=True, name="resolver").start()
+    try:
+        found = answers.get(timeout=left(None))
+    except Empty:
+        raise httpcore.ConnectTimeout(f"{host} is not resolved in time") from None
+    if isinstance(found, Exception):
+        raise found
+    return [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+
+
+class Guarded(NetworkBackend):
+    """Connects to addresses that were checked, and nowhere else."""
+
+    def __init__(self, *, anywhere: bool) -> None:
+        self._inner = SyncBackend()
+        self._anywhere = anywhere
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> NetworkStream:
+        found = addresses_of(host, port)
+        if not self._anywhere:
+            refuse(host, found)
+        error: Exception = httpcore.ConnectError(f"{host} has no address")
+        for address in found:
+            try:
+                stream = self._inner.connect_tcp(str(address), port, left(timeout), local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as failed:
+                error = failed
+            else:
+                return Timed(stream)
+        raise error
+
+    def connect_unix_socket(self, *_: Any, **__: Any) -> NetworkStream:
+        raise httpcore.ConnectError("a socket file may not be called")
+
+    def sleep(self, seconds: float) -> None:
+        self._inner.sleep(seconds)
+
+
+def refuse(host: str, found: Iterable[Address]) -> None:
+    """One address that may not be called is enough: which of them is taken is not in our hands."""
+    if not all(is_allowed(address) for address in found):
+        raise httpcore.ConnectError(f"{host} is a private address, which may not be called")
+    if not all(is_allowed(address, encrypts=_encrypts.get()) for address in found):
+        raise httpcore.ConnectError(f"{host} is a public address, which is called by https only")
+
+
+class Timed(NetworkStream):
+    """A connection on which no step outlives the deadline of the call, however slowly the other side drips."""
+
+    def __init__(self, inner: NetworkStream) -> None:
+        self._inner = inner
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._inner.read(max_bytes, left(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Piece by piece: a reader that takes a little now and then would get all of the time for each."""
+        sock: socket.socket = self._inner.get_extra_info("socket")
+        rest = memoryview(buffer)
+        try:
+            while rest:
+                sock.settimeout(left(timeout))
+                rest = rest[sock.send(rest[:WRITTEN_AT_ONCE]) :]
+        except TimeoutError as error:
+            raise httpcore.WriteTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.WriteError(str(error)) from error
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> NetworkStream:
+        return Timed(self._inner.start_tls(ssl_context, server_hostname, left(timeout)))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+def left(timeout: float | None) -> float:
+    """Seconds for one step: what is left of the call, `timeout` at most. Raises ReadTimeout when nothing is."""
+    seconds = min(_deadline.get() - monotonic(), timeout if timeout is not None else TIMEOUT_SECONDS)
+    if seconds <= 0:
+        raise httpcore.ReadTimeout("the call took too long")
+    return seconds

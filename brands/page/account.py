@@ -1,0 +1,39 @@
+"""What the page shows a customer of their account, read from the public API; what it does not answer is left out."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from brands.page.inner import Answer
+from brands.page.visitor import Visitor
+
+LINES = 5
+
+
+def of(visitor: Visitor) -> dict[str, Any] | None:
+    """Balance, level, campaigns, rewards and the last movements; None where the session has ended."""
+    api = visitor.api
+    points = api.get("customer/loyalty/points")
+    if points.status == 401:
+        visitor.leave()
+        return None
+    return {
+        "points": points.data,
+        "campaigns": api.get("customer/loyalty/campaigns").data,
+        "rewards": api.get("customer/loyalty/rewards").data,
+        "transactions": api.get("customer/loyalty/transactions", limit=str(LINES)).data,
+        "wallets": api.get("customer/wallet").data,
+    }
+
+
+def complaint(answer: Answer) -> str:
+    """Why the API refused, in the visitor's words; details are in Django's words, which speak every language."""
+    if answer.error == "AUTHENTICATION_REQUIRED":
+        return _("E-mail address or password is wrong.")
+    if answer.error == "RATE_LIMITED":
+        return _("Too many attempts. Wait a moment before you try again.")
+    if answer.error == "UNAVAILABLE":
+        return _("The service cannot answer right now. Try again in a moment.")
+    fields = answer.body.get("details", {}).get("fields", {}) if isinstance(answer.body.get("details"), dict) else {}
+    told = [str(words) for complaints in fields.values() for words in complaints]
+    return " ".join(told) or str(answer.body.get("message", "")) or _("That did not work. Try again.")

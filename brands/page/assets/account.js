@@ -1,0 +1,25 @@
+// What a customer holds: whatever of it the API answers.
+import { call, isCustomer } from "./api.js";
+import { copy } from "./fill.js";
+
+const PARTS = { points: "customer/loyalty/points", campaigns: "customer/loyalty/campaigns", rewards: "customer/loyalty/rewards", transactions: "customer/loyalty/transactions?limit=5", wallets: "customer/wallet" };
+
+export async function show(place) {
+  const names = Object.keys(PARTS);
+  const answers = await Promise.all(names.map((name) => call("GET", PARTS[name])));
+  place.hidden = !isCustomer();
+  if (place.hidden) return;
+  const data = Object.fromEntries(names.map((name, number) => [name, answers[number].ok ? answers[number].body.data : null]));
+  place.replaceChildren(copy("account-parts", data));
+}
+
+const keys = new Map(); // of each reward: pressed again after a lost answer, it is the same redemption
+
+export async function redeem(rewardId) {
+  if (!keys.has(rewardId)) keys.set(rewardId, crypto.randomUUID?.() || `${Date.now()}-${Math.random()}`);
+  const answer = await call("POST", `customer/loyalty/rewards/${rewardId}/redeem`, {}, keys.get(rewardId));
+  if (answer.status < 500) keys.delete(rewardId);
+  return answer;
+}
+
+export const claim = (milestoneId) => call("POST", `customer/loyalty/rewards/${milestoneId}/claim`);

@@ -1,0 +1,56 @@
+// The public API, as any app would call it. Access tokens live here, for a minute; the refresh token is in a cookie
+// that no script can read, and the page's own server changes it for access tokens.
+export class Offline extends Error {}
+
+const KEY = document.body.dataset.key;
+const FRESH_MS = 60_000;
+let access = "", asked = 0, customer = "customer" in document.body.dataset;
+
+export const isCustomer = () => customer;
+
+async function send(address, options) {
+  try {
+    const response = await fetch(address, { ...options, credentials: "same-origin", redirect: "error" });
+    const kind = response.headers.get("Content-Type") || "";
+    return { status: response.status, ok: response.ok, body: kind.startsWith("application/json") ? await response.json() : {} };
+  } catch (error) {
+    throw new Offline(error.message);
+  }
+}
+
+/** What the page's own server does with the session: log_in, register, log_out, access, refused. */
+export async function session(act, more = {}) {
+  const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || "";
+  // One window at a time: a refresh token that is used twice ends the session.
+  const ask = () => send("/page/session", { method: "POST", headers: { "Content-Type": "application/json", "X-CSRFToken": token }, body: JSON.stringify({ act, ...more }) });
+  const answer = await (navigator.locks ? navigator.locks.request("session", ask) : ask());
+  if (answer.ok) {
+    access = answer.body.access || "";
+    asked = Date.now();
+    customer = Boolean(access);
+  }
+  return answer;
+}
+
+async function token() {
+  if (!customer) return "";
+  if (!access || Date.now() - asked > FRESH_MS) await session("access");
+  return access;
+}
+
+async function once(method, path, body, idempotencyKey) {
+  const bearer = await token();
+  const headers = { "api-key": KEY };
+  if (bearer) headers.Authorization = `Bearer ${bearer}`;
+  if (body) headers["Content-Type"] = "application/json";
+  if (idempotencyKey) headers["Idempotency-Key"] = idempotencyKey;
+  return send(`/api/v1/${path}`, { method, headers, body: body && JSON.stringify(body) });
+}
+
+/** { status, ok, body } of a call. Raises Offline where no answer came. */
+export async function call(method, path, body, idempotencyKey) {
+  const answer = await once(method, path, body, idempotencyKey);
+  if (answer.body.error !== "TOKEN_INVALID" || !customer) return answer;
+  await session("refused"); // the access token ended early: perhaps there is a new one, else this is a guest
+  return once(method, path, body, idempotencyKey);
+}

@@ -1,0 +1,55 @@
+// Reads codes with the camera: with the browser's own decoder, else with zxing-wasm, which is loaded only then.
+import { word } from "./fill.js";
+
+const VENDOR = "./vendor/zxing-wasm-3.1.4/";
+const EVERY_MS = 150;
+
+async function decoder() {
+  if ("BarcodeDetector" in window && (await window.BarcodeDetector.getSupportedFormats()).includes("qr_code")) {
+    const native = new window.BarcodeDetector({ formats: ["qr_code"] });
+    return async (video) => (await native.detect(video))[0]?.rawValue;
+  }
+  const zxing = await import(`${VENDOR}reader/index.js`);
+  const wasm = new URL(`${VENDOR}zxing_reader.wasm`, import.meta.url).href;
+  await zxing.prepareZXingModule({ overrides: { locateFile: () => wasm }, fireImmediately: true });
+  const canvas = document.createElement("canvas"), context = canvas.getContext("2d", { willReadFrequently: true });
+  return async (video) => {
+    const shrink = Math.min(1, 800 / Math.max(video.videoWidth, video.videoHeight));
+    canvas.width = video.videoWidth * shrink;
+    canvas.height = video.videoHeight * shrink;
+    context.drawImage(video, 0, 0, canvas.width, canvas.height);
+    const found = await zxing.readBarcodes(context.getImageData(0, 0, canvas.width, canvas.height), { formats: ["QRCode", "DataMatrix"], maxNumberOfSymbols: 1 });
+    return found[0]?.text;
+  };
+}
+
+/** Where a scanned text leads: always to this page. An address of ours by its path, anything else as a code. */
+export function wayOf(text) {
+  const address = text.match(/^https?:\/\/[^/]+\/(s\/[^?#]+|01\/\d{8,14}\/21\/[^?#]+)/i);
+  return address ? `/${address[1]}` : `/s/${encodeURIComponent(text.trim().slice(0, 500))}`;
+}
+
+/** Shows the camera in `place` until a code is read or `stop` is pressed; the text that was read, if any. */
+export async function read(place, stop) {
+  const video = place.querySelector("video"), said = place.querySelector("[role=status]");
+  place.hidden = false;
+  let stream, running = true;
+  stop.onclick = () => { running = false; };
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment" }, audio: false });
+    video.srcObject = stream;
+    await video.play();
+    said.textContent = word("looking");
+    const decode = await decoder();
+    while (running) {
+      const text = video.videoWidth && (await decode(video));
+      if (text) return text;
+      await new Promise((done) => setTimeout(done, EVERY_MS));
+    }
+  } finally {
+    for (const track of stream?.getTracks() || []) track.stop();
+    video.srcObject = null;
+    place.hidden = true;
+  }
+  return undefined;
+}

@@ -1,0 +1,53 @@
+// Fills copies of the page's <template>s. Data reaches the page as text, as a number or a date, never as markup.
+const { lang } = document.documentElement, language = lang === "en" ? "en-GB" : lang;
+const numbers = new Intl.NumberFormat(language, { maximumFractionDigits: 2 });
+const moments = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
+const days = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" });
+
+const at = (data, path) => path.split(".").reduce((part, name) => part?.[name], data);
+const given = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false);
+const number = (value) => (typeof value === "number" ? numbers.format(value) : "");
+
+export const word = (name) =>
+  (document.getElementById("words").content.querySelector(`[data-word="${CSS.escape(name)}"]`) ||
+    document.getElementById("words").content.querySelector('[data-word="other"]')).textContent;
+
+const WAYS = {
+  text: (element, value) => { element.textContent = value ?? ""; },
+  number: (element, value) => { element.textContent = number(value); },
+  date: (element, value) => { element.textContent = value ? moments.format(new Date(value)) : ""; },
+  day: (element, value) => { element.textContent = value ? days.format(new Date(value)) : ""; },
+  reason: (element, value) => { element.textContent = word(String(value || "other")); },
+  value: (element, value) => { element.value = Number(value) || 0; },
+  max: (element, value) => { element.max = Number(value) || 1; },
+  id: (element, value) => { element.value = String(value); },
+  named: (element, value) => { element.setAttribute("aria-label", [element.textContent.trim(), value].filter(Boolean).join(": ")); },
+  mail: (element, value) => { element.href = `mailto:${encodeURIComponent(value ?? "")}`; },
+  // Only the service's own pictures.
+  src: (element, value) => { if (/^\/pictures\/[0-9a-f-]{36}\/small$/.test(value)) element.src = value; },
+  change: (element, _value, line) => {
+    element.textContent = line.points_earned ? `+${number(line.points_earned)}` : `−${number(line.points_redeemed || line.points_expired)}`;
+  },
+};
+const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "src", "change"];
+
+function fill(root, data) {
+  for (const element of root.querySelectorAll("[data-if]")) if (!given(at(data, element.dataset.if))) element.remove();
+  for (const element of root.querySelectorAll("[data-unless]")) if (given(at(data, element.dataset.unless))) element.remove();
+  for (const list of root.querySelectorAll("template[data-each]")) {
+    list.replaceWith(...at(data, list.dataset.each).map((each) => fill(list.content.cloneNode(true), each)));
+  }
+  for (const way of ORDER) {
+    for (const element of root.querySelectorAll(`[data-${way}]`)) {
+      WAYS[way](element, at(data, element.dataset[way]), data);
+      delete element.dataset[way];
+    }
+  }
+  return root;
+}
+
+/** A filled copy of the template with this id, and nothing where there is none. */
+export function copy(id, data = {}) {
+  const template = document.getElementById(id);
+  return template ? fill(template.content.cloneNode(true), data) : "";
+}

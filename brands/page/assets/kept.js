@@ -1,0 +1,22 @@
+// Codes that were scanned without a connection: on this phone only, and sent when the person says so.
+const NAME = "kept codes", MOST = 50;
+
+export function all() {
+  try {
+    const found = JSON.parse(localStorage.getItem(NAME) || "[]");
+    return Array.isArray(found) ? found.filter((each) => typeof each?.code === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+function store(codes) {
+  try {
+    if (codes.length) localStorage.setItem(NAME, JSON.stringify(codes.slice(-MOST)));
+    else localStorage.removeItem(NAME);
+  } catch { /* a browser that keeps nothing: the person still has the code on the product */ }
+}
+
+export const keep = (code) => store([...all().filter((each) => each.code !== code), { code, at: new Date().toISOString() }]);
+export const drop = (code) => store(all().filter((each) => each.code !== code));
+export const dropAll = () => store([]);

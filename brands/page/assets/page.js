@@ -1,0 +1,161 @@
+// The page with scripts: scans when it is opened, and keeps everything on one page.
+import { Offline, isCustomer, session } from "./api.js";
+import { copy, word } from "./fill.js";
+import * as account from "./account.js";
+import * as kept from "./kept.js";
+import * as scans from "./scan.js";
+
+const part = (id) => document.getElementById(id);
+const said = document.body.dataset;
+// From the address, not from the page: offline this may be the page that was kept without a code.
+const code = (() => {
+  const path = location.pathname.match(/^\/(?:s|01\/\d{8,14}\/21)\/(.+)$/);
+  try { return path ? decodeURIComponent(path[1]) : ""; } catch { return path[1]; }
+})();
+let scan = null; // the answer to this page's scan
+
+function show(state, data) {
+  part("state").replaceChildren(copy(`state-${state}`, data));
+}
+
+function points(state, data) {
+  part("points").replaceChildren(copy(`points-${state}`, data));
+}
+
+async function check() {
+  show("checking");
+  points("");
+  const answer = await scans.scan(code);
+  scan = answer.ok ? answer.body : null;
+  show(scans.stateOf(answer), answer.body);
+  part("place").hidden = !scan || !navigator.geolocation;
+  part("sign-in").hidden = isCustomer();
+  if (scan?.points_status === "pending") await follow();
+  else if (scan?.points_available) points("guest", scan);
+  else if (scan?.points_status === "not_eligible" && scan.status === "success") points("none");
+}
+
+async function follow() {
+  points("pending");
+  const end = await scans.settled(scan.scan_id);
+  const known = { awarded: "awarded", limited: "limited", late: "late", not_eligible: "none" }[end.points_status];
+  points(known || "", end);
+  if (end.points_status === "already_claimed") show("mine", scan);
+}
+
+async function logIn(form) {
+  const answer = await session(form.dataset.act, Object.fromEntries(new FormData(form)));
+  const wrong = form.closest("section").querySelector(".wrong");
+  wrong.hidden = answer.ok;
+  wrong.textContent = answer.ok ? "" : answer.body.message || word("trouble");
+  if (!answer.ok) return;
+  form.reset();
+  part("sign-in").hidden = true;
+  if (scan?.scan_token && scan.points_available) {
+    const adopted = await scans.adopt(scan);
+    if (adopted.ok) await follow();
+    else points("none");
+  }
+  await showAccount();
+  part("account").querySelector("h2")?.setAttribute("tabindex", "-1");
+  part("account").querySelector("h2")?.focus();
+}
+
+async function logOut() {
+  await session("log_out");
+  location.assign(location.pathname);
+}
+
+async function showAccount() {
+  if (isCustomer()) await account.show(part("account"));
+  part("sign-in").hidden = isCustomer() || (!scan && Boolean(code));
+}
+
+function tellPlace() {
+  const told = (name) => { part("place").textContent = word(name); };
+  navigator.geolocation.getCurrentPosition(
+    (found) => guarded(async () => told((await scans.place(scan, found.coords)).ok ? "placed" : "trouble")),
+    () => told("not-placed"),
+    { timeout: 15_000, maximumAge: 60_000 },
+  );
+}
+
+async function take(answer) {
+  if (answer.ok) part("points").replaceChildren(copy("redeemed", answer.body.data));
+  else part("points").textContent = word(answer.body.error || "trouble");
+  part("points").scrollIntoView({ block: "center" });
+  await showAccount();
+}
+
+async function camera() {
+  const { read, wayOf } = await import("./camera.js");
+  try {
+    const text = await read(part("camera"), document.querySelector('[data-do="camera-off"]'));
+    if (text) location.assign(wayOf(text));
+  } catch {
+    part("camera-offer").textContent = word("no-camera");
+    part("code").focus();
+  }
+}
+
+function showKept() {
+  const codes = kept.all();
+  part("kept").hidden = !codes.length;
+  part("kept").replaceChildren(codes.length ? copy("kept-codes", { codes }) : "");
+}
+
+async function sendKept() {
+  const codes = kept.all();
+  for (const each of codes.slice(0, -1)) {
+    await scans.scan(each.code);
+    kept.drop(each.code);
+  }
+  const last = codes.at(-1).code;
+  kept.drop(last);
+  location.assign(`/s/${encodeURIComponent(last)}`); // the newest is shown
+}
+
+const DEEDS = {
+  again: check,
+  keep: () => { kept.keep(code); show("kept"); showKept(); },
+  place: tellPlace,
+  redeem: async (button) => take(await account.redeem(button.value)),
+  claim: async (button) => take(await account.claim(button.value)),
+  camera,
+  "send-kept": sendKept,
+  "drop-kept": () => { kept.dropAll(); showKept(); },
+};
+
+/** What goes wrong is said, and the page stays usable. */
+async function guarded(work) {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof Offline)) throw error;
+    if (code && !scan) show("offline");
+    else part("points").textContent = word("offline");
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-do]");
+  if (button && DEEDS[button.dataset.do]) guarded(() => DEEDS[button.dataset.do](button));
+});
+
+document.addEventListener("submit", (event) => {
+  const form = event.target, act = form.dataset.act || (form.id === "check" ? "check" : "");
+  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), log_out: logOut }[act];
+  if (!deed) return;
+  event.preventDefault();
+  const button = form.querySelector("button");
+  button.disabled = true;
+  guarded(deed).finally(() => { button.disabled = false; });
+});
+
+guarded(async () => {
+  part("camera-offer").hidden = !navigator.mediaDevices?.getUserMedia;
+  showKept();
+  if (code && !("done" in said) && !("byHand" in said)) await check();
+  if (!("done" in said) || isCustomer()) await showAccount();
+});
+navigator.serviceWorker?.register("/sw.js").catch(() => {});

@@ -1,0 +1,52 @@
+// Keeps the page usable without a connection: its files, and the page without a code. Never an answer of the API.
+// The server writes VERSION and ASSETS before this line.
+const SHELL = "/s/", PATIENCE_MS = 5_000;
+const FILES = ["page.js", "page.css", "api.js", "fill.js", "scan.js", "account.js", "kept.js"].map((name) => `/page/assets/${ASSETS}/${name}`);
+const isPage = (path) => path.startsWith("/s/") || path.startsWith("/01/");
+const isFile = (path) => path.startsWith("/page/assets/") || path === "/page/brand.css" || path.startsWith("/page/icon-") || path.startsWith("/pictures/");
+
+async function keepShell(cache) {
+  const response = await fetch(SHELL, { credentials: "same-origin", cache: "no-store" });
+  if (response.ok && !response.redirected) await cache.put(SHELL, response);
+}
+
+self.addEventListener("install", (event) => {
+  event.waitUntil((async () => {
+    const cache = await caches.open(VERSION);
+    await cache.addAll(FILES);
+    await keepShell(cache);
+    await self.skipWaiting();
+  })());
+});
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil((async () => {
+    for (const name of await caches.keys()) if (name !== VERSION) await caches.delete(name);
+    await self.clients.claim();
+  })());
+});
+
+async function page(request, event) {
+  try {
+    const response = await Promise.race([fetch(request), new Promise((_, give_up) => setTimeout(give_up, PATIENCE_MS))]);
+    if (response.ok) event.waitUntil(caches.open(VERSION).then(keepShell).catch(() => {})); // in the language of now
+    return response;
+  } catch {
+    return (await caches.match(SHELL)) || Response.error();
+  }
+}
+
+async function file(request) {
+  const found = await caches.match(request);
+  if (found) return found;
+  const response = await fetch(request);
+  if (response.ok) await (await caches.open(VERSION)).put(request, response.clone());
+  return response;
+}
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event, address = new URL(request.url);
+  if (request.method !== "GET" || address.origin !== location.origin) return;
+  if (request.mode === "navigate" && isPage(address.pathname)) event.respondWith(page(request, event));
+  else if (isFile(address.pathname)) event.respondWith(file(request));
+});

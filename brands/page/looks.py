@@ -1,0 +1,122 @@
+"""What a brand's page looks like: its colours as a style sheet, its icons, and what a phone needs to install it."""
+
+import hashlib
+import io
+import json
+from functools import lru_cache
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+from PIL import Image, ImageDraw, ImageFont
+
+from brands import colours
+from brands.models import Brand, Picture
+from brands.page import assets
+from brands.page.hosts import brand_of
+from brands.picture_view import FOR_EVER
+
+ICON_SIZES = {32, 180, 192, 512}
+
+
+def version(brand: Brand) -> str:
+    """Changes with the brand's colours and logo."""
+    parts = (brand.colour_background, brand.colour_text, brand.colour_accent, brand.logo_id, brand.name)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def style(brand: Brand) -> str:
+    """The brand's colours, and those that follow from them, as custom properties."""
+    background, text, accent = brand.colour_background, brand.colour_text, brand.colour_accent
+    readable = accent if colours.contrast(accent, background) >= colours.READABLE else text
+    named = {
+        "background": background,
+        "text": text,
+        "accent": accent,
+        "on-accent": colours.on(accent),
+        "link": readable,
+        "card": colours.mixed(background, text, 0.04),
+        "line": colours.mixed(background, text, 0.55),
+    }
+    return ":root{" + ";".join(f"--{name}:{value}" for name, value in named.items()) + "}"
+
+
+@require_safe
+def style_sheet(request: HttpRequest) -> HttpResponse:
+    brand = known_brand(request)
+    return HttpResponse(style(brand), content_type="text/css; charset=utf-8", headers=kept(request, brand))
+
+
+@require_safe
+def icon(request: HttpRequest, size: int) -> HttpResponse:
+    brand = known_brand(request)
+    if size not in ICON_SIZES:
+        raise Http404
+    logo = str(brand.logo_id) if brand.logo_id else ""
+    content = drawn(logo, brand.name[:1].upper(), brand.colour_background, brand.colour_accent, size)
+    return HttpResponse(content, content_type="image/png", headers=kept(request, brand))
+
+
+@lru_cache(maxsize=256)
+def drawn(logo: str, letter: str, background: str, accent: str, size: int) -> bytes:
+    """The logo in the middle of the background, or the brand's first letter on its accent."""
+    picture = Picture.objects.filter(pk=logo).first() if logo else None
+    image = Image.new("RGB", (size, size), background if picture else accent)
+    if picture:
+        mark = Image.open(io.BytesIO(bytes(picture.content)), formats=["PNG"]).convert("RGBA")
+        mark.thumbnail((size * 7 // 10, size * 7 // 10), Image.Resampling.LANCZOS)
+        image.paste(mark, ((size - mark.width) // 2, (size - mark.height) // 2), mark)
+    else:
+        font = ImageFont.load_default(size // 2)
+        middle = (size / 2, size / 2)
+        ImageDraw.Draw(image).text(middle, letter, fill=colours.on(accent), font=font, anchor="mm")
+    content = io.BytesIO()
+    image.save(content, "PNG", optimize=True)
+    return content.getvalue()
+
+
+@require_safe
+def manifest(request: HttpRequest) -> HttpResponse:
+    """The web app manifest: with it a phone offers to keep the page like an app."""
+    brand = known_brand(request)
+    icons = [
+        {"src": f"/page/icon-{size}.png?v={version(brand)}", "sizes": f"{size}x{size}", "type": "image/png"}
+        for size in (192, 512)
+    ]
+    said = {
+        "id": "/s/",
+        "name": brand.name,
+        "short_name": brand.name[:12],
+        "description": _("Find out whether a product is genuine, and collect points."),
+        "start_url": "/s/",
+        "scope": "/",
+        "display": "standalone",
+        "background_color": brand.colour_background,
+        "theme_color": brand.colour_accent,
+        "icons": icons,
+    }
+    return HttpResponse(
+        json.dumps(said), content_type="application/manifest+json", headers={"Cache-Control": "no-cache"}
+    )
+
+
+@require_safe
+def service_worker(request: HttpRequest) -> HttpResponse:
+    """The script that answers while the phone is offline; it changes with every file that it keeps."""
+    brand = known_brand(request)
+    head = f'const VERSION = "{assets.version()}-{version(brand)}", ASSETS = "{assets.version()}";\n'
+    content = head + assets.files()["worker.js"].read_text()
+    headers = {"Cache-Control": "no-cache", "Content-Security-Policy": "default-src 'none'; connect-src 'self'"}
+    return HttpResponse(content, content_type="text/javascript; charset=utf-8", headers=headers)
+
+
+def known_brand(request: HttpRequest) -> Brand:
+    brand = brand_of(request)
+    if brand is None:
+        raise Http404
+    return brand
+
+
+def kept(request: HttpRequest, brand: Brand) -> dict[str, str]:
+    """For ever, where the address names how the brand looks now."""
+    return {"Cache-Control": FOR_EVER if request.GET.get("v") == version(brand) else "no-cache"}

@@ -1,0 +1,72 @@
+"""What the page reads out of the API's answers: which state a scan is in, and moments by the brand's clock."""
+
+import re
+import unicodedata
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.utils.dateparse import parse_datetime
+
+from brands.page.inner import Answer
+
+MOMENTS = {"first_scan_date", "createdAt", "expires_at", "timestamp"}
+LONGEST_TYPED = 500
+NO_SIGN = re.compile(r"[\s\u200b-\u200f\u2010-\u2015\u202a-\u202e\u2060-\u2069\ufeff]")
+DASHES = re.compile(r"[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
+ADDRESS = re.compile(r"https?://[^/]+/(?:s|01/[0-9]{8,14}/21)/([^/?#]{1,200})/?(?:[?#].*)?", re.IGNORECASE)
+# Signs that people take for each other, in the order in which a page warns of them.
+ALIKE = ("0O", "1Il", "2Z", "5S", "8B", "UV")
+
+
+def state_of(answer: Answer) -> str:
+    """The name of the page's state for the answer to a scan; states.js has the same rule."""
+    if answer.error == "AUTH_CODE_INVALID":
+        return "unknown"
+    if answer.error == "RATE_LIMITED":
+        return "waiting"
+    if answer.error == "SCAN_LIMIT_REACHED":
+        return "used"
+    if not answer.is_good:
+        return "trouble"
+    body = answer.body
+    if body["reason"] == "recalled":
+        return "recalled"
+    if body["points_status"] == "already_claimed":
+        return "mine"
+    if body["status"] == "warning":
+        return "used"
+    return "new" if body["first_scan"] else "seen"
+
+
+def read(value: Any, zone: ZoneInfo) -> Any:
+    """The same data with moments instead of their text, on the brand's clock."""
+    if isinstance(value, list):
+        return [read(each, zone) for each in value]
+    if isinstance(value, dict):
+        return {name: moment(each, zone) if name in MOMENTS else read(each, zone) for name, each in value.items()}
+    return value
+
+
+def moment(text: Any, zone: ZoneInfo) -> datetime | None:
+    found = parse_datetime(text) if isinstance(text, str) else None
+    return found.astimezone(zone) if found else None
+
+
+def typed(text: str) -> str:
+    """The code in what somebody typed or pasted: without blanks, in plain signs, taken out of a whole address."""
+    address = ADDRESS.fullmatch(text.strip())
+    plain = address[1] if address else text
+    plain = DASHES.sub("-", unicodedata.normalize("NFKC", plain[:LONGEST_TYPED]))
+    digits = {sign: str(unicodedata.digit(sign)) for sign in set(plain) if unicodedata.category(sign) == "Nd"}
+    return NO_SIGN.sub("", "".join(digits.get(sign, sign) for sign in plain))
+
+
+def parts(code: str) -> list[str]:
+    """A code in groups of four, as eyes compare it."""
+    return [code[at : at + 4] for at in range(0, len(code), 4)]
+
+
+def alike(code: str) -> list[str]:
+    """The signs of a code that are easily taken for another, each group of them once."""
+    return [signs for signs in ALIKE if any(sign in code for sign in signs)]

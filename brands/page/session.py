@@ -1,0 +1,71 @@
+"""The session as scripts reach it: they get short access tokens; the refresh token stays in its cookie."""
+
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone, translation
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.csrf import csrf_protect
+
+from brands import keys
+from brands.page import account
+from brands.page.hosts import brand_of
+from brands.page.inner import Answer
+from brands.page.languages import language_of
+from brands.page.visitor import Visitor
+
+LONGEST = 5_000  # bytes
+
+
+class Session(View):
+    """`{"act": "access" | "log_in" | "register" | "log_out", ...}` from the page's own scripts."""
+
+    http_method_names = ["post"]
+
+    @method_decorator(csrf_protect)
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        return super().dispatch(request, *args, **kwargs)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        brand = brand_of(request)
+        if brand is None:
+            return JsonResponse({"message": "There is no brand at this address."}, status=404)
+        with translation.override(language_of(request)):
+            visitor = Visitor.of(request, keys.of_scan_page(brand=brand, at=timezone.now()))
+            response = self.acted(visitor, asked(request))
+        visitor.finish(response)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    def acted(self, visitor: Visitor, given: dict[str, str]) -> HttpResponse:
+        act = given.get("act")
+        if act == "log_out":
+            visitor.log_out()
+        elif act == "refused":
+            visitor.renew()
+        elif act in {"log_in", "register"}:
+            answer = self.let_in(visitor, act, given)
+            if not answer.is_good:
+                told = {"error": answer.error, "message": account.complaint(answer)}
+                return JsonResponse(told, status=answer.status)
+        return JsonResponse({"access": visitor.access, "expires_in": visitor.expires_in})
+
+    def let_in(self, visitor: Visitor, act: str, given: dict[str, str]) -> Answer:
+        email, password = given.get("email", ""), given.get("password", "")
+        if act == "register":
+            return visitor.register(email, password, given.get("first_name", "")[:150])
+        return visitor.log_in(email, password)
+
+
+def asked(request: HttpRequest) -> dict[str, str]:
+    """The texts in the body, which is a JSON object; nothing of any other."""
+    if len(request.body) > LONGEST:
+        return {}
+    try:
+        found = json.loads(request.body)
+    except (ValueError, RecursionError):
+        return {}
+    return {name: value for name, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}

@@ -1,0 +1,218 @@
+"""The page over HTTP. Looking at it changes nothing; without scripts its forms do what scripts would do."""
+
+import re
+import secrets
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone, translation
+from django.utils.cache import patch_vary_headers
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.gzip import gzip_page
+
+from brands import keys
+from brands.models import Brand
+from brands.page import account, assets, looks, reading
+from brands.page.hosts import brand_of
+from brands.page.inner import Answer
+from brands.page.languages import COOKIE, LANGUAGES, language_of
+from brands.page.visitor import Visitor
+
+# Our own files and no inline script or style; 'wasm-unsafe-eval' lets the camera's decoder be compiled, and no script.
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self' 'wasm-unsafe-eval'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    "connect-src": "'self'",
+    "manifest-src": "'self'",
+    "worker-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+}
+CONTENT_SECURITY_POLICY = "; ".join(f"{directive} {sources}" for directive, sources in POLICY.items())
+PERMISSIONS_POLICY = (
+    "camera=(self), geolocation=(self), display-capture=(), microphone=(), payment=(), usb=(), "
+    "accelerometer=(), gyroscope=(), magnetometer=(), midi=()"
+)
+# What may stand between a customer and a reward, for scripts to say; the last stands for any other.
+OBSTACLES = ["NOT_ENOUGH_POINTS", "LEVEL_TOO_LOW", "OUT_OF_STOCK", "REDEMPTION_LIMIT_REACHED", "other"]
+YEAR = 365 * 86_400
+NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+class PageView(View):
+    """A page of the brand whose host is called, in the visitor's language, with headers of its own."""
+
+    brand: Brand
+    visitor: Visitor
+    code: str
+
+    @method_decorator(gzip_page)
+    @method_decorator(csrf_protect)
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        language = language_of(request)
+        with translation.override(language):
+            brand = brand_of(request)
+            if brand is None:
+                return protected(render(request, "page/no_brand.html", status=404))
+            self.brand, self.code = brand, kwargs.get("code", "")
+            self.visitor = Visitor.of(request, keys.of_scan_page(brand=brand, at=timezone.now()))
+            response = super().dispatch(request, *args, **kwargs)
+        self.visitor.finish(response)
+        if request.GET.get("lang") == language:
+            response.set_cookie(COOKIE, language, max_age=YEAR, samesite="Lax")
+        return protected(response)
+
+    def page(self, context: dict[str, Any], status: int = 200) -> HttpResponse:
+        zone = self.brand.zone
+        shown = {
+            "brand": self.brand,
+            "looks": looks.version(self.brand),
+            "assets": f"/page/assets/{assets.version()}",
+            "key": self.visitor.guest.key,
+            "code": self.code,
+            "here": self.here,
+            "nonce": secrets.token_urlsafe(18),
+            "is_customer": self.visitor.is_customer,
+            "language": translation.get_language(),
+            "rtl": translation.get_language_bidi(),
+            "languages": LANGUAGES.items(),
+            "obstacles": OBSTACLES,
+        }
+        with timezone.override(zone):
+            return render(self.request, "page/scan.html", {**shown, **reading.read(context, zone)}, status=status)
+
+    @property
+    def here(self) -> str:
+        """This page's own path, as links name it."""
+        return quote(self.request.path)
+
+    def again(self, query: str = "") -> HttpResponse:
+        """To a page that can be loaded again without sending anything a second time."""
+        return HttpResponseRedirect(self.here + query, status=303)
+
+
+class ScanPage(PageView):
+    """A code's page; without a code the page to type one, and to look at one's points."""
+
+    def get(self, request: HttpRequest, code: str = "", **_gtin: str) -> HttpResponse:
+        typed = reading.typed(request.GET.get("typed", ""))
+        if typed and not code:
+            return HttpResponseRedirect(f"/s/{quote(typed, safe='')}?by=hand")
+        context: dict[str, Any] = {"by_hand": request.GET.get("by") == "hand" and bool(code)}
+        if context["by_hand"]:
+            context |= {"parts": reading.parts(code), "alike": reading.alike(code)}
+        scan_id = request.GET.get("scan", "")
+        if UUID.fullmatch(scan_id):
+            context |= self.become_of(scan_id)
+        if self.visitor.is_customer and (scan_id or "account" in request.GET):
+            context["account"] = account.of(self.visitor)
+        return self.page(context)
+
+    def become_of(self, scan_id: str) -> dict[str, Any]:
+        """What a scan has come to; the page looks again while its points are on their way."""
+        answer = self.visitor.api.get(f"scans/{scan_id}")
+        if not answer.is_good:
+            return {}
+        status = answer.body["points_status"]
+        return {"points": status, "earned": answer.body["points_awarded"], "look_again": status == "pending"}
+
+    def post(self, request: HttpRequest, **_code: str) -> HttpResponse:
+        acts: dict[str, Callable[[], HttpResponse]] = {
+            "scan": self.scan,
+            "log_in": self.log_in,
+            "register": self.log_in,
+            "log_out": self.log_out,
+            "redeem": self.redeem,
+            "claim": self.claim,
+        }
+        act = acts.get(request.POST.get("act", ""))
+        return act() if act else self.again()
+
+    def scan(self) -> HttpResponse:
+        return self.page(self.scanned())
+
+    def scanned(self) -> dict[str, Any]:
+        """The context that shows this form's scan. Sent again with the same nonce it is the same scan."""
+        nonce = self.nonce
+        answer = self.visitor.api.post("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
+        if answer.error in {"IDEMPOTENCY_KEY_REUSED", "TOKEN_INVALID"}:
+            self.forget_if_refused(answer)
+            answer = self.visitor.api.post("auth-codes/scan", {"code": self.code})
+        state, scan = reading.state_of(answer), answer.body
+        context = {"state": state, "scan": scan, "nonce": nonce, "points": scan.get("points_status", "")}
+        if context["points"] == "pending":
+            context |= {"look_at": f"{self.here}?scan={scan['scan_id']}"}
+        return context
+
+    def log_in(self) -> HttpResponse:
+        """Log in or register; a scan that was this guest's becomes the customer's."""
+        form = self.request.POST
+        email, password = form.get("email", ""), form.get("password", "")
+        registers = form.get("act") == "register"
+        if registers:
+            answer = self.visitor.register(email, password, form.get("first_name", "")[:150])
+        else:
+            answer = self.visitor.log_in(email, password)
+        if not answer.is_good:
+            return self.refused(answer, registers=registers)
+        scan_id, token = form.get("scan_id", ""), form.get("scan_token", "")
+        if UUID.fullmatch(scan_id) and token:
+            self.visitor.api.post(f"scans/{scan_id}/adopt", {"scan_token": token})
+            return self.again(f"?scan={scan_id}")
+        return self.again("?account")
+
+    def refused(self, answer: Answer, *, registers: bool) -> HttpResponse:
+        """The form again, beside the scan that it was shown with."""
+        shown = self.scanned() if self.code and NONCE.fullmatch(self.request.POST.get("nonce", "")) else {}
+        complaint = {"wrong": account.complaint(answer), "registers": registers}
+        filled = {"email": self.request.POST.get("email", "")[:254]}
+        return self.page({**shown, **complaint, **filled}, status=400)
+
+    def log_out(self) -> HttpResponse:
+        self.visitor.log_out()
+        return self.again()
+
+    def redeem(self) -> HttpResponse:
+        return self.taken("redeem", self.nonce)
+
+    def claim(self) -> HttpResponse:
+        return self.taken("claim", "")
+
+    def taken(self, how: str, nonce: str) -> HttpResponse:
+        """A reward for points, or one that was reached: with its code, or with why not."""
+        reward = self.request.POST.get("reward", "")
+        if not (reward.isascii() and reward.isdigit() and len(reward) <= 18):
+            return self.again("?account")
+        answer = self.visitor.api.post(f"customer/loyalty/rewards/{reward}/{how}", {}, idempotency_key=nonce)
+        self.forget_if_refused(answer)
+        found: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
+        return self.page({**found, "account": account.of(self.visitor) if self.visitor.is_customer else None})
+
+    @property
+    def nonce(self) -> str:
+        given = self.request.POST.get("nonce", "")
+        return given if NONCE.fullmatch(given) else secrets.token_urlsafe(18)
+
+    def forget_if_refused(self, answer: Answer) -> None:
+        if answer.error == "TOKEN_INVALID":
+            self.visitor.leave()
+
+
+def protected(response: HttpResponseBase) -> HttpResponseBase:
+    """Nobody else's cache may keep the page, nobody's frame show it, and no script but ours run in it."""
+    response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+    response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.headers.setdefault("Content-Language", translation.get_language() or "en")
+    patch_vary_headers(response, ["Accept-Language", "Cookie"])
+    return response

@@ -1,0 +1,96 @@
+"""Who looks at the page: the cookies that keep a customer logged in, out of reach of every script."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from brands.page.inner import Answer, Api
+
+EARLY_SECONDS = 60  # an access token this near its end is not handed out any more
+
+
+@dataclass
+class Visitor:
+    """A visitor of one brand's page. `finish` writes what changed into the answer's cookies."""
+
+    request: HttpRequest
+    guest: Api
+    access: str = ""
+    expires_in: int = 0
+    _tokens: dict[str, Any] | None = None
+    _left: bool = False
+
+    @classmethod
+    def of(cls, request: HttpRequest, key: str) -> "Visitor":
+        """With a fresh access token if the cookies still stand for a session."""
+        visitor = cls(request, Api(request, key), request.COOKIES.get(name("access"), ""))
+        if not visitor.access:
+            visitor.renew()
+        return visitor
+
+    def renew(self) -> None:
+        """Change the refresh token for new ones. It is good once: only where there is no access token to use."""
+        refresh = self.request.COOKIES.get(name("refresh"), "")
+        if refresh:
+            self.take(self.guest.post("auth/token/refresh", {"refresh": refresh}))
+
+    @property
+    def is_customer(self) -> bool:
+        return bool(self.access)
+
+    @property
+    def api(self) -> Api:
+        """The API as this visitor calls it."""
+        return replace(self.guest, access=self.access)
+
+    def log_in(self, email: str, password: str) -> Answer:
+        answer = self.guest.post("auth/token", {"email": email, "password": password})
+        self.take(answer, leave=False)
+        return answer
+
+    def register(self, email: str, password: str, first_name: str) -> Answer:
+        """Become a customer, and log in."""
+        who = {"email": email, "password": password, "first_name": first_name}
+        answer = self.guest.post("auth/register", who)
+        return self.log_in(email, password) if answer.is_good else answer
+
+    def log_out(self) -> None:
+        refresh = self.request.COOKIES.get(name("refresh"), "")
+        if refresh:
+            self.guest.post("auth/token/revoke", {"refresh": refresh})
+        self.leave()
+
+    def take(self, answer: Answer, *, leave: bool = True) -> None:
+        """Keep the tokens of an answer. A refusal of a refresh ends the session here too; no answer does not."""
+        if answer.is_good:
+            self._tokens, self._left = answer.body, False
+            self.access, self.expires_in = answer.body["access"], answer.body["expires_in"]
+        elif leave and answer.status in {400, 401}:
+            self.leave()
+
+    def leave(self) -> None:
+        self.access, self._tokens, self._left = "", None, True
+
+    def finish(self, response: HttpResponseBase) -> None:
+        if self._left:
+            for what in ("access", "refresh"):
+                response.delete_cookie(name(what), samesite="Lax")
+        if self._tokens:
+            life = max(1, self._tokens["expires_in"] - EARLY_SECONDS)
+            for what, seconds in (("access", life), ("refresh", settings.REFRESH_TOKEN_DAYS * 86_400)):
+                response.set_cookie(
+                    name(what),
+                    self._tokens[what],
+                    max_age=seconds,
+                    httponly=True,
+                    samesite="Lax",
+                    secure=settings.SESSION_COOKIE_SECURE,
+                )
+
+
+def name(what: str) -> str:
+    """A cookie that only this very host could have set, where there is HTTPS to say so."""
+    return f"__Host-page_{what}" if settings.SESSION_COOKIE_SECURE else f"page_{what}"

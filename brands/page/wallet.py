@@ -1,0 +1,49 @@
+"""The way to a customer's wallet pass: a link can carry no access token, so the page's server asks for it."""
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from brands import keys
+from brands.page import looks
+from brands.page.inner import Answer
+from brands.page.visitor import Visitor
+
+GOOGLE = "https://pay.google.com/"
+
+
+@require_safe
+def apple(request: HttpRequest) -> HttpResponse:
+    """The pass itself, as the API gives it."""
+    visitor = visitor_of(request)
+    answer = visitor.api.get("customer/wallet/apple")
+    if not answer.is_good:
+        raise Http404
+    response = HttpResponse(answer.content, content_type=answer.content_type, headers={"Cache-Control": "no-store"})
+    response.headers["Content-Disposition"] = 'attachment; filename="pass.pkpass"'
+    visitor.finish(response)
+    return response
+
+
+@require_safe
+def google(request: HttpRequest) -> HttpResponse:
+    """To Google, and nowhere else."""
+    visitor = visitor_of(request)
+    link = google_link(visitor.api.get("customer/wallet/google"))
+    if not link:
+        raise Http404
+    response = HttpResponseRedirect(link, headers={"Cache-Control": "no-store"})
+    visitor.finish(response)
+    return response
+
+
+def google_link(answer: Answer) -> str:
+    """Where Google saves the pass; nowhere else does the page lead anybody."""
+    data = answer.data
+    link = str(data.get("save_url", "")) if isinstance(data, dict) else ""
+    return link if link.startswith(GOOGLE) else ""
+
+
+def visitor_of(request: HttpRequest) -> Visitor:
+    brand = looks.known_brand(request)
+    return Visitor.of(request, keys.of_scan_page(brand=brand, at=timezone.now()))

@@ -1,0 +1,76 @@
+"""Who runs a brand: the only code that gives and takes roles, and switches people off. Each brand keeps an owner."""
+
+from collections.abc import Iterable
+
+from django.db import connection, transaction
+from django.utils.translation import gettext as _
+
+from brands.models import Brand, Membership, User
+from brands.refusals import Invalid
+
+# Any number will do. Whoever changes who owns what does so alone: two owners who took each other's role away at the
+# same time would both see the other one stay.
+OWNERSHIP_LOCK = 7_216_002
+LOCK_OWNERSHIP = "SELECT pg_advisory_xact_lock(%s)"
+
+
+def give_role(*, user: User, brand: Brand, role: str) -> Membership:
+    """Let somebody work for a brand, and log in to the portal, customer or not."""
+    with transaction.atomic():
+        take_turns()
+        made = Membership.objects.create(user=user, brand=brand, role=role)
+        User.objects.filter(pk=user.pk, is_staff=False).update(is_staff=True)
+    return made
+
+
+def change_role(*, membership: Membership, role: str) -> None:
+    """Give `membership` another role. Raises Invalid where the brand would lose its last owner."""
+    with transaction.atomic():
+        take_turns()
+        if role != Membership.Role.OWNER:
+            keep_an_owner(brand_ids=[membership.brand_id], without=membership.user_id, field="role")
+        membership.role = role
+        membership.save(update_fields=["role"])
+
+
+def end_membership(*, membership: Membership) -> None:
+    """Take the role away. Raises Invalid where the brand would lose its last owner."""
+    with transaction.atomic():
+        take_turns()
+        keep_an_owner(brand_ids=[membership.brand_id], without=membership.user_id)
+        membership.delete()
+
+
+def save_account(*, user: User, fields: Iterable[str]) -> None:
+    """Store `fields` of a person. Raises Invalid where switching them off leaves a brand without an owner."""
+    with transaction.atomic():
+        if not (user.is_active and user.is_staff):
+            take_turns()
+            refuse_to_switch_off(user, field="is_staff" if user.is_active else "is_active")
+        user.save(update_fields=set(fields))
+
+
+def refuse_to_switch_off(user: User, *, field: str) -> None:
+    """Raises Invalid, naming `field`, where `user`, about to lose access, is a brand's last owner."""
+    owned = user.memberships.filter(role=Membership.Role.OWNER).values_list("brand_id", flat=True)
+    keep_an_owner(brand_ids=owned, without=user.pk, field=field)
+
+
+def keep_an_owner(*, brand_ids: Iterable[int], without: int, field: str = "") -> None:
+    """Raises Invalid for a brand that nobody but `without`, a user's id, owns."""
+    for brand in Brand.objects.filter(pk__in=brand_ids):
+        if set(owners_of(brand)) == {without}:
+            words = _("%(brand)s would have no owner left. Make somebody else an owner first.") % {"brand": brand}
+            raise Invalid(words, details={"field": field} if field else None)
+
+
+def owners_of(brand: Brand) -> Iterable[int]:
+    """The ids of those who can act as the brand's owners: they may log in."""
+    able = Membership.objects.filter(role=Membership.Role.OWNER, user__is_active=True, user__is_staff=True)
+    return able.filter(brand=brand).values_list("user_id", flat=True)
+
+
+def take_turns() -> None:
+    """Wait for everybody else who gives or takes roles; others wait until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(LOCK_OWNERSHIP, [OWNERSHIP_LOCK])

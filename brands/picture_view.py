@@ -1,0 +1,25 @@
+"""Pictures over HTTP: the large one for wallets and apps, the small one for pages. Whoever has the id may see it."""
+
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views import View
+
+from brands.models import Picture
+
+FOR_EVER = "public, max-age=31536000, immutable"  # another upload is another picture with another id
+
+
+class PictureFile(View):
+    """`large` or `small`, as the address says."""
+
+    http_method_names = ["get", "head"]
+
+    def get(self, _request: HttpRequest, picture_id: UUID, size: str) -> HttpResponse:
+        field = "small" if size == "small" else "content"
+        found = Picture.objects.filter(pk=picture_id).values_list(field, "content_type").first()
+        if found is None:
+            raise Http404
+        content, content_type = found
+        shown = "image/webp" if size == "small" else content_type
+        return HttpResponse(bytes(content), content_type=shown, headers={"Cache-Control": FOR_EVER})

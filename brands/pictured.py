@@ -1,0 +1,94 @@
+"""Portal pages of rows that have a picture: how one is shown, uploaded and taken away."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+
+from brands import pictures
+from brands.models import Brand
+from brands.pictures import LARGEST_UPLOAD, Drawn
+from brands.portal import TenantAdmin, TenantForm
+from brands.refusals import Invalid
+from brands.unfolded import FileWidget, SwitchWidget
+
+
+class PictureForm(TenantForm):
+    """Beside the row's own fields an upload, and a switch that takes the picture away."""
+
+    picture_file = forms.FileField(
+        label=_("New picture"),
+        required=False,
+        widget=FileWidget,
+        help_text=_("PNG, JPEG or WebP, 5 MB at most. It is made anew: nothing else that is in the file is kept."),
+    )
+    picture_off = forms.BooleanField(label=_("Take the picture away"), required=False, widget=SwitchWidget)
+
+    def draw(self, upload: bytes) -> Drawn:
+        raise NotImplementedError
+
+    def clean_picture_file(self) -> Drawn | None:
+        upload = self.cleaned_data["picture_file"]
+        if not upload:
+            return None
+        try:
+            return self.draw(upload.read(LARGEST_UPLOAD + 1))
+        except Invalid as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+
+
+class Pictured(TenantAdmin):
+    """A page whose rows have a picture in the field `picture`."""
+
+    picture = ""
+
+    def picture_now(self, obj: Any) -> str:
+        found = getattr(obj, self.picture, None) if obj else None
+        if found is None:
+            return "—"
+        return format_html(
+            '<img src="/pictures/{}/small" alt="" width="{}" class="picture-now">',
+            found.pk,
+            min(found.width, 320),
+        )
+
+    picture_now.short_description = _("Picture")  # type: ignore[attr-defined]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        return [*super().get_readonly_fields(request, obj), "picture_now"]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Who may not change the row is not offered an upload."""
+        found = super().get_fieldsets(request, obj)
+        may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
+        return found if may_change else [(name, _without_upload(options)) for name, options in found]
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
+        super().save_model(request, obj, form, change)
+        drawn, off = form.cleaned_data.get("picture_file"), form.cleaned_data.get("picture_off")
+        if not drawn and not off:
+            return
+        before = getattr(obj, self.picture)
+        brand = obj if isinstance(obj, Brand) else obj.brand
+        now = pictures.store(brand=brand, drawn=drawn) if drawn else None
+        setattr(obj, self.picture, now)
+        obj.save(update_fields=[self.picture])
+        form.picture_before = before
+        form.picture_changed = (str(before) if before else None, str(now) if now else None)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
+        """The old picture goes when the trail has told of it. Django's form view holds one transaction over all."""
+        super().save_related(request, form, formsets, change)
+        pictures.forget(getattr(form, "picture_before", None))
+
+    def changes_beside(self, form: Any) -> Mapping[str, tuple[Any, Any]]:
+        changed = getattr(form, "picture_changed", None)
+        return {**super().changes_beside(form), **({self.picture: changed} if changed else {})}
+
+
+def _without_upload(options: Mapping[str, Any]) -> dict[str, Any]:
+    fields = [field for field in options["fields"] if field != ("picture_file", "picture_off")]
+    return {**options, "fields": fields}

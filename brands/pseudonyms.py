@@ -1,0 +1,57 @@
+"""Pseudonyms: the only code that takes a person out of a user's row, or makes the row that stands for one who left."""
+
+import uuid
+from datetime import datetime
+
+from django.contrib.auth.hashers import make_password
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import LoginSession, User
+from brands.refusals import Refused
+
+DOMAIN = "erased.invalid"  # RFC 2606: no mail can ever reach it
+
+
+class StaffNotErased(Refused):
+    code = "STAFF_NOT_ERASED"
+    default_message = _("This person works for a brand here. End their roles before their data is erased.")
+
+
+def refuse_staff(user: User) -> None:
+    """Raises StaffNotErased: what staff did stays told in the audit trail."""
+    if user.is_staff or user.is_superuser or user.memberships.exists():
+        raise StaffNotErased
+
+
+def make(*, brand_id: int, at: datetime) -> User:
+    """Somebody who is nobody, to hold what a person leaves behind at a brand."""
+    return User.objects.create(
+        email=new_address(),
+        password=make_password(None),
+        registered_brand_id=brand_id,
+        is_active=False,
+        date_joined=at,
+    )
+
+
+def take_person_out(user: User) -> None:
+    """Leave of a user an inactive row that says nothing of them; every session and token of theirs ends with it."""
+    LoginSession.objects.filter(user=user).delete()
+    user.email = new_address()
+    user.first_name = user.last_name = ""
+    user.is_active = False
+    user.last_login = None
+    user.set_unusable_password()
+    user.save(update_fields=["email", "first_name", "last_name", "is_active", "last_login", "password"])
+
+
+def leave_brand(user: User, *, brand_id: int, other_brand_id: int | None) -> None:
+    """The person stays elsewhere: sessions here end, and who registered here is another brand's from now on."""
+    LoginSession.objects.filter(user=user, brand_id=brand_id).delete()
+    if user.registered_brand_id == brand_id:
+        user.registered_brand_id = other_brand_id
+        user.save(update_fields=["registered_brand"])
+
+
+def new_address() -> str:
+    return f"erased-{uuid.uuid4().hex}@{DOMAIN}"

@@ -1,0 +1,71 @@
+"""Chooses where long reads go: to a streaming replica that has everything committed until now, else to the primary."""
+
+import logging
+import time
+from threading import Lock
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, Error, connections
+
+REPLICA = "replica"
+LOOK_SECONDS = 0.02
+PAUSE_SECONDS = 10  # after a failure it is left alone so long: each try may cost a whole timeout
+
+# A server that is no standby (promoted, or named by mistake) is not ours to read from.
+REPLAYED = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn"
+
+logger = logging.getLogger(__name__)
+
+
+class Rest:
+    """What this process knows of the replica being away; it heals by itself."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._until = float("-inf")
+
+    @property
+    def is_on(self) -> bool:
+        return time.monotonic() < self._until
+
+    def begin(self, why: object) -> None:
+        with self._lock:
+            self._until = time.monotonic() + PAUSE_SECONDS
+        logger.warning("The replica is not read for %d s: %s", PAUSE_SECONDS, why)
+
+    def end(self) -> None:
+        self._until = float("-inf")
+
+
+rest = Rest()
+
+
+def alias(*, patience_seconds: float) -> str:
+    """The database for a read of what was committed before this call: nobody misses what they have just written.
+
+    Waits up to `patience_seconds` for the replica. Inside a transaction only the primary sees what that has written.
+    """
+    if REPLICA not in settings.DATABASES or rest.is_on or connections[DEFAULT_DB_ALIAS].in_atomic_block:
+        return DEFAULT_DB_ALIAS
+    try:
+        return REPLICA if _caught_up(patience_seconds) else DEFAULT_DB_ALIAS
+    except Error as error:
+        connections[REPLICA].close()
+        rest.begin(error)
+        return DEFAULT_DB_ALIAS
+
+
+def _caught_up(patience_seconds: float) -> bool:
+    with connections[DEFAULT_DB_ALIAS].cursor() as primary:
+        primary.execute("SELECT pg_current_wal_lsn()")
+        [written] = primary.fetchone()
+    end = time.monotonic() + patience_seconds
+    with connections[REPLICA].cursor() as replica:
+        while True:
+            replica.execute(REPLAYED, [written])
+            if replica.fetchone()[0]:
+                return True
+            if time.monotonic() >= end:
+                rest.begin("it lags behind, or is no standby")
+                return False
+            time.sleep(LOOK_SECONDS)

@@ -1,0 +1,73 @@
+"""The brand switcher: people with several brands look at all of them, or at one. Kept in their portal session."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import Resolver404, resolve, reverse
+from django.views.decorators.http import require_POST
+
+from brands import roles
+from brands.models import Brand
+from brands.roles import VIEW
+
+KEY = "brand"
+MOST_OFFERED = 500  # more, which only an operator has, are found in the list of brands
+FORMS = ("add", "change", "delete", "history")
+
+
+def apply(request: HttpRequest) -> None:
+    """Let roles.reach know what was chosen. What has since become somebody else's brand is no choice any more."""
+    chosen = request.session.get(KEY)
+    if chosen is not None and chosen not in roles.whole_reach(request.user, VIEW, "brands.brand"):
+        del request.session[KEY]
+        chosen = None
+    request.user.chosen_brand_id = chosen  # type: ignore[union-attr] # the portal asks for a login first
+
+
+def offered(request: HttpRequest) -> list[Brand]:
+    """The brands to choose from; none for who has but one."""
+    within = roles.whole_reach(request.user, VIEW, "brands.brand")
+    if not within.everywhere and len(within.brand_ids) < 2:
+        return []
+    brands = list(within.of(Brand.objects.only("name"), "pk")[:MOST_OFFERED])
+    return brands if len(brands) > 1 else []
+
+
+@require_POST
+def choose(request: HttpRequest) -> HttpResponse:
+    """Look at the brand that was sent, or at all of them; nobody else's brand is taken."""
+    wanted = request.POST.get("looked_at", "")
+    within = roles.whole_reach(request.user, VIEW, "brands.brand")
+    number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 19 else None
+    if number is not None and number in within and Brand.objects.filter(pk=number).exists():
+        request.session[KEY] = number
+    elif not wanted:
+        request.session.pop(KEY, None)
+    return redirect(afterwards(request.POST.get("next", "")))
+
+
+def afterwards(address: str) -> str:
+    """Where to go on: the same list or the front page, from a form its list, for its row may be another brand's.
+
+    Filters are left behind, which may name another brand's rows.
+    """
+    try:
+        found = resolve(urlsplit(address).path)
+    except Resolver404:
+        return reverse("admin:index")
+    page, _, what = (found.url_name or "").rpartition("_")
+    if found.namespaces == ["admin"] and page in pages() and what in {*FORMS, "changelist"}:
+        return reverse(f"admin:{page}_changelist")
+    return reverse("admin:index")
+
+
+def pages() -> set[str]:
+    return {f"{model._meta.app_label}_{model._meta.model_name}" for model in admin.site._registry}  # noqa: SLF001
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """What the switcher's template shows."""
+    return {"brands_offered": offered(request), "brand_chosen": getattr(request.user, "chosen_brand_id", None)}

@@ -1,0 +1,8 @@
+"""As the lists write them: 29 Oct 2026, 18:00 UTC."""
+
+DATE_FORMAT = "j M Y"
+DATETIME_FORMAT = "j M Y, H:i T"
+SHORT_DATE_FORMAT = "j M Y"
+SHORT_DATETIME_FORMAT = "j M Y, H:i T"
+TIME_FORMAT = "H:i"
+MONTH_DAY_FORMAT = "j F"

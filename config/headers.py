@@ -1,0 +1,84 @@
+"""What a browser may do with each answer: the Content-Security-Policy, and the other headers that keep pages apart."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+Policy = Mapping[str, str]
+
+# For programs' answers, files and errors: nothing in them is to be loaded or run.
+NOTHING: Policy = {
+    "default-src": "'none'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+}
+# Our own files and no inline script. Alpine, which django-unfold's pages are made with, compiles the expressions in
+# their attributes, so it needs 'unsafe-eval'; widths and colours are set as inline styles by it and by unfold.
+PORTAL: Policy = {
+    **NOTHING,
+    "script-src": "'self' 'unsafe-eval'",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data:",
+    "font-src": "'self'",
+    "connect-src": "'self'",
+    "form-action": "'self'",
+}
+# Swagger UI: its scripts are files; styles are inline, some images are data.
+DOCS: Policy = {
+    **NOTHING,
+    "script-src": "'self'",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data:",
+    "font-src": "'self'",
+    "connect-src": "'self'",
+}
+OTHERS = {
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "X-Permitted-Cross-Domain-Policies": "none",
+}
+ERROR_PAGE = "templates/error.html"
+STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+
+
+class SecurityHeaders:
+    """Gives every answer its policy; a view that sets a header of its own keeps it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response.headers.setdefault("Content-Security-Policy", written(policy_of(request, response)))
+        for name, value in OTHERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+
+def policy_of(request: HttpRequest, response: HttpResponse) -> Policy:
+    is_page = response.get("Content-Type", "").startswith("text/html")
+    if not is_page:
+        return NOTHING
+    if response.status_code >= 400:
+        return {**NOTHING, "style-src": f"'sha256-{style_of_errors()}'"}
+    found = request.resolver_match  # none where nothing was found
+    if found and "admin" in found.app_names:
+        return PORTAL
+    return DOCS if found and found.url_name == "docs" else NOTHING
+
+
+def written(policy: Policy) -> str:
+    return "; ".join(f"{directive} {sources}" for directive, sources in policy.items())
+
+
+@cache
+def style_of_errors() -> str:
+    """The digest of the one inline style that error pages have: they load no file, for that may fail too."""
+    style = STYLE.search((settings.BASE_DIR / ERROR_PAGE).read_text())
+    assert style  # noqa: S101 - the page is ours
+    return base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()

@@ -1,0 +1,70 @@
+"""How a log line is written: as JSON or for people, with the ids of the work it tells of, without secrets."""
+
+import json
+import logging
+import re
+from datetime import UTC, datetime
+
+from brands.tracing import ids
+
+# What opens a door, and whom a person is: neither is for a log, whatever an error's text quotes.
+SECRETS = [
+    (re.compile(r"\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?"), "<token>"),
+    (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), r"\1 <secret>"),
+    (
+        re.compile(
+            r"(?i)\b([\w-]*(?:(?:api|app|hub)[-_]?key|password|secret|token|authorization))(['\"]?\s*[:=]\s*['\"]?)[^\s'\",}]+"
+        ),
+        r"\1\2<secret>",
+    ),
+    (re.compile(r"\b(?:hub|app)_[\w-]{20,}"), "<key>"),
+    (re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"), "<e-mail>"),
+    (re.compile(r"(://[^\s:/@]+):[^\s/@]+@"), r"\1:<secret>@"),
+]
+
+
+def cleaned(text: str) -> str:
+    """Without tokens, keys, passwords and e-mail addresses."""
+    for pattern, instead in SECRETS:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def belongs_to(record: logging.LogRecord) -> dict[str, str]:
+    """The ids of the work that the record tells of. Django tells of a refused request when its work is over."""
+    if found := {name: value for name, value in ids().items() if value}:
+        return found
+    of_request = getattr(getattr(record, "request", None), "request_id", "")
+    return {"request_id": of_request} if of_request else {}
+
+
+class Line(logging.Formatter):
+    """A line for people; errors with their traceback below."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        told = " ".join(f"{name}={value}" for name, value in belongs_to(record).items())
+        return super().formatMessage(record) + (f" [{told}]" if told else "")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return cleaned(super().format(record))
+
+
+class JsonLine(logging.Formatter):
+    """One JSON object a line, for whatever collects logs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": cleaned(record.getMessage()),
+            "process": record.process,
+            **belongs_to(record),
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            told["error"] = cleaned(self.formatException(record.exc_info))
+        return json.dumps(told, ensure_ascii=False, default=str)

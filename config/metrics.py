@@ -1,0 +1,172 @@
+"""What `/metrics` answers to Prometheus: what processes counted, and the state of the database and the broker now."""
+
+import hmac
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+from kombu.exceptions import KombuError
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+
+from brands import metrics
+from brands.limits import client_address
+from config.celery import app
+from loyalty import events
+from loyalty.models.wallets import STALE_AFTER, Platform
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 2
+# A backlog is counted up to here: a scrape must not become a load of its own.
+MOST_COUNTED = 100_000
+PENDING = """
+    SELECT lane, detail_type, count(*), min(created_at), min(due_at)
+      FROM (SELECT lane, detail_type, created_at, due_at FROM loyalty_event
+             WHERE status = 'pending' LIMIT %s) AS pending
+     GROUP BY lane, detail_type
+"""
+DEAD = """
+    SELECT detail_type, count(*)
+      FROM (SELECT detail_type FROM loyalty_event WHERE status = 'dead' LIMIT %s) AS dead
+     GROUP BY detail_type
+"""
+JOBS = "SELECT kind, status, count(*) FROM authcodes_job GROUP BY kind, status"
+SILENCE = "SELECT extract(epoch FROM statement_timestamp() - min(alive_at)) FROM authcodes_job WHERE status = 'running'"
+# Of passes in a wallet that are not as new as their member's balance: whether we have told the platform yet.
+WALLETS = """
+    SELECT platform, count(*) FILTER (WHERE pushed_version < version),
+           count(*) FILTER (WHERE changed_at < %s),
+           extract(epoch FROM statement_timestamp() - min(changed_at) FILTER (WHERE pushed_version < version))
+      FROM (SELECT platform, version, pushed_version, changed_at FROM loyalty_walletpass
+             WHERE held_version < version AND state = 'held' LIMIT %s) AS behind
+     GROUP BY platform
+"""
+
+
+class Source:
+    """Registered for one scrape: gives what `collect` yields."""
+
+    def __init__(self, collect: Callable[[], Iterable[Metric]]) -> None:
+        self.collect = collect
+
+
+@require_safe
+def scrape(request: HttpRequest) -> HttpResponse:
+    """`GET /metrics`; for anybody else there is nothing here."""
+    if not may_read(request.META, client_address(request)):
+        raise Http404
+    body, content_type = written([metrics.collected, state], request.headers.get("Accept", ""))
+    return HttpResponse(body, content_type=content_type)
+
+
+def may_read(headers: dict[str, Any], address: str) -> bool:
+    """Whether they carry settings.METRICS_TOKEN, or come from settings.METRICS_NETWORKS.
+
+    What came through a proxy that nobody told us of has the proxy's address, and is not believed.
+    """
+    if settings.METRICS_TOKEN:
+        wanted = f"Bearer {settings.METRICS_TOKEN}".encode()
+        if hmac.compare_digest(headers.get("HTTP_AUTHORIZATION", "").encode(errors="replace"), wanted):
+            return True
+    if "HTTP_X_FORWARDED_FOR" in headers and not settings.TRUSTED_PROXIES:
+        return False
+    try:
+        caller = ip_address(address.partition("/")[0])
+    except ValueError:
+        return False
+    return any(caller in ip_network(network) for network in settings.METRICS_NETWORKS)
+
+
+def written(sources: Iterable[Callable[[], Iterable[Metric]]], accept: str) -> tuple[bytes, str]:
+    """The sources in the format that `accept` asks for, and its content type."""
+    registry = CollectorRegistry()
+    for source in sources:
+        registry.register(Source(source))
+    encode, content_type = choose_encoder(accept)
+    return encode(registry), content_type
+
+
+def state() -> Iterator[Metric]:
+    """What is so now, for the whole installation: every host tells the same, so take the maximum, not the sum."""
+    read = GaugeMetricFamily(
+        "loyalty_state_read", "Whether this part could be read; 0: its gauges are missing.", labels=["part"]
+    )
+    for part, collect in {"database": database, "broker": broker}.items():
+        try:
+            found = list(collect())
+        except (DatabaseError, KombuError, OSError) as error:
+            logger.warning("/metrics lacks the %s: %s", part, error)
+            found = []
+        read.add_metric([part], 1 if found else 0)
+        yield from found
+    yield read
+
+
+def database() -> Iterator[Metric]:
+    now = timezone.now()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
+        cursor.execute(PENDING, [MOST_COUNTED])
+        pending = cursor.fetchall()
+        cursor.execute(DEAD, [MOST_COUNTED])
+        dead = cursor.fetchall()
+        cursor.execute(JOBS)
+        jobs = cursor.fetchall()
+        cursor.execute(SILENCE)
+        [silence] = cursor.fetchone() or [None]
+        cursor.execute(WALLETS, [now - STALE_AFTER, MOST_COUNTED])
+        wallets = {platform: found for platform, *found in cursor.fetchall()}
+    yield gauge("loyalty_events_pending", "Events to be delivered.", ["lane", "kind"], [row[:3] for row in pending])
+    ages, waits = dict.fromkeys(lanes(), 0.0), dict.fromkeys(lanes(), 0.0)
+    for lane, _kind, _number, created_at, due_at in pending:
+        ages[lane] = max(ages.get(lane, 0), (now - created_at).total_seconds())
+        waits[lane] = max(waits.get(lane, 0), (now - due_at).total_seconds())
+    yield gauge("loyalty_oldest_event_seconds", "Age of the oldest event to be delivered.", ["lane"], ages.items())
+    yield gauge("loyalty_overdue_event_seconds", "How long one that may go has waited.", ["lane"], waits.items())
+    yield gauge("loyalty_events_dead", "Events given up, which wait for staff.", ["kind"], dead)
+    yield gauge("loyalty_jobs", "Jobs, by what they do and how far they are.", ["kind", "status"], jobs)
+    yield gauge("loyalty_job_silence_seconds", "Since a running job last gave a sign.", [], [(float(silence or 0),)])
+    platforms = {platform: wallets.get(platform, (0, 0, None)) for platform in Platform.values}
+    unpushed = [(platform, found[0]) for platform, found in platforms.items()]
+    behind = [(platform, found[1]) for platform, found in platforms.items()]
+    oldest = [(platform, found[2] or 0) for platform, found in platforms.items()]
+    yield gauge("loyalty_wallet_unpushed", "Passes changed, of which nobody was told yet.", ["platform"], unpushed)
+    yield gauge("loyalty_wallet_unpushed_seconds", "Since the first of them changed.", ["platform"], oldest)
+    yield gauge("loyalty_wallet_behind", "Passes that a wallet has not taken for an hour.", ["platform"], behind)
+
+
+def lanes() -> list[str]:
+    return [events.POINTS, *events.slow_lanes()]
+
+
+def broker() -> Iterator[Metric]:
+    """Messages that wait in Celery's queues. They only wake workers up: many are a sign, not a backlog."""
+    queues = {settings.CELERY_TASK_DEFAULT_QUEUE, *(events.lane_named(lane).queue for lane in lanes())}
+    with app.connection_for_read(connect_timeout=PATIENCE_SECONDS) as line:
+        line.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=PATIENCE_SECONDS)
+        waiting = [(queue, messages_in(line, queue)) for queue in sorted(queues)]
+    yield gauge("loyalty_queue_messages", "Messages that no worker has taken yet.", ["queue"], waiting)
+
+
+def messages_in(line: Any, queue: str) -> int:
+    with line.channel() as channel:  # AMQP closes a channel that asks for a queue which nobody made yet
+        try:
+            return int(channel.queue_declare(queue, passive=True).message_count)
+        except (*line.channel_errors, KombuError):
+            return 0
+
+
+def gauge(name: str, words: str, labels: list[str], rows: Iterable[Iterable[Any]]) -> GaugeMetricFamily:
+    """`rows` end with the value, after one for each label."""
+    family = GaugeMetricFamily(name, words, labels=labels)
+    for *held, value in rows:
+        family.add_metric([str(each) for each in held], float(value))
+    return family

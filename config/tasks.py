@@ -1,0 +1,53 @@
+"""What a worker does beside its tasks: where settings.METRICS_WORKER_ADDRESS says so, it offers what it counted."""
+
+import logging
+from collections.abc import Callable, Iterable
+from socketserver import ThreadingMixIn
+from threading import Thread
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from celery.signals import worker_ready
+from django.conf import settings
+
+from brands.metrics import collected
+from config.metrics import may_read, written
+
+logger = logging.getLogger(__name__)
+
+
+class Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class Quiet(WSGIRequestHandler):
+    timeout = 10  # seconds for a request to arrive
+
+    def log_message(self, *_arguments: object) -> None:
+        """A line every scrape is no news."""
+
+
+@worker_ready.connect
+def offer_metrics(**_signal: object) -> None:
+    """Once the worker's processes have started: they add their counts to the files that this one reads."""
+    if settings.METRICS_WORKER_ADDRESS is None:
+        return
+    host, port = settings.METRICS_WORKER_ADDRESS
+    try:
+        server = make_server(host, port, answer, server_class=Server, handler_class=Quiet)
+    except OSError as error:  # another worker of this host, whose answer holds our counts too
+        logger.warning("no metrics on %s port %d: %s", host, port, error)
+        return
+    Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    logger.info("metrics on %s port %d", host, server.server_port)
+
+
+def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """`GET /metrics` as the web processes answer it, without the state of the installation."""
+    allowed = environ["PATH_INFO"] == "/metrics" and environ["REQUEST_METHOD"] in {"GET", "HEAD"}
+    if not allowed or not may_read(environ, environ["REMOTE_ADDR"]):
+        start_response("404 Not Found", [("Content-Type", "text/plain")])
+        return [b"There is nothing here.\n"]
+    body, content_type = written([collected], environ.get("HTTP_ACCEPT", ""))
+    start_response("200 OK", [("Content-Type", content_type), ("Content-Length", str(len(body)))])
+    return [body]

@@ -1,0 +1,115 @@
+"""Errors to Sentry and spans to OpenTelemetry, where a setting names who takes them; else neither is even imported."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from hashlib import sha256
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+from django.conf import settings
+
+from brands import tracing
+from brands.tracing import Work
+from config.logs import cleaned
+
+# Of a request Sentry learns the address and the method: bodies, cookies and headers are full of keys and people.
+TOLD_OF_REQUESTS = {"url", "method"}
+
+
+def start() -> None:
+    if settings.SENTRY_DSN:
+        start_sentry()
+    if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+        tracing.opened[:] = [spans()]
+
+
+def start_sentry() -> None:
+    sentry = import_module("sentry_sdk")
+    sentry.init(
+        dsn=settings.SENTRY_DSN,
+        environment=settings.SENTRY_ENVIRONMENT,
+        send_default_pii=False,
+        include_local_variables=False,
+        max_request_body_size="never",
+        before_send=harmless,
+        before_breadcrumb=lambda crumb, _hint: scrubbed(crumb),
+    )
+
+
+def harmless(event: dict[str, Any], _hint: dict[str, Any]) -> dict[str, Any]:
+    """What Sentry gets: with the ids of the work, without what opens a door or names a person."""
+    event["tags"] = {**event.get("tags", {}), **tracing.ids()}
+    if "request" in event:
+        told = {name: value for name, value in event["request"].items() if name in TOLD_OF_REQUESTS}
+        event["request"] = told | {"url": str(told.get("url", "")).partition("?")[0]}
+    event.pop("user", None)
+    found: dict[str, Any] = scrubbed(event)
+    return found
+
+
+def scrubbed(value: Any) -> Any:
+    if isinstance(value, str):
+        return cleaned(value)
+    if isinstance(value, dict):
+        return {name: scrubbed(held) for name, held in value.items()}
+    return [scrubbed(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def trace_of(request_id: str) -> int | None:
+    """The trace that a request and all that follows from it share, on whatever host: made of the request's id."""
+    if not request_id:
+        return None
+    is_one = len(request_id) == 32 and set(request_id) <= set("0123456789abcdef") and set(request_id) != {"0"}
+    return int(request_id, 16) if is_one else int.from_bytes(sha256(request_id.encode()).digest()[:16])
+
+
+def spans() -> Callable[[Work], AbstractContextManager[object]]:
+    """What opens a span for each request, event, job and message."""
+    sdk = import_module("opentelemetry.sdk.trace")
+    sampling = import_module("opentelemetry.sdk.trace.sampling")
+    resources = import_module("opentelemetry.sdk.resources")
+    export = import_module("opentelemetry.sdk.trace.export")
+    otlp = import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    random_ids = import_module("opentelemetry.sdk.trace.id_generator").RandomIdGenerator
+    trace = import_module("opentelemetry.trace")
+    random_trace_id = random_ids.generate_trace_id
+
+    def generate_trace_id(self: Any) -> int:
+        found: int = trace_of(tracing.request_id()) or random_trace_id(self)
+        return found
+
+    provider = sdk.TracerProvider(
+        resource=resources.Resource.create({"service.name": settings.OTEL_SERVICE_NAME}),
+        sampler=sampling.ParentBased(sampling.TraceIdRatioBased(settings.OTEL_SAMPLE_RATIO)),
+        id_generator=type("RequestIds", (random_ids,), {"generate_trace_id": generate_trace_id})(),
+    )
+    endpoint = f"{settings.OTEL_EXPORTER_OTLP_ENDPOINT.rstrip('/')}/v1/traces"
+    provider.add_span_processor(
+        export.BatchSpanProcessor(otlp.OTLPSpanExporter(endpoint=endpoint), schedule_delay_millis=2_000)
+    )
+    trace.set_tracer_provider(provider)
+    tracer = trace.get_tracer("loyalty")
+    kinds = {"request": trace.SpanKind.SERVER}
+    return lambda work: Span(work, tracer, kinds.get(work.kind, trace.SpanKind.CONSUMER))
+
+
+class Span:
+    """The span of a piece of work, named when it is known what that was."""
+
+    def __init__(self, work: Work, tracer: Any, kind: Any) -> None:
+        self.work = work
+        attributes = {f"loyalty.{name}": value for name, value in work.ids.items() if value}
+        self.current = tracer.start_as_current_span(
+            work.name or work.kind, kind=kind, attributes=attributes, record_exception=False
+        )
+
+    def __enter__(self) -> object:
+        self.span = self.current.__enter__()
+        return self.span
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.span.update_name(self.work.name or self.work.kind)
+        self.current.__exit__(kind, error, trace)

@@ -1,0 +1,120 @@
+"""Adjustments: points that staff add or take by hand. Each says why, is made once, and stands in the audit trail."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from brands import audit
+from brands.audit import Deed, Row
+from brands.refusals import Invalid
+from loyalty import events, ledger, levels, webhooks
+from loyalty.accrual import plain
+from loyalty.ledger import Credit
+from loyalty.levels import Level
+from loyalty.models import BrandLevel, UserPoints, WalletPass
+from loyalty.refusals import MemberBlocked
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """What an adjustment came to, in points."""
+
+    points: Decimal
+    new_balance: Decimal
+    transaction_id: int
+    current_level: str
+    level_updated: bool
+
+
+def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: Deed) -> Adjustment:
+    """Add `points` to an account or, where they are negative, take them; once per `key`, however often it is called.
+
+    `deed.reason` is for staff and customer to read. A blocked member can only lose points. Raises Invalid without a
+    reason or points, MemberBlocked, NotEnoughPoints where the balance would be negative, and PointsAlreadyClaimed
+    where this key's adjustment is made already. Owns the transaction.
+    """
+    refuse_bad_wishes(account=account, points=points, reason=deed.reason)
+    with transaction.atomic():
+        write = ledger.credit if points > 0 else ledger.debit
+        line = write(account=account.pk, points=abs(points), reason_id=f"adjust:{key}", note=deed.reason, at=deed.at)
+        level, updated = check_level(account, line, points, deed.at)
+        made = Adjustment(points, line.balance, line.loyalty_transaction_id, level, updated)
+        told = [balance_changed(account, made, key), *announcements(account, made, line, key, deed)]
+        events.publish(messages=told, brand_id=account.brand_id, at=deed.at)
+        write_down(account, made, deed)
+    return made
+
+
+def refuse_bad_wishes(*, account: UserPoints, points: Decimal, reason: str) -> None:
+    if not reason.strip():
+        raise Invalid(_("Say why the points are adjusted."), details={"field": "reason"})
+    if not points or points != points.quantize(Decimal("0.01")):
+        raise Invalid(_("Write an amount above 0, in hundredths at most."), details={"field": "amount"})
+    if points > 0 and account.status == UserPoints.Status.BLOCKED:
+        raise MemberBlocked(_("This member is blocked and earns nothing. Unblock them first."))
+
+
+def check_level(account: UserPoints, line: Credit, points: Decimal, at: datetime) -> tuple[str, bool]:
+    """The level after the adjustment, and whether that is what took the customer there. Levels never go down."""
+    ladder = [
+        Level(level.name, level.threshold, level.scan_reward_type, level.scan_reward_value)
+        for level in BrandLevel.objects.filter(brand=account.brand_id).order_by("threshold")
+    ]
+    level = levels.risen(levels=ladder, name=line.current_level, lifetime=line.lifetime)
+    if level == line.current_level:
+        return level, False
+    ledger.promote(account=account.pk, level=level, at=at)
+    before = line.lifetime - max(points, ZERO)
+    return level, levels.crossed(levels=ladder, name=level, before=before, after=line.lifetime)
+
+
+def balance_changed(account: UserPoints, made: Adjustment, key: UUID) -> events.Message:
+    """As after an accrual, for wallets. Call with the account locked: a pass that is made meanwhile waits for us."""
+    return events.Message(
+        kind="balance-changed",
+        arguments={"brand_id": account.brand_id, "user_id": account.user_id},
+        payload={
+            "user_point_id": account.pk,
+            "points": plain(made.new_balance),
+            "current_level": made.current_level,
+            "level_updated": made.level_updated,
+            "cause": f"adjust:{key}",
+        },
+        wanted=WalletPass.objects.filter(account=account).exists(),
+    )
+
+
+def announcements(account: UserPoints, made: Adjustment, line: Credit, key: UUID, deed: Deed) -> list[events.Message]:
+    """As after an accrual, for webhooks; of points that are taken they hear nothing."""
+    listened = webhooks.listened_at(account.brand_id) if made.points > 0 else set()
+    credit = webhooks.Credit(
+        brand_id=account.brand_id,
+        user_id=account.user_id,
+        points_earned=plain(made.points),
+        new_balance=plain(made.new_balance),
+        lifetime_points=plain(line.lifetime),
+        transaction_id=str(made.transaction_id),
+        reason_ids=[f"adjust:{key}"],
+        note=deed.reason,
+        current_level=made.current_level,
+        level_updated=made.level_updated,
+        cause=f"adjust:{key}",
+        at=deed.at,
+    )
+    return webhooks.of_credit(credit, listened=listened, ids=lambda what: uuid5(key, what))
+
+
+def write_down(account: UserPoints, made: Adjustment, deed: Deed) -> None:
+    changes: dict[str, tuple[Any, Any]] = {"points": (made.new_balance - made.points, made.new_balance)}
+    if made.level_updated:
+        changes["current_level"] = (account.current_level, made.current_level)
+    changes["ledger line"] = (None, made.transaction_id)
+    action = _("Points added by hand") if made.points > 0 else _("Points taken by hand")
+    audit.record(deed=deed, action=action, rows=[Row(account, account.brand_id, changes)])

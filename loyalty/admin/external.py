@@ -1,0 +1,97 @@
+"""Page: the loyalty system of a brand's own that is asked before points are credited."""
+
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.debug import sensitive_variables
+
+from brands.admin.api_keys import WhyForm
+from brands.portal import badge
+from brands.unfolded import action, display
+from loyalty import events, external
+from loyalty.admin.signed import CalledForm, SignedPage
+from loyalty.external import Decision
+from loyalty.models import ExternalSystem
+
+
+@admin.register(ExternalSystem)
+class ExternalSystemPage(SignedPage):
+    form = CalledForm
+    list_display = ("url", "is_active", "when_refused", "when_away", "health", "created_at")
+    search_fields = ("url",)
+    readonly_fields = ("health", "held", "previous_secret_ends_at", "created_at")
+    fieldsets = (
+        (None, {"fields": ("brand", "url", "is_active", ("when_refused", "when_away"))}),
+        (gettext_lazy("State"), {"fields": ("health", "held", ("previous_secret_ends_at", "created_at"))}),
+    )
+    add_fieldsets = ((None, {"fields": ("brand", "url", "is_active", ("when_refused", "when_away"))}),)
+    actions_detail = ("try_out", "rotate")
+
+    @display(description=gettext_lazy("state"))
+    def health(self, system: ExternalSystem) -> SafeString:
+        if not system.is_active:
+            return badge("", _("Not asked"))
+        breaker = external.breaker_of(system)
+        if breaker.is_open():
+            return badge("danger", _("Does not answer; it is left alone and tried now and then"))
+        return badge("success", _("Asked"))
+
+    @display(description=gettext_lazy("events that wait for it"))
+    def held(self, system: ExternalSystem) -> SafeString | str:
+        found = external.held(brand_id=system.brand_id)
+        if not found.number:
+            return _("No event waits")
+        asked = {"lane": events.EXTERNAL, "status__exact": "pending", "brand__id__exact": system.brand_id}
+        address = f"{reverse('admin:loyalty_event_changelist')}?{urlencode(asked)}"
+        words = _("%(number)d, the first since %(since)s") % {
+            "number": found.number,
+            "since": timezone.localtime(found.since).strftime("%Y-%m-%d %H:%M"),
+        }
+        return format_html('<a class="underline" href="{}">{}</a>', address, words)
+
+    @method_decorator(sensitive_variables("text"))
+    def create(self, request: HttpRequest, obj: ExternalSystem, form: Any) -> ExternalSystem:  # noqa: ARG002
+        made, text = external.create(
+            brand=obj.brand,
+            url=obj.url,
+            when_refused=obj.when_refused,
+            when_away=obj.when_away,
+            is_active=obj.is_active,
+        )
+        made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
+        return made
+
+    def store(self, obj: ExternalSystem, fields: set[str]) -> None:
+        external.change(system=obj, fields=fields)
+
+    def new_secret(self, row: ExternalSystem, grace: timedelta) -> str:
+        return external.rotate(system=row, at=timezone.now(), grace=grace)
+
+    @action(description=gettext_lazy("Ask a test question"), url_path="test", icon="send", permissions=["turn"])
+    def try_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        words = _("A question of the type external.test is asked now, about nobody. It has two seconds to answer.")
+        return self.ask(request, object_id, WhyForm, self.tried_out, words=words, button=_("Ask"))
+
+    def tried_out(self, request: HttpRequest, row: ExternalSystem, told: dict[str, Any]) -> HttpResponse:
+        verdict = external.test(system=row)
+        facts = {"milliseconds": verdict.milliseconds, "reason": verdict.reason}
+        if verdict.decision is None:
+            words, level = _("No usable answer after %(milliseconds)d ms: %(reason)s"), messages.ERROR
+        elif verdict.decision == Decision.PROCEED:
+            words, level = _("It answered after %(milliseconds)d ms: proceed."), messages.SUCCESS
+        else:
+            words, level = _("It answered after %(milliseconds)d ms: refuse. %(reason)s"), messages.SUCCESS
+        self.note(request, [row], _("Test question asked"), reason=told["reason"])
+        self.message_user(request, words % facts, level)
+        return redirect("admin:loyalty_externalsystem_change", row.pk)

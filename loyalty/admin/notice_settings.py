@@ -1,0 +1,105 @@
+"""Page: how a brand writes to its customers. Credentials are typed in and never shown again."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.portal import TenantAdmin, TenantForm, badge
+from brands.refusals import Refused
+from brands.unfolded import PasswordWidget, TextareaWidget, display
+from loyalty.models import Channel, NoticeSettings
+from loyalty.notices import fcm, sending
+
+SECRETS = ("twilio_auth_token", "fcm_service_account")
+
+
+class NoticeSettingsForm(TenantForm):
+    """An empty secret keeps the one that is stored."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.stored = {name: getattr(self.instance, name) for name in SECRETS}
+        for name in SECRETS:
+            self.initial[name] = ""
+            if name in self.fields:
+                self.fields[name].required = False
+                self.fields[name].help_text = (
+                    gettext_lazy("One is stored. Leave this empty to keep it.")
+                    if self.stored[name]
+                    else self.fields[name].help_text
+                )
+
+    def clean_twilio_auth_token(self) -> str:
+        return str(self.cleaned_data["twilio_auth_token"].strip() or self.stored["twilio_auth_token"])
+
+    def clean_fcm_service_account(self) -> str:
+        given = self.cleaned_data["fcm_service_account"].strip()
+        if given:
+            try:
+                fcm.service_account(given)
+            except Refused as refusal:
+                raise forms.ValidationError(refusal.message) from None
+        return str(given or self.stored["fcm_service_account"])
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        needed = {
+            "sms_on": ["twilio_account_sid", "twilio_auth_token", "sms_sender"],
+            "push_on": ["fcm_service_account"],
+        }
+        for switch, names in needed.items():
+            for name in names if cleaned.get(switch) else ():
+                if not cleaned.get(name) and name not in self.errors:
+                    self.add_error(name, _("This is needed while the channel is on."))
+        return cleaned
+
+
+@admin.register(NoticeSettings)
+class NoticeSettingsPage(TenantAdmin):
+    form = NoticeSettingsForm
+    list_display = ("brand", "state", "channels", "language", "merge_seconds")
+    list_select_related = ("brand",)
+    fieldsets = (
+        (None, {"fields": ("brand", ("is_active", "language"), "merge_seconds")}),
+        (gettext_lazy("E-mail"), {"fields": ("email_on", ("sender_name", "sender_address"), "reply_to")}),
+        (
+            gettext_lazy("SMS (Twilio)"),
+            {"fields": ("sms_on", ("twilio_account_sid", "twilio_auth_token"), "sms_sender")},
+        ),
+        (gettext_lazy("Push (Firebase Cloud Messaging)"), {"fields": ("push_on", "fcm_service_account")}),
+    )
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
+        if db_field.name == "twilio_auth_token":
+            options["widget"] = PasswordWidget(attrs={"autocomplete": "new-password"}, render_value=False)
+        if db_field.name == "fcm_service_account":
+            options["widget"] = TextareaWidget(attrs={"rows": 4, "autocomplete": "off", "spellcheck": "false"})
+        return super().formfield_for_dbfield(db_field, request, **options)
+
+    def get_fieldsets(self, request: Any, obj: Any = None) -> Any:
+        """Who may only look sees no field of a secret, not even its length."""
+        found = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return found
+        return [(title, {**about, "fields": without_secrets(about["fields"])}) for title, about in found]
+
+    @display(description=gettext_lazy("state"))
+    def state(self, own: NoticeSettings) -> SafeString:
+        return badge("success", _("Sends")) if own.is_active else badge("", _("Recalls only"))
+
+    @display(description=gettext_lazy("channels"))
+    def channels(self, own: NoticeSettings) -> str:
+        return ", ".join(str(Channel(name).label) for name in sorted(sending.channels_of(own))) or "-"
+
+
+def without_secrets(fields: Any) -> list[Any]:
+    rows = [
+        tuple(name for name in row if name not in SECRETS) if isinstance(row, tuple) else row
+        for row in fields
+        if row not in SECRETS
+    ]
+    return [row for row in rows if row]

@@ -1,0 +1,203 @@
+"""Page: the words of notices. Ours are shown beside a brand's own; both can be previewed and sent to oneself."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.lists import ChoicesFilter
+from brands.models import Brand
+from brands.portal import TenantAdmin, TenantForm, person
+from brands.refusals import Refused
+from brands.roles import ACT, ADD, VIEW
+from loyalty.models import Channel, Language, NoticeTemplate, Template
+from loyalty.notices import catalogue, composing, placeholders, trials
+from loyalty.notices.catalogue import KINDS, LONGEST
+from loyalty.notices.placeholders import BadWords
+
+CHOICE = ("template", "channel", "language")
+
+
+class NoticeTemplateForm(TenantForm):
+    """Words that could not be filled in are refused, with a word of help at their field."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        template, channel = (cleaned.get(name) or getattr(self.instance, name) for name in CHOICE[:2])
+        if template in Template.values and channel in Channel.values:
+            for name, longest in zip(("subject", "body"), LONGEST[Channel(channel)], strict=True):
+                if name in cleaned:
+                    self.check(name, cleaned[name], template, channel, longest)
+        return cleaned
+
+    def check(self, name: str, text: str, template: str, channel: str, longest: int) -> None:
+        kind = KINDS[template]
+        needed = kind.needed.get(channel, frozenset()) if name == "body" else frozenset()
+        try:
+            placeholders.check(text, known=kind.slots, needed=needed)
+        except BadWords as refusal:
+            self.add_error(name, str(refusal))
+        if len(text) > longest:
+            words = _("An SMS has no subject.") if not longest else _("Write %(longest)d letters at most.")
+            self.add_error(name, words % {"longest": longest} if longest else words)
+        if longest and not text.strip():
+            self.add_error(name, _("Write something here."))
+
+
+@admin.register(NoticeTemplate)
+class NoticeTemplatePage(TenantAdmin):
+    form = NoticeTemplateForm
+    list_display = ("template", "channel", "language", "subject", "updated_at")
+    list_filter = (("template", ChoicesFilter), ("channel", ChoicesFilter), ("language", ChoicesFilter))
+    list_before_template = "admin/loyalty/notices/overview.html"
+    change_form_outer_before_template = "admin/loyalty/notices/names.html"
+    fieldsets = (
+        (None, {"fields": ("brand", CHOICE)}),
+        (gettext_lazy("Words"), {"fields": ("subject", "body")}),
+    )
+
+    def get_urls(self) -> list[Any]:
+        preview = path("preview/", self.admin_site.admin_view(self.preview), name="loyalty_noticetemplate_preview")
+        return [preview, *super().get_urls()]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Words stay the words of one notice, channel and language."""
+        return [*super().get_readonly_fields(request, obj), *(CHOICE if obj else ())]
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A brand's own words begin with ours."""
+        found = super().get_changeform_initial_data(request)
+        wanted = [found.get(name, "") for name in CHOICE]
+        if is_choice(*wanted):
+            words = catalogue.shipped(*wanted)
+            found = {**found, "subject": words.subject, "body": words.body}
+        return found
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {**(extra_context or {}), "overview": self.overview(request)})
+
+    def overview(self, request: HttpRequest) -> dict[str, Any]:
+        """Every notice there is, with a link to each of its previews; the brand's own words are marked."""
+        brands = list(self.reach(request, VIEW).of(Brand.objects.all(), "pk")[:2])
+        if len(brands) != 1:
+            return {}
+        own = set(NoticeTemplate.objects.filter(brand=brands[0]).values_list(*CHOICE))
+        rows = [
+            {
+                "name": template.label,
+                "cells": [
+                    [
+                        (language.label, self.preview_address(brands[0].pk, *wanted), wanted in own)
+                        for language in Language
+                        for wanted in [(template.value, channel.value, language.value)]
+                    ]
+                    for channel in Channel
+                ],
+            }
+            for template in Template
+        ]
+        return {"channels": [channel.label for channel in Channel], "rows": rows}
+
+    def preview_address(self, brand_id: int, *wanted: str) -> str:
+        query = urlencode([("brand", brand_id), *zip(CHOICE, wanted, strict=True)])
+        return f"{reverse('admin:loyalty_noticetemplate_preview')}?{query}"
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().add_view(request, form_url, {**(extra_context or {}), **self.about(request, None)})
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        told = self.about(request, self.get_object(request, unquote(object_id)))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+
+    def about(self, request: HttpRequest, row: NoticeTemplate | None) -> dict[str, Any]:
+        """Which names the words may hold, and where they are previewed."""
+        template = row.template if row else request.GET.get("template", "")
+        kinds = [template] if template in Template.values else Template.values
+        names = {name: words for kind in kinds for name, (words, _example) in KINDS[kind].slots.items()}
+        address = self.preview_address(row.brand_id, row.template, row.channel, row.language) if row else ""
+        return {"names": [(f"{{{name}}}", words) for name, words in names.items()], "preview_address": address}
+
+    def preview(self, request: HttpRequest) -> HttpResponse:
+        """How a notice reads, with made-up facts; posted, it is sent to whoever looks at it."""
+        given = request.POST if request.method == "POST" else request.GET
+        wanted = [given.get(name, "") for name in CHOICE]
+        brand = self.brand_seen(request, given.get("brand", ""))
+        if brand is None or not is_choice(*wanted):
+            raise Http404
+        if request.method == "POST":
+            return self.tried(request, brand, wanted)
+        row = NoticeTemplate.objects.filter(brand=brand, **dict(zip(CHOICE, wanted, strict=True))).first()
+        template, channel, language = wanted
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": f"{Template(template).label}: {Channel(channel).label}, {Language(language).label}",
+            "composed": composing.compose(composing.sample(brand, template, channel, language)),
+            "direction": catalogue.direction(language),
+            "wanted": {"brand": brand.pk, **dict(zip(CHOICE, wanted, strict=True))},
+            "is_own": row is not None,
+            "channel": channel,
+            "languages": [
+                (each.label, self.preview_address(brand.pk, template, channel, each.value), each.value == language)
+                for each in Language
+            ],
+            "channels": [
+                (each.label, self.preview_address(brand.pk, template, each.value, language), each.value == channel)
+                for each in Channel
+            ],
+            "edit_address": self.edit_address(request, brand, row, wanted),
+            "may_send": brand.pk in self.reach(request, ACT),
+            "my_address": person(request).email,
+        }
+        return TemplateResponse(request, "admin/loyalty/notices/preview.html", context)
+
+    def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
+        if not (brand_id.isascii() and brand_id.isdigit() and len(brand_id) < 19):
+            return None
+        return self.reach(request, VIEW).of(Brand.objects.all(), "pk").filter(pk=brand_id).first()
+
+    def edit_address(self, request: HttpRequest, brand: Brand, row: NoticeTemplate | None, wanted: list[str]) -> str:
+        if brand.pk not in self.reach(request, ADD):
+            return ""
+        if row:
+            return reverse("admin:loyalty_noticetemplate_change", args=[row.pk])
+        query = urlencode([("brand", brand.pk), *zip(CHOICE, wanted, strict=True)])
+        return f"{reverse('admin:loyalty_noticetemplate_add')}?{query}"
+
+    def tried(self, request: HttpRequest, brand: Brand, wanted: list[str]) -> HttpResponse:
+        if brand.pk not in self.reach(request, ACT):
+            raise PermissionDenied
+        template, channel, language = wanted
+        try:
+            trials.send(
+                brand=brand,
+                to=person(request),
+                template=template,
+                channel=channel,
+                language=language,
+                phone=request.POST.get("phone", ""),
+                at=timezone.now(),
+            )
+        except Refused as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+        else:
+            words = _("The test is on its way. The list of notifications says what becomes of it.")
+            self.message_user(request, words, messages.SUCCESS)
+        return redirect(self.preview_address(brand.pk, *wanted))
+
+
+def is_choice(template: str, channel: str, language: str) -> bool:
+    return template in Template.values and channel in Channel.values and language in Language.values

@@ -1,0 +1,43 @@
+"""Page: addresses that take nothing any more. Staff may let one try again."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.lists import ChoicesFilter, DayFilter
+from brands.portal import TenantAdmin
+from loyalty.models import StoppedAddress
+from loyalty.notices import stopped
+
+
+@admin.register(StoppedAddress)
+class StoppedAddressPage(TenantAdmin):
+    list_display = ("masked_address", "channel", "reason", "stopped_at")
+    list_filter = (("channel", ChoicesFilter), ("stopped_at", DayFilter))
+    search_fields = ("digest__exact",)
+    search_help_text = gettext_lazy("A whole e-mail address or phone number; no address is kept in the clear.")
+    fieldsets = ((None, {"fields": (("brand", "channel"), "masked_address", "reason", "stopped_at")}),)
+    actions = ("let_try_again",)
+
+    def get_search_results(
+        self,
+        request: HttpRequest,  # noqa: ARG002 - Django's signature
+        queryset: QuerySet[StoppedAddress],
+        search_term: str,
+    ) -> tuple[QuerySet[StoppedAddress], bool]:
+        """Only digests are kept, so what is looked for is digested too."""
+        if not search_term:
+            return queryset, False
+        names = [stopped.digest(channel, search_term) for channel in ("email", "sms")]
+        return queryset.filter(digest__in=names), False
+
+    @admin.action(description=gettext_lazy("Let them try again"), permissions=["act"])
+    def let_try_again(self, request: HttpRequest, queryset: QuerySet[StoppedAddress]) -> None:
+        chosen: list[Any] = self.chosen(request, queryset)
+        self.report(request, chosen, _("Tried again from now on"))
+        for address in chosen:
+            stopped.let_try_again(address=address)

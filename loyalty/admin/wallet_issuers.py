@@ -1,0 +1,214 @@
+"""Page: a brand's certificates and keys for wallets. They are uploaded, held against each other, and never shown."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from brands.audit import HIDDEN
+from brands.lists import ChoicesFilter
+from brands.portal import TenantAdmin, TenantForm, badge
+from brands.refusals import Invalid
+from brands.roles import ACT, ADD, CHANGE
+from brands.unfolded import FileWidget, PasswordWidget, TextWidget, action, display
+from loyalty.models import Platform, WalletIssuer, WalletPass
+from loyalty.wallets import issuers, passes
+from loyalty.wallets.apple import certificates
+from loyalty.wallets.apple.certificates import AppleKeys, Upload
+from loyalty.wallets.google import accounts
+from loyalty.wallets.google.accounts import GoogleKeys
+
+LARGEST_FILE = 100_000  # bytes; keys and certificates have a few thousand
+
+
+def file_field(label: Any, words: Any) -> forms.FileField:
+    return forms.FileField(label=label, help_text=words, required=False, widget=FileWidget)
+
+
+class IssuerForm(TenantForm):
+    """Everything a platform needs, in one go: old and new files do not mix."""
+
+    certificate = file_field(
+        gettext_lazy("Pass Type ID certificate"), gettext_lazy(".cer, .pem, or .p12 with its key.")
+    )
+    key = file_field(gettext_lazy("Private key"), gettext_lazy(".pem or .key; not needed with a .p12 file."))
+    password = forms.CharField(
+        label=gettext_lazy("Password"),
+        required=False,
+        max_length=200,
+        strip=False,
+        widget=PasswordWidget,
+        help_text=gettext_lazy("Of the key or the .p12 file, if it has one. It is not kept."),
+    )
+    authority = file_field(
+        gettext_lazy("WWDR certificate"),
+        gettext_lazy("Apple's intermediate certificate of the same generation, such as AppleWWDRCAG4.cer."),
+    )
+    push_key = file_field(
+        gettext_lazy("APNs key"), gettext_lazy(".p8; optional. Without it the certificate proves who pushes.")
+    )
+    push_key_id = forms.CharField(
+        label=gettext_lazy("APNs key id"),
+        required=False,
+        max_length=10,
+        widget=TextWidget,
+        help_text=gettext_lazy("Ten letters and digits."),
+    )
+    service_account = file_field(gettext_lazy("Service account"), gettext_lazy("The key file that Google gives, JSON."))
+    issuer_id = forms.CharField(
+        label=gettext_lazy("Issuer id"),
+        required=False,
+        max_length=25,
+        widget=TextWidget,
+        help_text=gettext_lazy("From the Google Pay & Wallet Console."),
+    )
+
+    keys: AppleKeys | GoogleKeys | None = None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        platform = cleaned.get("platform") or getattr(self.instance, "platform", "")
+        if not platform or self.errors:
+            return cleaned
+        try:
+            self.keys = self.read_apple(cleaned) if platform == Platform.APPLE else self.read_google(cleaned)
+            brand = cleaned.get("brand") or self.instance.brand
+            issuers.refuse_another_identity(brand, platform, self.keys.identifier)
+        except Invalid as refusal:
+            self.refuse(refusal)
+        return cleaned
+
+    def read_apple(self, cleaned: dict[str, Any]) -> AppleKeys:
+        upload = Upload(
+            certificate=content(cleaned, "certificate"),
+            key=content(cleaned, "key"),
+            authority=content(cleaned, "authority"),
+            password=cleaned["password"],
+            push_key=content(cleaned, "push_key"),
+            push_key_id=cleaned["push_key_id"],
+        )
+        for name in ("certificate", "authority"):
+            if not getattr(upload, name):
+                raise Invalid(_("Upload this file."), details={"field": name})
+        return certificates.read(upload, at=timezone.now())
+
+    def read_google(self, cleaned: dict[str, Any]) -> GoogleKeys:
+        return accounts.read(content(cleaned, "service_account"), cleaned["issuer_id"])
+
+
+def content(cleaned: dict[str, Any], name: str) -> bytes:
+    """The bytes of an upload. Raises Invalid for one that can be no key or certificate."""
+    upload = cleaned.get(name)
+    if not upload:
+        return b""
+    if upload.size > LARGEST_FILE:
+        raise Invalid(_("This file is too large to be a key or a certificate."), details={"field": name})
+    found: bytes = upload.read()
+    return found
+
+
+@admin.register(WalletIssuer)
+class WalletIssuerPage(TenantAdmin):
+    form = IssuerForm
+    list_display = ("platform", "identifier", "account", "state", "expires_at")
+    list_filter = (("platform", ChoicesFilter),)
+    fieldsets = (
+        (None, {"fields": ("brand", ("platform", "state"), ("identifier", "account"), ("expires_at", "uploaded_at"))}),
+        (gettext_lazy("Trouble"), {"fields": ("last_error", "failed_at")}),
+    )
+    apple_fields = (
+        gettext_lazy("Apple"),
+        {"fields": (("certificate", "key"), ("password", "authority"), ("push_key", "push_key_id"))},
+    )
+    google_fields = (gettext_lazy("Google"), {"fields": (("service_account", "issuer_id"),)})
+    readonly_fields = ("state", "identifier", "account", "expires_at", "uploaded_at", "last_error", "failed_at")
+    actions_detail = ("reissue",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WalletIssuer]:
+        """What is secret is not even decrypted to be listed."""
+        return super().get_queryset(request).defer("private_key", "push_key")
+
+    def get_fieldsets(self, request: HttpRequest, obj: WalletIssuer | None = None) -> Any:
+        """A new one has all files to choose from, another upload those of its platform; readers have none."""
+        if obj is None:
+            return [(None, {"fields": (("brand", "platform"),)}), self.apple_fields, self.google_fields]
+        shown = [self.fieldsets[0], *([self.fieldsets[1]] if obj.last_error else [])]
+        if not self.may(request, CHANGE, obj):
+            return shown
+        title, options = self.apple_fields if obj.platform == Platform.APPLE else self.google_fields
+        words = _("Upload all files again to replace them: %(platform)s") % {"platform": title}
+        return [*shown, (words, options)]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: WalletIssuer | None = None) -> list[Any]:
+        fields = super().get_readonly_fields(request, obj)
+        return [*fields, "platform"] if obj else fields
+
+    @display(description=gettext_lazy("state"))
+    def state(self, row: WalletIssuer) -> SafeString:
+        days = issuers.days_left(row, timezone.now())
+        if days is not None and days < 0:
+            return badge("danger", _("Ended"))
+        if row.last_error:
+            return badge("danger", _("Failing"))
+        if days is not None and days <= issuers.WARN_DAYS[0]:
+            return badge("warning", ngettext("Ends in %(days)d day", "Ends in %(days)d days", days) % {"days": days})
+        return badge("success", _("Ready"))
+
+    def save_model(self, request: HttpRequest, obj: WalletIssuer, form: Any, change: bool) -> None:  # noqa: FBT001
+        """Whatever waited for these keys is told to the wallets now."""
+        if not self.may(request, CHANGE if change else ADD, obj):
+            raise PermissionDenied
+        now = timezone.now()
+        form.before = (obj.identifier, obj.expires_at) if change else None
+        vars(obj).update(vars(issuers.save(brand=obj.brand, keys=form.keys, at=now)))
+        passes.refresh_all(brand_id=obj.brand_id, platform=obj.platform, behind=True, at=now)
+
+    def changes_beside(self, form: Any) -> dict[str, tuple[Any, Any]]:
+        """Of new keys the trail tells that they are new, and until when they are good."""
+        if form.before is None:
+            return {}
+        ends = tuple(None if at is None else str(at.date()) for at in (form.before[1], form.instance.expires_at))
+        return {"private_key": (HIDDEN, HIDDEN), **({"expires_at": (ends[0], ends[1])} if ends[0] != ends[1] else {})}
+
+    def delete_row(self, obj: WalletIssuer) -> None:
+        issuers.remove(row=obj)
+
+    def has_reissue_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))
+
+    @action(
+        description=gettext_lazy("Update all passes"),
+        url_path="reissue",
+        icon="published_with_changes",
+        permissions=["reissue"],
+    )
+    def reissue(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The page that says how many passes there are; posted, all of them get a new version."""
+        row = self.get_object(request, object_id)
+        if not self.may(request, ACT, row):
+            raise PermissionDenied
+        own = WalletPass.objects.filter(brand=row.brand_id, platform=row.platform)
+        if request.method == "POST":
+            self.remember(request, [row])
+            issuers.change_look(brand_id=row.brand_id)
+            count = passes.refresh_all(brand_id=row.brand_id, platform=row.platform, at=timezone.now())
+            self.note(request, [row], _("All passes updated: %(count)d") % {"count": count})
+            self.message_user(request, _("To be updated: %(count)d passes.") % {"count": count}, messages.SUCCESS)
+            return redirect("admin:loyalty_walletissuer_change", row.pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Update all passes: %(row)s") % {"row": row},
+            "row": row,
+            "count": own.exclude(state=WalletPass.State.REMOVED).count(),
+        }
+        return TemplateResponse(request, "admin/loyalty/reissue.html", context)

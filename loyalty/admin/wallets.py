@@ -1,0 +1,109 @@
+"""Page: members' wallet passes. Which version a wallet holds, when it last heard and asked, and who is behind."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.lists import ChoicesFilter, StateFilter
+from brands.models import Brand, User
+from brands.portal import TenantAdmin, badge
+from brands.unfolded import display
+from loyalty import events
+from loyalty.models import WalletPass
+from loyalty.models.wallets import stale
+from loyalty.wallets import passes
+
+COLOURS = {"issued": "info", "held": "success", "removed": ""}
+
+
+class FreshnessFilter(StateFilter):
+    title = gettext_lazy("up to date")
+    parameter_name = "stale"
+    states = {"yes": gettext_lazy("Stale")}
+
+    def asked(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - the filter's signature
+        return stale()
+
+
+@admin.register(WalletPass)
+class WalletPassPage(TenantAdmin):
+    customer_path = "account__user"
+    list_display = ("customer", "platform", "condition", "versions", "pushed_at", "fetched_at", "freshness")
+    list_filter = (("platform", ChoicesFilter), ("state", ChoicesFilter), FreshnessFilter)
+    list_select_related = ("account__user",)
+    search_fields = ("serial__exact",)
+    search_help_text = gettext_lazy("A pass's serial number, or a customer's e-mail address.")
+    fieldsets = (
+        (None, {"fields": (("customer", "brand"), ("platform", "condition"), "serial")}),
+        (gettext_lazy("Versions"), {"fields": (("version", "held_version"), ("changed_at", "freshness"))}),
+        (gettext_lazy("Contact"), {"fields": (("pushed_version", "devices"), ("pushed_at", "fetched_at"))}),
+        (gettext_lazy("Trouble"), {"fields": ("last_error", "failed_at")}),
+    )
+    actions = ("refresh",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WalletPass]:
+        """Tokens are nobody's business here, and need not be decrypted."""
+        return super().get_queryset(request).defer("token")
+
+    @display(description=gettext_lazy("customer"))
+    def customer(self, row: WalletPass) -> User:
+        return row.account.user
+
+    @display(description=gettext_lazy("state"), ordering="state")
+    def condition(self, row: WalletPass) -> SafeString:
+        return badge(COLOURS[row.state], row.get_state_display())
+
+    @display(description=gettext_lazy("version held"))
+    def versions(self, row: WalletPass) -> str:
+        return _("%(held)d of %(version)d") % {"held": row.held_version, "version": row.version}
+
+    @display(description=gettext_lazy("up to date"))
+    def freshness(self, row: WalletPass) -> SafeString | str:
+        if row.state == WalletPass.State.REMOVED:
+            return "—"
+        if row.is_stale:
+            return badge("danger", _("Stale"))
+        if row.last_error:
+            return badge("warning", _("Failing"))
+        if row.held_version < row.version:
+            return badge("info", _("On its way")) if row.state == WalletPass.State.HELD else "—"
+        return badge("success", _("Yes"))
+
+    @display(description=gettext_lazy("devices"))
+    def devices(self, row: WalletPass) -> int:
+        return row.devices.count()
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[WalletPass], search_term: str
+    ) -> tuple[QuerySet[WalletPass], bool]:
+        """Django would compare serials as text, which no index serves."""
+        if not search_term or "@" in search_term:
+            return super().get_search_results(request, queryset, search_term)
+        try:
+            return queryset.filter(serial=UUID(search_term.strip())), False
+        except ValueError:
+            return queryset.none(), False
+
+    @admin.action(description=gettext_lazy("Refresh: tell the wallets again"), permissions=["act"])
+    def refresh(self, request: HttpRequest, queryset: QuerySet[WalletPass]) -> None:
+        """A new version of each, so that also a wallet that missed the last one fetches it."""
+        chosen = self.chosen(request, queryset.defer(None))
+        of_brand: dict[int, list[Any]] = defaultdict(list)
+        for row in chosen:
+            of_brand[row.brand_id].append(row.pk)
+        now = timezone.now()
+        with transaction.atomic():
+            for brand_id, keys in of_brand.items():
+                messages = passes.chosen_changed(passes=keys, brand_id=brand_id, at=now)
+                events.publish(messages=messages, brand_id=brand_id, at=now)
+        self.report(request, chosen, _("To be refreshed"))

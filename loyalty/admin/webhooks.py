@@ -1,0 +1,220 @@
+"""Pages: a brand's webhooks, and the log of what they were sent with each attempt and its answer."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.debug import sensitive_variables
+
+from brands.admin.api_keys import WhyForm
+from brands.audited import deed
+from brands.lists import ChoicesFilter, DayFilter, OwnRowsFilter, ValuesFilter
+from brands.portal import TenantAdmin, badge
+from brands.roles import ACT
+from brands.unfolded import CheckboxesWidget, action, display
+from loyalty import webhook_endpoints, webhooks
+from loyalty.admin.signed import CalledForm, SignedPage
+from loyalty.models import WebhookDelivery, WebhookEndpoint, WebhookType
+
+STATES = {"active": "success", "disabled": "", "gone": "danger", "failing": "danger"}
+ENDS = {"waiting": "info", "delivered": "success", "failed": "danger", "dropped": "warning"}
+LOOK_AGAIN_SECONDS, LOOKED_FOR_SECONDS = 2, 60
+
+
+class EndpointForm(CalledForm):
+    types = forms.MultipleChoiceField(
+        label=gettext_lazy("Events"),
+        choices=[(kind, kind) for kind in WebhookType.values],
+        widget=CheckboxesWidget,
+        help_text=gettext_lazy(
+            "What it is told of: points credited, levels reached, rewards paid with points, scans, recalled batches."
+        ),
+    )
+
+
+@admin.register(WebhookEndpoint)
+class EndpointPage(SignedPage):
+    form = EndpointForm
+    list_display = ("url", "description", "told_of", "state_shown", "failing_since", "created_at")
+    list_filter = (("state", ChoicesFilter),)
+    linked_filters = ("state__in",)
+    search_fields = ("url", "description")
+    readonly_fields = ("state_shown", "state_since", "failing_since", "previous_secret_ends_at", "log", "created_at")
+    fieldsets = (
+        (None, {"fields": ("brand", "url", "description", "types")}),
+        (
+            gettext_lazy("State"),
+            {
+                "fields": (
+                    ("state_shown", "state_since"),
+                    ("failing_since", "previous_secret_ends_at"),
+                    "log",
+                    "created_at",
+                )
+            },
+        ),
+    )
+    add_fieldsets = ((None, {"fields": ("brand", "url", "description", "types")}),)
+    actions_detail = ("ping", "stop", "start", "rotate")
+
+    @display(description=gettext_lazy("events"))
+    def told_of(self, endpoint: WebhookEndpoint) -> str:
+        return ", ".join(endpoint.types)
+
+    @display(description=gettext_lazy("state"))
+    def state_shown(self, endpoint: WebhookEndpoint) -> SafeString:
+        return badge(STATES[endpoint.state], endpoint.get_state_display())
+
+    @display(description=gettext_lazy("messages"))
+    def log(self, endpoint: WebhookEndpoint) -> SafeString:
+        address = reverse("admin:loyalty_webhookdelivery_changelist")
+        words = _("What it was sent, and what it answered")
+        return format_html('<a class="underline" href="{}?endpoint__id__exact={}">{}</a>', address, endpoint.pk, words)
+
+    @method_decorator(sensitive_variables("text"))
+    def create(self, request: HttpRequest, obj: WebhookEndpoint, form: Any) -> WebhookEndpoint:  # noqa: ARG002
+        made, text = webhook_endpoints.create(
+            brand=obj.brand, url=obj.url, types=obj.types, description=obj.description, at=timezone.now()
+        )
+        made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
+        return made
+
+    def store(self, obj: WebhookEndpoint, fields: set[str]) -> None:
+        webhook_endpoints.change(endpoint=obj, fields=fields)
+
+    def new_secret(self, row: WebhookEndpoint, grace: timedelta) -> str:
+        return webhook_endpoints.rotate(endpoint=row, at=timezone.now(), grace=grace)
+
+    def has_stop_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        """Also one that the service switched off: staff say so that it stays so."""
+        if not self.has_turn_permission(request, object_id):
+            return False
+        return bool(self.get_object(request, str(object_id)).state != WebhookEndpoint.State.DISABLED)
+
+    def has_ping_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return self.has_turn_permission(request, object_id) and self.get_object(request, str(object_id)).is_active
+
+    def has_start_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return self.has_turn_permission(request, object_id) and not self.get_object(request, str(object_id)).is_active
+
+    @action(description=gettext_lazy("Send a test"), url_path="ping", icon="send", permissions=["ping"])
+    def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The page that says so; posted, the message goes out and its own page tells how it ends."""
+        words = _("A message of the type webhook.test is sent now, signed like all others.")
+        return self.ask(request, object_id, WhyForm, self.pinged, words=words, button=_("Send"))
+
+    def pinged(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:
+        message = webhooks.ping(endpoint=row, at=timezone.now())
+        self.note(request, [row], _("Test sent: %(message)s") % {"message": message.message_id}, reason=told["reason"])
+        return redirect("admin:loyalty_webhookdelivery_change", message.pk)
+
+    @action(description=gettext_lazy("Disable"), url_path="disable", icon="block", permissions=["stop"])
+    def stop(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        words = _("It is told nothing any more from now on. What still waits for it is not sent.")
+        return self.ask(request, object_id, WhyForm, self.stopped, words=words, button=_("Disable this webhook"))
+
+    def stopped(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:
+        state, by = WebhookEndpoint.State.DISABLED, deed(request, told["reason"])
+        webhook_endpoints.stop(endpoint=row, state=state, at=timezone.now(), deed=by)
+        self.message_user(request, _("Disabled: %(webhook)s.") % {"webhook": row}, messages.SUCCESS)
+        return redirect("admin:loyalty_webhookendpoint_change", row.pk)
+
+    @action(description=gettext_lazy("Enable"), url_path="enable", icon="check_circle", permissions=["start"])
+    def start(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        words = _("It is told of what happens from now on. What was not sent meanwhile can be sent from its messages.")
+        return self.ask(request, object_id, WhyForm, self.started, words=words, button=_("Enable this webhook"))
+
+    def started(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:
+        webhook_endpoints.start(endpoint=row, at=timezone.now(), deed=deed(request, told["reason"]))
+        self.message_user(request, _("Enabled: %(webhook)s.") % {"webhook": row}, messages.SUCCESS)
+        return redirect("admin:loyalty_webhookendpoint_change", row.pk)
+
+
+class TypeFilter(ValuesFilter):
+    title = gettext_lazy("event")
+    parameter_name = "type"
+
+    def values(self) -> list[str]:
+        return [*WebhookType.values, webhooks.PING]
+
+
+@admin.register(WebhookDelivery)
+class MessagePage(TenantAdmin):
+    list_display = ("created_at", "type", "endpoint", "ended", "attempts", "last_status", "next_attempt_at")
+    list_filter = (("state", ChoicesFilter), TypeFilter, ("endpoint", OwnRowsFilter), ("created_at", DayFilter))
+    list_select_related = ("endpoint",)
+    search_fields = ("message_id__exact",)
+    search_help_text = gettext_lazy("A message id: the header webhook-id.")
+    fieldsets = (
+        (None, {"fields": ("brand", ("type", "ended"), ("endpoint", "message_id"))}),
+        (gettext_lazy("Times"), {"fields": (("created_at", "finished_at"), "next_attempt_at")}),
+        (gettext_lazy("Attempts"), {"fields": ("calls",)}),
+        (gettext_lazy("Content"), {"fields": ("content",)}),
+    )
+    actions = ("resend_chosen",)
+    actions_detail = ("resend",)
+
+    @display(description=gettext_lazy("state"), ordering="state")
+    def ended(self, message: WebhookDelivery) -> SafeString:
+        return badge(ENDS[message.state], message.get_state_display())
+
+    @display(description=gettext_lazy("attempts"))
+    def calls(self, message: WebhookDelivery) -> SafeString:
+        return render_to_string("admin/loyalty/webhook_calls.html", {"calls": message.calls.all()})
+
+    @display(description=gettext_lazy("body"))
+    def content(self, message: WebhookDelivery) -> SafeString:
+        told = json.dumps(json.loads(message.body), indent=2, ensure_ascii=False)
+        return format_html('<pre class="whitespace-pre-wrap break-words text-xs">{}</pre>', told)
+
+    def change_view(self, request: HttpRequest, object_id: str, *where: Any, **more: Any) -> HttpResponse:
+        """Of one that was just sent the page looks again by itself."""
+        answer: HttpResponse = super().change_view(request, object_id, *where, **more)
+        message = WebhookDelivery.objects.filter(pk=object_id).first() if answer.status_code == 200 else None
+        if message and message.state == WebhookDelivery.State.WAITING and not message.attempts and is_new(message):
+            answer["Refresh"] = str(LOOK_AGAIN_SECONDS)
+        return answer
+
+    def has_resend_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if object_id is None:
+            return False
+        message = self.get_object(request, str(object_id))
+        return self.may(request, ACT, message) and message.state != WebhookDelivery.State.WAITING
+
+    @action(description=gettext_lazy("Send again"), url_path="resend", icon="replay", permissions=["resend"])
+    def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        message = self.get_object(request, object_id)
+        if not self.may(request, ACT, message):
+            raise PermissionDenied
+        self.send_again(request, [message])
+        return redirect("admin:loyalty_webhookdelivery_change", message.pk)
+
+    @admin.action(description=gettext_lazy("Send again, under the same id"), permissions=["act"])
+    def resend_chosen(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
+        self.send_again(request, self.chosen(request, queryset))
+
+    def send_again(self, request: HttpRequest, chosen: list[WebhookDelivery]) -> None:
+        at = timezone.now()
+        sent = [message for message in chosen if webhooks.resend(message=message, at=at)]
+        self.report(request, sent, _("Sent again"))
+        if len(sent) < len(chosen):
+            words = _("Not sent: %(number)d, which wait already or whose webhook is disabled.")
+            self.message_user(request, words % {"number": len(chosen) - len(sent)}, messages.WARNING)
+
+
+def is_new(message: WebhookDelivery) -> bool:
+    return timezone.now() - message.created_at < timedelta(seconds=LOOKED_FOR_SECONDS)

@@ -1,0 +1,85 @@
+"""The erasure of a person's data at a brand, by every module that settings.PERSONAL_DATA names, in one transaction.
+
+What the brand must keep, the ledger above all, stays under a pseudonym: the person's own row, emptied, or another one
+where the person is a customer elsewhere too.
+"""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
+
+from brands import audit, pseudonyms
+from brands.audit import Deed, Row
+from brands.models import Brand, User
+from brands.refusals import Refused, UserNotFound
+from loyalty import event_erasure, events, members
+
+
+class PasswordWrong(Refused):
+    code = "PASSWORD_WRONG"
+    default_message = _("The password is wrong. Nothing was erased.")
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """Who stands for the person now, and whether the person still is a customer of other brands."""
+
+    pseudonym_id: int
+    stays_elsewhere: bool
+
+
+def erase_own(*, user_id: int, brand_id: int, password: str, deed: Deed) -> Erased:
+    """As `erase`, on the wish of the person, who knows their password. Raises PasswordWrong."""
+    if not User.objects.get(pk=user_id).check_password(password):
+        raise PasswordWrong
+    return erase(user_id=user_id, brand_id=brand_id, deed=deed)
+
+
+def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
+    """Take a person out of all that the brand holds. Raises StaffNotErased and UserNotFound.
+
+    The account is locked before the person, as accruals do: they hold it when they name the person.
+    """
+    with transaction.atomic():
+        account = members.account_of(brand_id=brand_id, user_id=user_id)
+        if account:
+            members.lock(account=account.pk)
+        user = User.objects.select_for_update().filter(pk=user_id, is_active=True).first()
+        if user is None:
+            raise UserNotFound
+        pseudonyms.refuse_staff(user)
+        other = elsewhere(user, brand_id)
+        heir = pseudonyms.make(brand_id=brand_id, at=deed.at) if other else user
+        before = User(pk=user.pk, email=user.email, first_name=user.first_name, last_name=user.last_name)
+        event_erasure.drop_waiting(user_id=user_id, brand_id=brand_id, to=heir.pk, at=deed.at)
+        for path in settings.PERSONAL_DATA.values():
+            import_string(f"{path}.erase")(user_id, brand_id, to=heir.pk, at=deed.at)
+        if other:
+            pseudonyms.leave_brand(user, brand_id=brand_id, other_brand_id=other)
+        else:
+            pseudonyms.take_person_out(user)
+        audit.forget_person(user=before, brand_id=brand_id, others=not other, pseudonym=heir.email)
+        note(heir, brand_id, deed)
+        message = event_erasure.later(user_id=user_id, brand_id=brand_id, to=heir.pk)
+        events.publish(messages=[message], brand_id=brand_id, at=deed.at)
+    return Erased(heir.pk, stays_elsewhere=bool(other))
+
+
+def elsewhere(user: User, brand_id: int) -> int | None:
+    """A brand of which the person is a customer besides this one."""
+    brands = Brand.objects.exclude(pk=brand_id)
+    found = (
+        brands.filter(registered_users=user).first()
+        or brands.filter(members__user=user).order_by("pk").first()
+        or brands.filter(pk__in=user.scans.values("brand")).order_by("pk").first()
+    )
+    return found.pk if found else None
+
+
+def note(heir: User, brand_id: int, deed: Deed) -> None:
+    """The trail says that somebody was erased, when and by whom, and not who."""
+    row = members.account_of(brand_id=brand_id, user_id=heir.pk) or heir
+    audit.record(deed=deed, action=_("Personal data erased"), rows=[Row(row, brand_id)])

@@ -1,0 +1,293 @@
+"""Expiring points: the nightly work that takes what is past its time, warns before, and can be stopped anywhere.
+
+First earned is first spent, so what is left of what was earned before a moment is the balance less what was earned
+since. No line need say which points it spent, and nothing but the balance and the newer lines is read.
+"""
+
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import groupby
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands import sql, zones
+from brands.models import Brand
+from loyalty import events, ledger
+from loyalty.accrual import plain
+from loyalty.expiry_rules import Rule
+from loyalty.ledger import Expired
+from loyalty.models import ExpiryRun, ExpiryWarning, UserPoints, WalletPass
+
+logger = logging.getLogger(__name__)
+
+# Any constant UUID: a name space of its own for what follows from expiry.
+FOLLOWING = uuid.UUID("b1d7e1b0-5f0f-4e0c-8a3c-6a0b7c1f9f2e")
+TEMPLATE = "NOTIFY_POINTS_EXPIRING"
+DAY = timedelta(days=1)
+
+# The next accounts of a brand that hold points, and which of them hold some that were earned before `kept_from`.
+# Nothing is locked.
+LOOK = """
+    WITH next AS (
+        SELECT user_point_id, points FROM user_points
+         WHERE brand_id = %(brand_id)s::bigint AND user_point_id > %(after)s::bigint AND points > 0
+         ORDER BY user_point_id LIMIT %(limit)s::int
+    )
+    SELECT n.user_point_id,
+           n.points > coalesce((SELECT sum(t.points_earned) FROM loyalty_transaction t
+                                 WHERE t.user_point_id = n.user_point_id
+                                   AND t."createdAt" >= %(kept_from)s::timestamptz), 0)
+      FROM next n ORDER BY n.user_point_id
+"""
+
+LOCK = """
+    SELECT user_point_id FROM user_points WHERE user_point_id = ANY (%(accounts)s::bigint[])
+     ORDER BY user_point_id FOR NO KEY UPDATE
+"""
+
+# What is left of each earned line, oldest first, of lines before a moment: as much of it as the balance reaches back.
+LOTS = """
+    SELECT l.user_point_id, l.user_id, l.earned_at, least(l.points_earned, l.points - l.later)
+      FROM (SELECT a.user_point_id, a.user_id, a.points, t.points_earned, t."createdAt" AS earned_at,
+                   coalesce(sum(t.points_earned) OVER (
+                       PARTITION BY a.user_point_id ORDER BY t."createdAt" DESC, t.loyalty_transaction_id DESC
+                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
+              FROM user_points a JOIN loyalty_transaction t USING (user_point_id)
+             WHERE a.user_point_id = ANY (%(accounts)s::bigint[]) AND t.points_earned > 0) l
+     WHERE l.points > l.later AND l.earned_at < %(before)s::timestamptz
+     ORDER BY l.user_point_id, l.earned_at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lot:
+    """What is left of one earned line: `points` that are gone `on` that day."""
+
+    account: int
+    user_id: int
+    on: date
+    points: Decimal
+
+
+def rule_of(brand: Brand) -> Rule | None:
+    """The brand's rule, or None where points stay."""
+    never = brand.points_expire == Brand.Expiry.NEVER
+    return None if never else Rule(brand.points_expire, brand.points_expire_after)
+
+
+def today(brand: Brand, at: datetime) -> date:
+    return at.astimezone(brand.zone).date()
+
+
+def catch_up(*, at: datetime) -> int:
+    """The work of the day that it is at each brand, as far as it is not done; returns how many accounts it changed.
+
+    A brand at which it fails is told in the log and tried again the next time; the others have their night.
+    """
+    changed = 0
+    for brand in Brand.objects.exclude(points_expire=Brand.Expiry.NEVER).order_by("pk"):
+        try:
+            changed += run(brand=brand, at=at)
+        except Exception as error:
+            if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
+                raise
+            logger.exception("the points of the brand %s could not expire", brand.slug)
+    return changed
+
+
+def run(*, brand: Brand, at: datetime) -> int:
+    """Expire what is gone today, then warn of what soon will be; again, it goes on where it stopped.
+
+    Several workers share the work. Returns how many accounts this call took points from.
+    """
+    rule = rule_of(brand)
+    if rule is None:
+        return 0
+    day, changed = today(brand, at), 0
+    while found := take_chunk(begun(brand, rule, ExpiryRun.Kind.EXPIRE, day), at=at):
+        changed += found.members
+    if brand.expiry_warning_days:
+        while warn_chunk(begun(brand, rule, ExpiryRun.Kind.WARN, day), brand=brand, rule=rule, at=at):
+            pass
+    return changed
+
+
+def begun(brand: Brand, rule: Rule, kind: ExpiryRun.Kind, day: date) -> int:
+    """The id of the day's run, made by whoever comes first. What it does is settled then."""
+    ahead = brand.expiry_warning_days if kind == ExpiryRun.Kind.WARN else 0
+    kept_from = zones.midnight(rule.kept_from(day + ahead * DAY), brand.zone)
+    made, _new = ExpiryRun.objects.get_or_create(brand=brand, day=day, kind=kind, defaults={"kept_from": kept_from})
+    return made.pk
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """How many accounts a chunk changed; there may be more."""
+
+    members: int
+
+
+def take_chunk(run_id: int, *, at: datetime) -> Chunk | None:
+    """Expire the points of the next accounts in one transaction; None: there are no more."""
+    with transaction.atomic():
+        held = ExpiryRun.objects.select_for_update().get(pk=run_id)
+        seen = None if held.finished_at else look(held)
+        if not seen:
+            finish(held)
+            return None
+        gone = expire(held, [account for account, due in seen if due], at=at)
+        move(held, reached=seen[-1][0], members=len(gone), points=sum((each.points for each in gone), Decimal(0)))
+        return Chunk(len(gone))
+
+
+def look(held: ExpiryRun) -> list[tuple[int, bool]]:
+    """The next accounts, and whether each holds points that the run is about."""
+    parameters = {
+        "brand_id": held.brand_id,
+        "after": held.reached,
+        "kept_from": held.kept_from,
+        "limit": settings.EXPIRY_CHUNK,
+    }
+    return [(account, due) for account, due in sql.rows(LOOK, parameters)]
+
+
+def finish(held: ExpiryRun) -> None:
+    ExpiryRun.objects.filter(pk=held.pk, finished_at=None).update(finished_at=timezone.now())
+
+
+def move(held: ExpiryRun, *, reached: int, members: int, points: Decimal) -> None:
+    ExpiryRun.objects.filter(pk=held.pk).update(
+        reached=reached, members=F("members") + members, points=F("points") + points
+    )
+
+
+def expire(held: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Expired]:
+    """Lock the accounts, look again, write: from here to the commit an accrual of theirs waits."""
+    if not accounts:
+        return []
+    sql.rows(LOCK, {"accounts": accounts})
+    gone = ledger.expire(
+        accounts=accounts,
+        kept_from=held.kept_from,
+        reason_id=f"expire:{held.day}",
+        note=_("Expired: earned before %(day)s") % {"day": held.kept_from.astimezone(held.brand.zone).date()},
+        at=at,
+    )
+    events.publish(messages=changes(held, gone), brand_id=held.brand_id, at=at)
+    return gone
+
+
+def changes(held: ExpiryRun, gone: Sequence[Expired]) -> list[events.Message]:
+    """For wallets, as after an accrual."""
+    passes = set(
+        WalletPass.objects.filter(account__in=[each.account for each in gone]).values_list("account_id", flat=True)
+    )
+    cause = f"expire:{held.day}"
+    return [
+        events.Message(
+            kind="balance-changed",
+            arguments={"brand_id": held.brand_id, "user_id": each.user_id},
+            payload={
+                "user_point_id": each.account,
+                "points": plain(each.balance),
+                "current_level": each.current_level,
+                "level_updated": False,
+                "cause": cause,
+            },
+            event_id=uuid.uuid5(FOLLOWING, f"{cause}:{each.account}"),
+            wanted=each.account in passes,
+        )
+        for each in gone
+    ]
+
+
+# --- Warnings --------------------------------------------------------------------------------------------------------
+
+
+def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> Chunk | None:
+    """Warn the next accounts of what expires soon, each of it once; None: there are no more."""
+    with transaction.atomic():
+        held = ExpiryRun.objects.select_for_update().get(pk=run_id)
+        seen = None if held.finished_at else look(held)
+        if not seen:
+            finish(held)
+            return None
+        told = warnings(held, [account for account, due in seen if due], brand=brand, rule=rule)
+        events.publish(messages=told, brand_id=brand.pk, at=at, once=True)
+        points = sum((Decimal(str(each.payload["points"])) for each in told), Decimal(0))
+        move(held, reached=seen[-1][0], members=len(told), points=points)
+        return Chunk(len(told))
+
+
+def warnings(held: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[events.Message]:
+    """A warning tells of twice as many days as it comes ahead: where points expire every day, not every day warns."""
+    last = held.day + 2 * brand.expiry_warning_days * DAY
+    until = dict(ExpiryWarning.objects.filter(user_point__in=accounts).values_list("user_point_id", "until"))
+    soon = held.day + brand.expiry_warning_days * DAY
+    told = []
+    for account, group in groupby(lots(accounts, brand=brand, rule=rule, day=last), key=lambda lot: lot.account):
+        known = until.get(account, date.min)
+        new = [lot for lot in group if lot.on > known]
+        if new and new[0].on <= soon:
+            told.append(warning(held, account, new))
+    rows = [ExpiryWarning(user_point_id=each.payload["user_point_id"], until=last) for each in told]
+    ExpiryWarning.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["user_point"], update_fields=["until"]
+    )
+    return told
+
+
+def warning(held: ExpiryRun, account: int, new: Sequence[Lot]) -> events.Message:
+    return events.Message(
+        kind="notify",
+        arguments={"brand_id": held.brand_id, "user_id": new[0].user_id},
+        payload={
+            "template": TEMPLATE,
+            "points": plain(sum((lot.points for lot in new), Decimal(0))),
+            "expires_on": new[0].on.isoformat(),
+            "user_point_id": account,
+            "cause": f"expiring:{new[0].on}",
+        },
+        event_id=uuid.uuid5(FOLLOWING, f"expiring:{new[0].on}:{account}"),
+    )
+
+
+def lots(accounts: Sequence[int], *, brand: Brand, rule: Rule, day: date) -> list[Lot]:
+    """What of these accounts is gone on `day` or before, by account and oldest first."""
+    if not accounts:
+        return []
+    before = zones.midnight(rule.kept_from(day), brand.zone)
+    found = sql.rows(LOTS, {"accounts": list(accounts), "before": before})
+    return [
+        Lot(account, user_id, rule.gone_on(earned_at.astimezone(brand.zone).date()), points)
+        for account, user_id, earned_at, points in found
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Soon:
+    """The next points to expire: so many are gone `on` that day."""
+
+    points: Decimal
+    on: date
+
+
+def expiring_soon(*, brand: Brand, account: UserPoints, at: datetime) -> Soon | None:
+    """The next points of an account to expire within the days in which the brand warns. None: none will."""
+    rule = rule_of(brand)
+    if rule is None or not account.points:
+        return None
+    last = today(brand, at) + max(brand.expiry_warning_days, 1) * DAY
+    found = lots([account.pk], brand=brand, rule=rule, day=last)
+    if not found:
+        return None
+    on = found[0].on
+    return Soon(sum((lot.points for lot in found if lot.on == on), Decimal(0)), on)

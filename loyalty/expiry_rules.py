@@ -1,0 +1,47 @@
+"""When points expire: pure rules about days by the brand's clock."""
+
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A brand's rule: `kind` as Brand.Expiry names it, `after` so many days, months or years."""
+
+    kind: str
+    after: int
+
+    def gone_on(self, earned: date) -> date:
+        """The first day on which points of the day `earned` are gone; never earlier for what is earned later."""
+        if self.kind == "days":
+            return earned + (self.after + 1) * DAY
+        if self.kind == "months":
+            return months_later(earned, self.after) + DAY
+        if self.kind == "month_end":
+            return months_later(earned.replace(day=1), self.after + 1)
+        return date(earned.year + self.after + 1, 1, 1)
+
+    def kept_from(self, day: date) -> date:
+        """The first day whose points are not gone on `day`."""
+        first = self._guess(day)
+        while self.gone_on(first) > day:
+            first -= DAY
+        while self.gone_on(first) <= day:
+            first += DAY
+        return first
+
+    def _guess(self, day: date) -> date:
+        if self.kind == "days":
+            return day - self.after * DAY
+        if self.kind == "year_end":
+            return date(day.year - self.after, 1, 1)
+        return months_later(day.replace(day=1) if self.kind == "month_end" else day, -self.after)
+
+
+def months_later(day: date, months: int) -> date:
+    """The same day so many months later, or the month's last where it has no such day."""
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))

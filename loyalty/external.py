@@ -1,0 +1,237 @@
+"""The loyalty system of a brand's own, if it has one: asked before points are credited (spec section 1, step 6).
+
+Its settings are written here too, and nowhere else.
+"""
+
+import json
+import logging
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from time import monotonic, sleep
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from brands import addresses, outgoing, signing
+from brands.breaker import Breaker
+from brands.models import Brand
+from loyalty import events, wake
+from loyalty.events import Delivery, TryLater
+from loyalty.models import Event, ExternalSystem
+from loyalty.refusals import ExternallyRefused
+
+logger = logging.getLogger(__name__)
+
+BUDGET_SECONDS = 2.0
+# What fails at once is asked once more, if that leaves time for an answer.
+SECOND_TRY_AFTER_SECONDS, SECOND_TRY_NEEDS_SECONDS = 0.1, 0.5
+MOMENTARY = {502, 503, 504}
+RETRY_HOURS = 72
+LAST_TRY = timedelta(minutes=1)  # before the event's own end
+LARGEST_ANSWER_BYTES = 20_000
+LONGEST_REASON = 500
+SEATS_OF_THE_SLOW = 2
+USER_AGENT = "loyalty-external/1"
+
+# The brand's system, if it is to be asked, for the statement that reads whatever else is needed of the brand.
+ASKED = "(SELECT x.id FROM loyalty_externalsystem x WHERE x.brand_id = {brand} AND x.is_active)"
+
+
+class Decision(StrEnum):
+    PROCEED = "proceed"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An accrual that is about to be made; `points` are before any limit. `event_id` is the idempotency key."""
+
+    event_id: UUID
+    kind: str
+    brand_id: int
+    user_id: int
+    user_point_id: int | None
+    campaign_type: str
+    reason_ids: list[str]
+    points: int | float | None
+    balance: int | float | None
+    lifetime_points: int | float | None
+    current_level: str
+    happened_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What it said. `decision` None: it did not answer, and `reason` says why; `rest` is to be waited at least."""
+
+    decision: Decision | None
+    reason: str = ""
+    milliseconds: int = 0
+    rest: timedelta = timedelta()
+
+
+def consult(*, system_id: int, delivery: Delivery, question: Question) -> None:
+    """Ask, outside of any transaction; returns if the points may be credited.
+
+    What an event's worker of the points' lane would have to wait for goes to a lane of its own first. Raises
+    OtherLane for that, TryLater where the event is held, ExternallyRefused for a final no.
+    """
+    if delivery.lane == events.POINTS and not delivery.at_the_door:
+        raise events.OtherLane(events.EXTERNAL, retry_hours=RETRY_HOURS)
+    system = ExternalSystem.objects.filter(pk=system_id, is_active=True).first()
+    if system is None:  # switched off meanwhile
+        return
+    obey(system, delivery, verdict_of(system, delivery, question))
+
+
+def obey(system: ExternalSystem, delivery: Delivery, verdict: Verdict) -> None:
+    """What the brand chose for this verdict. Raises as `consult` does."""
+    if verdict.decision == Decision.PROCEED:
+        return
+    refused = verdict.decision == Decision.REFUSE
+    chosen = system.when_refused if refused else system.when_away
+    words = _("refused") if refused else _("no answer")
+    logger.info("event %s: external system: %s (%s): %s", delivery.event_id, words, verdict.reason, chosen)
+    if chosen == ExternalSystem.WhenRefused.REFUSE:
+        raise ExternallyRefused(details={"reason": verdict.reason} if verdict.reason else None)
+    if chosen == ExternalSystem.WhenAway.HOLD:
+        why = _("Held: the external loyalty system said: %(what)s") % {"what": f"{words}. {verdict.reason}".strip()}
+        raise TryLater(why, after=held_for(delivery, verdict))
+
+
+def held_for(delivery: Delivery, verdict: Verdict) -> timedelta:
+    """Growing pauses, with one attempt just before the event's end."""
+    left = delivery.give_up_at - LAST_TRY - timezone.now()
+    wanted = max(events.pause(delivery.attempts), verdict.rest)
+    return min(wanted, left) if left > timedelta() else wanted
+
+
+def verdict_of(system: ExternalSystem, delivery: Delivery, question: Question) -> Verdict:
+    """Within the budget in any case: while the breaker is open nobody is asked."""
+    breaker = breaker_of(system)
+    rest = breaker.wait()
+    if rest:
+        return Verdict(None, _("It failed several times and is left alone for a while."), rest=timedelta(seconds=rest))
+    seats = SEATS_OF_THE_SLOW if breaker.is_slow() and not delivery.at_the_door else None
+    with wake.seat(lane=f"external:{system.brand_id}", seats=seats) as seated:
+        if not seated:  # another brand's is not to wait for this one's
+            raise TryLater(_("Held: the external loyalty system is slow."), after=events.pause(delivery.attempts))
+        verdict = ask(system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question))
+    note(breaker, verdict)
+    return verdict
+
+
+def note(breaker: Breaker, verdict: Verdict) -> None:
+    if verdict.decision is None:
+        breaker.failed()
+    else:
+        breaker.succeeded()
+    breaker.took(verdict.milliseconds / 1000)
+
+
+def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, Any]) -> Verdict:
+    """One question, once more if it fails at once; two seconds in all. Never raises for what the other side does."""
+    body = events.ENCODER.encode({"type": kind, "timestamp": events.iso(timezone.now()), "data": data}).encode()
+    began = monotonic()
+    verdict, soon = _try(system, message_id, body, BUDGET_SECONDS)
+    left = BUDGET_SECONDS - SECOND_TRY_AFTER_SECONDS - (monotonic() - began)
+    if soon and left >= SECOND_TRY_NEEDS_SECONDS:
+        sleep(SECOND_TRY_AFTER_SECONDS)
+        verdict, _soon = _try(system, message_id, body, left)
+    return Verdict(verdict.decision, verdict.reason, round((monotonic() - began) * 1000))
+
+
+def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -> tuple[Verdict, bool]:
+    """The verdict, and whether another try may do better."""
+    at = timezone.now()
+    signed = signing.signed_headers(message_id=message_id, at=at, body=body, secrets_in_use=system.secrets_in_use(at))
+    about = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Idempotency-Key": message_id}
+    try:
+        answer = outgoing.send(
+            "POST",
+            system.url,
+            headers={**about, **outgoing.LOOP, **signed},
+            content=body,
+            timeout_seconds=seconds,
+            most_bytes=LARGEST_ANSWER_BYTES,
+        )
+    except outgoing.NotReached as error:
+        return Verdict(None, str(error)), True
+    if answer.status != 200:
+        return Verdict(None, _("It answered %(status)d.") % {"status": answer.status}), answer.status in MOMENTARY
+    return read(answer.body), False
+
+
+def read(body: bytes) -> Verdict:
+    """{"decision": "proceed" | "refuse", "reason": "..."}; whatever else stands there is not for us."""
+    try:
+        told = json.loads(body)
+        decision = Decision(told["decision"])
+        reason = str(told.get("reason") or "")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return Verdict(None, _('Its answer is not {"decision": "proceed"} or {"decision": "refuse"}.'))
+    return Verdict(decision, reason[:LONGEST_REASON].replace("\0", " ").encode("utf-8", "replace").decode())
+
+
+def test(*, system: ExternalSystem) -> Verdict:
+    """Ask something that is about nobody, at once; a good answer closes the breaker."""
+    verdict = ask(system, message_id=str(uuid4()), kind="external.test", data={"message": "Hello."})
+    if verdict.decision is not None:
+        note(breaker_of(system), verdict)
+    return verdict
+
+
+def breaker_of(system: ExternalSystem) -> Breaker:
+    """Shared by all workers and requests."""
+    return Breaker(name=f"external:{system.brand_id}", rest_seconds=5, longest_rest_seconds=60, probe_seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Events that wait for the external system; `since` is when the first of them came."""
+
+    number: int
+    since: datetime | None
+
+
+def held(*, brand_id: int) -> Held:
+    waiting = Event.objects.pending().filter(lane=events.EXTERNAL, brand_id=brand_id)
+    return Held(waiting.count(), waiting.order_by("created_at").values_list("created_at", flat=True).first())
+
+
+@sensitive_variables("secret")
+def create(*, brand: Brand, url: str, when_refused: str, when_away: str, is_active: bool) -> tuple[ExternalSystem, str]:
+    """A brand's system and its secret, which nobody is shown again. Raises Invalid, naming the field."""
+    secret = signing.new_secret()
+    made = ExternalSystem.objects.create(
+        brand=brand,
+        url=addresses.callable_address(url),
+        when_refused=when_refused,
+        when_away=when_away,
+        is_active=is_active,
+        secret=secret,
+    )
+    breaker_of(made).succeeded()
+    return made, secret
+
+
+def change(*, system: ExternalSystem, fields: set[str]) -> None:
+    """Store what staff changed; a new address begins with a clean slate."""
+    system.save(update_fields=fields)
+    breaker_of(system).succeeded()
+
+
+@sensitive_variables("secret")
+def rotate(*, system: ExternalSystem, at: datetime, grace: timedelta) -> str:
+    """A new secret, shown once; questions are signed with the old one too for `grace`."""
+    secret = signing.new_secret()
+    with transaction.atomic():
+        locked = ExternalSystem.objects.select_for_update(no_key=True).get(pk=system.pk)
+        locked.rotate(secret=secret, at=at, grace=grace)
+        locked.save(update_fields=["secret", "previous_secret", "previous_secret_ends_at"])
+    return secret

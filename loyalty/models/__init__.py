@@ -1,0 +1,68 @@
+"""What a customer holds: points, level, ledger, passes; what a brand pays for; and the events that carry it all."""
+
+from loyalty.models.accounts import UserPoints
+from loyalty.models.events import Event, EventQuerySet, default_give_up_at
+from loyalty.models.expiry import ExpiryRun, ExpiryWarning
+from loyalty.models.external import ExternalSystem
+from loyalty.models.levels import BrandLevel, EarningRule, RewardType
+from loyalty.models.notices import (
+    PHONE,
+    Channel,
+    Device,
+    Language,
+    Notice,
+    NoticeDelivery,
+    NoticePreference,
+    NoticeSettings,
+    NoticeTemplate,
+    StoppedAddress,
+    Template,
+    Topic,
+)
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.models.transactions import LoyaltyTransaction
+from loyalty.models.wallets import Platform, WalletDevice, WalletIssuer, WalletPass
+from loyalty.models.webhooks import (
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookEndpointQuerySet,
+    WebhookType,
+)
+
+__all__ = [
+    "PHONE",
+    "BrandLevel",
+    "Channel",
+    "Device",
+    "EarningRule",
+    "Event",
+    "EventQuerySet",
+    "ExpiryRun",
+    "ExpiryWarning",
+    "ExternalSystem",
+    "Language",
+    "LoyaltyTransaction",
+    "Notice",
+    "NoticeDelivery",
+    "NoticePreference",
+    "NoticeSettings",
+    "NoticeTemplate",
+    "Platform",
+    "Redemption",
+    "Reward",
+    "RewardType",
+    "StoppedAddress",
+    "Template",
+    "Topic",
+    "UserPoints",
+    "WalletDevice",
+    "WalletIssuer",
+    "WalletPass",
+    "WebhookAttempt",
+    "WebhookDelivery",
+    "WebhookEndpoint",
+    "WebhookEndpointQuerySet",
+    "WebhookType",
+    "default_give_up_at",
+]

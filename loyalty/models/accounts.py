@@ -1,0 +1,79 @@
+"""A customer's account at a brand: balance, totals and level."""
+
+from decimal import Decimal
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand, User
+
+ZERO = Decimal(0)
+
+
+class UserPoints(models.Model):
+    """A customer's account at a brand; having one is being enrolled. Only the ledger changes its numbers."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("Active")
+        BLOCKED = "blocked", _("Blocked")
+
+    user_point_id = models.BigAutoField(primary_key=True)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="points_rows", db_index=False)
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="members")
+    points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, help_text=_("Current balance."))
+    points_earned = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
+    points_redeemed = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
+    points_expired = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
+    points_returned = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        default=ZERO,
+        db_default=ZERO,
+        help_text=_("Of the earned ones those that came back from cancelled redemptions: they count for no level."),
+    )
+    current_level = models.CharField(max_length=60, blank=True, help_text=_("Name of the level; empty: the lowest."))
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    enrolled_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, db_column="updatedAt", editable=False)
+
+    class Meta:
+        db_table = "user_points"
+        verbose_name = _("member")
+        ordering = ["-user_point_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "brand"], name="one_account_per_brand"),
+            models.CheckConstraint(
+                condition=Q(points=F("points_earned") - F("points_redeemed") - F("points_expired")),
+                name="balance_is_earned_minus_spent",
+            ),
+            models.CheckConstraint(
+                condition=Q(points__gte=0, points_earned__gte=0, points_redeemed__gte=0, points_expired__gte=0),
+                name="points_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(points_returned__gte=0, points_returned__lte=F("points_redeemed"))
+                & Q(points_returned__lte=F("points_earned")),
+                name="points_returned_were_redeemed",
+            ),
+            models.CheckConstraint(condition=Q(status__in=["active", "blocked"]), name="member_status_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.brand}"
+
+    @property
+    def trail_name(self) -> str:
+        """Without the address, which the audit trail could not forget."""
+        return f"#{self.pk} at {self.brand}"
+
+    @property
+    def lifetime(self) -> Decimal:
+        """What was earned in all, and what levels count; points that came back were earned before."""
+        return self.points_earned - self.points_returned
+
+    @property
+    def redeemed(self) -> Decimal:
+        """What was spent in all and did not come back."""
+        return self.points_redeemed - self.points_returned

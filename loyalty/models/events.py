@@ -1,0 +1,79 @@
+"""The events that carry it all: inbox and outbox."""
+
+import uuid
+from datetime import datetime, timedelta
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand
+
+
+def default_give_up_at() -> datetime:
+    return timezone.now() + timedelta(hours=settings.EVENT_RETRY_HOURS)
+
+
+class EventQuerySet(models.QuerySet["Event"]):
+    def pending(self) -> Self:
+        return self.filter(status=Event.Status.PENDING)
+
+    def dead(self) -> Self:
+        return self.filter(status=Event.Status.DEAD)
+
+
+class Event(models.Model):
+    """Something that happened and what became of it: inbox and outbox in one table."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending", _("Pending")
+        DONE = "done", _("Done")
+        REFUSED = "refused", _("Refused")
+        IGNORED = "ignored", _("Ignored: no handler")
+        DEAD = "dead", _("Dead: gave up")
+
+    event_id = models.UUIDField(default=uuid.uuid4, help_text=_("The envelope's id, unique per source."))
+    source = models.CharField(max_length=120)
+    detail_type = models.CharField(max_length=64)
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="events", db_index=False)
+    account = models.CharField(max_length=64, blank=True)
+    region = models.CharField(max_length=64, blank=True)
+    time = models.DateTimeField(default=timezone.now)
+    lane = models.CharField(
+        max_length=10, default="points", db_default="points", help_text=_("Slow kinds wait in lanes of their own.")
+    )
+    detail = models.JSONField(help_text=_("arguments and payload; never a bearer token."))
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
+    attempts = models.PositiveIntegerField(default=0)
+    due_at = models.DateTimeField(
+        default=timezone.now, help_text=_("When it may be delivered; a worker that holds it moves this ahead.")
+    )
+    give_up_at = models.DateTimeField(default=default_give_up_at, help_text=_("A failure after this moment is final."))
+    outcome = models.JSONField(null=True, blank=True, help_text=_("The stored answer, or the refusal."))
+    request_id = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text=_("The request that it follows from.")
+    )
+    last_error = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    finished_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["lane", "due_at"], name="event_due_in_lane", condition=Q(status="pending")),
+            models.Index(fields=["id"], name="event_dead", condition=Q(status="dead")),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "source", "event_id"], name="event_once_per_source"),
+            models.CheckConstraint(
+                condition=Q(status__in=["pending", "done", "refused", "ignored", "dead"]), name="event_status_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.detail_type} {self.event_id}"

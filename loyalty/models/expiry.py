@@ -1,0 +1,46 @@
+"""How far the nightly work on expiring points has come, and of what members were warned."""
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand
+from loyalty.models.accounts import UserPoints
+
+
+class ExpiryRun(models.Model):
+    """One night's work of one kind for a brand. It goes on behind the account that it reached."""
+
+    class Kind(models.TextChoices):
+        EXPIRE = "expire", _("Expire points")
+        WARN = "warn", _("Warn of points about to expire")
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="expiry_runs", db_index=False)
+    kind = models.CharField(max_length=6, choices=Kind.choices)
+    day = models.DateField(help_text=_("By the brand's clock."))
+    kept_from = models.DateTimeField(help_text=_("What was earned before is gone, or about to be."))
+    reached = models.BigIntegerField(default=0, help_text=_("The last account that was looked at."))
+    members = models.PositiveIntegerField(default=0, help_text=_("How many lost points, or were warned."))
+    points = models.DecimalField(max_digits=16, decimal_places=2, default=0)
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "day", "kind"], name="one_expiry_run_a_day"),
+            models.CheckConstraint(condition=models.Q(kind__in=["expire", "warn"]), name="expiry_run_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.day}"
+
+
+class ExpiryWarning(models.Model):
+    """Until which day's expiry a member was warned last."""
+
+    user_point = models.OneToOneField(UserPoints, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    until = models.DateField()
+
+    def __str__(self) -> str:
+        return f"#{self.user_point_id} until {self.until}"

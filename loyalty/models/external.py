@@ -1,0 +1,48 @@
+"""The loyalty system of a brand's own that is asked before points are credited."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand
+from loyalty.models.signed import Signed
+
+
+class ExternalSystem(Signed):
+    """Where it is, and what becomes of an accrual that it refuses or does not answer."""
+
+    class WhenRefused(models.TextChoices):
+        HOLD = "hold", _("Hold the event and ask again later")
+        PROCEED = "proceed", _("Credit the points all the same")
+        REFUSE = "refuse", _("Credit nothing: its no is final")
+
+    class WhenAway(models.TextChoices):
+        HOLD = "hold", _("Hold the event and ask again later")
+        PROCEED = "proceed", _("Credit the points all the same")
+
+    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, related_name="external_system")
+    url = models.CharField(
+        _("address"), max_length=500, help_text=_("An https address. It is asked by POST with a signed JSON body.")
+    )
+    is_active = models.BooleanField(_("is asked"), default=True, help_text=_("Off: points are credited without it."))
+    when_refused = models.CharField(
+        _("when it refuses"), max_length=10, choices=WhenRefused.choices, default=WhenRefused.HOLD
+    )
+    when_away = models.CharField(
+        _("when it does not answer"), max_length=10, choices=WhenAway.choices, default=WhenAway.HOLD
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("external loyalty system")
+        ordering = ["brand_id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(when_refused__in=["hold", "proceed", "refuse"]), name="external_refusal_known"
+            ),
+            models.CheckConstraint(condition=Q(when_away__in=["hold", "proceed"]), name="external_absence_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.url

@@ -1,0 +1,79 @@
+"""What a brand pays for: its levels, and its rules for what is not a scan."""
+
+from decimal import Decimal
+
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand
+
+ZERO = Decimal(0)
+
+
+class RewardType(models.TextChoices):
+    POINTS = "points", _("Fixed points")
+    PERCENTAGE = "percentage", _("Percent of the amount")
+
+
+class BrandLevel(models.Model):
+    """A tier of a brand: from how many lifetime points it holds, and what a scan earns in it."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="levels")
+    name = models.CharField(max_length=60)
+    threshold = models.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        default=ZERO,
+        validators=[MinValueValidator(0)],
+        help_text=_("Lifetime points from which a customer is in this level."),
+    )
+    scan_reward_type = models.CharField(max_length=10, choices=RewardType.choices, default=RewardType.POINTS)
+    scan_reward_value = models.DecimalField(
+        max_digits=10, decimal_places=2, default=Decimal(1), validators=[MinValueValidator(0)]
+    )
+
+    class Meta:
+        ordering = ["brand_id", "threshold"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "name"], name="level_name_unique_in_brand"),
+            models.UniqueConstraint(fields=["brand", "threshold"], name="level_threshold_unique_in_brand"),
+            models.CheckConstraint(
+                condition=Q(threshold__gte=0, scan_reward_value__gte=0), name="level_numbers_not_negative"
+            ),
+            models.CheckConstraint(condition=Q(scan_reward_type__in=RewardType.values), name="level_reward_type_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class EarningRule(models.Model):
+    """What an order, a profile change or a login earns at a brand. Scans earn by level instead."""
+
+    class Kind(models.TextChoices):
+        ORDER = "order-complete", _("Order completed")
+        PROFILE = "log-user-profile-update", _("Profile field completed")
+        LOGIN = "log-user-login", _("First login of the day")
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="earning_rules")
+    kind = models.CharField(max_length=32, choices=Kind.choices)
+    reward_type = models.CharField(max_length=10, choices=RewardType.choices, default=RewardType.POINTS)
+    reward_value = models.DecimalField(max_digits=10, decimal_places=2, validators=[MinValueValidator(0)])
+    is_active = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ["brand_id", "kind"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "kind"], name="one_earning_rule_per_kind"),
+            models.CheckConstraint(condition=Q(reward_value__gte=0), name="earning_rule_not_negative"),
+            models.CheckConstraint(
+                condition=Q(reward_type="points") | Q(reward_type="percentage", kind="order-complete"),
+                name="percentage_needs_an_amount",
+                violation_error_message=_("Only orders have an amount to take a percentage of."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.reward_value} {self.get_reward_type_display()}"

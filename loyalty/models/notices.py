@@ -1,0 +1,287 @@
+"""What customers are told: what each wants to hear by which channel, and what became of every notice."""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand, User
+from brands.secrets import EncryptedTextField
+
+
+class Channel(models.TextChoices):
+    EMAIL = "email", _("E-mail")
+    SMS = "sms", _("SMS")
+    PUSH = "push", _("Push")
+
+
+class Topic(models.TextChoices):
+    """What a notice is about, as customers choose: their own points, what a brand offers, and their safety."""
+
+    POINTS = "points", _("Points and levels")
+    OFFERS = "offers", _("Rewards and reminders")
+    SAFETY = "safety", _("Recalls")
+
+
+class Language(models.TextChoices):
+    ENGLISH = "en", _("English")
+    GERMAN = "de", _("German")
+    ARABIC = "ar", _("Arabic")
+
+
+PHONE = RegexValidator(r"^\+[1-9][0-9]{6,14}\Z", _("Write the number with its country, such as +4930123456."))
+
+
+class NoticePreference(models.Model):
+    """What a customer wants to hear from a brand. Without a row: everything, by e-mail and push, in its language."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    language = models.CharField(max_length=5, choices=Language.choices, blank=True)
+    phone = models.CharField(max_length=16, blank=True, validators=[PHONE])
+    opted_out = ArrayField(models.CharField(max_length=20), default=list, help_text=_("topic/channel, each."))
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "user"], name="one_preference_per_brand"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} at {self.brand_id}"
+
+
+class Device(models.Model):
+    """A phone or browser that a customer's app registered for push messages of a brand."""
+
+    class Platform(models.TextChoices):
+        ANDROID = "android", "Android"
+        IOS = "ios", "iOS"
+        WEB = "web", _("Web")
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    token = models.CharField(max_length=1024)
+    platform = models.CharField(max_length=10, choices=Platform.choices)
+    registered_at = models.DateTimeField(default=timezone.now)
+    died_at = models.DateTimeField(null=True, blank=True, help_text=_("When the push service said it is gone."))
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["user", "brand"], name="device_of_customer")]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "token"], name="device_once_per_brand"),
+            models.CheckConstraint(condition=Q(platform__in=["android", "ios", "web"]), name="device_platform_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_platform_display()} {self.token[:6]}…"
+
+
+class Template(models.TextChoices):
+    """The notices there are, as events name them."""
+
+    POINTS_EARNED = "NOTIFY_CAMPAIGN_SUCCESS", _("Points earned")
+    LEVEL_REACHED = "NOTIFY_LEVEL_REACHED", _("Level reached")
+    REWARD_AVAILABLE = "NOTIFY_REWARD_AVAILABLE", _("Reward available")
+    POINTS_EXPIRING = "NOTIFY_POINTS_EXPIRING", _("Points expire soon")
+    RECALL = "NOTIFY_RECALL", _("Product recall")
+
+
+class NoticeSettings(models.Model):
+    """Whether and how a brand writes to its customers. Accruals read `is_active` and `merge_seconds`."""
+
+    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, related_name="notice_settings")
+    is_active = models.BooleanField(
+        _("send notifications"), default=True, help_text=_("Off: nothing is sent but recalls, which go by e-mail.")
+    )
+    language = models.CharField(
+        max_length=5,
+        choices=Language.choices,
+        default=Language.ENGLISH,
+        help_text=_("For customers who chose none."),
+    )
+    merge_seconds = models.PositiveIntegerField(
+        default=60,
+        validators=[MaxValueValidator(3600)],
+        help_text=_("Points earned within so many seconds of the first become one notice with their sum."),
+    )
+    email_on = models.BooleanField(_("e-mail"), default=True)
+    sender_name = models.CharField(max_length=120, blank=True, help_text=_("Empty: the brand's name."))
+    sender_address = models.EmailField(
+        blank=True,
+        help_text=_("Your mail server must be allowed to send for it (SPF, DKIM). Empty: the installation's address."),
+    )
+    reply_to = models.EmailField(blank=True, help_text=_("Empty: the brand's support address."))
+    sms_on = models.BooleanField(_("SMS"), default=False)
+    twilio_account_sid = models.CharField(
+        _("Twilio account SID"),
+        max_length=34,
+        blank=True,
+        validators=[RegexValidator(r"^AC[0-9a-f]{32}\Z", _("It begins with AC and has 34 letters and digits."))],
+    )
+    twilio_auth_token = EncryptedTextField(_("Twilio auth token"), blank=True)
+    sms_sender = models.CharField(
+        _("SMS sender"),
+        max_length=34,
+        blank=True,
+        validators=[
+            RegexValidator(
+                r"^(\+[1-9][0-9]{6,14}|MG[0-9a-f]{32}|[A-Za-z0-9 ]{1,11})\Z",
+                _("A number with its country, a messaging service's SID, or a name of up to 11 letters and digits."),
+            )
+        ],
+    )
+    push_on = models.BooleanField(_("push"), default=False)
+    fcm_service_account = EncryptedTextField(
+        _("Firebase service account"), blank=True, help_text=_("The JSON file that Google's console gives for it.")
+    )
+
+    class Meta:
+        verbose_name = _("notification settings")
+        verbose_name_plural = _("notification settings")
+        ordering = ["brand_id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(merge_seconds__lte=3600), name="merging_takes_an_hour_at_most"),
+        ]
+
+    def __str__(self) -> str:
+        return str(_("Notifications of %(brand)s") % {"brand": self.brand})
+
+
+class NoticeTemplate(models.Model):
+    """A brand's own words for a notice, in place of those that are shipped."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    template = models.CharField(_("notice"), max_length=32, choices=Template.choices)
+    channel = models.CharField(max_length=5, choices=Channel.choices)
+    language = models.CharField(max_length=5, choices=Language.choices)
+    subject = models.CharField(
+        max_length=200, blank=True, help_text=_("Of an e-mail; of a push message the title. An SMS has none.")
+    )
+    body = models.TextField()
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name = _("notification template")
+        ordering = ["brand_id", "template", "channel", "language"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["brand", "template", "channel", "language"],
+                name="one_wording_each",
+                violation_error_message=_("The brand has its own words for this already: change those."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_template_display()}, {self.get_channel_display()}, {self.get_language_display()}"
+
+
+class Notice(models.Model):
+    """Something that a customer is told once, by whichever channels; `covers` lists the events that it tells of."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    template = models.CharField(_("notice"), max_length=32, choices=Template.choices)
+    key = models.CharField(max_length=120, blank=True, help_text=_("What it is told of once; empty while it merges."))
+    payload = models.JSONField(default=dict)
+    covers = models.JSONField(default=list)
+    is_test = models.BooleanField(default=False)
+    opened_at = models.DateTimeField(default=timezone.now)
+    closed_at = models.DateTimeField(null=True, help_text=_("From then on nothing is merged into it."))
+    acknowledged_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["brand", "key"], name="notice_of_a_recall", condition=~Q(key=""))]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["brand", "user", "template"],
+                condition=Q(key="", closed_at__isnull=True),
+                name="one_notice_gathers",
+            ),
+            models.UniqueConstraint(
+                fields=["brand", "user", "template", "key"], condition=~Q(key=""), name="told_once_of_it"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.get_template_display()
+
+
+class NoticeDelivery(models.Model):
+    """A notice on its way to one address, which is read from the customer at each attempt.
+
+    `address` holds, encrypted and until it is done, where a test is to go.
+    """
+
+    class Status(models.TextChoices):
+        QUEUED = "queued", _("Queued")
+        SENT = "sent", _("Sent")
+        FAILED = "failed", _("Failed")
+        SUPPRESSED = "suppressed", _("Suppressed")
+        BOUNCED = "bounced", _("Bounced")
+
+    delivery_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    template = models.CharField(_("notice"), max_length=32, choices=Template.choices)
+    channel = models.CharField(max_length=5, choices=Channel.choices)
+    language = models.CharField(max_length=5, choices=Language.choices)
+    address = EncryptedTextField(blank=True, editable=False)
+    masked_address = models.CharField(_("address"), max_length=120)
+    device = models.ForeignKey(Device, on_delete=models.SET_NULL, null=True, related_name="+")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
+    attempts = models.PositiveIntegerField(default=0)
+    event_id = models.UUIDField(help_text=_("The event that told of it."))
+    provider_id = models.CharField(
+        max_length=255, blank=True, help_text=_("As the mail, SMS or push service knows it.")
+    )
+    last_error = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("notification")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["brand", "-id"], name="delivery_of_brand"),
+            models.Index(fields=["user", "brand", "-id"], name="delivery_to_customer"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__in=["queued", "sent", "failed", "suppressed", "bounced"]),
+                name="delivery_status_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_template_display()}: {self.masked_address}"
+
+
+class StoppedAddress(models.Model):
+    """An address that said for good that it takes nothing. Only its digest is kept; staff may let it try again."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    channel = models.CharField(max_length=5, choices=Channel.choices)
+    digest = models.CharField(max_length=64, editable=False)
+    masked_address = models.CharField(_("address"), max_length=120)
+    reason = models.TextField()
+    stopped_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name = _("stopped address")
+        verbose_name_plural = _("stopped addresses")
+        ordering = ["-stopped_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "channel", "digest"], name="stopped_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.masked_address

@@ -1,0 +1,149 @@
+"""What points buy: a brand's rewards, and what became of each one that a customer took."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Self
+
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import ApiKey, Brand, User
+from campaigns.models import Milestone
+from loyalty.models.accounts import UserPoints
+from loyalty.models.levels import BrandLevel
+
+CODE_LENGTH = 16
+
+
+class RewardQuerySet(models.QuerySet["Reward"]):
+    def offered(self, at: datetime) -> Self:
+        """Switched on, and not over at the moment `at`; one that is not yet to be had is offered too."""
+        return self.filter(Q(valid_until__isnull=True) | Q(valid_until__gt=at), is_active=True)
+
+
+class Reward(models.Model):
+    """Something that customers of a brand take for points."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="rewards")
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True, max_length=2000)
+    cost = models.DecimalField(
+        max_digits=10, decimal_places=2, validators=[MinValueValidator(Decimal("0.01"))], help_text=_("In points.")
+    )
+    stock = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("How many are left; empty: as many as are asked for.")
+    )
+    limit_per_member = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("How many one member may take in all; empty: no limit."),
+    )
+    valid_from = models.DateTimeField(null=True, blank=True)
+    valid_until = models.DateTimeField(null=True, blank=True)
+    minimum_level = models.ForeignKey(
+        BrandLevel,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="rewards",
+        help_text=_("For members of this level and above; empty: for everybody."),
+    )
+    is_active = models.BooleanField(default=True)
+    code_days = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        default=90,
+        validators=[MinValueValidator(1)],
+        help_text=_("Days until an unused code is worth nothing; empty: it stays good."),
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = RewardQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(cost__gt=0), name="reward_costs_something"),
+            models.CheckConstraint(condition=Q(stock__isnull=True) | Q(stock__gte=0), name="stock_not_negative"),
+            models.CheckConstraint(
+                condition=Q(limit_per_member__isnull=True) | Q(limit_per_member__gte=1), name="reward_limit_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(valid_from__isnull=True) | Q(valid_until__isnull=True) | Q(valid_until__gt=F("valid_from")),
+                name="reward_ends_after_start",
+                violation_error_message=_("The reward must end after it starts."),
+            ),
+            models.CheckConstraint(
+                condition=Q(code_days__isnull=True) | Q(code_days__range=(1, 36_500)), name="reward_code_days_sensible"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Redemption(models.Model):
+    """A reward that a customer took, for points or at a milestone, and the code that a till takes for it."""
+
+    class Status(models.TextChoices):
+        ISSUED = "issued", _("Issued")
+        USED = "used", _("Used")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="redemptions", db_index=False)
+    user_point = models.ForeignKey(
+        UserPoints, on_delete=models.PROTECT, related_name="redemptions", db_index=False, verbose_name=_("member")
+    )
+    reward = models.ForeignKey(Reward, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions")
+    milestone = models.ForeignKey(
+        Milestone, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions"
+    )
+    name = models.CharField(_("reward"), max_length=120, help_text=_("As it was called at the time."))
+    cost = models.DecimalField(max_digits=10, decimal_places=2)
+    balance_after = models.DecimalField(max_digits=14, decimal_places=2, editable=False)
+    code = models.CharField(max_length=CODE_LENGTH, db_collation="C", editable=False)
+    request_key = models.UUIDField(editable=False, help_text=_("What the request that made it is known by."))
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ISSUED)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
+    used_key = models.ForeignKey(
+        ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
+    used_request = models.UUIDField(null=True, blank=True, editable=False)
+    cancelled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["brand", "-id"], name="redemptions_of_a_brand"),
+            models.Index(fields=["user_point", "-id"], name="redemptions_of_a_member"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["code"], name="redemption_code_unique"),
+            models.UniqueConstraint(fields=["user_point", "request_key"], name="one_redemption_per_request"),
+            models.UniqueConstraint(
+                fields=["user_point", "milestone"],
+                condition=Q(milestone__isnull=False),
+                name="one_redemption_per_milestone",
+            ),
+            models.CheckConstraint(
+                condition=Q(reward__isnull=False, milestone__isnull=True, cost__gt=0)
+                | Q(reward__isnull=True, milestone__isnull=False, cost=0),
+                name="redemption_of_a_reward_or_a_milestone",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="issued", used_at__isnull=True, cancelled_at__isnull=True)
+                | Q(status="used", used_at__isnull=False, cancelled_at__isnull=True)
+                | Q(status="cancelled", used_at__isnull=True, cancelled_at__isnull=False),
+                name="redemption_state",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} (#{self.pk})"

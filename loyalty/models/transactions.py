@@ -1,0 +1,58 @@
+"""The ledger's lines."""
+
+from decimal import Decimal
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from loyalty.models.accounts import UserPoints
+
+ZERO = Decimal(0)
+
+
+class LoyaltyTransaction(models.Model):
+    """A line of the ledger. Lines are added, never changed: a database trigger refuses UPDATE and DELETE."""
+
+    class Reason(models.TextChoices):
+        EARNED = "earned", _("Earned")
+        REDEEMED = "redeemed", _("Redeemed")
+        EXPIRED = "expired", _("Expired")
+
+    loyalty_transaction_id = models.BigAutoField(primary_key=True)
+    user_point = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="transactions", db_index=False)
+    points_earned = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
+    points_redeemed = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
+    points_expired = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
+    reason = models.CharField(max_length=50, choices=Reason.choices)
+    reason_id = models.CharField(max_length=255, help_text=_("For scans the auth code, else a namespaced id."))
+    note = models.TextField(blank=True, help_text=_("What the customer reads."))
+    created_at = models.DateTimeField(default=timezone.now, db_column="createdAt", editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, db_column="updatedAt", editable=False)
+
+    class Meta:
+        db_table = "loyalty_transaction"
+        ordering = ["-loyalty_transaction_id"]
+        indexes = [
+            models.Index(fields=["reason_id"], name="ledger_reason_id"),
+            models.Index(fields=["user_point", "-loyalty_transaction_id"], name="ledger_newest_first"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["user_point", "reason_id"], name="one_entry_per_reason"),
+            models.CheckConstraint(
+                condition=Q(reason="earned", points_earned__gte=0, points_redeemed=0, points_expired=0)
+                | Q(reason="redeemed", points_earned=0, points_redeemed__gt=0, points_expired=0)
+                | Q(reason="expired", points_earned=0, points_redeemed=0, points_expired__gt=0),
+                name="one_amount_for_its_reason",
+            ),
+            models.CheckConstraint(condition=~Q(reason_id=""), name="ledger_reason_id_given"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self.amount} ({self.reason_id})"
+
+    @property
+    def amount(self) -> Decimal:
+        """Points, always positive; `reason` tells the direction."""
+        return self.points_earned + self.points_redeemed + self.points_expired

@@ -1,0 +1,153 @@
+"""Wallet passes: which a member was given, on which devices they are, and with whose certificate they are made."""
+
+import uuid
+from datetime import timedelta
+from typing import Self
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand
+from brands.secrets import EncryptedTextField
+from loyalty.models.accounts import UserPoints
+
+# A wallet that has not taken a change for so long is behind, not merely on its way.
+STALE_AFTER = timedelta(hours=1)
+
+
+class Platform(models.TextChoices):
+    APPLE = "apple", _("Apple Wallet")
+    GOOGLE = "google", _("Google Wallet")
+
+
+class WalletIssuer(models.Model):
+    """A brand's standing with a wallet platform: its certificate or account, and the keys that nobody is shown."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="wallet_issuers")
+    platform = models.CharField(max_length=6, choices=Platform.choices)
+    identifier = models.CharField(
+        max_length=120, help_text=_("Apple: the pass type identifier. Google: the issuer id.")
+    )
+    account = models.CharField(max_length=254, help_text=_("Apple: the team. Google: the service account."))
+    certificates = models.TextField(blank=True, help_text=_("Apple: the signing certificate and the one above, PEM."))
+    private_key = EncryptedTextField(blank=True)
+    key_id = models.CharField(max_length=64, blank=True)
+    push_key = EncryptedTextField(blank=True)
+    push_key_id = models.CharField(max_length=10, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True, help_text=_("When the first of its certificates ends."))
+    uploaded_at = models.DateTimeField(default=timezone.now)
+    look = models.PositiveIntegerField(default=1, help_text=_("Grows with each change of what all passes share."))
+    look_pushed = models.PositiveIntegerField(default=0, help_text=_("Google: the one that its class has."))
+    last_error = models.TextField(blank=True)
+    failed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("wallet certificate")
+        ordering = ["brand_id", "platform"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["brand", "platform"],
+                name="one_wallet_issuer_per_platform",
+                violation_error_message=_("The brand has one for this platform already. Replace its files."),
+            ),
+            models.CheckConstraint(condition=Q(platform__in=Platform.values), name="wallet_issuer_platform_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_platform_display()}: {self.identifier}"
+
+
+def stale() -> Q:
+    """In a wallet, and behind for longer than a change takes."""
+    return Q(held_version__lt=F("version"), changed_at__lt=timezone.now() - STALE_AFTER, state="held")
+
+
+class WalletPassQuerySet(models.QuerySet["WalletPass"]):
+    def stale(self) -> Self:
+        return self.filter(stale())
+
+
+class WalletPass(models.Model):
+    """A member's pass on one platform. Its version grows when something on it changes."""
+
+    class State(models.TextChoices):
+        ISSUED = "issued", _("Given out")
+        HELD = "held", _("In a wallet")
+        REMOVED = "removed", _("Removed")
+
+    account = models.ForeignKey(
+        UserPoints, on_delete=models.CASCADE, related_name="wallet_passes", db_index=False, verbose_name=_("member")
+    )
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="wallet_passes", db_index=False)
+    platform = models.CharField(max_length=6, choices=Platform.choices)
+    serial = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    token = EncryptedTextField(help_text=_("What a device proves with that it holds the pass."))
+    state = models.CharField(max_length=8, choices=State.choices, default=State.ISSUED)
+    version = models.PositiveIntegerField(default=1)
+    changed_at = models.DateTimeField(default=timezone.now, help_text=_("Whole seconds tell versions apart."))
+    queued_version = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("The first version that the update under way brings.")
+    )
+    busy_until = models.DateTimeField(null=True, blank=True, help_text=_("A worker is talking about it until then."))
+    pushed_version = models.PositiveIntegerField(default=0)
+    pushed_at = models.DateTimeField(_("last push"), null=True, blank=True)
+    held_version = models.PositiveIntegerField(_("version held"), default=0)
+    fetched_at = models.DateTimeField(_("last fetch"), null=True, blank=True)
+    told_at = models.JSONField(default=list, help_text=_("Google: when it was last told to notify the customer."))
+    last_error = models.TextField(blank=True)
+    failed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = WalletPassQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("wallet pass")
+        verbose_name_plural = _("wallet passes")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["brand", "-id"], name="wallet_passes_of_a_brand"),
+            models.Index(
+                fields=["brand", "changed_at"], name="wallet_passes_behind", condition=Q(held_version__lt=F("version"))
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["account", "platform"], name="one_pass_per_member_and_platform"),
+            models.CheckConstraint(condition=Q(platform__in=Platform.values), name="wallet_pass_platform_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=["issued", "held", "removed"]), name="wallet_pass_state_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_platform_display()} {self.serial}"
+
+    @property
+    def is_stale(self) -> bool:
+        """As `stale`."""
+        behind = self.held_version < self.version and self.changed_at < timezone.now() - STALE_AFTER
+        return behind and self.state == self.State.HELD
+
+
+class WalletDevice(models.Model):
+    """An Apple device that holds a pass and wants to hear of its changes."""
+
+    wallet_pass = models.ForeignKey(WalletPass, on_delete=models.CASCADE, related_name="devices", db_index=False)
+    device = models.CharField(max_length=128, help_text=_("The device's name for itself in this brand's passes."))
+    push_token = models.CharField(max_length=256)
+    pushed_version = models.PositiveIntegerField(default=0)
+    registered_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["device"], name="wallet_device_named"),
+            models.Index(fields=["push_token"], name="wallet_device_token"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["wallet_pass", "device"], name="one_registration_per_device"),
+        ]
+
+    def __str__(self) -> str:
+        return self.device

@@ -1,0 +1,137 @@
+"""Where a brand wants to hear of what happens, and what was said to whom with which answer."""
+
+from typing import Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand
+from loyalty.models.signed import Signed
+
+
+class WebhookType(models.TextChoices):
+    POINTS_EARNED = "points.earned", _("points.earned: a customer was credited points")
+    LEVEL_REACHED = "level.reached", _("level.reached: a customer reached a level")
+    REWARD_REDEEMED = "reward.redeemed", _("reward.redeemed: a customer paid points for a reward")
+    CODE_SCANNED = "code.scanned", _("code.scanned: a code was scanned, with every outcome")
+    BATCH_RECALLED = "batch.recalled", _("batch.recalled: a batch was called back")
+
+
+class WebhookEndpointQuerySet(models.QuerySet["WebhookEndpoint"]):
+    def active(self) -> Self:
+        return self.filter(state=WebhookEndpoint.State.ACTIVE)
+
+    def stopped_by_itself(self) -> Self:
+        """Switched off by the service, and nobody has looked after it yet."""
+        return self.filter(state__in=[WebhookEndpoint.State.GONE, WebhookEndpoint.State.FAILING])
+
+
+class WebhookEndpoint(Signed):
+    """An address that is told what happens at its brand."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active", _("Active")
+        DISABLED = "disabled", _("Disabled by staff")
+        GONE = "gone", _("Disabled: the receiver answered 410 Gone")
+        FAILING = "failing", _("Disabled: it kept failing")
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="webhook_endpoints")
+    url = models.CharField(
+        _("address"), max_length=500, help_text=_("An https address. It is called by POST with a signed JSON body.")
+    )
+    description = models.CharField(max_length=200, blank=True)
+    types = ArrayField(
+        models.CharField(max_length=40, choices=WebhookType.choices),
+        verbose_name=_("events"),
+        help_text=_("What the address is told of."),
+    )
+    state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE, editable=False)
+    state_since = models.DateTimeField(default=timezone.now, editable=False)
+    failing_since = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("The first failure since the last success.")
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = WebhookEndpointQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("webhook")
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["active", "disabled", "gone", "failing"]), name="webhook_state_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.description or self.url
+
+    @property
+    def is_active(self) -> bool:
+        return self.state == self.State.ACTIVE
+
+
+class WebhookDelivery(models.Model):
+    """One message to one endpoint: what is said, the same bytes at each attempt, and how it ended."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("Waiting")
+        DELIVERED = "delivered", _("Delivered")
+        FAILED = "failed", _("Failed: gave up")
+        DROPPED = "dropped", _("Not sent: the webhook is disabled")
+
+    endpoint = models.ForeignKey(
+        WebhookEndpoint, on_delete=models.CASCADE, related_name="deliveries", verbose_name=_("webhook"), db_index=False
+    )
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    message_id = models.CharField(
+        _("message id"), max_length=64, help_text=_("The header webhook-id: the same at each attempt and resend.")
+    )
+    type = models.CharField(_("event"), max_length=40)
+    body = models.TextField(help_text=_("What is sent."))
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    attempts = models.PositiveIntegerField(default=0)
+    last_status = models.PositiveIntegerField(_("last answer"), null=True, blank=True)
+    next_attempt_at = models.DateTimeField(_("next attempt"), null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("webhook message")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["brand", "-id"], name="webhooks_of_a_brand"),
+            models.Index(fields=["endpoint", "-id"], name="webhooks_of_an_endpoint"),
+            models.Index(fields=["created_at"], name="webhooks_by_age"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["message_id", "endpoint"], name="webhook_once_per_endpoint"),
+            models.CheckConstraint(
+                condition=Q(state__in=["waiting", "delivered", "failed", "dropped"]),
+                name="webhook_delivery_state_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.message_id}"
+
+
+class WebhookAttempt(models.Model):
+    """One call and what came of it. `status` null: there was no answer, and `error` says why."""
+
+    delivery = models.ForeignKey(WebhookDelivery, on_delete=models.CASCADE, related_name="calls")
+    at = models.DateTimeField(_("when"), default=timezone.now)
+    status = models.PositiveIntegerField(null=True)
+    milliseconds = models.PositiveIntegerField(_("duration"))
+    answer = models.TextField(blank=True, help_text=_("The beginning of the answer."))
+    error = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        verbose_name = _("attempt")
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return str(self.status or self.error)

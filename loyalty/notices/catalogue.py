@@ -1,0 +1,123 @@
+"""The notices there are: what each is about, which names its words may hold, and the words we ship."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from loyalty.models import Channel, Language, Template, Topic
+
+WORDS = Path(__file__).parent / "words"
+RIGHT_TO_LEFT = frozenset({Language.ARABIC.value})
+LONGEST = {  # characters: of the subject or title, and of the body
+    Channel.EMAIL: (200, 10_000),
+    Channel.SMS: (0, 480),
+    Channel.PUSH: (100, 500),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A subject (e-mail) or title (push), empty for SMS; and a body."""
+
+    subject: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A notice: its topic, its names with what they mean and an example, and the names that must not be left out."""
+
+    topic: Topic
+    slots: Mapping[str, tuple[Any, Any]]
+    needed: Mapping[str, frozenset[str]]
+
+
+COMMON = {
+    "greeting": (_("a greeting with the customer's first name, where it is known"), None),
+    "customer_name": (_("the customer's first name; may be empty"), "Ada"),
+    "brand_name": (_("the brand's name"), None),
+    "support_email": (_("the brand's address for questions"), None),
+}
+KINDS: dict[str, Kind] = {
+    Template.POINTS_EARNED: Kind(
+        Topic.POINTS,
+        {
+            **COMMON,
+            "points_earned": (_("points earned, of all actions in this notice together"), 1250),
+            "new_balance": (_("the balance after them"), 4800),
+            "accruals": (_("how many actions earned them"), 3),
+            "current_level": (_("the customer's level; may be empty"), "Silver"),
+            "note": (_("what the last action was"), "Scan of Alpine Jacket"),
+        },
+        {},
+    ),
+    Template.LEVEL_REACHED: Kind(
+        Topic.POINTS,
+        {
+            **COMMON,
+            "level_name": (_("the new level"), "Gold"),
+            "new_balance": (_("the customer's balance"), 4800),
+        },
+        {},
+    ),
+    Template.REWARD_AVAILABLE: Kind(
+        Topic.OFFERS,
+        {
+            **COMMON,
+            "reward_name": (_("the reward"), "A mug"),
+            "campaign_name": (_("the campaign that gives it"), "Scan and win"),
+        },
+        {},
+    ),
+    Template.POINTS_EXPIRING: Kind(
+        Topic.OFFERS,
+        {
+            **COMMON,
+            "points": (_("how many points expire"), 320),
+            "expires_on": (_("the first day on which they are gone"), "2027-01-01"),
+        },
+        {},
+    ),
+    Template.RECALL: Kind(
+        Topic.SAFETY,
+        {
+            **COMMON,
+            "product_name": (_("the recalled product"), "Alpine Jacket"),
+            "recall_id": (_("the recall's number"), "R-2026-03"),
+            "contact": (_("whom customers may ask"), "+41 800 000 000"),
+            "message": (_("what customers are to do"), "Stop using this jacket and bring it back to the shop."),
+            "acknowledge_link": (_("a link to confirm that one has read this"), None),
+        },
+        {
+            Channel.EMAIL: frozenset({"message", "acknowledge_link"}),
+            Channel.SMS: frozenset({"message"}),
+            Channel.PUSH: frozenset({"message"}),
+        },
+    ),
+}
+
+
+@cache
+def language_file(language: str) -> dict[str, Any]:
+    return tomllib.loads((WORDS / f"{language}.toml").read_text())
+
+
+def shipped(template: str, channel: str, language: str) -> Words:
+    """The words that come with the platform."""
+    found = language_file(language)[template][channel]
+    return Words(found.get("subject", ""), found["body"])
+
+
+def phrase(language: str, name: str, *, of: str = "phrases") -> str:
+    found: str = language_file(language)[of][name]
+    return found
+
+
+def direction(language: str) -> str:
+    """As HTML's `dir`."""
+    return "rtl" if language in RIGHT_TO_LEFT else "ltr"

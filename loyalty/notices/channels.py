@@ -1,0 +1,47 @@
+"""What e-mail, SMS and push have in common: what each is given, and the ways in which sending can end."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from brands.outgoing import Answer
+from loyalty.events import TryLater
+from loyalty.models import NoticeDelivery, NoticeSettings
+from loyalty.notices.composing import Composed
+
+LONGEST_WAIT = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A delivery with its words and the address that it goes to."""
+
+    delivery: NoticeDelivery
+    settings: NoticeSettings
+    composed: Composed
+    address: str
+
+
+class Failed(Exception):  # noqa: N818 - an outcome that is written down
+    """This message will never go out; the message says why."""
+
+
+class Bounced(Failed):
+    """Nothing will ever reach this address: it is stopped."""
+
+
+class NotSent(Exception):  # noqa: N818 - tried again
+    """It did not go out this time."""
+
+
+def busy(answer: Answer, said: str) -> TryLater | NotSent:
+    """The next attempt comes when the server asked for it, where it did."""
+    wait = answer.retry_after(at=timezone.now(), at_most=LONGEST_WAIT)
+    return TryLater(said, after=wait) if wait else NotSent(said)
+
+
+def number(value: Any) -> int:
+    """Of an error code as a server's JSON has it; 0 for what is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,0 +1,162 @@
+"""Composing: from a notice's facts to the words that one customer reads, in their language."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.core import signing
+from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.formats import date_format, number_format
+
+from brands.models import Brand, BrandHostname
+from loyalty.models import Channel, NoticeTemplate, Template
+from loyalty.notices import catalogue, placeholders
+from loyalty.notices.catalogue import KINDS, Words
+from loyalty.notices.placeholders import Value, Values
+
+OPT_OUT, ACKNOWLEDGE = "notices.opt-out", "notices.acknowledge"
+LONGEST_VALUE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """What goes out. `html` is empty but for e-mail; `opt_out` is the address of the link, where there is one."""
+
+    subject: str
+    text: str
+    html: str = ""
+    opt_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which words are wanted. `facts` are what the event told; a customer without a name is greeted without one."""
+
+    brand: Brand
+    template: str
+    channel: str
+    language: str
+    facts: Mapping[str, Any]
+    customer_name: str = ""
+    user_id: int = 0
+    notice_id: int = 0
+
+
+def compose(asked: Asked, words: Words | None = None) -> Composed:
+    """In the brand's own words if it has some, else in ours; `words` given: in those."""
+    words = words or words_of(asked.brand, asked.template, asked.channel, asked.language)
+    values = values_of(asked)
+    isolated = catalogue.direction(asked.language) == "rtl"
+    subject = one_line(placeholders.fill(words.subject, values, isolated=isolated))
+    text = placeholders.fill(words.body, values, isolated=isolated).replace("\r\n", "\n").strip()
+    if asked.channel != Channel.EMAIL:
+        return Composed(subject, text)
+    opt_out = "" if asked.template == Template.RECALL else opt_out_link(asked)
+    footer = footer_of(asked, values, opt_out)
+    html = render_to_string(
+        "loyalty/notices/email.html",
+        {
+            "brand": asked.brand,
+            "language": asked.language,
+            "direction": catalogue.direction(asked.language),
+            "start": "right" if isolated else "left",
+            "subject": subject,
+            "body": placeholders.fill_html(words.body, values),
+            "opt_out": opt_out,
+            "opt_out_words": catalogue.phrase(asked.language, "opt_out"),
+            "footer": [line for line in footer if line[0] != opt_out],
+        },
+    )
+    lines = [" ".join(part for part in line if part) for line in footer]
+    return Composed(subject, "\n\n".join([text, "-- \n" + "\n".join(lines)]), html, opt_out)
+
+
+def footer_of(asked: Asked, values: Values, opt_out: str) -> list[tuple[str, ...]]:
+    """Why they get it, whom to ask, and how to stop it."""
+    why = "why_safety" if asked.template == Template.RECALL else "why"
+    said = [(placeholders.fill(catalogue.phrase(asked.language, name), values),) for name in (why, "questions")]
+    return [*said, *([(opt_out, "")] if opt_out else [])]
+
+
+def words_of(brand: Brand, template: str, channel: str, language: str) -> Words:
+    own = NoticeTemplate.objects.filter(brand=brand, template=template, channel=channel, language=language).first()
+    return Words(own.subject, own.body) if own else catalogue.shipped(template, channel, language)
+
+
+def values_of(asked: Asked) -> Values:
+    """Every name that this notice's words may hold."""
+    name = one_line(asked.customer_name)[:60]
+    facts = {"customer_name": name, "brand_name": asked.brand.name, "support_email": asked.brand.support_email}
+    found = {
+        slot: Value(shown(facts.get(slot, asked.facts.get(slot)), asked.language))
+        for slot in KINDS[asked.template].slots
+    }
+    hello = catalogue.phrase(asked.language, "hello_named" if name else "hello")
+    found["greeting"] = Value(placeholders.fill(hello, found, isolated=catalogue.direction(asked.language) == "rtl"))
+    if "acknowledge_link" in found:
+        link = address_of(asked.brand, ACKNOWLEDGE, {"n": asked.notice_id})
+        found["acknowledge_link"] = Value(link, catalogue.phrase(asked.language, "acknowledge_link"))
+    return found
+
+
+def shown(value: Any, language: str) -> str:
+    """Numbers and days as the language writes them."""
+    with translation.override(language):
+        if isinstance(value, bool) or value is None:
+            return ""
+        if isinstance(value, int | float | Decimal):
+            whole = value == int(value)
+            return number_format(value, 0 if whole else 2, use_l10n=True, force_grouping=True)
+        if isinstance(value, str) and (day := day_of(value)):
+            return date_format(day, "DATE_FORMAT", use_l10n=True)
+    return "".join(letter for letter in str(value) if letter == "\n" or letter.isprintable())[:LONGEST_VALUE]
+
+
+def day_of(text: str) -> date | None:
+    if len(text) != len("2026-01-01"):
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def one_line(text: str) -> str:
+    """What goes into a header or title: a line break there would begin another header."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def opt_out_link(asked: Asked) -> str:
+    topic = KINDS[asked.template].topic
+    told = {"u": asked.user_id, "b": asked.brand.pk, "t": topic.value, "c": asked.channel}
+    return address_of(asked.brand, OPT_OUT, told)
+
+
+def address_of(brand: Brand, purpose: str, told: Mapping[str, Any]) -> str:
+    """A page that needs no login: who holds the link holds a signature over what it is for."""
+    token = signing.dumps(told, salt=purpose, compress=False)
+    return f"{site_of(brand)}/{purpose.replace('.', '/')}/{token}"
+
+
+def site_of(brand: Brand) -> str:
+    found = BrandHostname.objects.filter(brand=brand).order_by("-is_primary", "hostname").first()
+    return f"{'https' if settings.HTTPS else 'http'}://{found.hostname if found else 'localhost'}"
+
+
+def read_link(purpose: str, token: str) -> dict[str, Any] | None:
+    """What a link's token says; None for one that we did not sign. Links do not expire: mail is read late."""
+    try:
+        found: dict[str, Any] = signing.loads(token, salt=purpose)
+    except signing.BadSignature:
+        return None
+    return found
+
+
+def sample(brand: Brand, template: str, channel: str, language: str, *, customer_name: str = "Ada") -> Asked:
+    """Made-up facts, for previews and tests."""
+    facts = {name: example for name, (_words, example) in KINDS[template].slots.items() if example is not None}
+    return Asked(brand, template, channel, language, facts, customer_name)

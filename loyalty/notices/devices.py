@@ -1,0 +1,45 @@
+"""The devices that push messages go to: the only code that writes Device."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from brands.models import User
+from loyalty.models import Device
+
+MOST_PER_CUSTOMER = 20
+
+
+def register(*, user_id: int, brand_id: int, token: str, platform: str, at: datetime) -> Device:
+    """Send this customer's push messages to the device from now on; another's, who used it before, no more.
+
+    A customer with too many devices loses the ones that were registered longest ago.
+    """
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).only("pk").get(pk=user_id)
+        about = {"user_id": user_id, "platform": platform, "registered_at": at, "died_at": None}
+        made, _new = Device.objects.update_or_create(brand_id=brand_id, token=token, defaults=about)
+        theirs = Device.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-registered_at", "-id")
+        surplus = theirs.values_list("pk", flat=True)[MOST_PER_CUSTOMER:]
+        Device.objects.filter(pk__in=list(surplus)).delete()
+    return made
+
+
+def remove(*, user_id: int, brand_id: int, token: str) -> bool:
+    """False: the customer has no such device."""
+    deleted, _each = Device.objects.filter(user_id=user_id, brand_id=brand_id, token=token).delete()
+    return bool(deleted)
+
+
+def alive(*, user_id: int, brand_id: int) -> list[Device]:
+    return list(Device.objects.filter(user_id=user_id, brand_id=brand_id, died_at__isnull=True).order_by("id"))
+
+
+def bury(*, device: Device, at: datetime) -> None:
+    """The push service knows the token no more; a new registration of the same token revives it."""
+    Device.objects.filter(pk=device.pk, registered_at=device.registered_at).update(died_at=at)
+
+
+def forget(user_id: int, brand_id: int) -> None:
+    """For the erasure of a person's data."""
+    Device.objects.filter(user_id=user_id, brand_id=brand_id).delete()

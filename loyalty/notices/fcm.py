@@ -1,0 +1,93 @@
+"""Push: one request to Firebase Cloud Messaging (HTTP v1), with a token that a service account signs for."""
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from brands import outgoing
+from brands.outgoing import Answer, NotReached
+from brands.refusals import Invalid
+from loyalty import service_accounts
+from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel, busy
+from loyalty.notices.twilio import read
+from loyalty.service_accounts import NotGranted, ServiceAccount
+
+SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
+FIELD = "fcm_service_account"
+# The token is gone, or was given to somebody else's project.
+DEAD_TOKENS = frozenset({"UNREGISTERED", "SENDER_ID_MISMATCH"})
+
+
+@lru_cache(maxsize=64)
+def service_account(text: str) -> ServiceAccount:
+    """The file of Google's console. Raises Invalid where it is none, or its key cannot sign."""
+    account = service_accounts.read(text, field=FIELD)
+    if not account.project_id:
+        raise Invalid(_("This file lacks the project_id."), details={"field": FIELD})
+    return account
+
+
+def send(parcel: Parcel) -> str:
+    """Returns FCM's name of the message. Raises Bounced, Failed, NotSent, TryLater.
+
+    A repeated message replaces the first on the device, by its tag and collapse id.
+    """
+    account = service_account(parcel.settings.fcm_service_account)
+    answer = ask(
+        f"{settings.FCM_URL}/v1/projects/{account.project_id}/messages:send",
+        json.dumps({"message": message_of(parcel)}).encode(),
+        {"Authorization": f"Bearer {access_token(account)}", "Content-Type": "application/json"},
+    )
+    body = read(answer.body)
+    if answer.status == 200:
+        return str(body.get("name", ""))[:255]
+    if answer.status == 401:
+        service_accounts.forget_token(account, scope=SCOPE)
+    kind, said = error_of(body)
+    told = f"FCM {answer.status} {kind}: {said}"[:500]
+    if kind in DEAD_TOKENS or (kind == "INVALID_ARGUMENT" and "registration token" in said):
+        raise Bounced(told)
+    if answer.status in {401, 403, 408, 429} or answer.status >= 500:
+        raise busy(answer, told)
+    raise Failed(told)
+
+
+def message_of(parcel: Parcel) -> dict[str, Any]:
+    number, composed = str(parcel.delivery.delivery_id), parcel.composed
+    return {
+        "token": parcel.address,
+        "notification": {"title": composed.subject, "body": composed.text},
+        "data": {"notice_id": number, "template": parcel.delivery.template},
+        "android": {"collapse_key": number, "notification": {"tag": number}},
+        "apns": {"headers": {"apns-collapse-id": number}},
+        "webpush": {"notification": {"tag": number}},
+    }
+
+
+def error_of(body: dict[str, Any]) -> tuple[str, str]:
+    """FCM's own code where it gives one, else Google's; and its words."""
+    error = body.get("error")
+    if not isinstance(error, dict):
+        return "", ""
+    details = [detail for detail in error.get("details", ()) if isinstance(detail, dict)]
+    codes = [detail["errorCode"] for detail in details if "errorCode" in detail]
+    return str(codes[0] if codes else error.get("status", "")), str(error.get("message", ""))
+
+
+def access_token(account: ServiceAccount) -> str:
+    try:
+        return service_accounts.access_token(account, scope=SCOPE)
+    except NotReached as error:
+        raise NotSent(f"FCM: {error}") from error
+    except NotGranted as error:
+        raise busy(error.answer, str(error)) from error
+
+
+def ask(url: str, content: bytes, headers: dict[str, str]) -> Answer:
+    try:
+        return outgoing.send("POST", url, headers=headers, content=content)
+    except NotReached as error:
+        raise NotSent(f"FCM: {error}") from error

@@ -1,0 +1,72 @@
+"""E-mail: one notice as one message, through whichever backend Django is set up with."""
+
+import re
+import smtplib
+from email.utils import formataddr
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+
+from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel
+from loyalty.notices.composing import one_line
+
+# RFC 3463. These say that the message, the mailbox's fill or the way there is to blame, and not the address.
+NOT_THE_ADDRESS = re.compile(r"^[45]\.(2\.2|3|4|5|6|7)\b")
+
+
+def send(parcel: Parcel) -> str:
+    """Returns the Message-ID, which is the same at each attempt. Raises Bounced, Failed, NotSent."""
+    message = message_of(parcel)
+    try:
+        message.send()
+    except smtplib.SMTPRecipientsRefused as error:
+        code, said = next(iter(error.recipients.values()))
+        raise refusal(code, said) from error
+    except smtplib.SMTPDataError as error:
+        raise (Failed if is_final(error.smtp_code) else NotSent)(told(error.smtp_code, error.smtp_error)) from error
+    except (smtplib.SMTPException, OSError) as error:
+        raise NotSent(f"{type(error).__name__}: {error}"[:500]) from error
+    return str(message.extra_headers["Message-ID"])
+
+
+def message_of(parcel: Parcel) -> EmailMultiAlternatives:
+    brand, own, composed = parcel.delivery.brand, parcel.settings, parcel.composed
+    sender = own.sender_address or settings.DEFAULT_FROM_EMAIL
+    domain = sender.rpartition("@")[2]
+    headers = {
+        "Message-ID": f"<{parcel.delivery.delivery_id}@{domain}>",
+        "Auto-Submitted": "auto-generated",
+        "Content-Language": parcel.delivery.language,
+    }
+    if composed.opt_out:  # RFC 2369 and RFC 8058: mail programmes show a button of their own
+        headers |= {
+            "List-Unsubscribe": f"<{composed.opt_out}>",
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+        }
+    message = EmailMultiAlternatives(
+        subject=composed.subject,
+        body=composed.text,
+        from_email=formataddr((one_line(own.sender_name or brand.name), sender)),
+        to=[parcel.address],
+        reply_to=[own.reply_to or brand.support_email],
+        headers=headers,
+    )
+    message.attach_alternative(composed.html, "text/html")
+    return message
+
+
+def refusal(code: int, said: bytes) -> Exception:
+    """Of a recipient: for good where the address is to blame."""
+    text = said.decode(errors="replace")
+    if not is_final(code):
+        return NotSent(told(code, said))
+    return (Failed if NOT_THE_ADDRESS.match(text) or code == 552 else Bounced)(told(code, said))
+
+
+def is_final(code: int) -> bool:
+    return 500 <= code < 600
+
+
+def told(code: int, said: bytes | str) -> str:
+    words = said.decode(errors="replace") if isinstance(said, bytes) else said
+    return f"SMTP {code} {one_line(words)}"[:500]

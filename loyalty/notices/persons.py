@@ -1,0 +1,48 @@
+"""What notifications know of one person at a brand: to be handed out, and to be forgotten."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from brands.models import User
+from loyalty.events import iso
+from loyalty.models import Channel, Device, NoticeDelivery
+from loyalty.notices import devices, gathering, preferences, sending, stopped
+
+
+def export(user_id: int, brand_id: int) -> dict[str, Any]:
+    """As JSON: wishes, devices, and what was sent when and by which channel."""
+    wishes = preferences.read(user_id, brand_id)
+    mine = {"user_id": user_id, "brand_id": brand_id}
+    return {
+        "language": wishes.language,
+        "phone": wishes.phone,
+        "notifications": wishes.switches(),
+        "devices": [
+            {"platform": device.platform, "token": device.token, "registered_at": iso(device.registered_at)}
+            for device in Device.objects.filter(**mine).order_by("id")
+        ],
+        "sent": [
+            {
+                "template": row.template,
+                "channel": row.channel,
+                "address": row.masked_address,
+                "status": row.status,
+                "at": iso(row.created_at),
+            }
+            for row in NoticeDelivery.objects.filter(**mine).order_by("id")
+        ],
+    }
+
+
+def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
+    """Call before the person's own e-mail address is taken away: what is stopped is found by it."""
+    with transaction.atomic():
+        email = User.objects.values_list("email", flat=True).get(pk=user_id)
+        phone = preferences.read(user_id, brand_id).phone
+        stopped.forget(brand_id=brand_id, addresses=[(Channel.EMAIL, email), (Channel.SMS, phone)])
+        gathering.forget(user_id, brand_id, to=to, at=at)
+        sending.forget(user_id, brand_id, to=to, at=at)
+        devices.forget(user_id, brand_id)
+        preferences.forget(user_id, brand_id)

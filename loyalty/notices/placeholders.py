@@ -1,0 +1,90 @@
+"""The small language of notices: text with {names} in it. Names are looked up and nothing is ever evaluated."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from string import Formatter
+
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+# First strong isolate, pop directional isolate: a Latin name does not turn the Arabic around it.
+ISOLATE, END = "\u2068", "\u2069"
+
+
+class BadWords(ValueError):  # noqa: N818 - a refusal, said to its author
+    """A text that cannot be filled in; the message tells its author what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What stands for a name: as text, and where it is a link the words on it."""
+
+    text: str
+    label: str = ""
+
+
+Values = Mapping[str, Value]
+
+
+def pieces(text: str) -> Iterator[tuple[str, str | None]]:
+    """Literal text, and the name that follows it, if one does. Raises BadWords."""
+    try:
+        for literal, name, spec, conversion in Formatter().parse(text):
+            if name is not None and (spec or conversion):
+                raise BadWords(_("Write {%(name)s} alone: nothing may follow the name.") % {"name": name})
+            yield literal, name.strip() if name is not None else None
+    except ValueError as error:
+        if isinstance(error, BadWords):
+            raise
+        raise BadWords(_("A brace stands alone. Write {{ or }} where you mean the sign itself.")) from None
+
+
+def names(text: str) -> set[str]:
+    return {name for _literal, name in pieces(text) if name is not None}
+
+
+def check(text: str, *, known: Collection[str], needed: Collection[str] = ()) -> None:
+    """Raises BadWords where it names what there is not, asks for more than a name, or lacks what is needed."""
+    found = names(text)
+    if unknown := sorted(found - set(known)):
+        words = _("There is no {%(name)s} here. Known are: %(known)s.")
+        told = ", ".join(f"{{{name}}}" for name in sorted(known))
+        raise BadWords(words % {"name": unknown[0], "known": told})
+    if missing := sorted(set(needed) - found):
+        raise BadWords(_("This text must hold {%(name)s}.") % {"name": missing[0]})
+
+
+def fill(text: str, values: Values, *, isolated: bool = False) -> str:
+    """As plain text. `isolated`: for a language that is written from right to left."""
+
+    def shown(name: str) -> str:
+        value = values[name]
+        return f"{ISOLATE}{value.text}{END}" if isolated and not value.label else value.text
+
+    return "".join(literal + (shown(name) if name is not None else "") for literal, name in pieces(text))
+
+
+def fill_html(text: str, values: Values) -> SafeString:
+    """As paragraphs of HTML: everything is escaped, each value is isolated, links become buttons."""
+    blocks = [block.strip("\n") for block in text.replace("\r\n", "\n").split("\n\n")]
+    return mark_safe("\n".join(f"<p>{_block(block, values)}</p>" for block in blocks if block.strip()))  # noqa: S308
+
+
+def _block(text: str, values: Values) -> str:
+    parts = []
+    for literal, name in pieces(text):
+        parts.append(_lines(literal))
+        if name is not None:
+            parts.append(_value(values[name]))
+    return "".join(parts)
+
+
+def _value(value: Value) -> str:
+    if value.label:
+        return format_html('<a class="button" href="{}">{}</a>', value.text, value.label)
+    return f"<bdi>{_lines(value.text)}</bdi>"
+
+
+def _lines(text: str) -> str:
+    return escape(text).replace("\n", "<br>\n")

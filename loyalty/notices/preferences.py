@@ -1,0 +1,123 @@
+"""What a customer wants to hear from a brand: the only code that writes NoticePreference."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from brands.refusals import Invalid
+from loyalty.models import PHONE, Channel, Language, NoticePreference, Topic
+
+Switches = Mapping[str, Mapping[str, bool]]  # topic -> channel -> whether it is wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """A customer's wishes at a brand; `opted_out` holds topic/channel. An empty language is the brand's own."""
+
+    language: str = ""
+    phone: str = ""
+    opted_out: frozenset[str] = field(default_factory=frozenset)
+
+    def allows(self, topic: str, channel: str) -> bool:
+        """Recalls are about safety: they always go out by e-mail."""
+        return is_forced(topic, channel) or f"{topic}/{channel}" not in self.opted_out
+
+    def switches(self) -> dict[str, dict[str, bool]]:
+        """As the API shows them: topic -> channel -> wanted."""
+        return {topic.value: {channel.value: self.allows(topic, channel) for channel in Channel} for topic in Topic}
+
+
+def is_forced(topic: str, channel: str) -> bool:
+    """What a customer cannot switch off."""
+    return topic == Topic.SAFETY and channel == Channel.EMAIL
+
+
+def read(user_id: int, brand_id: int) -> Preferences:
+    """One query; the defaults for a customer who never said anything."""
+    return of_rows(NoticePreference.objects.filter(user_id=user_id, brand_id=brand_id).first())
+
+
+def of_rows(row: NoticePreference | None) -> Preferences:
+    return Preferences(row.language, row.phone, frozenset(row.opted_out)) if row else Preferences()
+
+
+def change(
+    user_id: int,
+    brand_id: int,
+    *,
+    at: datetime,
+    language: str | None = None,
+    phone: str | None = None,
+    switches: Switches | None = None,
+) -> Preferences:
+    """Change what is given and keep the rest; "" takes a language or phone number away. Joins or owns a transaction.
+
+    Raises Invalid, which names the field: unknown language, topic or channel, a number without its country, or
+    switching off what is always sent.
+    """
+    fields: dict[str, Any] = {"updated_at": at}
+    if language is not None:
+        fields["language"] = checked_language(language)
+    if phone is not None:
+        fields["phone"] = checked_phone(phone)
+    wishes = checked_switches(switches or {})
+    with transaction.atomic():
+        row, _new = NoticePreference.objects.select_for_update().get_or_create(user_id=user_id, brand_id=brand_id)
+        off = set(row.opted_out)
+        for name, wanted in wishes.items():
+            off = off - {name} if wanted else off | {name}
+        fields["opted_out"] = sorted(off)
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.save(update_fields=[*fields])
+    return of_rows(row)
+
+
+def opt_out(user_id: int, brand_id: int, *, channel: str, topics: list[str], at: datetime) -> Preferences:
+    """Stop these topics by this channel, but for what is always sent."""
+    switches = {topic: {channel: False} for topic in topics if not is_forced(topic, channel)}
+    return change(user_id, brand_id, switches=switches, at=at)
+
+
+def forget(user_id: int, brand_id: int) -> None:
+    """For the erasure of a person's data."""
+    NoticePreference.objects.filter(user_id=user_id, brand_id=brand_id).delete()
+
+
+def checked_language(language: str) -> str:
+    if language and language not in Language.values:
+        words = _("There are no words in this language; choose one of %(known)s.")
+        raise Invalid(words % {"known": ", ".join(Language.values)}, details={"field": "language"})
+    return language
+
+
+def checked_phone(phone: str) -> str:
+    """Without spaces and other ornaments."""
+    bare = "".join(letter for letter in phone if letter not in " -()./\t")
+    if bare:
+        try:
+            PHONE(bare)
+        except ValidationError as error:
+            raise Invalid(error.messages[0], details={"field": "phone"}) from None
+    return bare
+
+
+def checked_switches(switches: Switches) -> dict[str, bool]:
+    """`topic/channel` -> whether it is wanted."""
+    found = {}
+    for topic, channels in switches.items():
+        for channel, wanted in channels.items():
+            if topic not in Topic.values or channel not in Channel.values:
+                words = _("There is no switch for %(topic)s by %(channel)s.") % {"topic": topic, "channel": channel}
+                raise Invalid(words, details={"field": "notifications"})
+            if is_forced(topic, channel) and not wanted:
+                words = _("Recalls concern your safety: they are always sent by e-mail.")
+                raise Invalid(words, details={"field": "notifications"})
+            if not is_forced(topic, channel):
+                found[f"{topic}/{channel}"] = wanted
+    return found

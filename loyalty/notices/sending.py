@@ -1,0 +1,277 @@
+"""Sending: which channels a notice takes, and one delivery after another; the only writer of NoticeDelivery.
+
+A delivery is an event of its own, in its channel's lane, so it is retried alone. What a crash between the channel's
+answer and our commit repeats has the same id: the Message-ID of an e-mail, the tag of a push message.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from time import monotonic
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands.breaker import Breaker
+from loyalty import events, wake
+from loyalty.events import Delivery, Message, TryLater
+from loyalty.masking import DOTS, masked_mail
+from loyalty.models import Channel, Notice, NoticeDelivery, NoticeSettings, Topic
+from loyalty.notices import composing, devices, fcm, gathering, mail, preferences, stopped, twilio
+from loyalty.notices.catalogue import KINDS
+from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel
+from loyalty.notices.composing import Asked
+from loyalty.notices.preferences import Preferences
+
+Status = NoticeDelivery.Status
+CHANNELS: dict[str, Callable[[Parcel], str]] = {
+    Channel.EMAIL: mail.send,
+    Channel.SMS: twilio.send,
+    Channel.PUSH: fcm.send,
+}
+# How many senders one brand's slow service may keep waiting.
+SEATS_OF_THE_SLOW = 2
+RETRY_HOURS = 24
+SAFETY_RETRY_HOURS = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One address that a notice could go to; `refusal` says why it does not."""
+
+    channel: str
+    address: str
+    device_id: int | None = None
+    refusal: str = ""
+
+
+def settings_of(brand_id: int) -> NoticeSettings:
+    """A brand that never set anything up sends nothing but recalls, from the installation's address."""
+    found = NoticeSettings.objects.filter(brand_id=brand_id).first()
+    return found or NoticeSettings(brand_id=brand_id, is_active=False)
+
+
+def on_send_notice(delivery: Delivery) -> None:
+    """The handler of `send-notice`: closes the notice and hands it to each of the customer's channels."""
+    at = timezone.now()
+    with transaction.atomic():
+        notice = gathering.close(notice_id=delivery.payload["notice_id"], at=at)
+        made = queue(notice, delivery.event_id, at=at) if notice else []
+        hours = SAFETY_RETRY_HOURS if notice and topic_of(notice.template) == Topic.SAFETY else RETRY_HOURS
+        events.finish(delivery, following=[to_deliver(row, hours) for row in made if row.status == Status.QUEUED])
+
+
+def queue(notice: Notice, event_id: uuid.UUID, *, at: datetime) -> list[NoticeDelivery]:
+    """A delivery for each way; those that are refused are written down too, for whoever asks why nothing came."""
+    own, wishes = settings_of(notice.brand_id), preferences.read(notice.user_id, notice.brand_id)
+    ways = [test_way(notice)] if notice.is_test else list(ways_of(notice, own, wishes))
+    shut = stopped.among(brand_id=notice.brand_id, addresses=[(way.channel, way.address) for way in ways])
+    if not notice.is_test:
+        ways = [replace(way, refusal=way.refusal or _refusal(way, shut)) for way in ways]
+    language = notice.payload.get("language") if notice.is_test else ""
+    return NoticeDelivery.objects.bulk_create(
+        NoticeDelivery(
+            notice=notice,
+            brand_id=notice.brand_id,
+            user_id=notice.user_id,
+            template=notice.template,
+            channel=way.channel,
+            language=language or wishes.language or own.language,
+            address=way.address if notice.is_test and way.channel == Channel.SMS else "",
+            masked_address=masked(way.channel, way.address),
+            device_id=way.device_id,
+            status=Status.SUPPRESSED if way.refusal else Status.QUEUED,
+            event_id=event_id,
+            last_error=way.refusal,
+            created_at=at,
+            finished_at=at if way.refusal else None,
+        )
+        for way in ways
+    )
+
+
+def _refusal(way: Way, shut: set[tuple[str, str]]) -> str:
+    return _("This address takes nothing any more.") if (way.channel, way.address) in shut else ""
+
+
+def ways_of(notice: Notice, own: NoticeSettings, wishes: Preferences) -> Iterator[Way]:
+    """Every address that the brand could write to, with the customer's wishes. Recalls are e-mailed at any rate."""
+    topic = topic_of(notice.template)
+    on = channels_of(own) | ({Channel.EMAIL.value} if topic == Topic.SAFETY else set())
+    if not (own.is_active or topic == Topic.SAFETY):
+        return
+    for channel in Channel.values:
+        if channel in on:
+            unwanted = "" if wishes.allows(topic, channel) else _("The customer does not want these.")
+            yield from addresses_of(notice, channel, wishes, refusal=unwanted or switched_off(notice))
+
+
+def switched_off(notice: Notice) -> str:
+    return "" if notice.user.is_active else _("The customer's account is switched off.")
+
+
+def channels_of(own: NoticeSettings) -> set[str]:
+    """What the brand has switched on and set up."""
+    ready = {
+        Channel.EMAIL: own.email_on,
+        Channel.SMS: own.sms_on and own.twilio_account_sid and own.twilio_auth_token and own.sms_sender,
+        Channel.PUSH: own.push_on and own.fcm_service_account,
+    }
+    return {channel.value for channel, is_ready in ready.items() if own.is_active and is_ready}
+
+
+def addresses_of(notice: Notice, channel: str, wishes: Preferences, *, refusal: str) -> Iterator[Way]:
+    if channel == Channel.EMAIL:
+        yield Way(channel, notice.user.email, refusal=refusal)
+    elif channel == Channel.SMS and wishes.phone:
+        yield Way(channel, wishes.phone, refusal=refusal)
+    elif channel == Channel.PUSH:
+        for device in devices.alive(user_id=notice.user_id, brand_id=notice.brand_id):
+            yield Way(channel, device.token, device.pk, refusal=refusal)
+
+
+def test_way(notice: Notice) -> Way:
+    """Where a member of staff has a test sent: to their own address, or to the number that they gave."""
+    channel, device_id = notice.payload["channel"], notice.payload.get("device_id")
+    return Way(channel, notice.payload.get("to") or notice.user.email, device_id)
+
+
+def topic_of(template: str) -> Topic:
+    return KINDS[template].topic
+
+
+def to_deliver(row: NoticeDelivery, retry_hours: int) -> Message:
+    return Message(
+        kind=f"send-{row.channel}",
+        payload={"delivery_id": str(row.delivery_id)},
+        arguments={"brand_id": row.brand_id, "user_id": row.user_id},
+        event_id=row.delivery_id,
+        retry_hours=retry_hours,
+    )
+
+
+def on_deliver(delivery: Delivery) -> None:
+    """The handler of `send-email`, `send-sms` and `send-push`: one attempt, outside of any transaction."""
+    row = pending(delivery)
+    if row is None:
+        events.finish(delivery)
+        return
+    try:
+        provider_id = attempt(delivery, row)
+    except Bounced as outcome:
+        conclude(delivery, row, Status.BOUNCED, error=events.readable(str(outcome)), stops=address_of(row))
+    except Failed as outcome:
+        conclude(delivery, row, Status.FAILED, error=events.readable(str(outcome)))
+    except (NotSent, TryLater) as problem:
+        if timezone.now() >= delivery.give_up_at:
+            conclude(delivery, row, Status.FAILED, error=events.readable(str(problem)))
+        else:
+            NoticeDelivery.objects.filter(pk=row.pk).update(last_error=events.readable(str(problem)))
+            raise problem if isinstance(problem, TryLater) else later(delivery, problem) from problem
+    else:
+        conclude(delivery, row, Status.SENT, provider_id=provider_id)
+
+
+def attempt(delivery: Delivery, row: NoticeDelivery) -> str:
+    """What the channel calls the message. Raises as it does; TryLater while enough senders wait for the brand's."""
+    breaker = breaker_of(row)
+    seats = SEATS_OF_THE_SLOW if breaker.is_slow() else None
+    with wake.seat(lane=breaker.name, seats=seats) as seated:
+        if not seated:
+            words = _("The service is slow, and others are served first.")
+            raise TryLater(words, after=events.pause(min(delivery.attempts, 6)))
+        NoticeDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
+        parcel, began = parcel_of(row), monotonic()
+        try:
+            return events.readable(CHANNELS[row.channel](parcel))
+        finally:
+            breaker.took(monotonic() - began)
+
+
+def breaker_of(row: NoticeDelivery) -> Breaker:
+    """Remembers that a brand's service is slow, for all workers."""
+    return Breaker(name=f"{row.channel}:{row.brand_id}")
+
+
+def later(delivery: Delivery, problem: NotSent) -> TryLater:
+    """Somebody else's trouble is no error of ours."""
+    return TryLater(str(problem), after=events.pause(delivery.attempts))
+
+
+def pending(delivery: Delivery) -> NoticeDelivery | None:
+    rows = NoticeDelivery.objects.select_related("brand", "user", "notice", "device")
+    return rows.filter(delivery_id=delivery.payload["delivery_id"], status=Status.QUEUED).first()
+
+
+def parcel_of(row: NoticeDelivery) -> Parcel:
+    """Read anew at each attempt: the address may be a new one, and the customer may have opted out. Raises Failed."""
+    own, wishes = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
+    if not row.notice.is_test and not wishes.allows(topic_of(row.template), row.channel):
+        raise Failed(_("The customer does not want these."))
+    address = address_of(row)
+    if not address:
+        raise Failed(_("The address is gone."))
+    asked = Asked(
+        brand=row.brand,
+        template=row.template,
+        channel=row.channel,
+        language=row.language,
+        facts=row.notice.payload,
+        customer_name=row.user.first_name,
+        user_id=row.user_id,
+        notice_id=row.notice_id,
+    )
+    return Parcel(row, own, composing.compose(asked), address)
+
+
+def address_of(row: NoticeDelivery) -> str:
+    if row.address:
+        return row.address
+    if row.channel == Channel.EMAIL:
+        return row.user.email
+    if row.channel == Channel.SMS:
+        return preferences.read(row.user_id, row.brand_id).phone
+    return row.device.token if row.device and row.device.died_at is None else ""
+
+
+def conclude(
+    delivery: Delivery, row: NoticeDelivery, status: str, *, provider_id: str = "", error: str = "", stops: str = ""
+) -> None:
+    """Write down how it ended and finish the event, or neither."""
+    at = timezone.now()
+    outcome: dict[str, Any] = {"delivery_id": str(row.delivery_id), "status": str(status)}
+    with transaction.atomic():
+        fields = {"status": status, "provider_id": provider_id, "last_error": error, "finished_at": at, "address": ""}
+        NoticeDelivery.objects.filter(pk=row.pk).update(**fields)
+        if stops and row.channel == Channel.PUSH and row.device:
+            devices.bury(device=row.device, at=at)
+        elif stops:
+            stopped.stop(
+                brand_id=row.brand_id,
+                channel=row.channel,
+                address=stops,
+                masked=row.masked_address,
+                reason=error,
+                at=at,
+            )
+        events.finish(delivery, outcome=outcome, at=at)
+
+
+def masked(channel: str, address: str) -> str:
+    """Enough to recognise one's own address by."""
+    if channel == Channel.EMAIL:
+        return masked_mail(address)[:120]
+    if channel == Channel.SMS:
+        return f"{address[:3]}{DOTS}{address[-2:]}"
+    return f"{address[:4]}…"
+
+
+def forget(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
+    """For the erasure of a person's data: that something was sent stays, and to which address goes."""
+    theirs = NoticeDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
+    theirs.filter(status=Status.QUEUED).update(status=Status.SUPPRESSED, last_error="", finished_at=at)
+    theirs.update(address="", masked_address="", provider_id="", last_error="", user_id=to)

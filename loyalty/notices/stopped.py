@@ -1,0 +1,39 @@
+"""Addresses that take nothing for good: the only code that writes StoppedAddress."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from hashlib import sha256
+
+from loyalty.models import StoppedAddress
+
+
+def stop(*, brand_id: int, channel: str, address: str, masked: str, reason: str, at: datetime) -> None:
+    """Send nothing more to this address; a second reason replaces the first."""
+    StoppedAddress.objects.update_or_create(
+        brand_id=brand_id,
+        channel=channel,
+        digest=digest(channel, address),
+        defaults={"masked_address": masked, "reason": reason[:500], "stopped_at": at},
+    )
+
+
+def among(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those of these pairs of channel and address that are stopped."""
+    digests = {digest(channel, address): (channel, address) for channel, address in addresses}
+    found = StoppedAddress.objects.filter(brand_id=brand_id, digest__in=digests).values_list("digest", flat=True)
+    return {digests[each] for each in found}
+
+
+def let_try_again(*, address: StoppedAddress) -> None:
+    """Staff know better: the mailbox is back, the number was ported."""
+    StoppedAddress.objects.filter(pk=address.pk).delete()
+
+
+def digest(channel: str, address: str) -> str:
+    return sha256(f"{channel}:{address.strip().lower()}".encode()).hexdigest()
+
+
+def forget(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> None:
+    """For the erasure of a person's data; each address with its channel."""
+    digests = [digest(channel, address) for channel, address in addresses]
+    StoppedAddress.objects.filter(brand_id=brand_id, digest__in=digests).delete()

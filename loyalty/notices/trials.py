@@ -1,0 +1,38 @@
+"""Trials: a notice with made-up facts, sent to a member of staff the way customers get theirs."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from brands.models import Brand, User
+from brands.refusals import Invalid
+from loyalty.models import Channel
+from loyalty.notices import composing, devices, gathering, preferences, sending
+from loyalty.notices.gathering import News
+
+
+def send(*, brand: Brand, to: User, template: str, channel: str, language: str, phone: str = "", at: datetime) -> None:
+    """By e-mail to their own address, by SMS to the number given, by push to their own newest device.
+
+    Raises Invalid where the channel is not set up, or there is nowhere to send it.
+    """
+    facts: dict[str, Any] = dict(composing.sample(brand, template, channel, language).facts)
+    facts |= {"channel": channel, "language": language}
+    own = sending.settings_of(brand.pk)
+    if channel == Channel.SMS:
+        if not (own.twilio_account_sid and own.twilio_auth_token and own.sms_sender):
+            raise Invalid(_("SMS is not set up yet: see the notification settings."))
+        facts["to"] = preferences.checked_phone(phone)
+        if not facts["to"]:
+            raise Invalid(_("Write the phone number that the test goes to."), details={"field": "phone"})
+    if channel == Channel.PUSH:
+        mine = devices.alive(user_id=to.pk, brand_id=brand.pk)
+        if not own.fcm_service_account:
+            raise Invalid(_("Push is not set up yet: see the notification settings."))
+        if not mine:
+            raise Invalid(_("No device of yours is registered: log in to the brand's app with your own address."))
+        facts["device_id"], facts["to"] = mine[-1].pk, mine[-1].token
+    news = News(template, f"test:{uuid.uuid4()}", facts, is_test=True)
+    gathering.announce(brand_id=brand.pk, user_ids=[to.pk], news=news, at=at, retry_hours=1)

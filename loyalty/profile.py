@@ -1,0 +1,86 @@
+"""A customer's own profile: the only code that changes a person's name on their own wish, and tells what it completes.
+
+Names belong to the person, wherever they are a customer; language, phone and what they want to hear to one brand.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from brands.models import User
+from loyalty import events
+from loyalty.notices import preferences
+from loyalty.notices.preferences import Preferences, Switches
+
+# Any constant UUID: a name space of its own for completed fields.
+FOLLOWING = uuid.UUID("f0a1f6a2-52b9-4d0b-9d56-0f6a2b1d7c33")
+NAMES = ("first_name", "last_name")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A person as one brand knows them."""
+
+    user: User
+    preferences: Preferences
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What can be filled in, and so completed."""
+        return {
+            "first_name": self.user.first_name,
+            "last_name": self.user.last_name,
+            "phone": self.preferences.phone,
+            "language": self.preferences.language,
+        }
+
+
+def read(*, user_id: int, brand_id: int) -> Profile:
+    return Profile(User.objects.get(pk=user_id), preferences.read(user_id, brand_id))
+
+
+def change(
+    *, user_id: int, brand_id: int, fields: Mapping[str, str], switches: Switches | None, at: datetime
+) -> Profile:
+    """Change the `fields` given and keep the rest; a field that was empty and is not any more may earn points.
+
+    Raises Invalid. Owns the transaction: the profile and the event about it, or neither.
+    """
+    with transaction.atomic():
+        user = User.objects.select_for_update(no_key=True).get(pk=user_id)
+        before = Profile(user, preferences.read(user_id, brand_id)).fields
+        names = {name: fields[name].strip() for name in NAMES if name in fields}
+        for name, value in names.items():
+            setattr(user, name, value)
+        user.save(update_fields=list(names))
+        wishes = preferences.read(user_id, brand_id)
+        if {"phone", "language"} & set(fields) or switches:
+            wishes = preferences.change(
+                user_id,
+                brand_id,
+                at=at,
+                language=fields.get("language"),
+                phone=fields.get("phone"),
+                switches=switches,
+            )
+        after = Profile(user, wishes)
+        tell(before, after, brand_id, at)
+    return after
+
+
+def tell(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime) -> None:
+    """Names of fields only: what a customer wrote in them is nobody's business."""
+    changed = [name for name, value in after.fields.items() if value != before[name]]
+    if not changed:
+        return
+    completed = [name for name in changed if after.fields[name] and not before[name]]
+    message = events.Message(
+        kind="log-user-profile-update",
+        arguments={"brand_id": brand_id, "user_id": after.user.pk},
+        payload={"type": "profile", "changedFields": changed, "completedFields": completed},
+        wanted=bool(completed),
+    )
+    events.publish(messages=[message], brand_id=brand_id, at=at)

@@ -1,0 +1,129 @@
+"""Google's service accounts: the key files that brands upload, and the access tokens that they are exchanged for."""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+from time import monotonic, time
+from typing import Any
+from urllib.parse import urlencode
+
+import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from brands import outgoing
+from brands.refusals import Invalid
+
+GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+ASSERTION_SECONDS = 3600
+EARLY_SECONDS = 120  # a token is not used that is about to end
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAccount:
+    """Who asks Google; `project_id` only where it was read from the file."""
+
+    email: str
+    private_key: str
+    key_id: str
+    project_id: str = ""
+
+
+class NotGranted(Exception):  # noqa: N818 - an answer
+    """Google's token server gave no token, but this `answer`."""
+
+    def __init__(self, answer: outgoing.Answer) -> None:
+        super().__init__(f"Google's token server gave no token, but {answer.status}: {answer.body!r}"[:500])
+        self.answer = answer
+
+
+def read(content: bytes | str, *, field: str) -> ServiceAccount:
+    """From the JSON file of Google's console. Raises Invalid for the form's `field`."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or found.get("type") != "service_account":
+        raise _wrong(field, _("This is no key file of a service account. Upload the JSON file."))
+    email, pem = str(found.get("client_email", "")), str(found.get("private_key", ""))
+    try:
+        key = load_pem_private_key(pem.encode(), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise _wrong(field, _("The private key in this file cannot be read.")) from None
+    if not isinstance(key, RSAPrivateKey) or "@" not in email or not found.get("private_key_id"):
+        raise _wrong(field, _("This file lacks the account's address, its RSA key or the key's id."))
+    key_id, project_id = str(found["private_key_id"])[:64], str(found.get("project_id", ""))
+    return ServiceAccount(email[:254], pem, key_id, project_id)
+
+
+def _wrong(field: str, words: str) -> Invalid:
+    return Invalid(words, details={"field": field})
+
+
+Name = tuple[str, str, ServiceAccount]
+# By the private key too: who knows no more than another brand's address and key id gets no token of theirs.
+_tokens: dict[Name, tuple[str, float]] = {}
+_lock = Lock()
+
+
+def access_token(account: ServiceAccount, *, scope: str) -> str:
+    """A token for Google's APIs, kept by this process until shortly before it ends.
+
+    Raises NotGranted and outgoing.NotReached.
+    """
+    name = _name(account, scope)
+    with _lock:
+        token, until = _tokens.get(name, ("", 0.0))
+    if until > monotonic():
+        return token
+    answer = outgoing.send(
+        "POST",
+        settings.GOOGLE_TOKEN_URL,
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+        content=urlencode({"grant_type": GRANT, "assertion": _assertion(account, scope)}).encode(),
+    )
+    token, seconds = _granted(answer)
+    with _lock:
+        _tokens[name] = (token, monotonic() + seconds - EARLY_SECONDS)
+    return token
+
+
+def forget_token(account: ServiceAccount, *, scope: str) -> None:
+    """Google refused it before its time."""
+    with _lock:
+        _tokens.pop(_name(account, scope), None)
+
+
+def signed(claims: dict[str, Any], account: ServiceAccount) -> str:
+    """A JSON Web Token that the account vouches for."""
+    return jwt.encode(claims, _signer(account.private_key), algorithm="RS256", headers={"kid": account.key_id})
+
+
+def _name(account: ServiceAccount, scope: str) -> Name:
+    return settings.GOOGLE_TOKEN_URL, scope, account
+
+
+def _assertion(account: ServiceAccount, scope: str) -> str:
+    now = int(time())
+    times = {"iat": now, "exp": now + ASSERTION_SECONDS}
+    return signed({"iss": account.email, "scope": scope, "aud": settings.GOOGLE_TOKEN_URL, **times}, account)
+
+
+@lru_cache(maxsize=64)
+def _signer(private_key: str) -> RSAPrivateKey:
+    """Reading a key checks it, which takes longer than a signature."""
+    key = load_pem_private_key(private_key.encode(), None)
+    assert isinstance(key, RSAPrivateKey)  # noqa: S101 - it was read as one when it was uploaded
+    return key
+
+
+def _granted(answer: outgoing.Answer) -> tuple[str, float]:
+    try:
+        found = json.loads(answer.body) if answer.status == 200 else {}
+        return str(found["access_token"]), float(found["expires_in"])
+    except (ValueError, KeyError, TypeError):
+        raise NotGranted(answer) from None

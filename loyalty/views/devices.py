@@ -1,0 +1,99 @@
+"""Devices: where an app asks for push messages, and takes that back."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits
+from brands.inputs import Input
+from brands.openapi import BEARER, endpoint
+from brands.refusals import NotFound
+from loyalty.events import iso
+from loyalty.models import Device
+from loyalty.notices import devices
+from loyalty.views.account import principal_of
+
+TOKEN: dict[str, Any] = {"max_length": 1024, "help_text": "The device's token of Firebase Cloud Messaging."}
+
+PRINTABLE = r"^[\x21-\x7e]{1,1024}$"
+TOKEN_PARAMETER = OpenApiParameter(
+    "token",
+    {"type": "string", "minLength": 1, "maxLength": 1024, "pattern": PRINTABLE},
+    required=True,
+    description=TOKEN["help_text"],
+)
+
+
+class DeviceTokenInput(Input):
+    token = serializers.RegexField(PRINTABLE, **TOKEN)
+
+
+class DeviceInput(DeviceTokenInput):
+    platform = serializers.ChoiceField(choices=Device.Platform.choices)
+
+
+class DeviceData(serializers.Serializer[Any]):
+    platform = serializers.ChoiceField(choices=Device.Platform.choices)
+    registered_at = serializers.DateTimeField()
+
+
+class DeviceOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = DeviceData()  # type: ignore[assignment]
+
+
+class Devices(APIView):
+    """The devices of a customer's at the token's brand."""
+
+    @endpoint(
+        "register_device",
+        tag="Account",
+        summary="Register my device",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        request=DeviceInput,
+        responses=DeviceOutput,
+    )
+    def put(self, request: Request) -> Response:
+        """Send the customer's push messages of the token's brand to this device, too.
+
+        Call it when the app starts and whenever the device gets a new token. A device that somebody else used before
+        is theirs no more.
+        """
+        principal = principal_of(request)
+        limits.hit("read", str(principal.user_id))
+        given = DeviceInput.parse(request.data)
+        made = devices.register(
+            user_id=principal.user_id,
+            brand_id=principal.brand_id,
+            token=given["token"],
+            platform=given["platform"],
+            at=timezone.now(),
+        )
+        return Response(
+            {"success": True, "data": {"platform": made.platform, "registered_at": iso(made.registered_at)}}
+        )
+
+    @endpoint(
+        "remove_device",
+        tag="Account",
+        summary="Remove my device",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        parameters=[TOKEN_PARAMETER],
+        request=None,
+        responses={204: None},
+    )
+    def delete(self, request: Request) -> Response:
+        """Send no more push messages to this device. Call it when the customer logs out."""
+        principal = principal_of(request)
+        limits.hit("read", str(principal.user_id))
+        given = DeviceTokenInput.parse({"token": request.query_params.get("token", "")})
+        if not devices.remove(user_id=principal.user_id, brand_id=principal.brand_id, token=given["token"]):
+            raise NotFound
+        return Response(status=204)

@@ -1,0 +1,116 @@
+"""The pages behind the links in notices: stop these messages, confirm a recall. The link's signature is the login."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+
+from brands.models import Brand, User
+from loyalty.models import Channel, Notice, Topic
+from loyalty.notices import catalogue, composing, gathering, placeholders, preferences, sending
+from loyalty.notices.composing import ACKNOWLEDGE, OPT_OUT
+from loyalty.notices.placeholders import Value
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"  # no script
+)
+
+
+class LinkedPage(View):
+    """GET shows what POST will do, because mail programmes open links by themselves. No cookie, so nothing to forge."""
+
+    purpose = ""
+    words = ""
+    http_method_names = ["get", "head", "post", "options"]
+
+    @method_decorator(csrf_exempt)
+    @method_decorator(never_cache)
+    def dispatch(self, request: HttpRequest, *_: Any, token: str, **__: Any) -> HttpResponse:
+        told = composing.read_link(self.purpose, token)
+        if told is None:
+            raise Http404
+        answer: HttpResponse = super().dispatch(request, told=told)  # type: ignore[assignment]
+        answer.headers["Content-Security-Policy"] = POLICY
+        answer.headers["Referrer-Policy"] = "no-referrer"
+        answer.headers["X-Robots-Tag"] = "noindex"
+        return answer
+
+    def page(self, request: HttpRequest, brand: Brand, language: str, **about: Any) -> HttpResponse:
+        context = {
+            "brand": brand,
+            "language": language,
+            "direction": catalogue.direction(language),
+            "title": catalogue.phrase(language, "title", of=self.words),
+            "button": catalogue.phrase(language, "button", of=self.words),
+            **about,
+        }
+        return render(request, "loyalty/notices/page.html", context)
+
+    def said(self, language: str, name: str, **values: str) -> str:
+        found = {key: Value(value) for key, value in values.items()}
+        return placeholders.fill(catalogue.phrase(language, name, of=self.words), found)
+
+
+class OptOut(LinkedPage):
+    """Stop a topic by a channel. Mail programmes post by themselves when their own button is pressed (RFC 8058)."""
+
+    purpose, words = OPT_OUT, "opt_out_page"
+
+    def get(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
+        return self.shown(request, told, name="ask")
+
+    def post(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
+        self.check(told)
+        preferences.opt_out(told["u"], told["b"], channel=told["c"], topics=[told["t"]], at=timezone.now())
+        return self.shown(request, told, name="done")
+
+    def check(self, told: dict[str, Any]) -> None:
+        """What we signed may be gone since."""
+        there = User.objects.filter(pk=told["u"]).exists() and Brand.objects.filter(pk=told["b"]).exists()
+        if not there or told["t"] not in Topic.values or told["c"] not in Channel.values:
+            raise Http404
+
+    def shown(self, request: HttpRequest, told: dict[str, Any], *, name: str) -> HttpResponse:
+        self.check(told)
+        brand, language = brand_and_language(told["b"], told["u"])
+        channel = catalogue.phrase(language, told["c"], of="channels")
+        lines = [self.said(language, name, brand_name=brand.name, channel=channel), self.said(language, "safety")]
+        return self.page(request, brand, language, lines=lines, is_done=name == "done")
+
+
+class Acknowledge(LinkedPage):
+    """A customer confirms that they have read a recall."""
+
+    purpose, words = ACKNOWLEDGE, "acknowledge_page"
+
+    def get(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
+        return self.shown(request, self.notice(told))
+
+    def post(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
+        notice = self.notice(told)
+        gathering.acknowledge(notice=notice, at=timezone.now())
+        notice.refresh_from_db(fields=["acknowledged_at"])
+        return self.shown(request, notice)
+
+    def notice(self, told: dict[str, Any]) -> Notice:
+        found = Notice.objects.select_related("brand").filter(pk=told["n"]).first()
+        if found is None:
+            raise Http404
+        return found
+
+    def shown(self, request: HttpRequest, notice: Notice) -> HttpResponse:
+        brand, language = brand_and_language(notice.brand_id, notice.user_id)
+        facts = notice.payload
+        lines = [str(facts.get(name, "")) for name in ("product_name", "message", "recall_id", "contact")]
+        done = [self.said(language, "done")] if notice.acknowledged_at else []
+        return self.page(request, brand, language, lines=[*done, *lines], is_done=bool(done))
+
+
+def brand_and_language(brand_id: int, user_id: int) -> tuple[Brand, str]:
+    brand = Brand.objects.get(pk=brand_id)
+    return brand, preferences.read(user_id, brand_id).language or sending.settings_of(brand_id).language

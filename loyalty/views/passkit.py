@@ -1,0 +1,146 @@
+"""Apple's PassKit web service: what devices call that hold a pass. Addresses and answers are Apple's, not ours.
+
+A device proves with the pass's own token that it holds the pass; that a pass is unknown is told before that.
+"""
+
+import hmac
+import logging
+import re
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ImproperlyConfigured, RequestDataTooBig
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.http import http_date, parse_http_date_safe
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits
+from brands.inputs import Input
+from brands.refusals import NotFound, Unavailable
+from loyalty.models import WalletPass
+from loyalty.wallets import devices, passes, renders
+from loyalty.wallets.apple import packages
+from loyalty.wallets.refusals import PassTokenInvalid, WalletUnavailable
+
+logger = logging.getLogger(__name__)
+
+LARGEST_BODY = 50_000  # bytes; a registration has a hundred, a log some lines
+LATER_SECONDS = 3600
+LINES, LINE_LENGTH = 20, 500
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+class RegistrationInput(Input):
+    pushToken = serializers.RegexField(r"^[0-9A-Za-z]{8,256}$")  # noqa: N815 - Apple's name
+
+
+class LogInput(Input):
+    logs = serializers.ListField(child=serializers.CharField(max_length=20_000, allow_blank=True), max_length=1000)
+
+
+class PassKit(APIView):
+    """What Apple's addresses share: no user is known here, only passes."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    schema = None  # the protocol is Apple's
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        length = str(request.META.get("CONTENT_LENGTH") or 0)
+        if length.isdecimal() and int(length) > LARGEST_BODY:
+            raise RequestDataTooBig
+        super().initial(request, *args, **kwargs)
+        limits.hit("wallet", kwargs.get("device") or limits.client_address(request))
+
+    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
+        return super().perform_content_negotiation(request, force=True)
+
+
+def pass_of(request: Request, pass_type: str, serial: str) -> WalletPass:
+    """The pass that the address names, for a device that has its token. Raises PassTokenInvalid and NotFound."""
+    scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    if scheme.lower() != "applepass" or not token:
+        raise PassTokenInvalid
+    try:
+        found = passes.of_serial(serial=UUID(serial), identifier=pass_type)
+    except ValueError:
+        found = None
+    except ImproperlyConfigured as error:
+        raise unavailable(error) from error
+    if found is None:
+        raise NotFound
+    if not hmac.compare_digest(found.token.encode(), token.strip().encode()):
+        raise PassTokenInvalid
+    return found
+
+
+def unavailable(error: Exception) -> Unavailable:
+    """Staff must act; until then the device keeps what it has, and asks again later."""
+    logger.error("A pass cannot be made: %s", error)
+    return Unavailable(retry_after=LATER_SECONDS)
+
+
+class Registration(PassKit):
+    """POST and DELETE v1/devices/{device}/registrations/{pass type}/{serial}."""
+
+    def post(self, request: Request, device: str, pass_type: str, serial: str) -> Response:
+        """201: registered; 200: it was already, and its push token is the new one from now on."""
+        found = pass_of(request, pass_type, serial)
+        token = RegistrationInput.parse(request.data)["pushToken"]
+        is_new = devices.register(wallet_pass=found, device=device, push_token=token, at=timezone.now())
+        return Response(status=201 if is_new else 200)
+
+    def delete(self, request: Request, device: str, pass_type: str, serial: str) -> Response:
+        """200, also for a device that was not registered: it wants to be so no more, and is not."""
+        devices.unregister(wallet_pass=pass_of(request, pass_type, serial), device=device)
+        return Response(status=200)
+
+
+class Changes(PassKit):
+    """GET v1/devices/{device}/registrations/{pass type}?passesUpdatedSince=..."""
+
+    def get(self, request: Request, device: str, pass_type: str) -> Response:
+        """Serials of the device's passes that changed; 204 when none did. Apple sends no token here."""
+        asked = request.query_params.get("passesUpdatedSince", "")
+        serials, tag = devices.changed_since(device=device, identifier=pass_type, tag=asked)
+        if not serials:
+            return Response(status=204)
+        return Response({"serialNumbers": serials, "lastUpdated": tag})
+
+
+class LatestPass(PassKit):
+    """GET v1/passes/{pass type}/{serial}."""
+
+    def get(self, request: Request, pass_type: str, serial: str) -> HttpResponse:
+        """The pass as it is now; 304 where the device has that one."""
+        found, now = pass_of(request, pass_type, serial), timezone.now()
+        headers = {"Last-Modified": http_date(found.changed_at.timestamp()), "Cache-Control": "private, no-cache"}
+        if is_known(request, found.changed_at):
+            passes.fetched(wallet_pass=found, at=now)
+            return HttpResponse(status=304, headers=headers)
+        try:
+            content = renders.apple_package(wallet_pass=found, at=now)
+        except WalletUnavailable as refusal:
+            raise unavailable(refusal) from refusal
+        passes.fetched(wallet_pass=found, at=now)
+        return HttpResponse(content, content_type=packages.CONTENT_TYPE, headers=headers)
+
+
+def is_known(request: Request, changed_at: datetime) -> bool:
+    since = parse_http_date_safe(request.META.get("HTTP_IF_MODIFIED_SINCE", ""))
+    return since is not None and int(changed_at.timestamp()) <= since
+
+
+class DeviceLog(PassKit):
+    """POST v1/log: what devices complain of."""
+
+    def post(self, request: Request) -> Response:
+        """Into our own log, a few short lines of it: anybody can send this."""
+        for line in LogInput.parse(request.data)["logs"][:LINES]:
+            logger.warning("A device says: %s", UNPRINTABLE.sub(" ", line)[:LINE_LENGTH])
+        return Response(status=200)

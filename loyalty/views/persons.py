@@ -1,0 +1,73 @@
+"""A customer's own data: handed out, and erased."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits
+from brands.audit import Deed
+from brands.inputs import Input
+from brands.models import User
+from brands.openapi import BEARER, endpoint
+from loyalty import erasure, persons
+from loyalty.doors import plain_json
+from loyalty.views.account import principal_of
+
+
+class ErasureInput(Input):
+    password = serializers.CharField(max_length=256, trim_whitespace=False)
+
+
+class DataOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = serializers.DictField(help_text="By topic: loyalty, scans, notices ...")  # type: ignore[assignment]
+
+
+class MyData(APIView):
+    """Everything that is held about the customer at the token's brand."""
+
+    @endpoint(
+        "export_my_data",
+        tag="Account",
+        summary="Export my data",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        responses=DataOutput,
+    )
+    def get(self, request: Request) -> Response:
+        """Everything that the token's brand holds about the customer, from the account to every scan."""
+        principal = principal_of(request)
+        limits.hit("redeem", str(principal.user_id))
+        data = plain_json(persons.everything(user_id=principal.user_id, brand_id=principal.brand_id))
+        return Response({"success": True, "data": data}, headers={"Cache-Control": "no-store"})
+
+
+class Me(APIView):
+    """The customer, at the token's brand."""
+
+    @endpoint(
+        "erase_me",
+        tag="Account",
+        summary="Erase my data",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "PASSWORD_WRONG", "STAFF_NOT_ERASED", "RATE_LIMITED"],
+        request=ErasureInput,
+        responses={204: None},
+    )
+    def delete(self, request: Request) -> Response:
+        """Leave the token's brand: name, addresses, devices, passes and places go, for good.
+
+        The ledger keeps its amounts under a pseudonym. Points are lost, and every session ends. Who is a customer of
+        other brands stays so. A wrong password counts as a failed login.
+        """
+        principal = principal_of(request)
+        limits.hit("login", "address", limits.client_address(request))
+        given = ErasureInput.parse(request.data)
+        limits.hit("login", "email", User.objects.values_list("email", flat=True).get(pk=principal.user_id))
+        deed = Deed(None, timezone.now(), getattr(request, "request_id", ""))
+        erasure.erase_own(user_id=principal.user_id, brand_id=principal.brand_id, password=given["password"], deed=deed)
+        return Response(status=204)

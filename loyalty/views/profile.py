@@ -1,0 +1,121 @@
+"""A customer's own profile: name, language, phone, and what they want to hear."""
+
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits
+from brands.inputs import Input
+from brands.openapi import BEARER, endpoint
+from brands.refusals import Invalid
+from loyalty import profile
+from loyalty.models import Channel, Language, Topic
+from loyalty.profile import Profile
+from loyalty.views.account import principal_of
+
+PHONE = r"^(\+[1-9][0-9]{6,14})?$"
+LANGUAGES = ["", *Language.values]
+
+
+class Switch(serializers.BooleanField):
+    """On or off, as JSON writes it; DRF alone would take "yes" and 1 too."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            raise serializers.ValidationError("Send true or false.")
+        return data
+
+
+def switches(topic: str) -> serializers.Serializer[Any]:
+    """Of one topic: each channel on or off."""
+    fields = {channel.value: Switch(required=False) for channel in Channel}
+    kind: type[Input] = type(f"{topic.title()}Switches", (Input,), fields)
+    return kind(required=False)
+
+
+NotificationsInput = type("NotificationsInput", (Input,), {topic.value: switches(topic.value) for topic in Topic})
+
+
+class ProfileInput(Input):
+    """What is left out stays as it is; an empty text takes away."""
+
+    first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+    last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+    phone = serializers.RegexField(PHONE, required=False, allow_blank=True, max_length=16)
+    language = serializers.ChoiceField(choices=LANGUAGES, required=False, allow_blank=True)
+    notifications = NotificationsInput(required=False)
+
+
+class ProfileData(serializers.Serializer[Any]):
+    user_id = serializers.IntegerField()
+    email = serializers.EmailField()
+    first_name = serializers.CharField(allow_blank=True)
+    last_name = serializers.CharField(allow_blank=True)
+    phone = serializers.CharField(allow_blank=True)
+    language = serializers.CharField(allow_blank=True, help_text="Empty: the brand's own.")
+    notifications = serializers.DictField(
+        child=serializers.DictField(child=serializers.BooleanField()), help_text="Topic, channel, wanted."
+    )
+
+
+class ProfileOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = ProfileData()  # type: ignore[assignment]
+
+
+class ProfileView(APIView):
+    """The customer's own profile at the token's brand."""
+
+    @endpoint(
+        "read_profile",
+        tag="Account",
+        summary="Read my profile",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        responses=ProfileOutput,
+    )
+    def get(self, request: Request) -> Response:
+        """The customer's name, phone, language, and what they want to hear from the token's brand."""
+        principal = principal_of(request)
+        limits.hit("read", str(principal.user_id))
+        found = profile.read(user_id=principal.user_id, brand_id=principal.brand_id)
+        return Response({"success": True, "data": present(found)})
+
+    @endpoint(
+        "change_profile",
+        tag="Account",
+        summary="Change my profile",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        request=ProfileInput,
+        responses=ProfileOutput,
+    )
+    def patch(self, request: Request) -> Response:
+        """Change what is given and keep the rest. A field that is filled in for the first time may earn points.
+
+        Recalls always come by e-mail, so that one switch cannot be turned off.
+        """
+        principal = principal_of(request)
+        limits.hit("read", str(principal.user_id))
+        if request.META.get("CONTENT_LENGTH") in {None, "", "0"}:
+            raise Invalid(_("Send what is to change."))
+        given = ProfileInput.parse(request.data)
+        wishes = given.pop("notifications", None)
+        changed = profile.change(
+            user_id=principal.user_id, brand_id=principal.brand_id, fields=given, switches=wishes, at=timezone.now()
+        )
+        return Response({"success": True, "data": present(changed)})
+
+
+def present(found: Profile) -> dict[str, Any]:
+    return {
+        "user_id": found.user.pk,
+        "email": found.user.email,
+        **found.fields,
+        "notifications": found.preferences.switches(),
+    }

@@ -1,0 +1,319 @@
+"""Taking rewards, by customers; and the codes of what was taken, for customers and for a shop's till."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits
+from brands.authentication import required_caller
+from brands.inputs import Input
+from brands.keys import Caller
+from brands.openapi import BEARER, KEY, endpoint
+from brands.paging import paged
+from brands.refusals import Forbidden, Invalid
+from loyalty import redemption_codes, redemptions
+from loyalty.accrual import plain
+from loyalty.doors import keyed_id
+from loyalty.events import iso
+from loyalty.masking import masked
+from loyalty.models import Redemption
+from loyalty.redemptions import Claimed, Wish
+from loyalty.views.account import PaginationOutput, page_parameters, principal_of
+from loyalty.views.events import IDEMPOTENCY_HEADER, IDEMPOTENCY_KEY, idempotency_key
+from loyalty.views.rewards import OBSTACLES
+
+STATES = ["good", "used", "expired", "cancelled"]
+NEEDED_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
+    OpenApiParameter.HEADER,
+    required=True,
+    description="New for each wish. The same key for the same reward is answered with what it got the first time.",
+)
+
+
+class RedeemedData(serializers.Serializer[Any]):
+    redemption_id = serializers.IntegerField()
+    code = serializers.CharField(help_text="For the till; also as a QR code, exactly like this.")
+    cost = serializers.FloatField(help_text="Points.")
+    new_balance = serializers.FloatField(help_text="The balance after it.")
+    expires_at = serializers.DateTimeField(allow_null=True, help_text="When the code is worth nothing; null: never.")
+
+
+class RedeemedOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = RedeemedData()  # type: ignore[assignment]
+
+
+class ClaimedData(serializers.Serializer[Any]):
+    milestone_id = serializers.IntegerField()
+    reward_name = serializers.CharField()
+    points = serializers.FloatField(help_text="Points that it pays; they come as all points do. 0 for a thing.")
+    redemption_id = serializers.IntegerField(allow_null=True)
+    code = serializers.CharField(allow_null=True, help_text="For the till, where the reward is a thing.")
+
+
+class ClaimedOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = ClaimedData()  # type: ignore[assignment]
+
+
+class RedemptionOutput(serializers.Serializer[Any]):
+    redemption_id = serializers.IntegerField()
+    reward_id = serializers.IntegerField(allow_null=True)
+    milestone_id = serializers.IntegerField(allow_null=True)
+    name = serializers.CharField(help_text="Of the reward, as it was called at the time.")
+    cost = serializers.FloatField()
+    code = serializers.CharField()
+    state = serializers.ChoiceField(choices=STATES)
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    used_at = serializers.DateTimeField(allow_null=True)
+
+
+class RedemptionsOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = RedemptionOutput(many=True)  # type: ignore[assignment]
+    pagination = PaginationOutput()
+
+
+class TillInput(Input):
+    code = serializers.CharField(max_length=100, help_text="With or without separators, in any case.")
+
+
+class TillData(serializers.Serializer[Any]):
+    redemption_id = serializers.IntegerField()
+    name = serializers.CharField(help_text="Of the reward.")
+    cost = serializers.FloatField()
+    member = serializers.CharField(help_text="Masked.")
+    state = serializers.ChoiceField(choices=STATES)
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    used_at = serializers.DateTimeField(allow_null=True)
+
+
+class TillOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = TillData()  # type: ignore[assignment]
+
+
+class Redeem(APIView):
+    """Take a reward for points."""
+
+    @endpoint(
+        "redeem_reward",
+        tag="Rewards",
+        summary="Redeem a reward",
+        needs=[BEARER],
+        errors=[
+            "AUTHENTICATION_REQUIRED",
+            "TOKEN_INVALID",
+            "REWARD_NOT_FOUND",
+            *OBSTACLES,
+            "IDEMPOTENCY_KEY_REUSED",
+            "RATE_LIMITED",
+        ],
+        parameters=[NEEDED_KEY],
+        request=None,
+        responses={201: RedeemedOutput},
+    )
+    def post(self, request: Request, reward_id: int) -> Response:
+        """Take a reward for points, and get the code that the till takes for it.
+
+        Points, stock and code change together or not at all; a refusal changes nothing, and the same key may be tried
+        again. The key is required because a request whose answer was lost would otherwise cost twice.
+        """
+        principal = principal_of(request)
+        limits.hit("redeem", str(principal.user_id))
+        key = idempotency_key(request)
+        if not key:
+            raise Invalid("Send an Idempotency-Key, new for each wish.", details={"header": "Idempotency-Key"})
+        wish = Wish(
+            brand_id=principal.brand_id,
+            user_id=principal.user_id,
+            reward_id=reward_id,
+            key=keyed_id("redeem", principal.brand_id, principal.user_id, key),
+            at=timezone.now(),
+        )
+        return Response({"success": True, "data": present_redeemed(redemptions.redeem(wish))}, status=201)
+
+
+def present_redeemed(redemption: Redemption) -> dict[str, Any]:
+    return {
+        "redemption_id": redemption.pk,
+        "code": redemption_codes.grouped(redemption.code),
+        "cost": plain(redemption.cost),
+        "new_balance": plain(redemption.balance_after),
+        "expires_at": iso(redemption.expires_at) if redemption.expires_at else None,
+    }
+
+
+class Claim(APIView):
+    """Take the reward of a milestone that waits to be claimed."""
+
+    @endpoint(
+        "claim_reward",
+        tag="Rewards",
+        summary="Claim a milestone's reward",
+        needs=[BEARER],
+        errors=[
+            "AUTHENTICATION_REQUIRED",
+            "TOKEN_INVALID",
+            "REWARD_NOT_FOUND",
+            "REWARD_NOT_AVAILABLE",
+            "LOYALTY_DISABLED",
+            "MEMBER_BLOCKED",
+            "RATE_LIMITED",
+        ],
+        request=None,
+        responses=ClaimedOutput,
+    )
+    def post(self, request: Request, milestone_id: int) -> Response:
+        """Take the reward of a milestone that is `claimable` in `list_campaigns`; `milestone_id` names it.
+
+        Points come as all points do, a moment later; a thing gets a code for the till. It is given once: asked again,
+        this answers the same.
+        """
+        principal = principal_of(request)
+        limits.hit("redeem", str(principal.user_id))
+        claimed = redemptions.claim(
+            brand_id=principal.brand_id, user_id=principal.user_id, milestone_id=milestone_id, at=timezone.now()
+        )
+        return Response({"success": True, "data": present_claimed(claimed)})
+
+
+def present_claimed(claimed: Claimed) -> dict[str, Any]:
+    redemption = claimed.redemption
+    return {
+        "milestone_id": claimed.milestone.pk,
+        "reward_name": claimed.milestone.reward_name,
+        "points": plain(claimed.milestone.reward_points),
+        "redemption_id": redemption.pk if redemption else None,
+        "code": redemption_codes.grouped(redemption.code) if redemption else None,
+    }
+
+
+class Redemptions(APIView):
+    """What the customer took, with the codes."""
+
+    @endpoint(
+        "list_redemptions",
+        tag="Rewards",
+        summary="List my redemptions",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        parameters=page_parameters(),
+        responses=RedemptionsOutput,
+    )
+    def get(self, request: Request) -> Response:
+        """The rewards that the customer took or won at the token's brand, newest first, with their codes."""
+        principal = principal_of(request)
+        limits.hit("read", str(principal.user_id))
+        mine = Redemption.objects.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
+        found, pagination = paged(request, mine, order=("-id",), view=self)
+        return Response({"success": True, "data": [present_mine(each) for each in found], "pagination": pagination})
+
+
+def present_mine(redemption: Redemption) -> dict[str, Any]:
+    return {
+        "redemption_id": redemption.pk,
+        "reward_id": redemption.reward_id,
+        "milestone_id": redemption.milestone_id,
+        "name": redemption.name,
+        "cost": plain(redemption.cost),
+        "code": redemption_codes.grouped(redemption.code),
+        **present_state(redemption),
+    }
+
+
+def present_state(redemption: Redemption) -> dict[str, Any]:
+    return {
+        "state": redemptions.state_of(redemption, timezone.now()),
+        "created_at": iso(redemption.created_at),
+        "expires_at": iso(redemption.expires_at) if redemption.expires_at else None,
+        "used_at": iso(redemption.used_at) if redemption.used_at else None,
+    }
+
+
+TILL_ERRORS = ["API_KEY_INVALID", "FORBIDDEN", "REDEMPTION_CODE_UNKNOWN", "RATE_LIMITED"]
+
+
+def till_of(request: Request) -> Caller:
+    """A till speaks through the brand's hub. Raises ApiKeyInvalid, Forbidden."""
+    caller = required_caller(request)
+    if not caller.is_hub:
+        raise Forbidden("Only a hub key may look codes up.")
+    limits.hit("ingest", caller.brand_id)
+    return caller
+
+
+def present_till(redemption: Redemption) -> dict[str, Any]:
+    return {
+        "redemption_id": redemption.pk,
+        "name": redemption.name,
+        "cost": plain(redemption.cost),
+        "member": masked(redemption.user_point.user),
+        **present_state(redemption),
+    }
+
+
+class CheckRedemption(APIView):
+    """What a code is worth."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    @endpoint(
+        "check_redemption",
+        tag="Rewards",
+        summary="Check a code",
+        needs=[KEY],
+        errors=TILL_ERRORS,
+        request=TillInput,
+        responses=TillOutput,
+    )
+    def post(self, request: Request) -> Response:
+        """For a till: what a customer's code is for, and whether it is still good. Needs a hub key.
+
+        The code may be typed with or without separators; a slip in it is noticed.
+        """
+        caller = till_of(request)
+        given = TillInput.parse(request.data)
+        found = redemptions.find(brand_ids=[caller.brand_id], text=given["code"])
+        return Response({"success": True, "data": present_till(found)})
+
+
+class UseRedemption(APIView):
+    """Hand the reward out: the code is used."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    @endpoint(
+        "use_redemption",
+        tag="Rewards",
+        summary="Use a code",
+        needs=[KEY],
+        errors=[*TILL_ERRORS, "REDEMPTION_USED", "REDEMPTION_EXPIRED", "REDEMPTION_CANCELLED"],
+        parameters=[IDEMPOTENCY_HEADER],
+        request=TillInput,
+        responses=TillOutput,
+    )
+    def post(self, request: Request) -> Response:
+        """For a till: mark a customer's code as used, once. Needs a hub key.
+
+        With an Idempotency-Key the same request again is answered the same; otherwise a second one is REDEMPTION_USED.
+        """
+        caller = till_of(request)
+        given = TillInput.parse(request.data)
+        at = timezone.now()
+        key = idempotency_key(request)
+        found = redemptions.find(brand_ids=[caller.brand_id], text=given["code"])
+        asked = keyed_id("use", caller.brand_id, found.pk, key or at.isoformat())
+        used = redemptions.use(redemption=found, at=at, key_id=caller.key_id, request=asked)
+        return Response({"success": True, "data": present_till(used)})

@@ -1,0 +1,178 @@
+"""What a customer asks for to put their card into a wallet, and the logo that Google fetches for it."""
+
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.views import View
+from drf_spectacular.types import OpenApiTypes
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits
+from brands.models import Brand
+from brands.openapi import BEARER, endpoint
+from loyalty import events, members
+from loyalty.models import Platform, UserPoints, WalletPass
+from loyalty.refusals import MemberBlocked, UserNotEnrolled
+from loyalty.views.account import principal_of
+from loyalty.wallets import images, issuers, passes, renders
+from loyalty.wallets.apple import packages
+from loyalty.wallets.cards import card_of, look_of
+from loyalty.wallets.google import links
+from loyalty.wallets.passes import Changed
+from loyalty.wallets.refusals import WalletUnavailable
+
+ERRORS = [
+    "AUTHENTICATION_REQUIRED",
+    "TOKEN_INVALID",
+    "MEMBER_BLOCKED",
+    "NOT_FOUND",
+    "WALLET_UNAVAILABLE",
+    "USER_NOT_ENROLLED",
+    "RATE_LIMITED",
+]
+FOR_EVER = "public, max-age=31536000, immutable"  # another logo has another address
+
+
+def member_of(request: Request) -> UserPoints:
+    """The customer's account at the token's brand; who wants a card joins, where the brand lets everybody in."""
+    principal = principal_of(request)
+    limits.hit("read", str(principal.user_id))
+    brand = get_object_or_404(Brand, pk=principal.brand_id)
+    account = members.account_of(brand_id=brand.pk, user_id=principal.user_id)
+    if account is None:
+        if not brand.auto_enroll:
+            raise UserNotEnrolled
+        made = members.enrol(user_id=principal.user_id, brand_id=brand.pk, at=timezone.now())
+        account = UserPoints.objects.get(pk=made)
+    if account.status == UserPoints.Status.BLOCKED:
+        raise MemberBlocked
+    return account
+
+
+class WalletsData(serializers.Serializer[Any]):
+    apple = serializers.BooleanField()
+    google = serializers.BooleanField()
+
+
+class WalletsOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = WalletsData()  # type: ignore[assignment]
+
+
+class Wallets(APIView):
+    """For which wallets there are cards."""
+
+    @endpoint(
+        "list_wallets",
+        tag="Wallets",
+        summary="Ask which wallets there are cards for",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        responses=WalletsOutput,
+    )
+    def get(self, request: Request) -> Response:
+        """For which wallets the token's brand makes cards at the moment: what buttons to show. Makes no card."""
+        principal = principal_of(request)
+        limits.hit("read", str(principal.user_id))
+        now = timezone.now()
+        offered = {it.value: is_offered(principal.brand_id, it, now) for it in Platform}
+        return Response({"success": True, "data": offered})
+
+
+def is_offered(brand_id: int, platform: str, at: datetime) -> bool:
+    try:
+        issuers.usable(brand_id=brand_id, platform=platform, at=at)
+    except WalletUnavailable:
+        return False
+    return True
+
+
+class ApplePass(APIView):
+    """The member's card as a signed pass."""
+
+    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
+        """Errors are JSON, whatever a phone asks for that takes passes."""
+        return super().perform_content_negotiation(request, force=True)
+
+    @endpoint(
+        "read_apple_pass",
+        tag="Wallets",
+        summary="Get my card for Apple Wallet",
+        needs=[BEARER],
+        errors=ERRORS,
+        responses={(200, packages.CONTENT_TYPE): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """The customer's card at the token's brand as a signed `.pkpass`. In a wallet it keeps itself up to date.
+
+        A customer has one card per brand: asked again, the same one comes as it is now. `WALLET_UNAVAILABLE` means
+        that the brand makes no passes at the moment; `details.reason` says why.
+        """
+        account, now = member_of(request), timezone.now()
+        issuers.usable(brand_id=account.brand_id, platform=Platform.APPLE, at=now)
+        issued, _new = passes.issue(account=account, platform=Platform.APPLE, at=now)
+        found = WalletPass.objects.filter(pk=issued.pk).get()
+        content = renders.apple_package(wallet_pass=found, at=now)
+        passes.handed_out(wallet_pass=found)
+        headers = {"Content-Disposition": 'attachment; filename="card.pkpass"', "Cache-Control": "private, no-store"}
+        return HttpResponse(content, content_type=packages.CONTENT_TYPE, headers=headers)
+
+
+class SaveLinkData(serializers.Serializer[Any]):
+    save_url = serializers.URLField(help_text="Behind the button; opening it puts the card into Google Wallet.")
+
+
+class SaveLinkOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = SaveLinkData()  # type: ignore[assignment]
+
+
+class GooglePass(APIView):
+    """The member's card as a save link."""
+
+    @endpoint(
+        "read_google_pass",
+        tag="Wallets",
+        summary="Get my card for Google Wallet",
+        needs=[BEARER],
+        errors=ERRORS,
+        responses=SaveLinkOutput,
+    )
+    def get(self, request: Request) -> Response:
+        """A signed link that puts the customer's card at the token's brand into Google Wallet.
+
+        The card itself is kept at Google from then on and changes there. `WALLET_UNAVAILABLE` means that the brand
+        makes no passes at the moment; `details.reason` says why.
+        """
+        account, now = member_of(request), timezone.now()
+        issuer = issuers.usable(brand_id=account.brand_id, platform=Platform.GOOGLE, at=now)
+        issued, is_new = passes.issue(account=account, platform=Platform.GOOGLE, at=now)
+        if is_new:  # Google is told without the customer waiting for it
+            changed = Changed(issued.pk, account.user_id, issued.version, is_first=True)
+            message = passes.refresh(changed, account.brand_id, wait_seconds=0)
+            events.publish(messages=[message], brand_id=account.brand_id, at=now, once=True)
+        found = WalletPass.objects.filter(pk=issued.pk).get()
+        link = links.save_link(
+            wallet_pass=found, card=card_of(found), keys=issuer.for_google, with_class=not issuer.look_pushed
+        )
+        passes.handed_out(wallet_pass=found)
+        return Response({"success": True, "data": {"save_url": link}})
+
+
+class GoogleLogo(View):
+    """A brand's logo as Google Wallet shows it: a square whose middle survives a round mask."""
+
+    http_method_names = ["get", "head"]
+
+    def get(self, _request: HttpRequest, brand_id: int, name: str) -> HttpResponse:
+        brand = Brand.objects.filter(pk=brand_id).first()
+        look = look_of(brand) if brand else None
+        if look is None or images.name_of(look) != name:
+            raise Http404
+        return HttpResponse(images.google_logo(look), content_type="image/png", headers={"Cache-Control": FOR_EVER})

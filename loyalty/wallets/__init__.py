@@ -1,0 +1,1 @@
+"""Wallet passes: what is on them, who makes them, and how phones and platforms hear of changes."""

@@ -1,0 +1,1 @@
+"""Apple Wallet: certificates, signed packages, and pushes to devices."""

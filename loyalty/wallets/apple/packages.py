@@ -1,0 +1,121 @@
+"""Packages: a member's card as the signed .pkpass file that Apple Wallet takes."""
+
+import hashlib
+import io
+import json
+import zipfile
+from functools import lru_cache
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
+from django.utils.translation import gettext as _
+
+from brands import colours
+from loyalty.models import WalletPass
+from loyalty.wallets import images
+from loyalty.wallets.apple.certificates import AppleKeys
+from loyalty.wallets.cards import Card
+
+CONTENT_TYPE = "application/vnd.apple.pkpass"
+WEB_SERVICE = "/wallets/apple"  # Apple adds /v1/...
+# Base64 of a signature is no valid thing to squeeze; everything in a package is small or compressed already.
+STORED = zipfile.ZIP_STORED
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def package(*, wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> bytes:
+    """The whole file. Needs no database but the first time for a look, to read the brand's logo."""
+    told = json.dumps(pass_json(wallet_pass, card, keys), ensure_ascii=False, separators=(",", ":")).encode()
+    shared = images.apple_files(card.look)
+    digests = {file.name: file.sha1 for file in shared}
+    digests["pass.json"] = hashlib.sha1(told, usedforsecurity=False).hexdigest()  # Apple asks for SHA-1 here
+    manifest = json.dumps(digests).encode()
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", STORED) as archive:
+        for name, data in (("pass.json", told), ("manifest.json", manifest), ("signature", signature(manifest, keys))):
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), data)
+        for file in shared:
+            archive.writestr(zipfile.ZipInfo(file.name, EPOCH), file.content)
+    return content.getvalue()
+
+
+def signature(manifest: bytes, keys: AppleKeys) -> bytes:
+    """Detached PKCS #7 in DER, with the time of signing and the certificate above ours."""
+    certificate, authority, key = signer(keys.certificates, keys.private_key)
+    builder = pkcs7.PKCS7SignatureBuilder().set_data(manifest).add_signer(certificate, key, SHA256())
+    options = [pkcs7.PKCS7Options.DetachedSignature, pkcs7.PKCS7Options.Binary]
+    return builder.add_certificate(authority).sign(Encoding.DER, options)
+
+
+@lru_cache(maxsize=64)
+def signer(certificates: str, private_key: str) -> tuple[x509.Certificate, x509.Certificate, RSAPrivateKey]:
+    """Reading a key checks it, which takes longer than a signature."""
+    certificate, authority = x509.load_pem_x509_certificates(certificates.encode())
+    key = load_pem_private_key(private_key.encode(), None)
+    assert isinstance(key, RSAPrivateKey)  # noqa: S101 - it was read as one when it was uploaded
+    return certificate, authority, key
+
+
+def pass_json(wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> dict[str, Any]:
+    """Apple's pass.json, a store card."""
+    look = card.look
+    told = {
+        "formatVersion": 1,
+        "passTypeIdentifier": keys.identifier,
+        "teamIdentifier": keys.team,
+        "serialNumber": str(wallet_pass.serial),
+        "organizationName": look.name,
+        "description": _("%(brand)s loyalty card") % {"brand": look.name},
+        "logoText": look.name,
+        "backgroundColor": rgb(look.background),
+        "foregroundColor": rgb(look.text),
+        "labelColor": rgb(label_colour(card)),
+        "sharingProhibited": True,
+        "barcodes": [
+            {
+                "format": "PKBarcodeFormatQR",
+                "message": card.barcode,
+                "messageEncoding": "iso-8859-1",
+                "altText": card.number,
+            }
+        ],
+        "storeCard": fields(card),
+    }
+    if look.address:
+        told |= {"webServiceURL": f"{look.address}{WEB_SERVICE}", "authenticationToken": wallet_pass.token}
+    return told | ({"voided": True} if card.voided else {})
+
+
+def fields(card: Card) -> dict[str, Any]:
+    """The front: balance, level, the way to the next one, whose it is. The back: whom to ask."""
+    points = {"key": "points", "label": _("POINTS"), "value": card.balance}
+    level = {"key": "level", "label": _("LEVEL"), "value": card.level}
+    member = {"key": "member", "label": _("MEMBER"), "value": card.member}
+    return {
+        "headerFields": [{**points, "changeMessage": _("You have %@ points now.")}],
+        "primaryFields": [],
+        "secondaryFields": [
+            *([{**level, "changeMessage": _("Your level is %@ now.")}] if card.level else []),
+            *([{"key": "progress", "label": _("NEXT LEVEL"), "value": card.progress}] if card.level else []),
+        ],
+        "auxiliaryFields": [member] if card.member else [],
+        "backFields": [
+            {"key": "number", "label": _("Member number"), "value": card.number},
+            {"key": "support", "label": _("Questions?"), "value": card.look.support_email},
+        ],
+    }
+
+
+def label_colour(card: Card) -> str:
+    """The accent colour where labels can be read in it."""
+    look = card.look
+    readable = colours.contrast(look.accent, look.background) >= colours.READABLE
+    return look.accent if readable else look.text
+
+
+def rgb(colour: str) -> str:
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgb({red}, {green}, {blue})"

@@ -1,0 +1,140 @@
+"""Pushes to Apple devices: an empty message by HTTP/2 that makes the wallet ask for the pass anew."""
+
+import json
+import ssl
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from time import time
+
+import jwt
+from django.conf import settings
+from django.utils import timezone
+
+from brands import outgoing
+from loyalty.wallets.apple.certificates import AppleKeys
+
+TIMEOUT_SECONDS = 10
+# Apple refuses provider tokens older than an hour, and more than one new one in 20 minutes.
+TOKEN_SECONDS = 45 * 60
+GONE = {"BadDeviceToken", "Unregistered", "DeviceTokenNotForTopic", "ExpiredToken"}
+OUR_FAULT = {400, 403, 404, 405, 413}
+RETRY = timedelta(seconds=30)
+LONGEST_WAIT = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The device will hear of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """There is no such device any more; `since` Apple knows of it, where it says so."""
+
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Apple wants to be asked again after so long."""
+
+    after: timedelta
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Apple takes nothing from us: the certificate or key is not what it knows."""
+
+    why: str
+
+
+Outcome = Told | Gone | Later | Rejected
+
+
+def push(*, push_token: str, keys: AppleKeys) -> Outcome:
+    """Raises outgoing.NotReached."""
+    headers = {
+        "apns-topic": keys.identifier,
+        "apns-priority": "5",
+        "apns-expiration": str(int(time()) + 24 * 3600),
+        "apns-collapse-id": keys.identifier[:64],
+    }
+    if keys.push_key:
+        headers["authorization"] = f"bearer {provider_token(keys)}"
+    answer = outgoing.send(
+        "POST",
+        f"{settings.APNS_ADDRESS}/3/device/{push_token}",
+        headers=headers,
+        content=b"{}",
+        timeout_seconds=TIMEOUT_SECONDS,
+        http2=True,
+        tls=tls_of("", "") if keys.push_key else tls_of(keys.certificates, keys.private_key),
+    )
+    return read(answer, keys)
+
+
+def read(answer: outgoing.Answer, keys: AppleKeys) -> Outcome:
+    if answer.status == 200:
+        return Told()
+    reason, since = _reason(answer.body)
+    why = f"APNs answered {answer.status} {reason}".strip()
+    if answer.status == 410 or reason in GONE:
+        return Gone(since)
+    if reason == "ExpiredProviderToken":
+        forget_token(keys)
+        return Later(timedelta(seconds=1), why)
+    if answer.status in OUR_FAULT:
+        return Rejected(why)
+    return Later(answer.retry_after(at=timezone.now(), at_most=LONGEST_WAIT) or RETRY, why)
+
+
+def _reason(body: bytes) -> tuple[str, datetime | None]:
+    """What Apple says, and since when it knows, in milliseconds since 1970."""
+    try:
+        found = json.loads(body)
+        moment = found.get("timestamp")
+        since = datetime.fromtimestamp(moment / 1000, tz=UTC) if isinstance(moment, int | float) else None
+        return str(found.get("reason", "")), since
+    except (ValueError, AttributeError, OverflowError, OSError):
+        return "", None
+
+
+# --- How we prove who we are -----------------------------------------------------------------------------------------
+
+_tokens: dict[tuple[str, str], tuple[str, float]] = {}
+_lock = Lock()
+
+
+def provider_token(keys: AppleKeys) -> str:
+    """A signed token, the same for a while: Apple takes offence at new ones."""
+    name = (keys.team, keys.push_key_id)
+    with _lock:
+        token, made = _tokens.get(name, ("", 0.0))
+        if not token or made + TOKEN_SECONDS < time():
+            made = time()
+            claims = {"iss": keys.team, "iat": int(made)}
+            token = jwt.encode(claims, keys.push_key, algorithm="ES256", headers={"kid": keys.push_key_id})
+            _tokens[name] = (token, made)
+        return token
+
+
+def forget_token(keys: AppleKeys) -> None:
+    with _lock:
+        _tokens.pop((keys.team, keys.push_key_id), None)
+
+
+@lru_cache(maxsize=64)
+def tls_of(certificates: str, private_key: str) -> ssl.SSLContext:
+    """The pass certificate as the client's; one context per certificate, because connections are kept by context."""
+    context = ssl.create_default_context()
+    if certificates:
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # for us alone; Python reads keys from files only
+            file.write(private_key + certificates)
+            file.flush()
+            context.load_cert_chain(Path(file.name))
+    return context

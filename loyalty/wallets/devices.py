@@ -1,0 +1,113 @@
+"""Devices: which of them hold an Apple pass and want to hear of it. The only code that writes WalletDevice."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from django.db import transaction
+
+from loyalty import events
+from loyalty.models import Platform, WalletDevice, WalletPass
+from loyalty.wallets import passes
+
+MOST_DEVICES = 50  # of one pass; who holds its token could register without end
+
+
+def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datetime) -> bool:
+    """Tell the device of changes from now on, under this push token. True: it was not registered. Owns the transaction.
+
+    A device has one token for all passes. One that was given an older version is told at once.
+    """
+    with transaction.atomic():
+        WalletPass.objects.select_for_update(no_key=True).get(pk=wallet_pass.pk)
+        mine = WalletDevice.objects.filter(device=device, wallet_pass__brand_id=wallet_pass.brand_id)
+        mine.exclude(push_token=push_token).update(push_token=push_token, registered_at=at)
+        _row, is_new = WalletDevice.objects.update_or_create(
+            wallet_pass=wallet_pass,
+            device=device,
+            defaults={"push_token": push_token, "registered_at": at, "pushed_version": wallet_pass.held_version},
+        )
+        _forget_oldest(wallet_pass)
+        passes.set_state(wallet_pass=wallet_pass, state=WalletPass.State.HELD)
+        if wallet_pass.held_version < wallet_pass.version:
+            brand = wallet_pass.brand_id
+            messages = passes.chosen_changed(passes=[wallet_pass.pk], brand_id=brand, at=at)
+            events.publish(messages=messages, brand_id=brand, at=at)
+    return is_new
+
+
+def _forget_oldest(wallet_pass: WalletPass) -> None:
+    kept = wallet_pass.devices.order_by("-registered_at", "-id").values_list("pk", flat=True)[:MOST_DEVICES]
+    wallet_pass.devices.exclude(pk__in=list(kept)).delete()
+
+
+def unregister(*, wallet_pass: WalletPass, device: str) -> bool:
+    """The pass was removed from the device. False: it was not registered."""
+    with transaction.atomic():
+        WalletPass.objects.select_for_update(no_key=True).get(pk=wallet_pass.pk)
+        gone, _kinds = wallet_pass.devices.filter(device=device).delete()
+        note_removal([wallet_pass])
+    return bool(gone)
+
+
+def forget_token(*, brand_id: int, push_token: str, at: datetime | None) -> None:
+    """The device behind the token is gone, for all of the brand's passes; one that came back after `at` is not."""
+    with transaction.atomic():
+        gone = WalletDevice.objects.filter(push_token=push_token, wallet_pass__brand_id=brand_id)
+        if at:
+            gone = gone.filter(registered_at__lte=at)
+        touched = list(WalletPass.objects.filter(devices__in=gone).distinct())
+        gone.delete()
+        note_removal(touched)
+
+
+def forget_all(held: Iterable[WalletPass]) -> None:
+    """For the erasure of a person's data."""
+    WalletDevice.objects.filter(wallet_pass__in=held).delete()
+
+
+def note_removal(touched: Iterable[WalletPass]) -> None:
+    for each in touched:
+        if not each.devices.exists():
+            passes.set_state(wallet_pass=each, state=WalletPass.State.REMOVED)
+
+
+def to_tell(wallet_pass: WalletPass) -> list[WalletDevice]:
+    """Those that have not heard of the pass's version yet."""
+    return list(wallet_pass.devices.filter(pushed_version__lt=wallet_pass.version).order_by("pk"))
+
+
+def told(*, device: WalletDevice, version: int) -> None:
+    WalletDevice.objects.filter(pk=device.pk, pushed_version__lt=version).update(pushed_version=version)
+
+
+# --- What has changed ------------------------------------------------------------------------------------------------
+# A device sends back the tag of the last answer. A time would miss what commits late, so it is every pass's version.
+
+LONGEST_TAG = 4_000
+
+
+def changed_since(*, device: str, identifier: str, tag: str) -> tuple[list[str], str]:
+    """Serials of the device's passes that are other than the tag says, and the tag of now."""
+    own = {
+        "devices__device": device,
+        "platform": Platform.APPLE,
+        "brand__wallet_issuers__platform": Platform.APPLE,
+        "brand__wallet_issuers__identifier": identifier,
+    }
+    found = WalletPass.objects.filter(**own).order_by("pk").values_list("pk", "version", "serial")
+    known = read_tag(tag)
+    now = {pk: version for pk, version, _serial in found}
+    return [str(serial) for pk, version, serial in found if known.get(pk) != version], write_tag(now)
+
+
+def write_tag(versions: Mapping[int, int]) -> str:
+    return "_".join(f"{pk:x}-{version:x}" for pk, version in versions.items())
+
+
+def read_tag(tag: str) -> dict[int, int]:
+    """The version of each pass that it names; what is no tag of ours names none."""
+    try:
+        pairs = [entry.split("-") for entry in tag[:LONGEST_TAG].split("_")] if tag else []
+        return {int(pk, 16): int(version, 16) for pk, version in pairs}
+    except ValueError:
+        return {}

@@ -1,0 +1,1 @@
+"""Google Wallet: the service account, classes and objects by REST, and signed save links."""

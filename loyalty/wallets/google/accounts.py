@@ -1,0 +1,29 @@
+"""A brand's issuer at Google Wallet: its id, and the service account that acts for it."""
+
+import re
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from brands.refusals import Invalid
+from loyalty import service_accounts
+from loyalty.service_accounts import ServiceAccount
+
+SCOPE = "https://www.googleapis.com/auth/wallet_object.issuer"
+ISSUER_ID = re.compile(r"[0-9]{5,25}")
+
+
+@dataclass(frozen=True, slots=True)
+class GoogleKeys:
+    """`identifier` is the issuer id."""
+
+    identifier: str
+    account: ServiceAccount
+
+
+def read(content: bytes, issuer_id: str) -> GoogleKeys:
+    """From a service account's JSON file. Raises Invalid, whose `details` name the field that is wrong."""
+    if not ISSUER_ID.fullmatch(issuer_id.strip()):
+        words = _("Write the issuer id as the Google Pay & Wallet Console shows it: digits.")
+        raise Invalid(words, details={"field": "issuer_id"})
+    return GoogleKeys(issuer_id.strip(), service_accounts.read(content, field="service_account"))

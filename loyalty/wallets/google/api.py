@@ -1,0 +1,88 @@
+"""Google's REST API: brings a brand's class and a member's object to where they should be."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from brands import outgoing
+from loyalty import service_accounts
+from loyalty.wallets.google.accounts import SCOPE, GoogleKeys
+
+TIMEOUT_SECONDS = 15
+RETRY = timedelta(seconds=30)
+LONGEST_WAIT = timedelta(hours=1)
+UNKNOWN_ACCOUNT = frozenset({400, 401, 403})  # the token server's: the account or its key is not what Google knows
+
+
+class Later(Exception):  # noqa: N818 - a wish
+    """Google wants to be asked again `after` so long."""
+
+    def __init__(self, message: str, after: timedelta) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class Rejected(Exception):  # noqa: N818 - an answer
+    """Google takes this from nobody: the account may not, or the request is not what it wants."""
+
+
+class QuotaExceeded(Exception):  # noqa: N818 - an answer
+    """Google has notified this customer often enough today."""
+
+
+def put(*, kind: str, content: dict[str, Any], keys: GoogleKeys) -> dict[str, Any]:
+    """Make the resource of this kind (`loyaltyClass`, `loyaltyObject`) as `content` says, whether it is there or not.
+
+    Returns what Google keeps. Raises Later, Rejected, QuotaExceeded, and outgoing.NotReached.
+    """
+    answer = call("PATCH", f"{kind}/{content['id']}", content, keys)
+    if answer.status == 404:
+        answer = call("POST", kind, content, keys)
+        if answer.status == 409:  # somebody else was faster
+            answer = call("PATCH", f"{kind}/{content['id']}", content, keys)
+    return read(answer, f"{kind} {content['id']}")
+
+
+def call(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> outgoing.Answer:
+    """One call; a token that ended early is replaced once."""
+    answer = _send(method, path, content, keys)
+    if answer.status == 401:
+        service_accounts.forget_token(keys.account, scope=SCOPE)
+        answer = _send(method, path, content, keys)
+    return answer
+
+
+def _send(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> outgoing.Answer:
+    try:
+        token = service_accounts.access_token(keys.account, scope=SCOPE)
+    except service_accounts.NotGranted as error:
+        if error.answer.status in UNKNOWN_ACCOUNT:
+            raise Rejected(str(error)) from error
+        raise outgoing.NotReached(str(error)) from error
+    return outgoing.send(
+        method,
+        f"{settings.GOOGLE_WALLET_ADDRESS}/{path}",
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        content=json.dumps(content).encode(),
+        timeout_seconds=TIMEOUT_SECONDS,
+    )
+
+
+def read(answer: outgoing.Answer, what: str) -> dict[str, Any]:
+    if answer.status in {200, 201}:
+        try:
+            found = json.loads(answer.body)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise outgoing.NotReached(f"Google answered {what} with what is no JSON object")
+        return found
+    why = f"Google answered {answer.status} for {what}: {answer.body[:300].decode(errors='replace')}"
+    if "QuotaExceeded" in why:
+        raise QuotaExceeded(why)
+    if answer.status == 429 or answer.status >= 500:
+        raise Later(why, answer.retry_after(at=timezone.now(), at_most=LONGEST_WAIT) or RETRY)
+    raise Rejected(why)

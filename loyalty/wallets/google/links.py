@@ -1,0 +1,28 @@
+"""Save links: the signed address behind an "Add to Google Wallet" button."""
+
+from time import time
+from typing import Any
+
+from django.conf import settings
+
+from loyalty.models import WalletPass
+from loyalty.service_accounts import signed
+from loyalty.wallets.cards import Card
+from loyalty.wallets.google import objects
+from loyalty.wallets.google.accounts import GoogleKeys
+
+
+def save_link(*, wallet_pass: WalletPass, card: Card, keys: GoogleKeys, with_class: bool) -> str:
+    """Works whether Google has the object already or not; `with_class` brings the brand's class along too."""
+    payload: dict[str, Any] = {"loyaltyObjects": [objects.loyalty_object(wallet_pass, card, keys.identifier)]}
+    if with_class:
+        payload["loyaltyClasses"] = [objects.loyalty_class(card.look, keys.identifier)]
+    claims = {
+        "iss": keys.account.email,
+        "aud": "google",
+        "typ": "savetowallet",
+        "iat": int(time()),
+        "origins": [card.look.address] if card.look.address else [],
+        "payload": payload,
+    }
+    return f"{settings.GOOGLE_SAVE_ADDRESS}/{signed(claims, keys.account)}"

@@ -1,0 +1,164 @@
+"""What the wallets' lane runs: a changed balance makes new versions of passes, and each update tells its wallet."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands import outgoing
+from brands.refusals import NotFound
+from loyalty import events
+from loyalty.events import Delivery
+from loyalty.models import Platform, WalletPass
+from loyalty.wallets import devices, issuers, passes
+from loyalty.wallets.apple import push
+from loyalty.wallets.cards import Card, card_of
+from loyalty.wallets.google import api, objects
+from loyalty.wallets.issuers import Issuer
+from loyalty.wallets.refusals import WalletUnavailable
+
+LARGEST_ID = 2**63 - 1
+
+
+class NotTold(Exception):  # noqa: N818 - the platform's answer, to be tried again
+    """The wallet's platform took nothing."""
+
+
+def on_balance_changed(delivery: Delivery) -> None:
+    """A member's points or level are others: their passes get a new version, and its update is queued."""
+    now = timezone.now()
+    account = number(delivery, "user_point_id")
+    with transaction.atomic():
+        messages = passes.account_changed(account=account, brand_id=delivery.brand_id, at=now)
+        events.finish(delivery, outcome={"updates": len(messages)}, following=messages, at=now)
+
+
+def on_refresh_pass(delivery: Delivery) -> None:
+    """Tell the wallet of a pass's newest version. Whatever fails is tried again, alone; points know nothing of it."""
+    now = timezone.now()
+    found = passes.take(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id, at=now)
+    if found is None:
+        raise NotFound(_("The brand has no such pass."))
+    if found.pushed_version >= found.version or found.state == WalletPass.State.REMOVED:
+        passes.left_alone(wallet_pass=found)
+        events.finish(delivery, outcome={"version": found.version, "told": False})
+        return
+    try:
+        issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=now)
+        also = tell_apple(found, issuer) if found.platform == Platform.APPLE else tell_google(found, issuer, now)
+    except (WalletUnavailable, NotTold, outgoing.NotReached, events.TryLater) as error:
+        passes.failed(wallet_pass=found, error=str(error), at=timezone.now())
+        raise
+    except Exception as error:
+        passes.failed(wallet_pass=found, error=type(error).__name__, at=timezone.now())
+        raise
+    issuers.note_success(issuer=issuer)
+    with transaction.atomic():
+        passes.done(wallet_pass=found, at=timezone.now(), **also)
+        events.finish(delivery, outcome={"version": found.version, "told": True})
+
+
+def on_expire_pass(delivery: Delivery) -> None:
+    """A person was erased: Google's object is over and names nobody. One that Google never made stays unmade."""
+    now = timezone.now()
+    found = passes.take(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id, at=now)
+    if found is None:
+        raise NotFound(_("The brand has no such pass."))
+    try:
+        issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=now)
+        expire_google(found, issuer)
+    except api.Later as later:
+        passes.failed(wallet_pass=found, error=str(later), at=timezone.now())
+        raise events.TryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
+    except Exception as error:
+        passes.failed(wallet_pass=found, error=str(error), at=timezone.now())
+        raise
+    with transaction.atomic():
+        passes.done(wallet_pass=found, at=timezone.now())
+        events.finish(delivery, outcome={"expired": True})
+
+
+def number(delivery: Delivery, name: str) -> int:
+    """An id of the payload. Hubs may send events of any kind, so it may hold anything."""
+    found = delivery.payload.get(name) if isinstance(delivery.payload, dict) else None
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 < found <= LARGEST_ID else 0
+
+
+# --- Apple -----------------------------------------------------------------------------------------------------------
+
+
+def tell_apple(found: WalletPass, issuer: Issuer) -> dict[str, Any]:
+    """Each device that has not heard of this version; one that cannot be told holds up no other. Raises TryLater."""
+    waits: list[push.Later] = []
+    for device in devices.to_tell(found):
+        match push.push(push_token=device.push_token, keys=issuer.for_apple):
+            case push.Told():
+                devices.told(device=device, version=found.version)
+            case push.Gone(since):
+                devices.forget_token(brand_id=found.brand_id, push_token=device.push_token, at=since)
+            case push.Later() as later:
+                waits.append(later)
+            case push.Rejected(why):
+                issuers.note_error(issuer=issuer, error=why, at=timezone.now())
+                raise NotTold(why)
+    if waits:
+        raise events.TryLater(waits[0].why, after=max(each.after for each in waits))
+    return {}
+
+
+# --- Google ----------------------------------------------------------------------------------------------------------
+
+
+def tell_google(found: WalletPass, issuer: Issuer, at: datetime) -> dict[str, Any]:
+    """Bring the brand's class and the member's object up to date. Raises TryLater."""
+    keys = issuer.for_google
+    card = card_of(found)
+    content = objects.loyalty_object(found, card, keys.identifier)
+    tells = found.pushed_version > 0 and passes.may_tell(wallet_pass=found, at=at)
+    if tells:
+        content["notifyPreference"] = "NOTIFY_ON_UPDATE"
+    try:
+        bring_class(card, issuer)
+        kept = patched(content, issuer)
+    except api.Rejected as error:
+        _take_back(found, tells=tells)
+        issuers.note_error(issuer=issuer, error=str(error), at=timezone.now())
+        raise NotTold(str(error)) from error
+    except api.Later as later:
+        _take_back(found, tells=tells)
+        raise events.TryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
+    state = WalletPass.State.HELD if kept.get("hasUsers") else found.state
+    return {"held_version": found.version, "state": state}
+
+
+def patched(content: dict[str, Any], issuer: Issuer) -> dict[str, Any]:
+    """What Google keeps of the object. Where the customer was notified often enough today, it is changed silently."""
+    try:
+        return api.put(kind="loyaltyObject", content=content, keys=issuer.for_google)
+    except api.QuotaExceeded:
+        silent = {name: value for name, value in content.items() if name != "notifyPreference"}
+        return api.put(kind="loyaltyObject", content=silent, keys=issuer.for_google)
+
+
+def bring_class(card: Card, issuer: Issuer) -> None:
+    if issuer.look_pushed >= issuer.look:
+        return
+    content = objects.loyalty_class(card.look, issuer.for_google.identifier)
+    api.put(kind="loyaltyClass", content=content, keys=issuer.for_google)
+    issuers.note_look(issuer=issuer)
+
+
+def _take_back(found: WalletPass, *, tells: bool) -> None:
+    """An answer that is a no has notified nobody. No answer at all may have: that one stays counted."""
+    if tells:
+        passes.was_not_told(wallet_pass=found)
+
+
+def expire_google(found: WalletPass, issuer: Issuer) -> None:
+    keys = issuer.for_google
+    content = {**objects.loyalty_object(found, card_of(found), keys.identifier), "state": "EXPIRED"}
+    answer = api.call("PATCH", f"loyaltyObject/{content['id']}", content, keys)
+    if answer.status != 404:
+        api.read(answer, f"loyaltyObject {content['id']}")

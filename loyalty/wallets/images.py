@@ -1,0 +1,111 @@
+"""Images of passes: a brand's logo in the sizes that wallets ask for, or its initial where it has none."""
+
+import hashlib
+import io
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from PIL import Image, ImageDraw, ImageFont
+
+from brands import colours
+from brands.models import Picture
+from loyalty.wallets.cards import Look
+
+ICON = 29  # points, as Apple measures: so many pixels at @1x
+LOGO = (160, 50)
+GOOGLE_SIDE = 660
+# Google shows a circle: what is to be seen whole keeps this share of the side.
+INSCRIBED = 0.66
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of an Apple pass, with the digest that its manifest names."""
+
+    name: str
+    content: bytes
+    sha1: str
+
+
+@lru_cache(maxsize=64)
+def apple_files(look: Look) -> tuple[File, ...]:
+    """icon and logo at one, two and three times their size. All passes of a brand share them."""
+    drawn = _logo(look)
+    found = []
+    for scale in (1, 2, 3):
+        suffix = "" if scale == 1 else f"@{scale}x"
+        found.append(_file(f"icon{suffix}.png", _square(look, drawn, ICON * scale, share=0.8)))
+        found.append(_file(f"logo{suffix}.png", _banner(look, drawn, scale)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def google_logo(look: Look) -> bytes:
+    """A square PNG whose middle survives Google's round mask."""
+    return _png(_square(look, _logo(look), GOOGLE_SIDE, share=INSCRIBED))
+
+
+def name_of(look: Look) -> str:
+    """Changes with the image, so that nobody shows an old one from memory."""
+    shown = (look.logo_id, look.background, look.accent, look.name[:1])
+    return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
+
+
+def _logo(look: Look) -> Any:
+    """The brand's own, None where it has none."""
+    if look.logo_id is None:
+        return None
+    content = Picture.objects.filter(pk=look.logo_id).values_list("content", flat=True).first()
+    return Image.open(io.BytesIO(bytes(content))).convert("RGBA") if content else None
+
+
+def _square(look: Look, drawn: Any, side: int, *, share: float) -> Any:
+    """The logo on the brand's background, or the initial on its accent colour."""
+    if drawn is None:
+        return _initial(look, side)
+    image = Image.new("RGBA", (side, side), look.background)
+    _paste(image, drawn, (round(side * share), round(side * share)), centred=True)
+    return image
+
+
+def _banner(look: Look, drawn: Any, scale: int) -> Any:
+    """What stands in the corner of the card, on the card's own background."""
+    width, height = (side * scale for side in LOGO)
+    if drawn is None:
+        return _initial(look, height)
+    fitted = drawn.copy()
+    fitted.thumbnail((width, height), Image.Resampling.LANCZOS)
+    return fitted
+
+
+def _paste(image: Any, drawn: Any, box: tuple[int, int], *, centred: bool) -> None:
+    fitted = drawn.copy()
+    fitted.thumbnail(box, Image.Resampling.LANCZOS)
+    place = ((image.width - fitted.width) // 2, (image.height - fitted.height) // 2) if centred else (0, 0)
+    image.alpha_composite(fitted, place)
+
+
+def _initial(look: Look, side: int) -> Any:
+    """The first letter on the accent colour; a ring, where Pillow's own font has no such letter."""
+    image = Image.new("RGBA", (side, side), look.accent)
+    pen, ink = ImageDraw.Draw(image), colours.on(look.accent)
+    letter = look.name[:1].upper()
+    if letter.isascii() and letter.isalnum():
+        font = ImageFont.load_default(size=side * 0.62)
+        pen.text((side / 2, side / 2), letter, fill=ink, font=font, anchor="mm")
+    else:
+        edge = side * 0.25
+        pen.ellipse((edge, edge, side - edge, side - edge), outline=ink, width=max(2, side // 10))
+    return image
+
+
+def _file(name: str, image: Any) -> File:
+    content = _png(image)
+    return File(name, content, hashlib.sha1(content, usedforsecurity=False).hexdigest())
+
+
+def _png(image: Any) -> bytes:
+    content = io.BytesIO()
+    image.save(content, "PNG", optimize=True)
+    return content.getvalue()

@@ -1,0 +1,218 @@
+"""Issuers: with which certificate or account a brand makes its passes. The only code that writes WalletIssuer.
+
+Keys come encrypted from the database, or from a file that settings name; the file wins.
+"""
+
+import base64
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands.models import Brand
+from brands.refusals import Invalid
+from loyalty import events
+from loyalty.models import Platform, WalletIssuer, WalletPass
+from loyalty.service_accounts import ServiceAccount
+from loyalty.wallets.apple import certificates
+from loyalty.wallets.apple.certificates import AppleKeys, Upload
+from loyalty.wallets.google import accounts
+from loyalty.wallets.google.accounts import GoogleKeys
+from loyalty.wallets.refusals import WalletUnavailable
+
+# Days before the end of a certificate at which staff are told, the last time loudest.
+WARN_DAYS = (60, 30, 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """A brand's standing with a platform, ready for use."""
+
+    pk: int
+    brand_id: int
+    look: int
+    look_pushed: int
+    last_error: str
+    apple: AppleKeys | None = None
+    google: GoogleKeys | None = None
+
+    @property
+    def for_apple(self) -> AppleKeys:
+        assert self.apple  # noqa: S101 - `usable` was asked for this platform
+        return self.apple
+
+    @property
+    def for_google(self) -> GoogleKeys:
+        assert self.google  # noqa: S101 - the same
+        return self.google
+
+
+def usable(*, brand_id: int, platform: str, at: datetime) -> Issuer:
+    """The issuer with its keys. Raises WalletUnavailable: there is none, its certificate ended, or keys are lost."""
+    try:
+        row = adopted(brand_id, platform) or WalletIssuer.objects.filter(brand_id=brand_id, platform=platform).first()
+        keys = _keys(row) if row else None
+    except (ImproperlyConfigured, Invalid) as error:
+        raise WalletUnavailable(str(error), reason="unreadable") from error
+    if row is None or keys is None:
+        raise WalletUnavailable
+    if row.expires_at and row.expires_at <= at:
+        words = _("The certificate for these passes ended on %(day)s.") % {"day": row.expires_at.date()}
+        raise WalletUnavailable(words, reason="expired")
+    known: dict[str, Any] = {"apple": keys} if isinstance(keys, AppleKeys) else {"google": keys}
+    return Issuer(row.pk, brand_id, row.look, row.look_pushed, row.last_error, **known)
+
+
+def _keys(row: WalletIssuer) -> AppleKeys | GoogleKeys | None:
+    if not row.private_key:  # its file is gone
+        return None
+    if row.platform == Platform.GOOGLE:
+        return GoogleKeys(row.identifier, ServiceAccount(row.account, row.private_key, row.key_id))
+    assert row.expires_at  # noqa: S101 - Apple's always end
+    return AppleKeys(
+        identifier=row.identifier,
+        team=row.account,
+        certificates=row.certificates,
+        private_key=row.private_key,
+        push_key=row.push_key,
+        push_key_id=row.push_key_id,
+        expires_at=row.expires_at,
+    )
+
+
+def save(*, brand: Brand, keys: AppleKeys | GoogleKeys, at: datetime, encrypted: bool = True) -> WalletIssuer:
+    """Make these the brand's keys for their platform. Raises Invalid where passes are out under another identifier.
+
+    Not `encrypted`: the keys stay in their file, and the row has what may be seen of them.
+    """
+    platform = Platform.APPLE if isinstance(keys, AppleKeys) else Platform.GOOGLE
+    refuse_another_identity(brand, platform, keys.identifier)
+    row, _made = WalletIssuer.objects.update_or_create(
+        brand=brand,
+        platform=platform,
+        defaults={**_columns(keys, encrypted=encrypted), "uploaded_at": at, "last_error": "", "failed_at": None},
+    )
+    return row
+
+
+def _columns(keys: AppleKeys | GoogleKeys, *, encrypted: bool) -> dict[str, Any]:
+    if isinstance(keys, GoogleKeys):
+        account = keys.account
+        seen = {"identifier": keys.identifier, "account": account.email, "key_id": account.key_id}
+        return {**seen, "private_key": account.private_key if encrypted else ""}
+    return {
+        "identifier": keys.identifier,
+        "account": keys.team,
+        "certificates": keys.certificates,
+        "expires_at": keys.expires_at,
+        "push_key_id": keys.push_key_id,
+        "private_key": keys.private_key if encrypted else "",
+        "push_key": keys.push_key if encrypted else "",
+    }
+
+
+def refuse_another_identity(brand: Brand, platform: str, identifier: str) -> None:
+    """Wallets know a pass by its type or class: under another one it would be another pass. Raises Invalid."""
+    now = WalletIssuer.objects.filter(brand=brand, platform=platform).values_list("identifier", flat=True).first()
+    if now in {None, identifier}:
+        return
+    if WalletPass.objects.filter(brand=brand, platform=platform).exists():
+        field = "certificate" if platform == Platform.APPLE else "issuer_id"
+        words = _("Passes are out under %(now)s. Upload keys for that one; these are for %(other)s.")
+        raise Invalid(words % {"now": now, "other": identifier}, details={"field": field})
+
+
+def remove(*, row: WalletIssuer) -> None:
+    """The brand makes no more passes for this platform; those that are out stay as they are."""
+    row.delete()
+
+
+def note_error(*, issuer: Issuer, error: str, at: datetime) -> None:
+    """What the platform has against the issuer itself, for staff to read."""
+    WalletIssuer.objects.filter(pk=issuer.pk).update(last_error=events.readable(error), failed_at=at)
+
+
+def note_success(*, issuer: Issuer) -> None:
+    if issuer.last_error:
+        WalletIssuer.objects.filter(pk=issuer.pk).update(last_error="", failed_at=None)
+
+
+def change_look(*, brand_id: int) -> None:
+    """What all passes of the brand share is another now."""
+    WalletIssuer.objects.filter(brand_id=brand_id).update(look=F("look") + 1)
+
+
+def note_look(*, issuer: Issuer) -> None:
+    """The platform's class has the look of this issuer."""
+    WalletIssuer.objects.filter(pk=issuer.pk, look_pushed__lt=issuer.look).update(look_pushed=issuer.look)
+
+
+# --- Keys in files ---------------------------------------------------------------------------------------------------
+
+
+def adopted(brand_id: int, platform: str) -> WalletIssuer | None:
+    """The row of a brand whose keys are in a file, with the keys in memory only. Raises Invalid for a bad file."""
+    if not settings.WALLET_KEYS_DIR:
+        return None
+    brand = Brand.objects.get(pk=brand_id)
+    file = Path(settings.WALLET_KEYS_DIR) / f"{brand.slug}.{platform}.json"
+    if not file.is_file():
+        return None
+    keys = read_file(file, file.stat().st_mtime_ns)
+    row = WalletIssuer.objects.defer("private_key", "push_key").filter(brand_id=brand_id, platform=platform).first()
+    seen = _columns(keys, encrypted=False)
+    if row is None or any(getattr(row, name) != value for name, value in seen.items() if not name.endswith("_key")):
+        row = save(brand=brand, keys=keys, at=timezone.now(), encrypted=False)
+    if isinstance(keys, AppleKeys):
+        row.private_key, row.push_key = keys.private_key, keys.push_key
+    else:
+        row.private_key, row.push_key = keys.account.private_key, ""
+    return row
+
+
+@lru_cache(maxsize=256)
+def read_file(file: Path, _changed: int) -> AppleKeys | GoogleKeys:
+    """A file with the members of the portal's form; certificates and keys as PEM, or as Base64 of what Apple gives."""
+    try:
+        found = json.loads(file.read_text())
+        if file.name.endswith(".google.json"):
+            return accounts.read(json.dumps(found["service_account"]).encode(), str(found["issuer_id"]))
+        given = Upload(
+            certificate=_bytes(found["certificate"]),
+            key=_bytes(found.get("key", "")),
+            authority=_bytes(found["authority"]),
+            password=str(found.get("password", "")),
+            push_key=_bytes(found.get("push_key", "")),
+            push_key_id=str(found.get("push_key_id", "")),
+        )
+        return certificates.read(given, at=None)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Invalid(_("%(file)s cannot be read: %(why)s") % {"file": file.name, "why": error}) from error
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode() if "-----BEGIN" in text or not text else base64.b64decode(text, validate=True)
+
+
+# --- How they are ----------------------------------------------------------------------------------------------------
+
+
+def days_left(row: WalletIssuer, at: datetime) -> int | None:
+    """Whole days until the first certificate ends, negative afterwards; None for what does not end."""
+    return (row.expires_at - at) // timedelta(days=1) if row.expires_at else None
+
+
+def first_to_end(row: WalletIssuer) -> str:
+    """Whose end is the row's, in words."""
+    found = x509.load_pem_x509_certificates(row.certificates.encode())
+    one = min(found, key=lambda each: each.not_valid_after_utc)
+    return one.subject.rfc4514_string()

@@ -1,0 +1,22 @@
+"""Why a wallet pass cannot be had."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from brands.refusals import Refused, TokenInvalid
+
+
+class WalletUnavailable(Refused):
+    """`reason` is for programs: not_configured, expired, not_yet_valid or unreadable."""
+
+    code = "WALLET_UNAVAILABLE"
+    default_message = _("This brand does not offer passes for this wallet at the moment.")
+
+    def __init__(self, message: str = "", *, reason: str = "not_configured") -> None:
+        details: dict[str, Any] = {"reason": reason}
+        super().__init__(message, details=details)
+
+
+class PassTokenInvalid(TokenInvalid):
+    default_message = _("The pass's own token is missing or wrong.")

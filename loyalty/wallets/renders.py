@@ -1,0 +1,30 @@
+"""Renders: the signed Apple package of a pass's version, made once however many devices ask for it."""
+
+import zlib
+from datetime import datetime
+
+from brands.limits import ask, command
+from loyalty.models import Platform, WalletPass
+from loyalty.wallets import issuers
+from loyalty.wallets.apple import packages
+from loyalty.wallets.cards import card_of
+
+KEPT_SECONDS = 600
+
+
+def apple_package(*, wallet_pass: WalletPass, at: datetime) -> bytes:
+    """Raises WalletUnavailable.
+
+    A phone and a watch ask within seconds of each other. Redis keeps the version that long; without it there is one
+    signature more.
+    """
+    issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=Platform.APPLE, at=at)
+    card = card_of(wallet_pass)
+    shared = repr((card.look, issuer.apple)).encode()
+    name = f"loyalty:wallet:{wallet_pass.pk}:{wallet_pass.version}:{zlib.crc32(shared)}"
+    kept = ask(lambda: command("GET", name))
+    if kept:
+        return bytes(kept)
+    made = packages.package(wallet_pass=wallet_pass, card=card, keys=issuer.for_apple)
+    ask(lambda: command("SET", name, made, "EX", KEPT_SECONDS))
+    return made

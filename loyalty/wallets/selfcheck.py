@@ -1,0 +1,107 @@
+"""The self-check of wallets: what is missing, ending or failing, brand by brand."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from pathlib import Path
+
+from django.conf import settings
+
+from brands.models import Brand, BrandHostname
+from loyalty.models import Platform, WalletIssuer, WalletPass
+from loyalty.wallets import issuers
+from loyalty.wallets.refusals import WalletUnavailable
+
+logger = logging.getLogger(__name__)
+
+URGENT_DAYS = issuers.WARN_DAYS[-1]
+
+
+class Severity(IntEnum):
+    """Also the command's exit code, as monitoring expects it."""
+
+    OK = 0
+    WARNING = 1
+    CRITICAL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is to be said of a brand's passes on a platform."""
+
+    brand: str
+    platform: str
+    severity: Severity
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.brand} {self.platform}: {self.severity.name}: {self.words}"
+
+
+def findings(*, at: datetime, slug: str = "") -> Iterator[Finding]:
+    """Of one brand or of all. A brand that offers nothing on a platform, and never did, is no finding."""
+    brands = Brand.objects.filter(slug=slug) if slug else Brand.objects.order_by("slug")
+    for brand in brands:
+        offered = [platform for platform in Platform.values if is_offered(brand, platform)]
+        if slug and not offered:
+            yield Finding(brand.slug, "wallets", Severity.CRITICAL, "nothing is set up for Apple or Google")
+        for platform in offered:
+            yield from of_platform(brand, platform, at)
+
+
+def report(*, at: datetime) -> int:
+    """Write what there is to look at into the log; returns how many."""
+    found = [each for each in findings(at=at) if each.severity]
+    for each in found:
+        logger.log(logging.ERROR if each.severity == Severity.CRITICAL else logging.WARNING, "Wallets: %s", each)
+    return len(found)
+
+
+def is_offered(brand: Brand, platform: str) -> bool:
+    """Whether there are keys, or passes that would need some."""
+    rows = {"brand": brand, "platform": platform}
+    directory = settings.WALLET_KEYS_DIR
+    in_file = bool(directory) and (Path(directory) / f"{brand.slug}.{platform}.json").exists()
+    return in_file or any(model.objects.filter(**rows).exists() for model in (WalletIssuer, WalletPass))
+
+
+def of_platform(brand: Brand, platform: str, at: datetime) -> Iterator[Finding]:
+    def found(severity: Severity, words: str) -> Finding:
+        return Finding(brand.slug, platform, severity, words)
+
+    try:
+        issuers.usable(brand_id=brand.pk, platform=platform, at=at)
+    except WalletUnavailable as refusal:
+        missing = refusal.details["reason"] == "not_configured"
+        words = "the keys are missing, and passes are out" if missing else refusal.message
+        yield found(Severity.CRITICAL, words)
+        return
+    row = WalletIssuer.objects.defer("private_key", "push_key").get(brand=brand, platform=platform)
+    trouble = [*ending(row, at), *failing(row)]
+    yield from (found(severity, words) for severity, words in trouble)
+    if not trouble:
+        until = f", good until {row.expires_at:%Y-%m-%d}" if row.expires_at else ""
+        yield found(Severity.OK, f"{row.identifier}{until}")
+
+
+def ending(row: WalletIssuer, at: datetime) -> Iterator[tuple[Severity, str]]:
+    days = issuers.days_left(row, at)
+    if days is None or days > issuers.WARN_DAYS[0]:
+        return
+    mark = min(limit for limit in issuers.WARN_DAYS if days <= limit)
+    severity = Severity.CRITICAL if days <= URGENT_DAYS else Severity.WARNING
+    yield severity, f"{issuers.first_to_end(row)} ends in {days} days, within {mark}: upload a new one"
+
+
+def failing(row: WalletIssuer) -> Iterator[tuple[Severity, str]]:
+    if row.last_error:
+        yield Severity.CRITICAL, f"the platform refuses the keys: {row.last_error}"
+    if not BrandHostname.objects.filter(brand=row.brand_id).exists():
+        yield Severity.WARNING, "the brand has no hostname: passes cannot ask for changes, and logos are not found"
+    elif not settings.HTTPS:
+        yield Severity.WARNING, "the service runs without HTTPS: phones take no changes from it"
+    stale = WalletPass.objects.filter(brand=row.brand_id, platform=row.platform).stale().count()
+    if stale:
+        yield Severity.WARNING, f"{stale} passes are stale"

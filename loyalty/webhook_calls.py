@@ -1,0 +1,217 @@
+"""Calls to webhooks: the only code that sends messages to endpoints and writes what came of it."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands import outgoing, signing
+from loyalty import events, wake, webhook_endpoints
+from loyalty.events import Delivery, TryLater
+from loyalty.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
+
+State = WebhookDelivery.State
+
+# After the first failure, the second, and so on; the last again and again until three days are over.
+PAUSES = [
+    *(timedelta(seconds=seconds) for seconds in (5, 30)),
+    *(timedelta(minutes=minutes) for minutes in (2, 10, 30)),
+    *(timedelta(hours=hours) for hours in (1, 2, 4, 8, 12)),
+]
+LONGEST_RETRY_AFTER = timedelta(hours=12)
+LAST_CALL = timedelta(minutes=5)  # before the event's own end
+ANSWER_BYTES = 2_000
+# How many senders a slow or failing receiver may keep waiting.
+SEATS_OF_THE_SLOW = 2
+USER_AGENT = "loyalty-webhooks/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What came of one call."""
+
+    at: datetime
+    milliseconds: int
+    status: int | None = None
+    answer: str = ""
+    error: str = ""
+    retry_after: timedelta | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def is_gone(self) -> bool:
+        return self.status == 410
+
+
+def on_call_webhook(delivery: Delivery) -> None:
+    """Send one message once. What fails is tried again with growing pauses; a receiver that is gone is left alone."""
+    found = WebhookDelivery.objects.select_related("endpoint").filter(pk=delivery.payload["message"])
+    message = found.first()
+    if message is None or message.state in {State.DELIVERED, State.DROPPED}:
+        events.finish(delivery, outcome={"state": message.state if message else "forgotten"})
+    elif not message.endpoint.is_active:
+        end(delivery, message, State.DROPPED)
+    else:
+        with seat(delivery, message):
+            made = call(message)
+        write(delivery, message, made)
+
+
+@contextmanager
+def seat(delivery: Delivery, message: WebhookDelivery) -> Iterator[None]:
+    """Raises TryLater while the endpoint is left alone, or while it is slow and enough senders wait for it."""
+    breaker = webhook_endpoints.breaker_of(message.endpoint)
+    rest = breaker.wait()
+    if rest:
+        put_off(delivery, message, max(timedelta(seconds=rest), backlog_pause(delivery)), _("The receiver rests."))
+    seats = SEATS_OF_THE_SLOW if message.endpoint.failing_since or breaker.is_slow() else None
+    with wake.seat(lane=f"webhook:{message.endpoint_id}", seats=seats) as seated:
+        if not seated:
+            put_off(delivery, message, backlog_pause(delivery), _("The receiver is slow, and others are served first."))
+        yield
+
+
+def backlog_pause(delivery: Delivery) -> timedelta:
+    """Grows with how often the event came by in vain, so that a long queue does not keep itself busy."""
+    return events.pause(min(delivery.attempts, 9))
+
+
+def put_off(delivery: Delivery, message: WebhookDelivery, wait: timedelta, why: str) -> None:
+    """Try later without an attempt. Raises TryLater."""
+    wait = min(wait, max(delivery.give_up_at - LAST_CALL - timezone.now(), timedelta(seconds=30)))
+    note_next(message, timezone.now() + wait)
+    raise TryLater(why, after=wait)
+
+
+def note_next(message: WebhookDelivery, at: datetime) -> None:
+    WebhookDelivery.objects.filter(pk=message.pk, state=State.WAITING).update(next_attempt_at=at)
+
+
+def call(message: WebhookDelivery) -> Call:
+    """One POST. Never raises for what the receiver does."""
+    at, began, body = timezone.now(), monotonic(), message.body.encode()
+    signed = signing.signed_headers(
+        message_id=message.message_id, at=at, body=body, secrets_in_use=message.endpoint.secrets_in_use(at)
+    )
+    headers = {"Content-Type": "application/json", "User-Agent": USER_AGENT, **outgoing.LOOP, **signed}
+    try:
+        answer = outgoing.send(
+            "POST",
+            message.endpoint.url,
+            headers=headers,
+            content=body,
+            timeout_seconds=settings.WEBHOOK_TIMEOUT_SECONDS,
+            most_bytes=ANSWER_BYTES,
+            cut=True,
+        )
+    except outgoing.NotReached as error:
+        return Call(at, since(began), error=str(error))
+    more = _("The answer is longer than %(most)d bytes; the rest was not read.") % {"most": ANSWER_BYTES}
+    return Call(
+        at=at,
+        milliseconds=since(began),
+        status=answer.status,
+        answer=readable(answer.body),
+        error=redirected(answer) or (more if answer.cut else ""),
+        retry_after=answer.retry_after(at=at, at_most=LONGEST_RETRY_AFTER),
+    )
+
+
+def since(began: float) -> int:
+    return round((monotonic() - began) * 1000)
+
+
+def readable(body: bytes) -> str:
+    """Text for PostgreSQL and people, whatever the bytes are."""
+    return body.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def redirected(answer: outgoing.Answer) -> str:
+    if not 300 <= answer.status < 400:
+        return ""
+    there = answer.headers.get("location", "")[:300]
+    return _("Redirects are not followed; this one leads to %(address)s.") % {"address": there}
+
+
+def write(delivery: Delivery, message: WebhookDelivery, made: Call) -> None:
+    """Keep the attempt and what follows from it. Raises TryLater when there is another."""
+    endpoint = message.endpoint
+    note_health(endpoint, made)
+    if made.succeeded:
+        end(delivery, message, State.DELIVERED, made)
+        return
+    if made.is_gone:
+        end(delivery, message, State.FAILED, made)
+        return
+    wait = next_pause(message, made, delivery.give_up_at)
+    if wait is None:
+        with transaction.atomic():
+            keep(message, made, state=State.FAILED, finished_at=made.at)
+            webhook_endpoints.note_failure(endpoint=endpoint, at=made.at)
+        events.give_up(delivery, told(made))
+        return
+    with transaction.atomic():
+        keep(message, made, next_attempt_at=timezone.now() + wait)
+        webhook_endpoints.note_failure(endpoint=endpoint, at=made.at)
+    raise TryLater(told(made), after=wait)
+
+
+def end(delivery: Delivery, message: WebhookDelivery, state: WebhookDelivery.State, made: Call | None = None) -> None:
+    """The message's end and the event's, together."""
+    now = timezone.now()
+    with transaction.atomic():
+        keep(message, made, state=state, next_attempt_at=None, finished_at=now)
+        if made and made.succeeded:
+            webhook_endpoints.note_success(endpoint=message.endpoint)
+        if made and made.is_gone:
+            webhook_endpoints.stop(endpoint=message.endpoint, state=WebhookEndpoint.State.GONE, at=now)
+        events.finish(delivery, outcome={"state": state.value, "status": made.status if made else None})
+
+
+def keep(message: WebhookDelivery, made: Call | None, **changes: object) -> None:
+    """Add the attempt to the log, and change the message with it."""
+    if made:
+        WebhookAttempt.objects.create(
+            delivery=message,
+            at=made.at,
+            status=made.status,
+            milliseconds=made.milliseconds,
+            answer=made.answer,
+            error=made.error[:500],
+        )
+        changes |= {"attempts": F("attempts") + 1, "last_status": made.status}
+    WebhookDelivery.objects.filter(pk=message.pk).update(**changes)
+
+
+def next_pause(message: WebhookDelivery, made: Call, give_up_at: datetime) -> timedelta | None:
+    """How long to wait, at least what the receiver asked for; None when the three days are over."""
+    planned = PAUSES[min(message.attempts, len(PAUSES) - 1)] * random.uniform(1, 1.1)  # noqa: S311 - jitter
+    left = give_up_at - LAST_CALL - timezone.now()
+    if left < timedelta(minutes=1):
+        return None
+    return min(max(planned, made.retry_after or timedelta()), left)
+
+
+def told(made: Call) -> str:
+    return " ".join(part for part in (str(made.status or ""), made.error) if part)
+
+
+def note_health(endpoint: WebhookEndpoint, made: Call) -> None:
+    """For the next callers: whether it answers, and whether it is slow."""
+    breaker = webhook_endpoints.breaker_of(endpoint)
+    if made.status is not None and made.status < 500 and made.status != 429:
+        breaker.succeeded()  # it is there, whatever it thinks of this message
+    else:
+        breaker.failed()
+    breaker.took(made.milliseconds / 1000)

@@ -1,0 +1,113 @@
+"""Webhook endpoints: the only code that makes, changes, stops and starts them."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from brands import addresses, audit, signing
+from brands.audit import Deed, Row
+from brands.breaker import Breaker
+from brands.models import Brand
+from brands.refusals import Invalid
+from loyalty.models import WebhookEndpoint
+
+State = WebhookEndpoint.State
+MOST_ACTIVE = 20  # of one brand: each is called for each event
+
+
+@sensitive_variables("secret")
+def create(
+    *, brand: Brand, url: str, types: Sequence[str], description: str = "", at: datetime
+) -> tuple[WebhookEndpoint, str]:
+    """A new endpoint and its secret, which nobody is shown again. Raises Invalid, naming the field."""
+    with transaction.atomic():
+        # Those of a brand are made one after the other, or two calls would both count one too few.
+        Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
+        refuse_too_many(brand)
+        secret = signing.new_secret()
+        made = WebhookEndpoint.objects.create(
+            brand=brand,
+            url=addresses.callable_address(url),
+            types=sorted(set(types)),
+            description=description,
+            secret=secret,
+            state_since=at,
+            created_at=at,
+        )
+    return made, secret
+
+
+def refuse_too_many(brand: Brand) -> None:
+    if WebhookEndpoint.objects.active().filter(brand=brand).count() >= MOST_ACTIVE:
+        message = _("This brand has %(most)d active webhooks. Disable one before you add another.")
+        raise Invalid(message % {"most": MOST_ACTIVE})
+
+
+def change(*, endpoint: WebhookEndpoint, fields: set[str]) -> None:
+    """Store what staff changed of its address, description and types."""
+    endpoint.save(update_fields=fields)
+    if "url" in fields:  # what is known of the old one says nothing about the new one
+        WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=None)
+        breaker_of(endpoint).succeeded()
+
+
+@sensitive_variables("secret")
+def rotate(*, endpoint: WebhookEndpoint, at: datetime, grace: timedelta) -> str:
+    """A new secret, shown once; messages are signed with the old one too for `grace`."""
+    secret = signing.new_secret()
+    with transaction.atomic():
+        held = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+        held.rotate(secret=secret, at=at, grace=grace)
+        held.save(update_fields=["secret", "previous_secret", "previous_secret_ends_at"])
+    return secret
+
+
+def stop(*, endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: Deed | None = None) -> bool:
+    """Call it no more. What the service does by itself stands in the audit trail too. False: it is so already."""
+    return _switch(endpoint, state, at, deed or Deed(None, at))
+
+
+def start(*, endpoint: WebhookEndpoint, at: datetime, deed: Deed) -> bool:
+    """Call it again, from the next event on; what was not sent meanwhile can be sent again. Raises Invalid."""
+    with transaction.atomic():
+        Brand.objects.select_for_update(no_key=True).get(pk=endpoint.brand_id)
+        refuse_too_many(endpoint.brand)
+        breaker_of(endpoint).succeeded()
+        return _switch(endpoint, State.ACTIVE, at, deed)
+
+
+def _switch(endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: Deed) -> bool:
+    with transaction.atomic():
+        held = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+        # What the service finds out it says once, and it does not overrule staff.
+        if held.state == state or (deed.person is None and not held.is_active):
+            return False
+        changes = {"state": (held.get_state_display(), state.label)}
+        WebhookEndpoint.objects.filter(pk=endpoint.pk).update(state=state, state_since=at, failing_since=None)
+        audit.record(deed=deed, action=state.label, rows=[Row(held, held.brand_id, changes)])
+    endpoint.refresh_from_db(fields=["state", "state_since", "failing_since"])
+    return True
+
+
+def note_failure(*, endpoint: WebhookEndpoint, at: datetime) -> None:
+    """The first failure since a success begins its failing; after too long a time of that it is stopped."""
+    if endpoint.failing_since is None:
+        rows = WebhookEndpoint.objects.filter(pk=endpoint.pk, failing_since=None)
+        rows.update(failing_since=at)
+    elif at - endpoint.failing_since >= timedelta(hours=settings.WEBHOOK_DISABLE_AFTER_HOURS):
+        stop(endpoint=endpoint, state=State.FAILING, at=at)
+
+
+def note_success(*, endpoint: WebhookEndpoint) -> None:
+    """Writes only where it changes something: every scan reads this table."""
+    if endpoint.failing_since is not None:
+        WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=None)
+
+
+def breaker_of(endpoint: WebhookEndpoint) -> Breaker:
+    """What leaves an endpoint alone while it does not answer."""
+    return Breaker(name=f"webhook:{endpoint.pk}", probe_seconds=settings.WEBHOOK_TIMEOUT_SECONDS + 5)

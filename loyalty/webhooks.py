@@ -1,0 +1,171 @@
+"""What brands' webhooks are told: announcements, and their way to each endpoint that wants to hear them."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from loyalty import events
+from loyalty.events import Delivery, Message
+from loyalty.models import WebhookDelivery, WebhookEndpoint, WebhookEndpointQuerySet, WebhookType
+
+ANNOUNCE, CALL = "announce", "call-webhook"
+PING = "webhook.test"
+RETRY_HOURS = 72
+
+# The types that a brand's active webhooks want to hear, for the statement that reads whatever else is needed of it.
+LISTENED = """
+    ARRAY(SELECT DISTINCT unnest(w.types) FROM loyalty_webhookendpoint w
+           WHERE w.brand_id = {brand} AND w.state = 'active')
+"""
+
+
+def announcement(
+    kind: WebhookType,
+    data: dict[str, Any],
+    *,
+    brand_id: int,
+    user_id: int | None = None,
+    event_id: UUID | None = None,
+    at: datetime | None = None,
+) -> Message:
+    """An event that tells the brand's webhooks of `kind`; publish it in the transaction of what it tells.
+
+    Anybody may call this: `following=[..., webhooks.announcement(WebhookType.REWARD_REDEEMED, {"redemption_id": 7,
+    "reward_id": 3, "points": 500, "new_balance": 120}, brand_id=..., user_id=..., event_id=...)]`. The `user_id` is
+    put into the data. `event_id`, derived from what caused it, makes it be told once. If nobody listens it comes to
+    nothing; where that would be too often, ask `listens` first, or let LISTENED come along in your own statement.
+    """
+    about = {"user_id": user_id} if user_id is not None else {}
+    return Message(
+        kind=ANNOUNCE,
+        payload={"type": kind.value, "timestamp": events.iso(at or timezone.now()), "data": {**about, **data}},
+        arguments={"brand_id": brand_id},
+        event_id=event_id or uuid4(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """Points that a customer was credited, as webhooks are told of them. `cause`: an event's id, or what else."""
+
+    brand_id: int
+    user_id: int
+    points_earned: int | float | None
+    new_balance: int | float | None
+    lifetime_points: int | float | None
+    transaction_id: str
+    reason_ids: Sequence[str]
+    note: str
+    current_level: str
+    level_updated: bool
+    cause: str
+    at: datetime
+
+
+def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str], UUID]) -> list[Message]:
+    """points.earned and, if it took the customer to a level, level.reached: those that somebody listens to."""
+    level = {"current_level": credit.current_level, "lifetime_points": credit.lifetime_points}
+    told: dict[WebhookType, dict[str, Any]] = {
+        WebhookType.POINTS_EARNED: {
+            "points_earned": credit.points_earned,
+            "new_balance": credit.new_balance,
+            "transaction_id": credit.transaction_id,
+            "reason_ids": list(credit.reason_ids),
+            "note": credit.note,
+            **level,
+            "cause": credit.cause,
+        }
+    }
+    if credit.level_updated:
+        told[WebhookType.LEVEL_REACHED] = {**level, "cause": credit.cause}
+    about = {"brand_id": credit.brand_id, "user_id": credit.user_id, "at": credit.at}
+    return [
+        announcement(kind, data, event_id=ids(f"announce:{kind}"), **about)  # type: ignore[arg-type]
+        for kind, data in told.items()
+        if kind in listened
+    ]
+
+
+def listened_at(brand_id: int) -> set[str]:
+    """What the brand's active webhooks want to hear."""
+    endpoints = WebhookEndpoint.objects.active().filter(brand_id=brand_id)
+    return {kind for types in endpoints.values_list("types", flat=True) for kind in types}
+
+
+def listens(*, brand_id: int, kind: WebhookType) -> bool:
+    """Whether an active webhook of the brand wants to hear of it."""
+    return listening(brand_id, kind).exists()
+
+
+def listening(brand_id: int, kind: str) -> WebhookEndpointQuerySet:
+    return WebhookEndpoint.objects.active().filter(brand_id=brand_id, types__contains=[kind])
+
+
+def on_announce(delivery: Delivery) -> None:
+    """One message, and one event that carries it, for each endpoint that listens now."""
+    body = body_of(delivery.payload)
+    message_id = f"msg_{delivery.event_id.hex}"
+    with transaction.atomic():
+        endpoints = listening(delivery.brand_id, delivery.payload["type"]).order_by("pk")
+        made = [message_to(endpoint, delivery.payload["type"], message_id, body) for endpoint in endpoints]
+        WebhookDelivery.objects.bulk_create(made)
+        calls = [replace(call_of(row), event_id=delivery.following_id(f"{CALL}:{row.endpoint_id}")) for row in made]
+        events.finish(delivery, outcome={"endpoints": len(made)}, following=calls)
+
+
+def body_of(told: dict[str, Any]) -> str:
+    """The body as it is sent and signed, each time the same."""
+    return events.ENCODER.encode({"type": told["type"], "timestamp": told["timestamp"], "data": told["data"]})
+
+
+def message_to(endpoint: WebhookEndpoint, kind: str, message_id: str, body: str) -> WebhookDelivery:
+    return WebhookDelivery(endpoint=endpoint, brand_id=endpoint.brand_id, message_id=message_id, type=kind, body=body)
+
+
+def call_of(message: WebhookDelivery) -> Message:
+    """The event that carries a message to its endpoint, for three days."""
+    return Message(
+        kind=CALL,
+        payload={"message": message.pk},
+        arguments={"brand_id": message.brand_id},
+        retry_hours=RETRY_HOURS,
+    )
+
+
+def ping(*, endpoint: WebhookEndpoint, at: datetime) -> WebhookDelivery:
+    """Send an endpoint a test message, by the way that all messages take; its log tells how it ended."""
+    told = {"type": PING, "timestamp": events.iso(at), "data": {"webhook": endpoint.pk, "message": "Hello."}}
+    with transaction.atomic():
+        message = message_to(endpoint, PING, f"msg_{uuid4().hex}", body_of(told))
+        message.save()
+        events.publish(messages=[call_of(message)], brand_id=endpoint.brand_id, at=at)
+    return message
+
+
+def resend(*, message: WebhookDelivery, at: datetime) -> bool:
+    """Send a message again that is no longer waiting, under the same id. False: it waits, or nobody would get it."""
+    again = WebhookDelivery.objects.filter(pk=message.pk, endpoint__state=WebhookEndpoint.State.ACTIVE).exclude(
+        state=WebhookDelivery.State.WAITING
+    )
+    with transaction.atomic():
+        if not again.update(state=WebhookDelivery.State.WAITING, next_attempt_at=at, finished_at=None):
+            return False
+        events.publish(messages=[call_of(message)], brand_id=message.brand_id, at=at)
+    return True
+
+
+def forget(*, before: datetime, most: int = 10_000) -> int:
+    """Delete messages older than `before` from the log, `most` at a time; returns how many."""
+    # Nothing waits longer than it is tried, whatever its state says.
+    lost = before - timedelta(hours=2 * RETRY_HOURS)
+    over = ~Q(state=WebhookDelivery.State.WAITING) | Q(created_at__lt=lost)
+    old = WebhookDelivery.objects.filter(over, created_at__lt=before).order_by("created_at")
+    keys = list(old.values_list("pk", flat=True)[:most])
+    WebhookDelivery.objects.filter(pk__in=keys).delete()
+    return len(keys)

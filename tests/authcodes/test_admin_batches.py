@@ -1,0 +1,277 @@
+"""A batch's pages: what it would make while its form is being filled in, and what became of it."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from authcodes import batches, changes, scanning
+from authcodes.batches import BatchSettings
+from authcodes.models import AuthCode, BatchRange, Job
+from authcodes.scanning import Circumstances
+from tests import make
+from tests.portal import address, browser, form_of, in_days, links, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def owner(brand):
+    return staff(brand)
+
+
+@pytest.fixture
+def client(owner):
+    return browser(owner)
+
+
+def summary(client, brand, **fields):
+    filled = {"brand": brand.pk, "range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6}
+    return client.get(address("authcodes.batchrange", "summary"), {**filled, "quantity": 25, "scan_limit": 1, **fields})
+
+
+def wrong(answer):
+    return [str(label) for label, _message in answer.context["wrong"]]
+
+
+def test_summary_says_what_is_printed_and_assigned(client, brand):
+    product, campaign = make.product(brand, title="Honey"), make.campaign(brand, campaign_name="Spring")
+
+    answer = summary(client, brand, product=product.pk, campaign=campaign.pk, points_per_scan=5, scan_limit=3)
+
+    told = answer.context["told"]
+    assert (told["first"], told["last"], told["quantity"]) == ("AUT-000007", "AUT-000031", 25)
+    assert told["printed"] == f"https://{brand.hostnames.get().hostname}/s/AUT-000007"
+    assert told["lines"] == [
+        f"All codes are assigned to {product}.",
+        "A scan earns 5 points.",
+        "Each code can be scanned 3 times.",
+        "Scans count for the campaign Spring.",
+    ]
+    assert "Ready to save" in text(answer)
+    assert not BatchRange.objects.exists()
+
+
+def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, settings):
+    settings.CODE_TAG_SECRETS = {1: "s" * 40}
+
+    told = summary(client, brand, signed="on", scan_limit="", expiration_date=in_days(9)).context["told"]
+
+    assert told["printed"].endswith("/s/AUT-000007.…")
+    assert told["lines"][0].startswith("No product is assigned")
+    assert told["lines"][1:3] == [
+        "A scan earns what the customer's level gives.",
+        "Each code can be scanned any number of times.",
+    ]
+    assert told["lines"][3].startswith("The codes are valid to the end of")
+    assert told["lines"][4].startswith("Each code is printed with a tag")
+
+
+def test_product_may_give_the_points(client, brand):
+    product = make.product(brand, redeem_point_value=1)
+
+    assert summary(client, brand, product=product.pk).context["told"]["lines"][1] == "A scan earns 1 point."
+
+
+@pytest.mark.parametrize(
+    ("fields", "labels"),
+    [
+        ({"quantity": 0}, ["Quantity"]),
+        ({"quantity": 10**30}, ["Quantity"]),
+        ({"starting_number": 999_990}, ["Number width"]),
+        ({"prefix": "A/B"}, ["Prefix"]),
+        ({"range_name": "Taken"}, ["Range name"]),
+        ({"expiration_date": in_days(-2)}, ["Expiration date"]),
+        ({"expiration_date": "soon", "prefix": "é"}, ["Expiration date", "Prefix"]),
+        ({"signed": "on"}, ["Signed"]),
+    ],
+)
+def test_summary_says_all_that_is_wrong_as_saving_would(client, brand, settings, fields, labels):
+    settings.CODE_TAG_SECRETS = {}
+    make.batch(brand, range_name="Taken")
+
+    assert sorted(wrong(summary(client, brand, **fields))) == labels
+
+
+def test_summary_names_every_own_range_that_overlaps_and_no_other(client, brand):
+    make.batch(brand, range_name="Winter", prefix="AUT-", number_width=6, starting_number=1, quantity=8)
+    make.batch(brand, range_name="Summer", prefix="AUT-0000", number_width=2, starting_number=30, quantity=9)
+    make.batch(make.brand(), range_name="Zebra", prefix="AUT-", number_width=6, starting_number=12, quantity=2)
+
+    answer = summary(client, brand)
+
+    shown = text(answer)
+    assert wrong(answer) == ["Starting number"] * 3
+    assert answer.context["told"]["last"] == "AUT-000031"
+    assert "AUT-000007 to AUT-000008 overlap with the range Winter" in shown
+    assert "AUT-000030 to AUT-000031 overlap with the range Summer" in shown
+    assert "AUT-000012 to AUT-000013 overlap with a range that is already taken" in shown
+    assert "Zebra" not in shown
+
+
+def test_summary_of_an_empty_form_says_what_is_missing_and_scolds_nobody(client, brand):
+    answer = client.get(address("authcodes.batchrange", "summary"), {"brand": brand.pk, "prefix": "AUT-"})
+
+    assert [str(label) for label in answer.context["missing"]] == [
+        "Range name",
+        "Quantity",
+        "Starting number",
+        "Number width",
+    ]
+    assert (answer.context["wrong"], answer.context["told"]) == ([], None)
+
+
+def test_codes_are_told_before_the_range_has_a_name(client, brand):
+    assert summary(client, brand, range_name="").context["told"]["last"] == "AUT-000031"
+
+
+def test_summary_for_another_brand_tells_nothing(client):
+    zebra = make.brand(name="zebra")
+    make.batch(zebra, range_name="zebra range", prefix="AUT-", number_width=6, quantity=9)
+
+    answer = summary(client, zebra, product=make.product(zebra, title="zebra food").pk)
+
+    assert answer.context["told"] is None
+    assert "zebra" not in text(answer)
+
+
+@pytest.mark.parametrize(("role", "status"), [("manager", 200), ("printer", 200), ("support", 403)])
+def test_summary_is_for_those_who_make_batches(brand, role, status):
+    assert summary(browser(staff(brand, role=role)), brand).status_code == status
+
+
+def test_form_of_a_new_batch_asks_for_the_summary(client):
+    shown = text(client.get(address("authcodes.batchrange", "add")))
+
+    assert f'data-summary="{address("authcodes.batchrange", "summary")}"' in shown
+    assert "authcodes/batch_summary" in shown
+
+
+@pytest.mark.parametrize("many", [1, 40])
+def test_summary_costs_the_same_however_many_batches_there_are(client, brand, django_assert_max_num_queries, many):
+    for _ in range(many):
+        make.batch(brand)
+
+    with django_assert_max_num_queries(21):  # most are the checks of a model form
+        summary(client, brand)
+
+
+@pytest.fixture
+def batch(brand):
+    return make.batch(brand, prefix="AB-", quantity=10, assigned=False, range_name="Spring")
+
+
+def page(client, batch):
+    return client.get(address("authcodes.batchrange", "change", batch.pk))
+
+
+def listed(client, where):
+    return sorted(row.code for row in client.get(where).context["cl"].result_list)
+
+
+def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
+    codes = list(batch.codes.order_by("code"))
+    AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=make.product(brand))
+    scanning.scan(scanned=codes[0].code, about=Circumstances(at=timezone.now()))
+    changes.deactivate(codes=codes[8:], at=timezone.now())
+    make.batch(brand, quantity=3)
+
+    counts = page(client, batch).context["batch_facts"]["counts"]
+
+    assert [(str(label), count) for label, count, _where in counts] == [
+        ("Codes", 10),
+        ("Assigned", 7),
+        ("Scanned", 1),
+        ("Deactivated", 2),
+    ]
+    names = [code.code for code in codes]
+    assert [listed(client, where) for _label, _count, where in counts] == [names, names[:7], names[:1], names[8:]]
+
+
+def test_batch_page_offers_what_the_person_may_do(brand, batch):
+    def offered(role):
+        shown = links(text(page(browser(staff(brand, role=role)), batch)))
+        own = address("authcodes.batchrange", "change", batch.pk).removesuffix("change/")
+        return {link.removeprefix(own) for link in shown if link.startswith(own)} & {
+            "assign/", "unassign/", "deactivate/", "reactivate/", "recall/"
+        }  # fmt: skip
+
+    assert offered("owner") == {"assign/", "unassign/", "deactivate/", "reactivate/", "recall/"}
+    assert offered("printer") == {"assign/", "unassign/", "deactivate/", "reactivate/"}
+    assert offered("support") == set()
+
+
+def test_batch_page_leads_to_the_exports_of_its_rows(client, brand, batch):
+    shown = text(page(client, batch))
+
+    for label in ("authcode", "scan"):
+        assert f"{address(f'authcodes.{label}', 'export')}?batch__id__exact={batch.pk}" in shown
+    assert address("authcodes.scan", "export") not in text(page(browser(staff(brand, role="printer")), batch))
+
+
+def test_batch_without_codes_offers_the_job_that_makes_them(client, brand, owner):
+    wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-")
+    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=owner)
+    job = batches.start_generation(batch=batch, by=owner)
+
+    shown = text(page(client, batch))
+
+    assert address("authcodes.job", "change", job.pk) in shown
+    assert address("authcodes.batchrange", "assign", batch.pk) not in shown
+
+
+def test_batch_page_tells_who_did_what_when_and_why(client, brand, owner, batch):
+    brand.time_zone = "Asia/Kolkata"
+    brand.save()
+    at = timezone.now().replace(hour=20, minute=0)
+    changes.deactivate(codes=list(batch.codes.all()), at=at, reason="a pallet was <stolen>", by=owner)
+
+    shown = text(page(client, batch))
+
+    assert "a pallet was &lt;stolen&gt;" in shown
+    assert owner.email in shown
+    assert "01:30 IST" in shown
+    assert address("authcodes.codechange") + f"?batch__id__exact={batch.pk}" in shown
+
+
+def test_history_of_a_batch_is_capped_and_costs_the_same(client, batch):
+    def asked():
+        with CaptureQueriesContext(connection) as seen:
+            page(client, batch)
+        return len(seen)
+
+    page(client, batch)
+    first = asked()
+    for number in range(30):
+        switch = changes.reactivate if number % 2 else changes.deactivate
+        switch(codes=[batch.codes.first()], at=timezone.now(), reason=str(number))
+
+    assert asked() == first
+    assert first <= 15
+    assert len(page(client, batch).context["batch_history"]["lines"]) == 20
+
+
+def test_settings_that_change_are_in_the_history(client, owner, batch):
+    its = address("authcodes.batchrange", "change", batch.pk)
+
+    client.post(its, {**form_of(client.get(its)), "points_per_scan": 9})
+
+    line = batch.changes.get(kind="edited")
+    assert (line.detail, line.changed_by) == ("points per scan: empty → 9", owner)
+    assert not Job.objects.exists()
+
+
+def test_code_changes_are_listed_and_filtered(client, batch):
+    code = batch.codes.order_by("code").first()
+    changes.deactivate(codes=[code], at=timezone.now(), reason="stolen")
+    page = address("authcodes.codechange")
+
+    found = client.get(page, {"kind__exact": "deactivated"}).context["cl"].result_list
+    assert [(line.run, line.reason) for line in found] == [("AB-0001", "stolen")]
+    assert "stolen" in text(client.get(address("authcodes.codechange", "change", found[0].pk)))
+    assert len(client.get(page, {"q": "AB-"}).context["cl"].result_list) == 2

@@ -1,0 +1,100 @@
+"""Text of any script: cleaned, joined, put in the order of sight and fitted into a width."""
+
+import pytest
+
+from authcodes.lettering import clean, cut, in_order_of_sight, right_to_left, shaped, wrapped
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  two \t words\r\n", "two words"),
+        ("a\0b\x1bc\u2028d", "a b c d"),
+        ("\u202eevil\u202c\u200b", "evil"),
+        ("A\u0308", "Ä"),
+        ("\ud800x", "x"),
+        ("x" * 600, "x" * 500),
+        ("<b>&amp;", "<b>&amp;"),
+    ],
+)
+def test_text_becomes_one_clean_line(text, expected):
+    assert clean(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("\u0628", "\ufe8f"),
+        ("\u0628\u0628\u0628", "\ufe91\ufe92\ufe90"),
+        ("\u0627\u0628", "\ufe8d\ufe8f"),
+        ("\u0628 \u0628", "\ufe8f \ufe8f"),
+        ("\u0628\u064e\u0628", "\ufe91\u064e\ufe90"),
+        ("\u0644\u0627", "\ufefb"),
+        ("\u0633\u0644\u0627\u0645", "\ufeb3\ufefc\ufee1"),
+        ("\u067e\u06cc\u06af", "\ufb58\ufbff\ufb93"),
+        ("\u0628\u0640", "\ufe91\u0640"),
+        ("\u05e9\u05de\u05df", "\u05e9\u05de\u05df"),
+    ],
+)
+def test_arabic_letters_join_their_neighbours(text, expected):
+    assert shaped(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("abc", "abc"),
+        ("אבג", "גבא"),
+        ("אב (1) 500", "500 (1) בא"),
+        ("אב abc גד", "דג abc בא"),
+        ("א\u05b8ב", "בא\u05b8"),
+    ],
+)
+def test_lines_are_put_in_the_order_of_sight(line, expected):
+    assert in_order_of_sight(line, right_to_left=right_to_left(line)) == expected
+
+
+def test_hebrew_in_an_english_line_stays_in_its_place():
+    assert in_order_of_sight("oil שמן 500", right_to_left=False) == "oil 500 ןמש"
+    assert in_order_of_sight("oil שמן pure", right_to_left=False) == "oil ןמש pure"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("abc", False), ("1 א", True), ("a א", False), ("سلام", True), ("", False)]
+)
+def test_the_first_strong_letter_gives_the_direction(text, found):
+    assert right_to_left(text) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "most", "expected"),
+    [
+        ("one two three", 20, 3, ["one two three"]),
+        ("one two three", 7, 3, ["one two", "three"]),
+        ("one two three", 8, 2, ["one two", "three"]),
+        ("one two three", 5, 2, ["one", "two…"]),
+        ("abcdefghij", 4, 2, ["abcd", "efg…"]),
+        ("abcdefghij k", 4, 5, ["abcd", "efgh", "ij k"]),
+        ("one two", 3, 0, []),
+        ("", 10, 3, []),
+    ],
+)
+def test_lines_break_at_spaces_and_the_last_is_cut(text, width, most, expected):
+    assert wrapped(text, width=width, most_lines=most, measure=len) == expected
+
+
+@pytest.mark.parametrize(("width", "expected"), [(5, "abcde"), (4, "abc…"), (2, "a…"), (1, ""), (0, ""), (-3, "")])
+def test_what_does_not_fit_is_cut(width, expected):
+    assert cut("abcde", width=width, measure=len) == expected
+
+
+def test_joiners_say_which_letters_join():
+    assert shaped("\u0628\u200c\u0628") == "\ufe8f\u200c\ufe8f"
+    assert shaped("\u0628\u200d") == "\ufe91\u200d"
+    assert clean("می\u200cخواهم") == "می\u200cخواهم"
+
+
+def test_letters_keep_their_marks_when_text_is_cut():
+    assert cut("a\u0323\u0302bcd", width=4, measure=len) == "a\u0323\u0302…"
+    assert cut("a\u0323\u0302bcd", width=3, measure=len) == ""

@@ -1,0 +1,31 @@
+"""Calling a batch back, and taking that back."""
+
+import pytest
+from django.utils import timezone
+
+from authcodes import recalls
+from authcodes.refusals import BatchRefused
+from tests import make
+from tests.portal import staff
+
+
+def test_a_batch_is_recalled_once(brand):
+    batch = make.batch(brand)
+    told = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "z", "at": timezone.now()}
+    recalls.recall_batch(batch=batch, **told)
+
+    with pytest.raises(BatchRefused, match="already recalled"):
+        recalls.recall_batch(batch=batch, **told)
+
+
+def test_recall_and_its_lifting_are_noted(brand):
+    batch, owner = make.batch(brand), staff(brand)
+    words = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "glass"}
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), by=owner, **words)
+    recalls.lift_recall(recall=recall, reason="no glass", at=timezone.now(), by=owner)
+
+    lines = batch.changes.exclude(kind="generated").order_by("id")
+    assert [(line.kind, line.reason, line.detail, line.changed_by) for line in lines] == [
+        ("recalled", "glass", "R-1", owner),
+        ("recall_lifted", "no glass", "R-1", owner),
+    ]

@@ -1,0 +1,136 @@
+"""Proofs of finished sheets: what a page shows is read from its bytes, and whatever is wrong with it is found."""
+
+import io
+import re
+import zlib
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from PIL import Image
+
+from authcodes import pdfs, sheet_proofs, sheets
+from authcodes.designs import Design, Label
+from authcodes.labels import PRESETS
+from authcodes.proofs import Unreadable
+from authcodes.sheet_proofs import Sample, check
+from authcodes.symbols import Level
+
+URL = "https://scan.example.com/s/"
+DESIGNS = {name: Design(preset.sheet, preset.qr_mm) for name, preset in PRESETS.items()}
+
+
+def labels(quantity, **more):
+    return [Label(f"{URL}ABC{number:07d}", f"ABC{number:07d}", **more) for number in range(quantity)]
+
+
+def made(some, design):
+    """The file, its pages and what they should show."""
+    file = io.BytesIO()
+    sample = Sample(per_page=design.sheet.per_page, start=design.start)
+    pages = sheets.write(file, sample.watched(some), design)
+    return file, pages, sample.whole()
+
+
+def picture():
+    file = io.BytesIO()
+    Image.new("RGB", (200, 100), "navy").save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("level", Level)
+def test_every_code_of_a_finished_page_is_read(name, level):
+    design = replace(DESIGNS[name], cut_marks=True, logo=picture(), start=3)
+    some = labels(design.sheet.per_page + 1, title="ชาเขียว (Green tea) سلام", note="Tj ET f re Q", level=level)
+
+    file, pages, expected = made(some, design)
+
+    assert check(file, expected, pages=pages) == len(some)
+    assert [len(codes) for codes in expected.values()] == [design.sheet.per_page - 2, 3]
+
+
+def test_corrections_of_a_printer_do_not_keep_pages_from_being_read():
+    design = replace(DESIGNS["a4-21"], scale=Decimal("0.93"), offset_x=Decimal(-2), offset_y=Decimal("3.3"))
+
+    file, pages, expected = made(labels(21), design)
+
+    assert check(file, expected, pages=pages) == 21
+
+
+def test_sample_is_the_first_pages_some_between_and_the_last(monkeypatch):
+    monkeypatch.setattr(sheet_proofs, "FIRST_PAGES", 2)
+    monkeypatch.setattr(sheet_proofs, "EVERY_PAGE", 4)
+
+    file, pages, expected = made(labels(20 * 7 - 3), DESIGNS["grid-20"])
+
+    assert sorted(expected) == [0, 1, 4, 6]
+    assert check(file, expected, pages=pages) == 77
+
+
+def damaged(file, change):
+    """The file with its first page's content changed, at the same length."""
+    data = file.getvalue()
+    start = data.index(b"stream\n") + 7
+    end = data.index(b"\nendstream", start)
+    content = zlib.decompress(data[start:end])
+    other = zlib.compress(change(content), 9)
+    padded = other + b"\0" * max(0, (end - start) - len(other))
+    assert len(padded) == end - start, "the change made it longer"
+    return io.BytesIO(data[:start] + padded + data[end:])
+
+
+def blank_a_code(content):
+    """One symbol's boxes become lines of no height."""
+    first = content.index(b"1 re\n")
+    return content[:first] + content[first:].replace(b" 1 re\n", b" 0 re\n", 40)
+
+
+def swap_two(content):
+    """Two labels change places."""
+    places = re.findall(rb"q 1 0 0 1 ([\d.]+ [\d.]+) cm\n", content)[:2]
+    parts = re.split(rb"(?=q 1 0 0 1 )", content)
+    return b"".join([parts[0], parts[2], parts[1], *parts[3:]]) if len(places) == 2 else content
+
+
+def shift_modules(content):
+    """Every second row of boxes lies a module too far to the right."""
+
+    def moved(it):
+        return b"\n%d %s %s 1 re" % (int(it[1]) + int(it[2]) % 2, it[2], it[3])
+
+    return re.sub(rb"\n(\d+) (\d+) (\d+) 1 re", moved, content)
+
+
+@pytest.mark.parametrize("change", [blank_a_code, swap_two, shift_modules])
+def test_damage_to_the_finished_file_is_found(change):
+    file, pages, expected = made(labels(30), DESIGNS["letter-30"])
+
+    with pytest.raises(Unreadable):
+        check(damaged(file, change), expected, pages=pages)
+
+
+def test_page_that_is_missing_is_found():
+    file, pages, expected = made(labels(31), DESIGNS["letter-30"])
+
+    with pytest.raises(Unreadable, match="Page 2"):
+        check(file, expected, pages=pages + 1)
+    with pytest.raises(Unreadable):
+        check(file, {0: expected[0][:-1]}, pages=pages)
+
+
+def test_picture_in_a_quiet_zone_is_found(monkeypatch):
+    painter = sheets._Painter
+    monkeypatch.setattr(painter, "_logo", lambda self: _over_the_code(self))
+
+    file, pages, expected = made(labels(1), replace(DESIGNS["letter-30"], logo=picture()))
+
+    with pytest.raises(Unreadable):
+        check(file, expected, pages=pages)
+
+
+def _over_the_code(painter):
+    """A logo of which a corner lies at the symbol's right edge."""
+    name = painter.document.image(Image.new("RGB", (20, 20), "navy"))
+    right = (painter.placement.left + painter.placement.size) * pdfs.POINTS_PER_MM
+    return f"q 20 0 0 20 {right - 3:.3f} 30 cm {name} Do Q\n"

@@ -1,0 +1,85 @@
+"""Codes as people type them: what each line means, and why some mean nothing."""
+
+import pytest
+
+from authcodes import import_checks, typed
+from authcodes.models import Import, ImportRow
+from authcodes.refusals import BatchRefused
+from tests import make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def product(brand):
+    return make.product(brand)
+
+
+def results(product, *lines):
+    return [(it.line, it.code, it.error) for it in typed.understood(text="\n".join(lines), product=product)]
+
+
+def test_lines_are_codes_scanned_addresses_or_printed_tags(brand, product):
+    make.batch(brand, prefix="AB-", quantity=3, assigned=False)
+
+    found = results(product, "AB-0001", "", "  https://x.example.com/s/AB-0002  ", "AB-0003.0123456789A")
+
+    assert found == [(1, "AB-0001", ""), (3, "AB-0002", ""), (4, "AB-0003", "")]
+
+
+def test_leading_zeros_that_a_spreadsheet_ate_come_back(brand, product):
+    make.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
+
+    [line] = typed.understood(text="7", product=product)
+
+    assert (line.text, line.code, line.error, line.is_repaired) == ("7", "0000000007", "", True)
+
+
+def test_zeros_that_could_belong_to_two_codes_are_reported(brand, product):
+    make.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
+    make.batch(brand, prefix="", number_width=8, quantity=9, assigned=False)
+
+    [line] = typed.understood(text="7", product=product)
+
+    assert "more than one code fits" in line.error
+
+
+def test_what_names_no_code_or_a_taken_one_says_so(brand, product):
+    make.batch(brand, prefix="AB-", quantity=2, assigned=False)
+    make.batch(brand, prefix="CD-")
+    make.batch(make.brand(), prefix="EF-")
+
+    found = results(product, "AB-0001", "AB-0001", "CD-0001", "EF-0001", "NO-1", "1.23E+11", "x" * 70)
+
+    assert [error for _line, _code, error in found] == [
+        "",
+        "This code is already on line 1.",
+        "Auth code range already assigned",
+        "Auth code not found",
+        "Auth code not found",
+        import_checks.SHORTENED,
+        "Auth code not found",
+    ]
+
+
+def test_codes_that_have_this_product_already_are_good(brand):
+    batch = make.batch(brand, prefix="AB-")
+
+    assert results(batch.product, "AB-0001") == [(1, "AB-0001", "")]
+
+
+@pytest.mark.parametrize("text", ["", " \n\n\t", "\n".join(["AB-1"] * 1001)])
+def test_no_line_and_too_many_lines_are_refused(product, text):
+    with pytest.raises(BatchRefused) as refused:
+        typed.understood(text=text, product=product)
+
+    assert refused.value.details == {"field": "codes"}
+
+
+def test_looking_stores_nothing(brand, product):
+    make.batch(brand, prefix="AB-")
+
+    typed.understood(text="AB-0001\nAB-0002", product=product)
+
+    assert not Import.objects.exists()
+    assert not ImportRow.objects.exists()

@@ -1,0 +1,66 @@
+"""The scan page as a browser without scripts sees it."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from brands.models import Brand
+from tests.api import somewhere
+
+
+class Browser:
+    """A visitor with cookies of their own; forms are sent with all that the page put into them."""
+
+    def __init__(self, brand: Brand, **headers: str) -> None:
+        self.host = brand.hostnames.get().hostname
+        self.client = Client(HTTP_HOST=self.host, REMOTE_ADDR=somewhere(), enforce_csrf_checks=True)
+        self.headers = headers
+
+    def get(self, address: str, **headers: str) -> Any:
+        return self.client.get(address, headers={**self.headers, **headers})
+
+    def send(self, page: Any, act: str, **fields: str) -> Any:
+        """Press the button of the form with this `act` on a page."""
+        forms = re.findall(r"<form method=\"post\" action=\"([^\"]*)\"[^>]*>(.*?)</form>", seen(page), re.DOTALL)
+        address, form = next(each for each in forms if f'name="act" value="{act}"' in each[1])
+        hidden = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
+        return self.client.post(address, {**hidden, **fields}, headers=self.headers)
+
+    def scan(self, code: Any) -> Any:
+        return self.send(self.get(f"/s/{code}"), "scan")
+
+    def log_in(self, page: Any, email: str, password: str) -> Any:
+        return self.send(page, "log_in", email=email, password=password)
+
+
+def text(page: Any) -> str:
+    """The page with everything in it."""
+    return page.content.decode()
+
+
+def seen(page: Any) -> str:
+    """What a browser without scripts shows: no templates."""
+    whole, before = text(page), ""
+    while whole != before:
+        before, whole = whole, re.sub(r"<template[^>]*>(?:(?!<template).)*?</template>", "", whole, flags=re.DOTALL)
+    return whole
+
+
+def state(page: Any) -> str:
+    return re.search(r'data-state="(\w+)"', seen(page))[1]  # type: ignore[index]
+
+
+@pytest.fixture(autouse=True)
+def plain(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def browser(brand: Brand) -> Browser:
+    return Browser(brand)

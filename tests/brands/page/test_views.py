@@ -1,0 +1,448 @@
+"""The page without scripts: every state, logging in and getting the points, all by forms."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from authcodes import recalls, tags
+from authcodes.models import AuthCode, Scan
+from brands import pictures
+from brands.models import ApiKey, LoginSession
+from loyalty.models import Event, LoyaltyTransaction, Redemption, Reward, WalletPass
+from loyalty.redemption_codes import grouped
+from tests import make, wallets
+from tests.brands.page.conftest import Browser, seen, state, text
+from tests.brands.test_pictures import drawing
+from tests.make import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+
+def customer_of(brand, **fields):
+    return make.customer(brand, password=PASSWORD, **fields)
+
+
+def logged_in(brand, customer):
+    browser = Browser(brand)
+    browser.log_in(browser.get("/s/"), customer.email, PASSWORD)
+    return browser
+
+
+def recalled(brand):
+    code = make.code(brand)
+    words = {"recall_id": "R-7", "contact": "recall@example.com", "message": "Bring it back.", "reason": "Found."}
+    recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
+    return code
+
+
+# --- States ----------------------------------------------------------------------------------------------------------
+
+
+def test_looking_at_a_page_scans_nothing(browser, brand):
+    code = make.code(brand)
+
+    for address in (f"/s/{code}", f"/s/{code}?by=hand", f"/s/{code}?account", "/s/"):
+        assert browser.get(address).status_code == 200
+
+    assert not Scan.objects.exists()
+    assert not Event.objects.exists()
+    assert AuthCode.objects.get(pk=code.pk).scan_count == 0
+
+
+def test_a_genuine_product_is_shown_with_its_picture_and_what_it_would_earn(browser, brand):
+    picture = pictures.store(brand=brand, drawn=pictures.photograph(drawing()))
+    code = make.code(brand, product=make.product(brand, title="Night cream", picture=picture))
+
+    page = browser.scan(code)
+
+    assert state(page) == "new"
+    said = seen(page)
+    assert "Night cream" in said
+    assert f'src="/pictures/{picture.pk}/small"' in said
+    assert 'Log in to earn: <b data-number="points_available">10</b> points' in said
+
+
+def test_a_code_for_several_scans_tells_when_and_where_it_was_first_checked(browser, brand):
+    brand.time_zone = "Asia/Tokyo"
+    brand.save()
+    code = make.code(brand, scan_limit=3)
+    browser.scan(code)
+    first = timezone.now().replace(year=2026, month=1, day=2, hour=20, minute=5)
+    AuthCode.objects.filter(pk=code.pk).update(first_scan_at=first, first_scan_location="Bern, Bern")
+
+    page = Browser(brand).scan(code)
+
+    assert state(page) == "seen"
+    assert "3 Jan 2026, 05:05 JST" in seen(page)  # in Tokyo
+    assert "Bern, Bern" in seen(page)
+
+
+def test_a_code_that_is_used_up_is_a_warning(browser, brand):
+    code = make.code(brand)
+    browser.scan(code)
+
+    page = Browser(brand).scan(code)
+
+    assert state(page) == "used"
+    assert "may be a copy" in seen(page)
+    assert "First checked" in seen(page)
+
+
+def test_a_recalled_product_tells_whom_to_ask(browser, brand):
+    page = browser.scan(recalled(brand))
+
+    assert state(page) == "recalled"
+    for words in ("Bring it back.", "R-7", "recall@example.com"):
+        assert words in seen(page)
+
+
+def test_an_unknown_code_tells_what_to_check_and_whom_to_ask(browser, brand):
+    page = browser.scan("NO-SUCH-CODE")
+
+    assert state(page) == "unknown"
+    assert brand.support_email in seen(page)
+
+
+def test_a_code_of_another_brand_is_not_recognised_here(browser):
+    assert state(browser.scan(make.code(make.brand()))) == "unknown"
+
+
+def test_too_many_attempts_are_said_to_be_too_many(browser, brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "scan": "1/hour"}
+    browser.scan(make.code(brand))
+
+    assert state(browser.scan(make.code(brand))) == "waiting"
+
+
+def test_a_form_sent_twice_is_one_scan(browser, brand):
+    code = make.code(brand)
+    page = browser.get(f"/s/{code}")
+
+    first, again = browser.send(page, "scan"), browser.send(page, "scan")
+
+    assert (state(first), state(again)) == ("new", "new")
+    assert Scan.objects.count() == 1
+
+
+def test_a_digital_link_is_the_page_of_its_serial(browser, brand):
+    code = make.code(brand, product=make.product(brand, gtin="04012345678901"))
+
+    page = browser.send(browser.get(f"/01/04012345678901/21/{code}"), "scan")
+
+    assert state(page) == "new"
+    assert Scan.objects.get().auth_code == code
+
+
+def test_a_signed_code_is_read_with_its_tag(browser, brand, settings):
+    code = make.code(brand, signed=True)
+    tag = tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
+
+    assert state(browser.scan(f"{code}.{tag}")) == "new"
+    assert state(Browser(brand).scan(code)) == "unknown"
+
+
+# --- Logging in ------------------------------------------------------------------------------------------------------
+
+
+def test_a_guest_logs_in_and_gets_the_points_of_the_scan(browser, brand, deliver):
+    customer, code = customer_of(brand), make.code(brand)
+
+    answer = browser.log_in(browser.scan(code), customer.email, PASSWORD)
+    assert answer.status_code == 303
+    waiting = browser.get(answer["Location"])
+    deliver()
+    page = browser.get(answer["Location"])
+
+    assert "on their way" in seen(waiting)
+    assert '<meta http-equiv="refresh" content="2">' in seen(waiting)
+    assert "Points received:</b>" in seen(page) or "Points received: <b" in seen(page)
+    assert '<b data-number="points.points">10</b>' in seen(page)
+    assert LoyaltyTransaction.objects.get().user_point.user == customer
+
+
+def test_somebody_new_registers_and_gets_them_too(browser, brand, deliver):
+    who = {"email": "new@example.com", "password": "a long pass phrase", "first_name": "New"}
+
+    answer = browser.send(browser.scan(make.code(brand)), "register", **who)
+    deliver()
+
+    assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
+    assert LoyaltyTransaction.objects.get().user_point.user.email == "new@example.com"
+
+
+def test_a_wrong_password_is_said_beside_the_scan_which_stays_one(browser, brand, deliver):
+    customer, code = customer_of(brand), make.code(brand)
+
+    wrong = browser.log_in(browser.scan(code), customer.email, "not it")
+    right = browser.log_in(wrong, customer.email, PASSWORD)
+    deliver()
+
+    assert (wrong.status_code, state(wrong)) == (400, "new")
+    assert "E-mail address or password is wrong." in seen(wrong)
+    assert customer.email in seen(wrong)
+    assert "not it" not in text(wrong)
+    assert '<b data-number="points.points">10</b>' in seen(browser.get(right["Location"]))
+    assert Scan.objects.count() == 1
+
+
+def test_a_weak_password_is_refused_in_the_visitors_language(brand):
+    browser = Browser(brand, accept_language="de")
+
+    page = browser.send(browser.get("/s/"), "register", email="new@example.com", password="password12")
+
+    assert page.status_code == 400
+    assert "Dieses Passwort ist zu üblich." in seen(page)
+
+
+def test_a_customer_scans_and_sees_points_campaigns_and_movements(brand, deliver):
+    customer = customer_of(brand)
+    make.level(brand, "Silver", 100)
+    make.campaign(brand, campaign_name="Ten scans")
+    browser = logged_in(brand, customer)
+
+    page = browser.scan(make.code(brand))
+    deliver()
+    look_again = browser.get(f"/s/x?scan={Scan.objects.get().pk}")
+
+    assert (state(page), "on their way" in seen(page)) == ("new", True)
+    for words in ("Points received", "Ten scans", "Silver", "Points for scanning", "+10"):
+        assert words in seen(look_again), words
+
+
+def test_a_customers_second_look_says_that_it_is_theirs(brand, deliver):
+    browser, code = logged_in(brand, customer_of(brand)), make.code(brand)
+    browser.scan(code)
+    deliver()
+
+    assert state(browser.scan(code)) == "mine"
+
+
+def test_logging_out_ends_the_session_everywhere(brand):
+    browser = logged_in(brand, customer_of(brand))
+
+    browser.send(browser.get("/s/?account"), "log_out")
+
+    assert LoginSession.objects.get().revoked_at
+    assert "data-customer" not in text(browser.get("/s/"))
+
+
+def test_the_tokens_are_out_of_reach_of_scripts(brand, settings):
+    settings.SESSION_COOKIE_SECURE = True
+
+    browser = logged_in(brand, customer_of(brand))
+
+    cookies = {name: each for name, each in browser.client.cookies.items() if "page_" in name}
+    assert set(cookies) == {"__Host-page_access", "__Host-page_refresh"}
+    for each in cookies.values():
+        assert (each["httponly"], each["secure"], each["samesite"], each["path"], each["domain"]) == (
+            *(True, True, "Lax", "/"),
+            "",
+        )
+
+
+def test_an_ended_access_token_is_renewed_and_an_ended_session_forgotten(brand):
+    browser = logged_in(brand, customer_of(brand))
+
+    del browser.client.cookies["page_access"]
+    renewed = browser.get("/s/?account")
+    LoginSession.objects.update(revoked_at=timezone.now())
+    del browser.client.cookies["page_access"]
+    ended = browser.get("/s/?account")
+
+    assert ("data-customer" in text(renewed), "data-customer" in text(ended)) == (True, False)
+    assert browser.client.cookies["page_refresh"].value == ""
+
+
+def test_a_switched_off_customer_is_a_guest_again(brand):
+    customer = customer_of(brand)
+    browser = logged_in(brand, customer)
+    type(customer).objects.filter(pk=customer.pk).update(is_active=False)
+
+    page = browser.get("/s/?account")
+    scanned = browser.scan(make.code(brand))
+
+    assert page.status_code == 200
+    assert state(scanned) == "new"
+    assert Scan.objects.get().user is None
+
+
+def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver):
+    customer = customer_of(brand)
+    browser = logged_in(brand, customer)
+    Reward.objects.create(brand=brand, name="A mug", cost=10)
+    browser.scan(make.code(brand))
+    deliver()
+    page = browser.get("/s/?account")
+
+    first = browser.send(page, "redeem")
+    again = browser.send(page, "redeem")
+
+    code = grouped(Redemption.objects.get().code)
+    assert code in seen(first)
+    assert code in seen(again)
+    assert "You do not have enough points yet." in seen(browser.get("/s/?account"))
+
+
+def test_a_milestones_reward_is_claimed(brand, deliver):
+    browser = logged_in(brand, customer_of(brand))
+    make.milestone(make.campaign(brand), 1, reward_name="A facial", auto_claim=False)
+    browser.scan(make.code(brand))
+    deliver()
+
+    page = browser.send(browser.get("/s/?account"), "claim")
+
+    assert "It is yours" in seen(page)
+    assert grouped(Redemption.objects.get().code) in seen(page)
+
+
+def test_wallet_buttons_are_shown_where_there_are_cards_and_make_one_when_they_are_pressed(brand):
+    browser = logged_in(brand, customer_of(brand))
+    without = seen(browser.get("/s/?account"))
+    wallets.apple(brand)
+    wallets.google(brand)
+
+    page = seen(browser.get("/s/?account"))
+    assert not WalletPass.objects.exists()
+    apple, google = browser.get("/page/wallet/apple"), browser.get("/page/wallet/google")
+
+    assert ("/page/wallet/" in without, "/page/wallet/apple" in page, "/page/wallet/google" in page) == (
+        False,
+        True,
+        True,
+    )
+    assert (apple["Content-Type"], apple.content[:2]) == ("application/vnd.apple.pkpass", b"PK")
+    assert google["Location"].startswith("https://pay.google.com/gp/v/save/")
+    assert Browser(brand).get("/page/wallet/apple").status_code == 404
+
+
+# --- Typing ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        (" abc 0001 ", "abc0001"),
+        ("ABC\u20110001", "ABC-0001"),
+        ("ＡＢＣ０００１", "ABC0001"),
+        ("ABC٠٠٠١", "ABC0001"),
+        ("\u200fABC-1\u200e", "ABC-1"),
+        ("https://brand.example.com/s/ABC-1?x=1", "ABC-1"),
+        ("HTTP://a.example/01/04012345678901/21/ABC-1", "ABC-1"),
+        ("ABC.TAG", "ABC.TAG"),
+        ("//evil.example.com", "//evil.example.com"),
+    ],
+)
+def test_what_is_typed_is_tidied_and_shown_for_comparison(browser, typed, code):
+    answer = browser.client.get("/s/", {"typed": typed})
+
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/s/")
+    page = browser.get(answer["Location"])
+    assert page.context["code"] == code
+    assert "data-by-hand" in text(page)
+    assert not Scan.objects.exists()
+
+
+def test_signs_that_look_alike_are_pointed_out(browser):
+    page = browser.get("/s/A0B1?by=hand")
+
+    assert list(page.context["alike"]) == ["0O", "1Il", "8B"]
+
+
+# --- Languages -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("accepts", "lang", "direction", "words"),
+    [
+        ("en-GB,en;q=0.9", "en", "ltr", "Check your product"),
+        ("de-AT,de;q=0.9,en;q=0.5", "de", "ltr", "Prüfen Sie Ihr Produkt"),
+        ("ar-EG", "ar", "rtl", "تحقّق من منتجك"),
+        ("ja,*;q=0.1", "en", "ltr", "Check your product"),
+        ("x" * 5000, "en", "ltr", "Check your product"),
+    ],
+)
+def test_the_page_speaks_the_browsers_language(browser, accepts, lang, direction, words):
+    page = browser.get("/s/", accept_language=accepts)
+
+    assert f'<html lang="{lang}" dir="{direction}">' in text(page)
+    assert words in text(page)
+    assert "Accept-Language" in page["Vary"]
+
+
+def test_the_language_is_switched_and_stays(browser):
+    browser.get("/s/?lang=de", accept_language="en")
+
+    assert 'lang="de"' in text(browser.get("/s/", accept_language="en"))
+    assert '<html lang="de"' in text(browser.get("/s/?lang=tlh", accept_language="en"))
+
+
+def test_the_portal_stays_english(brand, client):
+    assert b"Passwort" not in client.get("/admin/login/", headers={"accept-language": "de"}).content
+
+
+# --- Whose page ------------------------------------------------------------------------------------------------------
+
+
+def test_a_host_of_no_brand_says_so(brand, client):
+    for address in ("/s/", f"/s/{make.code(brand)}", "/01/04012345678901/21/A"):
+        page = client.get(address, headers={"host": "portal.example.com"})
+        assert page.status_code == 404
+        assert "No brand at this address" in text(page)
+
+
+def test_the_root_of_a_brands_host_is_its_page_and_of_others_the_portal(browser, client, brand):
+    assert browser.get("/")["Location"] == "/s/"
+    assert client.get("/", headers={"host": "portal.example.com"})["Location"] == "/admin/"
+
+
+def test_a_hostname_with_a_port_is_met_with_that_port_first(brand, client):
+    other = make.brand(hostname="shop.example.com:8443", name="Other")
+    make.brand(hostname="shop.example.com", name="Plain")
+
+    names = [
+        client.get("/s/", headers={"host": f"shop.example.com{port}"}).context["brand"].name
+        for port in ("", ":8443", ":1")
+    ]
+
+    assert names == ["Plain", other.name, "Plain"]
+
+
+def test_the_page_has_an_app_key_of_its_own_that_takes_nobodys_place(brand, api, browser):
+    api.app()
+    api.app()
+
+    text_of_key = browser.get("/s/").context["key"]
+
+    assert browser.get("/s/").context["key"] == text_of_key
+    assert api.having(api_key=text_of_key).post("auth-codes/validate", {"code": "x"}).status_code == 200
+    key = ApiKey.objects.get(of_scan_page=True)
+    assert (key.kind, key.prefix) == ("app", text_of_key[:12])
+    api.app()  # still two of one's own
+
+
+def test_a_revoked_or_expired_key_of_the_page_is_replaced(brand, browser):
+    first = browser.get("/s/").context["key"]
+    ApiKey.objects.update(revoked_at=timezone.now())
+    second = browser.get("/s/").context["key"]
+    ApiKey.objects.filter(revoked_at=None).update(expires_at=timezone.now() - timedelta(seconds=1))
+    third = browser.get("/s/").context["key"]
+
+    assert len({first, second, third}) == 3
+
+
+def test_another_secret_makes_another_key_and_ends_the_old_one(brand, browser, settings):
+    first = browser.get("/s/").context["key"]
+
+    settings.SECRET_KEY = "another secret of at least fifty characters, 0123456789"
+
+    assert browser.get("/s/").context["key"] != first
+    assert ApiKey.objects.filter(revoked_at=None).count() == 1
+
+
+def test_two_lookups_cost_the_page_and_no_more(browser, django_assert_num_queries):
+    browser.get("/s/x")
+
+    with django_assert_num_queries(2):
+        browser.get("/s/x")

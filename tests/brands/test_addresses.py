@@ -1,0 +1,84 @@
+"""Addresses that staff write: what can never be called is refused while they still look at the form."""
+
+import pytest
+
+from brands.addresses import callable_address
+from brands.refusals import Invalid
+from tests import make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("written", "called"),
+    [
+        ("https://shop.example/hooks?key=1", "https://shop.example/hooks?key=1"),
+        (" https://shop.example ", "https://shop.example/"),
+        ("HTTPS://Shop.Example:8443/Hooks#part", "https://shop.example:8443/Hooks"),
+        ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+        ("https://93.184.215.14/", "https://93.184.215.14/"),
+        ("https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/"),
+    ],
+)
+def test_an_address_is_kept_as_it_is_called(written, called):
+    assert callable_address(written) == called
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("", "begins with https"),
+        ("shop.example/hooks", "begins with https"),
+        ("ftp://shop.example/", "begins with https"),
+        ("http://shop.example/", "begins with https"),
+        ("https://", "begins with https"),
+        ("https://[::1", "no web address"),
+        ("https://shop.example:99999/", "no web address"),
+        ("https://shop.example:port/", "no web address"),
+        ("https://me:word@shop.example/", "Leave name and password out"),
+        ("https://shop.example/a b", "no spaces"),
+        ("https://shop.example/\u2603", "no spaces"),
+        ("https://shop example/", "no hostname"),
+        ("https://-shop.example/", "no hostname"),
+        ("https://shop..example/", "no hostname"),
+        (f"https://{'a' * 64}.example/", "no hostname"),
+        ("https://public.example\\@127.0.0.1/", "Leave name and password out"),
+        ("https://shop.example/" + "a" * 500, "at most 500"),
+        ("https://localhost/", "private address"),
+        ("https://api.localhost/", "private address"),
+        ("https://127.0.0.1/", "private address"),
+        ("https://127.1/", "private address"),
+        ("https://2130706433/", "private address"),
+        ("https://0x7f000001/", "private address"),
+        ("https://[::1]/", "private address"),
+        ("https://[::ffff:10.0.0.1]/", "private address"),
+        ("https://169.254.169.254/latest/meta-data", "private address"),
+        ("https://10.0.0.1/", "private address"),
+        ("https://shop.ours.example/s/1", "leads back"),
+    ],
+)
+def test_what_can_never_be_called_is_refused_at_its_field(written, why):
+    make.brand(hostname="shop.ours.example")
+
+    with pytest.raises(Invalid, match=why) as refused:
+        callable_address(written)
+
+    assert refused.value.details == {"field": "url"}
+
+
+def test_the_services_own_hostnames_lead_back(settings):
+    settings.ALLOWED_HOSTS = [".loyalty.example"]
+
+    with pytest.raises(Invalid, match="leads back"):
+        callable_address("https://portal.loyalty.example/")
+
+
+def test_private_networks_may_be_called_where_the_operator_allows_them(settings):
+    settings.OUTGOING_PRIVATE_NETWORKS = ["10.0.0.0/8"]
+
+    assert callable_address("http://10.0.0.1:8080/") == "http://10.0.0.1:8080/"
+    assert callable_address("http://till.shop.lan/") == "http://till.shop.lan/"  # looked at when it is called
+    with pytest.raises(Invalid, match="private address"):
+        callable_address("http://192.168.0.1/")
+    with pytest.raises(Invalid, match="https"):
+        callable_address("http://93.184.215.14/")

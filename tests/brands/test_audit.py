@@ -1,0 +1,318 @@
+"""The audit trail: every change of staff's stands in it, with the values before and after, and stays there."""
+
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from authcodes import changes
+from authcodes.models import CodeChange, Import
+from authcodes.stretches import Stretch
+from brands.models import ApiKey, AuditEntry, Brand, Membership, User
+from campaigns.models import Milestone
+from tests import make
+from tests.portal import address, browser, form_of, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def owner(brand: Brand) -> User:
+    return staff(brand)
+
+
+@pytest.fixture
+def client(owner: User) -> Client:
+    return browser(owner)
+
+
+def edit(client: Client, row: Any, label: str, **fields: Any) -> Any:
+    its = address(label, "change", row.pk)
+    return client.post(its, {**form_of(client.get(its)), **fields}, headers={"x-request-id": "req-1"})
+
+
+def test_change_is_written_down_with_the_values_before_and_after(client: Client, owner: User, brand: Brand) -> None:
+    product = make.product(brand, title="Lamp")
+
+    edit(client, product, "authcodes.product", title="Desk lamp")
+
+    entry = AuditEntry.objects.get()
+    assert (entry.person, entry.brand, entry.request_id) == (owner, brand, "req-1")
+    assert (entry.kind, entry.row_id, entry.action) == ("authcodes.product", str(product.pk), "Changed")
+    assert entry.changes == {"title": ["Lamp", "Desk lamp"]}
+
+
+def test_saving_without_a_change_leaves_no_entry(client: Client, brand: Brand) -> None:
+    edit(client, make.product(brand), "authcodes.product")
+
+    assert not AuditEntry.objects.exists()
+
+
+def test_what_a_worker_counted_meanwhile_is_not_the_persons_doing(client: Client, brand: Brand) -> None:
+    batch = make.batch(brand, range_name="Old")
+    its = address("authcodes.batchrange", "change", batch.pk)
+    sent = form_of(client.get(its))
+    type(batch).objects.filter(pk=batch.pk).update(generated_count=0)
+
+    client.post(its, {**sent, "range_name": "New"})
+
+    assert AuditEntry.objects.get().changes == {"range_name": ["Old", "New"]}
+
+
+def test_new_row_is_written_down_with_its_values(client: Client, brand: Brand) -> None:
+    client.post(address("authcodes.product", "add"), {"brand": brand.pk, "sku": "L-1", "title": "Lamp"})
+
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.row_name) == ("Added", str(brand.products.get()))
+    assert entry.changes["title"] == [None, "Lamp"]
+    assert entry.changes["brand"] == [None, f"{brand} (#{brand.pk})"]
+
+
+def test_deletion_keeps_what_the_row_was(client: Client, brand: Brand) -> None:
+    membership = Membership.objects.create(user=make.user(email="nora@example.com"), brand=brand, role="support")
+
+    client.post(address("brands.membership", "delete", membership.pk), {"post": "yes"})
+
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.row_id) == ("Deleted", str(membership.pk))
+    assert entry.changes["role"] == ["support", None]
+    assert entry.changes["user"][0].startswith("nora@example.com")
+
+
+def test_tables_inside_a_page_are_written_down_with_it(client: Client, brand: Brand) -> None:
+    campaign = make.campaign(brand)
+    make.milestone(campaign, 3, reward_name="A mug")
+
+    edit(client, campaign, "campaigns.campaign", **{"milestones-0-reward_name": "A cup"})
+
+    assert Milestone.objects.get().reward_name == "A cup"
+    [(name, values)] = AuditEntry.objects.get().changes.items()
+    assert "reward_name" in name
+    assert values == ["A mug", "A cup"]
+
+
+def test_action_is_written_down_for_each_row_with_its_values(client: Client, owner: User, brand: Brand) -> None:
+    members = [make.account(make.customer(brand), brand) for _ in range(2)]
+
+    client.post(
+        address("loyalty.userpoints"), {"action": "block", "_selected_action": [member.pk for member in members]}
+    )
+
+    entries = AuditEntry.objects.filter(action="Blocked", person=owner, brand=brand)
+    assert {entry.row_id for entry in entries} == {str(member.pk) for member in members}
+    assert {tuple(entry.changes["status"]) for entry in entries} == {("active", "blocked")}
+
+
+def test_action_and_its_entries_stand_or_fall_together(
+    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member = make.account(make.customer(brand), brand)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("brands.audit.record", fail)
+    with pytest.raises(RuntimeError), transaction.atomic():
+        client.post(address("loyalty.userpoints"), {"action": "block", "_selected_action": [member.pk]})
+
+    member.refresh_from_db()
+    assert member.status == "active"
+
+
+def test_passwords_never_get_into_the_trail(owner: User, brand: Brand) -> None:
+    client = browser(make.user(is_staff=True, is_superuser=True))
+    secret = "a long one, 7"
+
+    edit(client, owner, "brands.user", password1=secret, password2=secret, first_name="Anna")
+
+    entry = AuditEntry.objects.get()
+    owner.refresh_from_db()
+    assert owner.check_password(secret)
+    assert entry.changes == {"first_name": [None, "Anna"], "password": ["•••", "•••"]}
+    assert entry.brand == brand
+    assert owner.password not in text(client.get(address("brands.auditentry", "change", entry.pk)))
+
+
+def test_new_colleagues_password_is_not_in_the_trail(client: Client, brand: Brand) -> None:
+    sent = {"email": "nora@example.com", "role": "printer", "password1": "a long one, 7", "password2": "a long one, 7"}
+
+    client.post(address("brands.user", "add"), {**sent, "brand": brand.pk})
+
+    [entry] = AuditEntry.objects.all()
+    assert entry.changes["role"] == [None, f"printer ({brand})"]
+    stored = str(AuditEntry.objects.values_list())
+    assert "a long one" not in stored
+    assert User.objects.get(email="nora@example.com").password not in stored
+
+
+def test_own_password_change_is_written_down(client: Client, owner: User) -> None:
+    owner.set_password("old one, 12345")
+    owner.save()
+    client.force_login(owner)
+
+    client.post(
+        "/admin/password_change/",
+        {"old_password": "old one, 12345", "new_password1": "a long one, 7", "new_password2": "a long one, 7"},
+    )
+
+    owner.refresh_from_db()
+    assert owner.check_password("a long one, 7")
+    assert AuditEntry.objects.get().changes == {"password": ["•••", "•••"]}
+
+
+def test_key_leaves_its_beginning_only(client: Client, brand: Brand) -> None:
+    client.post(
+        address("brands.apikey", "add"), {"brand": brand.pk, "name": "Shop", "kind": "hub", "reason": "New shop"}
+    )
+
+    entry, key = AuditEntry.objects.get(), ApiKey.objects.get()
+    assert entry.reason == "New shop"
+    assert entry.changes["prefix"] == [None, key.prefix]
+    assert "digest" not in entry.changes
+
+
+def test_recall_and_its_lifting_stand_there_with_their_reasons(client: Client, brand: Brand) -> None:
+    batch = make.batch(brand)
+    words = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass inside"}
+    client.post(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", {**words, "batch": batch.pk})
+    client.post(address("authcodes.recall", "lift", batch.recall.pk), {"reason": "Wrong batch"})
+
+    told = AuditEntry.objects.order_by("id").values_list("kind", "action", "reason")
+    assert sorted(told) == sorted(
+        [
+            ("authcodes.recall", "Added", "Glass inside"),
+            ("authcodes.batchrange", "Recalled: R-1", "Glass inside"),
+            ("authcodes.recall", "Lifted", "Wrong batch"),
+            ("authcodes.batchrange", "Recall lifted: R-1", "Wrong batch"),
+        ]
+    )
+
+
+@pytest.mark.parametrize("statement", ["UPDATE brands_auditentry SET reason = 'x'", "DELETE FROM brands_auditentry"])
+def test_database_refuses_to_change_or_delete_entries(client: Client, brand: Brand, statement: str) -> None:
+    edit(client, make.product(brand), "authcodes.product", title="Desk lamp")
+
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def test_history_of_a_row_shows_what_changed(client: Client, brand: Brand) -> None:
+    product = make.product(brand, title="Lamp")
+    edit(client, product, "authcodes.product", title="Desk lamp")
+    edit(client, make.product(brand), "authcodes.product", title="Another row")
+
+    page = client.get(address("authcodes.product", "history", product.pk))
+
+    assert [entry.row_id for entry in page.context["entries"]] == [str(product.pk)]
+    assert all(words in text(page) for words in ("Lamp</td>", "Desk lamp</td>", "req-1"))
+
+
+def test_history_has_pages(client: Client, owner: User, brand: Brand) -> None:
+    product = make.product(brand)
+    AuditEntry.objects.bulk_create(
+        AuditEntry(
+            brand=brand,
+            person=owner,
+            kind="authcodes.product",
+            row_id=product.pk,
+            row_name="x",
+            action=f"Act {number}.",
+        )
+        for number in range(60)
+    )
+    its = address("authcodes.product", "history", product.pk)
+
+    assert "Act 59." in text(client.get(its))
+    assert "Act 9." in text(client.get(its, {"p": 2}))
+    assert "Act 9." not in text(client.get(its))
+
+
+def test_what_another_brand_did_with_a_shared_person_stays_there(brand: Brand, client: Client) -> None:
+    elsewhere = make.brand(name="Zebra")
+    shared = make.customer(brand)
+    Membership.objects.create(user=shared, brand=elsewhere, role="support")
+    AuditEntry.objects.create(
+        brand=elsewhere, kind="brands.user", row_id=shared.pk, row_name="x", action="Zebra did something"
+    )
+
+    assert "Zebra did" not in text(client.get(address("brands.user", "history", shared.pk)))
+
+
+@pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 403), ("support", 403)])
+def test_trail_is_for_owners_and_managers(brand: Brand, role: str, status: int) -> None:
+    assert browser(staff(brand, role=role)).get(address("brands.auditentry")).status_code == status
+
+
+def test_trail_is_filtered_by_person_kind_and_day(client: Client, owner: User, brand: Brand) -> None:
+    other = browser(staff(brand, role="manager"))
+    edit(client, make.product(brand), "authcodes.product", title="Mine")
+    edit(other, make.campaign(brand), "campaigns.campaign", campaign_name="Theirs")
+
+    def found(**query: Any) -> list[str]:
+        rows = client.get(address("brands.auditentry"), query).context["cl"].result_list
+        return [entry.kind for entry in rows]
+
+    assert found() == ["campaigns.campaign", "authcodes.product"]
+    assert found(person__id__exact=owner.pk) == ["authcodes.product"]
+    assert found(kind="campaigns.campaign") == ["campaigns.campaign"]
+    assert found(at_from="2001-01-01", at_to="2001-01-02") == []
+    assert found(q="req-1") == ["campaigns.campaign", "authcodes.product"]
+
+
+def test_list_of_the_trail_asks_as_much_for_many_entries_as_for_one(client: Client, owner: User, brand: Brand) -> None:
+    def add(how_many: int) -> None:
+        AuditEntry.objects.bulk_create(
+            AuditEntry(brand=brand, person=owner, kind="x.y", row_id=n, row_name="x", action="x")
+            for n in range(how_many)
+        )
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            client.get(address("brands.auditentry"))
+        return len(asked)
+
+    add(1)
+    few = queries()
+    add(29)
+
+    assert queries() == few <= 15
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_codes_that_are_switched_off_stand_in_the_history_of_their_batch(
+    owner: User, brand: Brand, one_by_one: bool
+) -> None:
+    batch = make.batch(brand, quantity=3)
+    order = changes.Order(CodeChange.Kind.DEACTIVATED, reason="Stolen")
+    codes = list(batch.codes.order_by("code"))
+
+    if one_by_one:
+        changes.change_codes(codes=codes[:2], order=order, by=owner, at=timezone.now())
+    else:
+        stretch = Stretch(batch, codes[0].code, codes[1].code, 2)
+        changes.change(codes=stretch, order=order, by=owner, at=timezone.now())
+
+    entry = AuditEntry.objects.get()
+    assert (entry.kind, entry.row_id) == ("authcodes.batchrange", str(batch.pk))
+    assert (entry.person, entry.brand, entry.reason) == (owner, brand, "Stolen")
+    assert entry.changes == {"codes": [None, f"2: {codes[0].code} … {codes[1].code}"]}
+
+
+def test_what_was_done_with_an_import_is_written_down(client: Client, owner: User, brand: Brand) -> None:
+    upload = Import.objects.create(
+        brand=brand, kind="list", file="x.csv", file_name="x.csv", uploaded_by=owner, status="checked"
+    )
+
+    client.post(f"/admin/authcodes/import/{upload.pk}/discard/")
+
+    entry = AuditEntry.objects.get()
+    assert (entry.kind, entry.row_id, entry.person) == ("authcodes.import", str(upload.pk), owner)
+    assert entry.action.startswith("Discarded")

@@ -1,0 +1,175 @@
+"""Pictures: made anew within bounds, uploaded in the portal by who may, served to anybody with the id."""
+
+import io
+import random
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from PIL import Image, PngImagePlugin
+
+from brands import pictures
+from brands.models import AuditEntry, Picture
+from brands.refusals import Invalid
+from tests import make
+from tests.portal import address, browser, errors, form_of, staff
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def drawing(size=(900, 300), kind="PNG", mode="RGBA", **options):
+    content = io.BytesIO()
+    Image.new(mode, size, (200, 30, 60, 128)[: len(mode)]).save(content, kind, **options)
+    return content.getvalue()
+
+
+def noise(size):
+    """What compresses worst."""
+    content = io.BytesIO()
+    Image.frombytes("RGB", size, random.Random(5).randbytes(size[0] * size[1] * 3)).save(content, "PNG")
+    return content.getvalue()
+
+
+def test_a_logo_is_a_png_with_its_transparency_and_a_small_webp():
+    drawn = pictures.logo(drawing())
+
+    large, small = Image.open(io.BytesIO(drawn.content)), Image.open(io.BytesIO(drawn.small))
+    assert (large.format, large.size, large.getpixel((5, 5))[3]) == ("PNG", (660, 220), 128)
+    assert (small.format, small.size) == ("WEBP", (288, 96))
+
+
+def test_a_photograph_is_upright_on_white_and_without_what_its_camera_noted():
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010F] = 6, "Camera of somebody"
+
+    drawn = pictures.photograph(drawing((400, 200), "JPEG", "RGB", exif=exif))
+
+    large = Image.open(io.BytesIO(drawn.content))
+    assert (large.format, large.size, dict(large.getexif())) == ("JPEG", (200, 400), {})
+    assert b"Camera of somebody" not in drawn.content + drawn.small
+
+
+def test_words_in_an_upload_are_not_kept():
+    notes = PngImagePlugin.PngInfo()
+    notes.add_text("Comment", "<script>alert(1)</script>")
+
+    drawn = pictures.logo(drawing(pnginfo=notes) + b"<?php trailing ?>")
+
+    assert b"script" not in drawn.content + drawn.small
+    assert b"trailing" not in drawn.content
+
+
+@pytest.mark.parametrize(("draw", "most"), [(pictures.logo, 6_000), (pictures.photograph, 14_000)])
+def test_the_small_one_stays_small_whatever_it_shows(draw, most):
+    assert len(draw(noise((900, 700))).small) <= most
+
+
+@pytest.mark.parametrize(
+    "upload",
+    [
+        b"",
+        b"no picture",
+        b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+        drawing()[:60],
+        drawing(kind="GIF", mode="RGB"),
+        drawing(kind="BMP", mode="RGB"),
+        b"\x89PNG\r\n\x1a\n" + bytes(200),
+    ],
+)
+def test_what_is_no_picture_of_the_three_kinds_is_refused(upload):
+    with pytest.raises(Invalid, match="no picture"):
+        pictures.logo(upload)
+
+
+def test_too_many_bytes_or_pixels_are_refused_before_they_are_decoded():
+    with pytest.raises(Invalid, match="5 MB"):
+        pictures.logo(bytes(5_000_001))
+    for size in ((8_000, 8_000), (20_000, 20_000)):
+        with pytest.raises(Invalid, match="pixels"):
+            pictures.logo(drawing(size, mode="L"))
+
+
+def uploaded(content):
+    return SimpleUploadedFile("logo.png", content, "image/png")
+
+
+def change(person, brand, **fields):
+    form = address("brands.brand", "change", brand.pk)
+    return browser(person).post(form, {**form_of(browser(person).get(form)), **fields})
+
+
+def test_an_owner_gives_the_brand_a_logo_another_one_and_none_again(brand):
+    owner = staff(brand)
+
+    change(owner, brand, picture_file=uploaded(drawing((300, 100))))
+    brand.refresh_from_db()
+    first = brand.logo
+    change(owner, brand, picture_file=uploaded(drawing((100, 100))))
+    brand.refresh_from_db()
+    second = brand.logo
+    change(owner, brand, picture_off="on")
+    brand.refresh_from_db()
+
+    assert ((first.width, first.height), (second.width, second.height), brand.logo) == ((300, 100), (100, 100), None)
+    assert not Picture.objects.exists()
+    told = AuditEntry.objects.filter(kind="brands.brand").order_by("id").values_list("changes", flat=True)
+    assert [entry["logo"] for entry in told] == [[None, "300 x 100"], ["300 x 100", "100 x 100"], ["100 x 100", None]]
+
+
+def test_a_bad_upload_is_refused_at_its_field_and_changes_nothing(brand):
+    answer = change(staff(brand), brand, picture_file=uploaded(b"<svg/>"))
+
+    assert list(errors(answer)) == ["picture_file"]
+    assert not Picture.objects.exists()
+
+
+def test_colours_nobody_could_read_are_refused(brand):
+    answer = change(staff(brand), brand, colour_text="#cccccc", colour_accent="#ffff00")
+
+    assert sorted(errors(answer)) == ["colour_accent", "colour_text"]
+
+
+@pytest.mark.parametrize("colour", ["red", "#fff", "#12345g", "#123456;}", "</style>"])
+def test_what_is_no_colour_is_refused(brand, colour):
+    answer = change(staff(brand), brand, colour_accent=colour)
+
+    brand.refresh_from_db()
+    assert brand.colour_accent == "#0b57d0"
+    assert "colour_accent" in errors(answer)
+
+
+def test_a_product_gets_a_picture(brand):
+    owner, product = staff(brand), make.product(brand)
+    form = address("authcodes.product", "change", product.pk)
+
+    browser(owner).post(form, {**form_of(browser(owner).get(form)), "picture_file": uploaded(drawing())})
+
+    product.refresh_from_db()
+    assert (product.picture.content_type, product.picture.brand_id) == ("image/jpeg", brand.pk)
+
+
+def test_who_may_only_read_a_brand_is_offered_no_upload(brand):
+    page = browser(staff(brand, role="support")).get(address("brands.brand", "change", brand.pk))
+
+    assert page.status_code == 200
+    assert b"picture_file" not in page.content
+
+
+def test_pictures_are_served_to_anybody_and_kept_by_browsers(brand):
+    found = pictures.store(brand=brand, drawn=pictures.logo(drawing()))
+
+    large, small = (Client().get(f"/pictures/{found.pk}/{size}") for size in ("large", "small"))
+
+    assert (large["Content-Type"], large.content) == ("image/png", bytes(found.content))
+    assert (small["Content-Type"], small.content) == ("image/webp", bytes(found.small))
+    assert "immutable" in small["Cache-Control"]
+    assert "sessionid" not in small.cookies
+
+
+def test_a_picture_that_is_not_there_is_404(db):
+    assert Client().get("/pictures/7b1f5bd6-1f59-4c5c-b6e5-6ee1f2b8f0a1/small").status_code == 404

@@ -1,0 +1,213 @@
+"""The brand switcher: people with several brands look at all of them or at one, and never at anybody else's."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from authcodes.models import Product
+from brands import roles
+from brands.models import Brand, Membership, User
+from brands.roles import Reach
+from tests import make
+from tests.portal import address, browser, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def brands(db: None) -> list[Brand]:
+    made = [make.brand(name=name) for name in ("Aardvark", "Badger", "Zebra")]
+    for brand in made:
+        make.product(brand, title=f"{brand} lamp")
+    return made
+
+
+@pytest.fixture
+def person(brands: list[Brand]) -> User:
+    return staff(*brands[:2])
+
+
+@pytest.fixture
+def client(person: User) -> Client:
+    return browser(person)
+
+
+def choose(client: Client, brand: Any, *, coming_from: str = "/admin/") -> Any:
+    pk = brand.pk if isinstance(brand, Brand) else brand
+    return client.post(reverse("admin:choose_brand"), {"looked_at": pk, "next": coming_from})
+
+
+def products(client: Client) -> set[str]:
+    return {product.title for product in client.get(address("authcodes.product")).context["cl"].result_list}
+
+
+def test_all_ones_brands_are_seen_at_first(client: Client) -> None:
+    assert products(client) == {"Aardvark lamp", "Badger lamp"}
+
+
+def test_lists_follow_the_choice_and_its_end(client: Client, brands: list[Brand]) -> None:
+    choose(client, brands[1])
+    assert products(client) == {"Badger lamp"}
+
+    choose(client, "")
+    assert products(client) == {"Aardvark lamp", "Badger lamp"}
+
+
+def test_with_one_brand_chosen_lists_need_no_brand_column(client: Client, brands: list[Brand]) -> None:
+    choose(client, brands[0])
+
+    assert "brand" not in client.get(address("authcodes.product")).context["cl"].list_display
+
+
+def test_forms_begin_with_the_chosen_brand(client: Client, brands: list[Brand]) -> None:
+    choose(client, brands[1])
+
+    form = client.get(address("authcodes.product", "add")).context["adminform"].form
+
+    assert form["brand"].value() == brands[1].pk
+    assert [choice.pk for choice in form.fields["brand"].queryset] == [brands[1].pk]
+
+
+def test_forms_take_no_row_of_a_brand_that_is_not_looked_at(client: Client, brands: list[Brand]) -> None:
+    choose(client, brands[1])
+
+    client.post(address("authcodes.product", "add"), {"brand": brands[0].pk, "sku": "n", "title": "n"})
+
+    assert not Product.objects.filter(sku="n").exists()
+
+
+def test_dashboard_follows_the_choice(client: Client, brands: list[Brand]) -> None:
+    for brand, quantity in zip(brands, (3, 4, 5), strict=True):
+        make.batch(brand, quantity=quantity)
+
+    def first_card() -> str:
+        return str(client.get("/admin/").context["shown"].cards[0].value)
+
+    assert first_card() == "7"
+    choose(client, brands[0])
+    assert first_card() == "3"
+
+
+@pytest.mark.parametrize("nonsense", ["x", "-1", "9" * 40, "²", "0"])
+def test_what_is_no_brand_changes_nothing(client: Client, brands: list[Brand], nonsense: str) -> None:
+    choose(client, brands[1])
+
+    assert choose(client, nonsense).status_code == 302
+    assert products(client) == {"Badger lamp"}
+
+
+def test_nobody_elses_brand_can_be_chosen(client: Client, brands: list[Brand]) -> None:
+    choose(client, brands[2])
+
+    assert products(client) == {"Aardvark lamp", "Badger lamp"}
+    assert "Zebra" not in text(client.get("/admin/"))
+
+
+def test_choice_ends_with_the_role(client: Client, person: User, brands: list[Brand]) -> None:
+    choose(client, brands[1])
+    Membership.objects.filter(user=person, brand=brands[1]).delete()
+
+    assert products(client) == {"Aardvark lamp"}
+
+
+def test_role_that_counts_is_the_one_in_the_chosen_brand(brands: list[Brand]) -> None:
+    person = staff(brands[0])
+    Membership.objects.create(user=person, brand=brands[1], role="printer")
+    client = browser(person)
+    assert client.get(address("brands.apikey")).status_code == 200
+
+    choose(client, brands[1])
+
+    assert client.get(address("brands.apikey")).status_code == 403
+
+
+def test_only_those_with_several_brands_are_asked(brands: list[Brand], client: Client) -> None:
+    assert "data-brand-switcher" in text(client.get("/admin/"))
+    assert "data-brand-switcher" not in text(browser(staff(brands[0])).get("/admin/"))
+
+
+def test_superuser_sees_all_or_one(brands: list[Brand]) -> None:
+    client = browser(make.user(is_staff=True, is_superuser=True))
+    assert len(products(client)) == 3
+
+    choose(client, brands[2])
+    assert products(client) == {"Zebra lamp"}
+    assert client.get(address("brands.brand", "add")).status_code == 200
+    choose(client, "10000000000")
+    assert products(client) == {"Zebra lamp"}
+
+
+def test_superuser_who_looks_at_one_brand_can_still_add_another(brands: list[Brand]) -> None:
+    client = browser(make.user(is_staff=True, is_superuser=True))
+    choose(client, brands[0])
+    form = client.get(address("brands.brand", "add")).context["adminform"].form
+    offered = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
+    tables = {"hostnames-TOTAL_FORMS": 0, "hostnames-INITIAL_FORMS": 0}
+
+    client.post(
+        address("brands.brand", "add"),
+        {
+            **{name: value for name, value in offered.items() if value is not None and value is not False},
+            "name": "Yak",
+            "slug": "yak",
+            "support_email": "help@yak.example.com",
+            **tables,
+        },
+    )
+
+    assert Brand.objects.filter(slug="yak").exists()
+
+
+@pytest.mark.parametrize(
+    ("coming_from", "going_to"),
+    [
+        ("/admin/authcodes/product/?brand__id__exact=1", "/admin/authcodes/product/"),
+        ("/admin/authcodes/product/1/change/", "/admin/authcodes/product/"),
+        ("/admin/authcodes/product/add/", "/admin/authcodes/product/"),
+        ("/admin/", "/admin/"),
+        ("https://elsewhere.example.com/admin/authcodes/product/", "/admin/authcodes/product/"),
+        ("https://elsewhere.example.com/", "/admin/"),
+        ("//elsewhere.example.com", "/admin/"),
+        ("javascript:alert(1)", "/admin/"),
+        ("/admin/logout/", "/admin/"),
+        ("", "/admin/"),
+    ],
+)
+def test_one_goes_on_with_the_same_list_and_never_elsewhere(
+    client: Client, brands: list[Brand], coming_from: str, going_to: str
+) -> None:
+    assert choose(client, brands[0], coming_from=coming_from)["Location"] == going_to
+
+
+def test_looking_at_the_address_changes_nothing(client: Client) -> None:
+    assert client.get(reverse("admin:choose_brand")).status_code == 405
+
+
+def test_choice_is_for_those_who_are_logged_in(brands: list[Brand]) -> None:
+    answer = choose(Client(), brands[0])
+
+    assert answer.status_code == 302
+    assert answer["Location"].startswith(reverse("admin:login"))
+
+
+def test_choice_is_kept_in_the_session_not_in_the_person(person: User, brands: list[Brand]) -> None:
+    here, there = browser(person), browser(person)
+
+    choose(here, brands[0])
+
+    assert products(here) == {"Aardvark lamp"}
+    assert len(products(there)) == 2
+
+
+def test_reach_is_narrowed_to_what_was_within_it() -> None:
+    assert Reach(frozenset({1, 2})).narrowed_to(2) == Reach(frozenset({2}))
+    assert Reach(frozenset({1})).narrowed_to(2) == Reach()
+    assert Reach(everywhere=True).narrowed_to(2) == Reach(frozenset({2}))
+    assert not roles.Reach().narrowed_to(2)

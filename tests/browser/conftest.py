@@ -1,0 +1,86 @@
+"""One installation and one Chromium for all journeys; every window is looked at for errors when its test ends."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.test import TransactionTestCase
+from playwright.sync_api import Browser
+
+from brands.models import Brand
+from tests import make
+from tests.browser.window import DESKTOP, Window, chromium
+from tests.portal import staff
+from tests.stack import Stack
+
+# For these journeys alone: a worker that lived longer would take the other tests' events away from them.
+ALIVE = "package"
+# The portal's processes remember the ids of content types; Django's flush after a test would give them new ones.
+KEPT = {"django_migrations", "django_content_type", "auth_permission"}
+
+
+@pytest.fixture(scope=ALIVE)
+def portal(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    running = Stack(log=tmp_path_factory.mktemp("portal") / "log", redis_url=settings.REDIS_URL)
+    with django_db_blocker.unblock():
+        call_command("collectstatic", interactive=False, verbosity=0)
+        try:
+            running.start_web()
+            running.start_worker()
+            yield running
+        finally:
+            running.stop()
+
+
+@pytest.fixture(scope=ALIVE)
+def browser() -> Iterator[Browser]:
+    # Playwright keeps an event loop running beside the test, which Django takes for asynchronous code.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    try:
+        with chromium() as running:
+            yield running
+    finally:
+        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+def empty_tables(_test: TransactionTestCase) -> None:
+    emptied = sorted(set(connection.introspection.table_names()) - KEPT)
+    with connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {', '.join(map(connection.ops.quote_name, emptied))}")
+
+
+@pytest.fixture
+def same_content_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set up before the database, so that it still holds while that is emptied."""
+    monkeypatch.setattr(TransactionTestCase, "_fixture_teardown", empty_tables)
+
+
+@pytest.fixture
+def brand(same_content_types: None, transactional_db: None) -> Brand:
+    """Northwind Coffee, where nothing has happened yet."""
+    made = make.brand(name="Northwind Coffee", time_zone="Europe/Berlin")
+    make.level(made)
+    return made
+
+
+@pytest.fixture
+def window(portal: Stack, browser: Browser, brand: Brand) -> Iterator[Callable[..., Window]]:
+    """Opens windows for people with a role, logged in; what their pages did wrong fails the test."""
+    opened: list[Window] = []
+
+    def opener(role: str | None = "owner", size: tuple[int, int] = DESKTOP) -> Window:
+        opened.append(Window(browser, portal.url, size))
+        if role:
+            person = staff(brand, role=role, email=f"{role}{len(opened)}@example.com", password=make.PASSWORD)
+            opened[-1].login(person.email, make.PASSWORD)
+        return opened[-1]
+
+    yield opener
+    complaints = [complaint for each in opened for complaint in each.complaints]
+    for each in opened:
+        each.close()
+    assert complaints == []

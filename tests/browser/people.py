@@ -1,0 +1,27 @@
+"""What happens around the staff's windows: customers scan while they work."""
+
+from typing import Any
+
+import httpx
+from django.utils import timezone
+
+from brands import tokens
+from brands.models import Brand, User
+from loyalty.models import Event
+from tests.stack import Stack, wait_until
+
+PARIS = {"latitude": 48.8566, "longitude": 2.3522}
+PUNE = {"latitude": 18.5204, "longitude": 73.8567}
+
+
+def scan(portal: Stack, customer: User, brand: Brand, code: Any, **place: float) -> dict[str, Any]:
+    """What the customer's app answers to a scan."""
+    access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
+    asked = {"json": place, "headers": {"authorization": f"Bearer {access}"}, "timeout": 20}
+    answer: dict[str, Any] = httpx.post(f"{portal.url}/api/v1/verify/product/{code}", **asked).json()
+    return answer
+
+
+def settle() -> None:
+    """Wait until the worker has delivered every event."""
+    wait_until(lambda: not Event.objects.pending().exists())

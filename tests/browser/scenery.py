@@ -1,0 +1,96 @@
+"""Three weeks in the life of the demo: customers scan, and staff upload a file with mistakes, recall and export."""
+
+import random
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.utils import timezone
+
+from authcodes import batches, exports, imports, scanning
+from authcodes.batches import BatchSettings
+from authcodes.exports import Format
+from authcodes.models import AuthCode, BatchRange, Import, Job, Product, Recall, Scan
+from authcodes.scanning import Circumstances, Place
+from brands.models import Brand, User
+from loyalty.models import Event
+from tests import make
+from tests.stack import wait_until
+
+DAYS, CUSTOMERS, SCANS = 21, 24, 260
+PLACES = {
+    Place(52.5200, 13.4050): 9,  # Berlin
+    Place(53.5511, 9.9937): 5,  # Hamburg
+    Place(48.1351, 11.5820): 4,  # Munich
+    Place(50.9375, 6.9603): 3,  # Cologne
+    Place(51.3397, 12.3731): 2,  # Leipzig
+    Place(): 2,
+}
+MISTAKES = """product_sku,auth_code_start,auth_code_end,location,points_per_scan
+AUR-CREAM,AURN-00001,AURN-00010,Berlin Mitte,
+AUR-SERUM,AURN-00011,AURN-00020,Hamburg Altona,15
+AUR-SERUMM,AURN-00021,AURN-00025,Hamburg Altona,15
+AUR-SOAP,AUR-00000001,AUR-00000010,Berlin Mitte,
+AUR-SOAP,AURN-00026,AURN-00030,Cologne,five
+AUR-SOAP,AURN-00031,AURN-00040,Cologne,
+"""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What there is to look at, as ids."""
+
+    batch: int
+    fresh_batch: int
+    code: int
+    upload: int
+    export: int
+
+
+def play(brand: Brand, owner: User) -> Scene:
+    """Fill the demo's first brand; a worker must be running. The same every time but for the day it is done."""
+    chance = random.Random(7216)
+    everybody_scans(brand, chance)
+    ready = BatchRange.objects.filter(brand=brand, range_name__startswith="Demo codes").earliest("pk")
+    recalled = Recall.objects.get(batch__brand=brand).batch
+    upload = imports.upload(
+        brand=brand, kind="ranges", product=None, file=ContentFile(MISTAKES.encode()), name="autumn.csv", by=owner
+    )
+    export = exports.start_affected(batch=recalled, wanted=Format.CSV, by=owner)
+    wanted = BatchSettings("Autumn edition", 25_000, Product.objects.get(brand=brand, sku="AUR-GIFT"), "AUT-")
+    fresh = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=owner)
+    batches.start_generation(batch=fresh, by=owner)
+    settle()
+    assert Import.objects.get(pk=upload.pk).bad_rows == 3
+    liveliest = AuthCode.objects.filter(brand=brand, batch__range_name="Three scans each").order_by("-scan_count", "pk")
+    return Scene(ready.pk, fresh.pk, liveliest[0].pk, upload.pk, export.pk)
+
+
+def everybody_scans(brand: Brand, chance: random.Random) -> None:
+    """Most scans are somebody's first of a good code; some find one that is used up, recalled, expired or unknown."""
+    people = [make.customer(brand, email=f"customer{n}@aurora.demo.example") for n in range(CUSTOMERS)]
+    by_batch: dict[str, list[str]] = {}
+    for code in AuthCode.objects.filter(brand=brand, batch__tag_version=None).select_related("batch").order_by("code"):
+        by_batch.setdefault(code.batch.range_name.partition(" from ")[0], []).append(code.code)
+    moments = sorted(timezone.now() - timedelta(days=DAYS * chance.random() ** 1.4) for _scan in range(SCANS))
+    fresh = iter(by_batch["Demo codes"])
+    for at in moments:
+        kind = chance.choices(
+            ["Demo codes", "Three scans each", "Points of their own", "Recalled", "Expired", "?"], [60, 22, 9, 4, 3, 2]
+        )[0]
+        code = next(fresh) if kind == "Demo codes" else chance.choice(by_batch[kind][:9]) if kind != "?" else "AUR-0O1"
+        [place] = chance.choices([*PLACES], [*PLACES.values()])
+        scan(code, brand, at=at, user_id=chance.choice(people).pk, place=place)
+    settle()
+
+
+def scan(code: str, brand: Brand, **about: Any) -> None:
+    scanning.scan(scanned=code, about=Circumstances(brand_id=brand.pk, device="Phone", app_version="2.4", **about))
+
+
+def settle() -> None:
+    """Wait until the worker has nothing left to do."""
+    wait_until(lambda: not Event.objects.pending().exists(), seconds=60)
+    wait_until(lambda: not Job.objects.unfinished().exists(), seconds=60)
+    wait_until(lambda: not Scan.objects.filter(located_at=None, latitude__isnull=False).exists(), seconds=60)

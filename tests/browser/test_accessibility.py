@@ -1,0 +1,62 @@
+"""Pages say what they are, name their fields and links, fit a phone, and show where the keyboard is."""
+
+import pytest
+
+from brands import roles
+from tests import make
+from tests.browser.window import PHONE
+from tests.portal import LABELS, address, brand_with_everything, staff
+
+# What JavaScript adds later has no address of its own: these pages are looked at besides every list and form.
+MORE = [
+    "",
+    "authcodes/authcode/export/",
+    "authcodes/scan/export/",
+    "authcodes/recall/add/?batch={batch}",
+    *(
+        f"loyalty/noticetemplate/preview/?brand={{brand}}&template=NOTIFY_RECALL&channel={channel}&language=ar"
+        for channel in ("email", "sms")
+    ),
+]
+
+
+@pytest.fixture
+def everything(brand):
+    """Addresses of every list, of a row of each, of every form and of what else there is."""
+    brand, rows = brand_with_everything("northwind")
+    staff(brand, email="olivia@example.com", password=make.PASSWORD)
+    batch = rows["authcodes.batchrange"].pk
+    lists = [address(label) for label in LABELS]
+    forms = [address(label, "add") for label in LABELS if roles.may("owner", roles.ADD, label)]
+    pages = [address(label, "change", rows[label].pk) for label in LABELS]
+    return [*lists, *pages, *forms, *(f"/admin/{page}".format(batch=batch, brand=brand.pk) for page in MORE)]
+
+
+def test_every_page_fits_a_phone_and_names_its_fields(window, everything):
+    owner = window(None, PHONE)
+    owner.goto("")
+    complaints = owner.audit()
+    owner.login("olivia@example.com", make.PASSWORD)
+
+    for page in everything:
+        owner.page.goto(page)
+        complaints += owner.audit()
+
+    assert complaints == []
+
+
+def test_the_keyboard_shows_where_it_is(window, brand):
+    owner = window(None)
+    owner.goto("")
+    assert owner.hidden_stops(4) == []
+    owner.login(staff(brand, email="olivia@example.com", password=make.PASSWORD).email, make.PASSWORD)
+
+    owner.goto("authcodes/batchrange/add/")
+    assert owner.hidden_stops(45) == []
+
+    for _press in range(60):
+        if "olivia@example.com" in owner.page.evaluate("document.activeElement.innerText"):
+            break
+        owner.page.keyboard.press("Shift+Tab")
+    owner.page.keyboard.press("Enter")
+    owner.button("Log out").wait_for()

@@ -1,0 +1,87 @@
+"""Staff make a batch and watch its codes come, and call a batch back that customers have scanned."""
+
+import pytest
+
+from authcodes.models import AuthCode, Recall
+from tests import make
+from tests.browser.people import scan, settle
+from tests.browser.window import DESKTOP, PHONE
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_a_batch_is_made_and_its_codes_come(window, brand, size):
+    make.product(brand, sku="BEANS", title="Coffee beans")
+    owner = window(size=size)
+
+    owner.sidebar("Batch ranges")
+    owner.add()
+    owner.page.get_by_label("Range name").fill("Spring harvest")
+    owner.look_up("product", "Coffee beans")
+    owner.page.get_by_label("Prefix").fill("NW-")
+    owner.page.get_by_label("Quantity").fill("1200")
+    owner.page.get_by_label("Number width").fill("6")
+    owner.button("Save").click()
+    owner.reads("NW-000001 … NW-001200")
+    owner.sidebar("Jobs")
+    owner.link("Generate 1200 codes of Spring harvest").click()
+    owner.reads("Done", "1,200 of 1,200 (100 %)", "1200 codes made.")
+    owner.sidebar("Batch ranges")
+    owner.reads("Ready")
+
+    made = AuthCode.objects.filter(brand=brand, product__sku="BEANS").order_by("code")
+    assert (made.count(), made.first().code, made.last().code) == (1200, "NW-000001", "NW-001200")
+
+
+def test_a_range_that_overlaps_is_refused_and_can_be_corrected(window, brand):
+    make.batch(brand, range_name="Winter", prefix="NW-", number_width=6, quantity=100)
+    owner = window()
+
+    owner.goto("authcodes/batchrange/add/")
+    owner.page.get_by_label("Range name").fill("Spring")
+    owner.page.get_by_label("Prefix").fill("NW-")
+    owner.page.get_by_label("Quantity").fill("50")
+    owner.page.get_by_label("Number width").fill("6")
+    owner.button("Save").click()
+    owner.reads("The codes NW-000001 to NW-000050 overlap with the range Winter. Change prefix or starting number.")
+    owner.page.get_by_label("Starting number").fill("101")
+    owner.button("Save").click()
+
+    owner.reads("NW-000101 … NW-000150")
+
+
+def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
+    batch = make.batch(brand, range_name="Glass jars", prefix="JAR-", quantity=40, scan_limit=None)
+    ada, ben = make.customer(brand), make.customer(brand)
+    first, second = batch.codes.order_by("code")[:2]
+    for customer, code in ((ada, first), (ada, second), (ben, second)):
+        scan(portal, customer, brand, code)
+    settle()
+    owner = window()
+
+    owner.sidebar("Batch ranges")
+    owner.link("Glass jars").click()
+    owner.link("Recall").filter(has_not_text="Recalls").click()
+    owner.reads("JAR-0001 … JAR-0040", "all 40 codes of this batch answer every scan with your message")
+    assert owner.facts() == {"Codes": "40", "Codes scanned so far": "2", "By customers": "2"}
+
+    owner.page.get_by_label("Recall id").fill("NW-2026-7")
+    owner.page.get_by_label("Contact").fill("+49 30 1234")
+    owner.page.get_by_label("Message").fill("Do not drink it. Bring it back.")
+    owner.button("Recall this batch").click()
+    owner.reads("This field is required.")
+    assert not Recall.objects.exists()
+
+    owner.page.get_by_label("Reason").fill("Glass splinters")
+    owner.button("Recall this batch").click()
+    owner.link("NW-2026-7").first.click()
+    owner.reads("0 scans since the recall")
+
+    told = scan(portal, ben, brand, first)["recall"]
+    scan(portal, ada, brand, second)
+    assert told == {"id": "NW-2026-7", "contact": "+49 30 1234", "message": "Do not drink it. Bring it back."}
+    owner.page.reload()
+    owner.link("2 scans since the recall").click()
+    owner.lists(2)
+    owner.goto("")
+    owner.page.get_by_role("link", name="Scans of recalled products 2").click()
+    owner.lists(2)

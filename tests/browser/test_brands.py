@@ -1,0 +1,41 @@
+"""Owners keep brands apart: one who works for two looks at one of them, and renews a key that is shown only once."""
+
+from django.utils import timezone
+
+from brands import keys
+from brands.models import ApiKey
+from tests import make
+from tests.portal import staff
+
+
+def test_who_works_for_two_brands_looks_at_one_of_them(window, brand):
+    other = make.brand(name="Harbour Tea")
+    make.batch(brand, range_name="Beans")
+    make.batch(other, range_name="Leaves")
+    both = window(None)
+    both.goto("")
+    both.login(staff(brand, other, email="olivia@example.com", password=make.PASSWORD).email, make.PASSWORD)
+
+    both.sidebar("Batch ranges")
+    both.lists(2)
+    both.page.get_by_label("Brand to look at").filter(visible=True).select_option(label="Harbour Tea")
+    both.lists(1)
+
+    both.reads("Leaves")
+
+
+def test_a_key_is_rotated_and_its_successor_shown_once(window, brand):
+    keys.create(brand=brand, kind=ApiKey.Kind.HUB, name="Till", at=timezone.now())
+    owner = window()
+
+    owner.goto("brands/apikey/")
+    owner.link("Till").click()
+    owner.link("Rotate").click()
+    owner.page.get_by_label("Reason").fill("Yearly")
+    owner.button("Rotate and show the new key").click()
+    text = owner.page.locator("[data-copied-text]").inner_text()
+    owner.link("I have copied it").click()
+    owner.lists(2)
+
+    assert keys.find(text, at=timezone.now()).brand_id == brand.pk
+    assert text not in owner.page.content()

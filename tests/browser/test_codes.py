@@ -1,0 +1,47 @@
+"""Staff give a stretch of codes a product by hand, and switch codes off with a reason."""
+
+from authcodes.models import AuthCode
+from tests import make
+
+
+def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
+    make.product(brand, sku="BEANS", title="Coffee beans")
+    batch = make.batch(brand, range_name="Blank", prefix="NW-", quantity=100, assigned=False)
+    printer = window("printer")
+
+    printer.sidebar("Batch ranges")
+    printer.link("Blank").click()
+    printer.link("Assign codes").click()
+    printer.page.get_by_label("First code").fill("NW-0011")
+    printer.page.get_by_label("Last code").fill("NW-0030")
+    printer.look_up("product", "Coffee beans")
+    printer.page.get_by_label("Inventory location").fill("Shelf A")
+    printer.button("Show what changes").click()
+    printer.reads("Codes that change")
+    assert printer.facts()["Codes that change"] == "20"
+    assert not AuthCode.objects.exclude(product=None).exists()
+    printer.button("Assign codes").click()
+    printer.reads("Assigned: 20")
+
+    given = batch.codes.filter(product__sku="BEANS", inventory_location="Shelf A").order_by("code")
+    assert (given.count(), given.first().code, given.last().code) == (20, "NW-0011", "NW-0030")
+
+
+def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand):
+    make.batch(brand, prefix="NW-", quantity=5)
+    manager = window("manager")
+
+    manager.sidebar("Auth codes")
+    for code in ("NW-0002", "NW-0004"):
+        manager.page.get_by_role("row", name=code).get_by_role("checkbox").check()
+    manager.page.locator("select[name=action]").select_option(value="deactivate")
+    manager.button("Run").click()
+    manager.reads("NW-0002", "NW-0004", "The codes scan as not valid from then on")
+    manager.page.get_by_label("Reason").fill("Stolen from the van")
+    manager.button("Deactivate codes").click()
+    manager.reads("Deactivated: 2")
+    manager.link("NW-0004").click()
+    manager.reads("Life of this code", "Stolen from the van")
+
+    off = AuthCode.objects.exclude(deactivated_at=None).order_by("code")
+    assert list(off.values_list("code", flat=True)) == ["NW-0002", "NW-0004"]

@@ -1,0 +1,125 @@
+"""Staff look at figures and follow them to their lists, take lists away as files, and see what their role allows."""
+
+import csv
+import io
+
+from authcodes.models import Scan
+from tests import make
+from tests.browser.people import PARIS, PUNE, scan, settle
+from tests.stack import wait_until
+
+
+def test_a_filtered_figure_leads_to_the_rows_it_counts(window, portal, brand):
+    summer, winter = (make.campaign(brand, campaign_name=name) for name in ("Summer", "Winter"))
+    warm = make.batch(brand, prefix="SUM-", quantity=5, campaign=summer)
+    cold = make.batch(brand, prefix="WIN-", quantity=5, campaign=winter)
+    customer = make.customer(brand)
+    for code, place in [*((code, PARIS) for code in warm.codes.order_by("code")[:3]), (cold.codes.first(), PUNE)]:
+        scan(portal, customer, brand, code, **place)
+    settle()
+    wait_until(lambda: not Scan.objects.filter(located_at=None).exists())
+    support = window("support")
+
+    assert support.figure("Scanned") == "4"
+    support.page.get_by_label("Campaign").select_option(label="Summer")
+    support.button("Filter").click()
+    support.page.wait_for_url("**campaign=*")
+    assert [support.figure(name) for name in ("Assigned codes", "Scanned", "Points awarded")] == ["5", "3", "30"]
+
+    support.page.get_by_role("link", name="Scanned 3").click()
+    support.lists(3)
+    support.reads("SUM-0001", "SUM-0002", "SUM-0003")
+    assert support.page.get_by_text("WIN-").count() == 0
+
+    support.goto("")
+    support.page.get_by_label("Location").fill("Pune, Maharashtra")
+    support.page.keyboard.press("Enter")
+    support.page.wait_for_url("**location=*")
+    assert support.figure("Scanned") == "1"
+
+
+def test_lists_are_exported_as_they_are_filtered(window, portal, brand):
+    beans = make.product(brand, title="Coffee beans")
+    make.batch(brand, prefix="NW-", quantity=6, product=beans)
+    make.batch(brand, prefix="TEA-", quantity=3)
+    customer = make.customer(brand, email="ada@example.com")
+    scan(portal, customer, brand, "NW-0001", **PARIS)
+    scan(portal, customer, brand, "TEA-0001")
+    settle()
+    wait_until(lambda: Scan.objects.exclude(location="").exists())
+    owner = window()
+
+    owner.sidebar("Auth codes")
+    owner.page.get_by_role("textbox", name="Search").fill("NW-")
+    owner.page.keyboard.press("Enter")
+    owner.lists(6)
+    lines = exported(owner, "Export unscanned codes")
+    assert lines[0] == ["auth_code", "product", "created_date", "expiration_date", "status"]
+    assert sorted((line[0], line[1], line[4]) for line in lines[1:]) == [
+        (f"NW-000{number}", "Coffee beans", "Unscanned") for number in range(2, 7)
+    ]
+
+    owner.sidebar("Scans")
+    lines = exported(owner, "Export scan report")
+    assert lines[0] == ["auth_code", "product", "scan_date", "customer_email", "location", "points_awarded"]
+    assert {line[0]: (line[1], line[3], line[4], line[5]) for line in lines[1:]}["NW-0001"] == (
+        "Coffee beans",
+        "ada@example.com",
+        "Paris, Île-de-France",
+        "10.00",
+    )
+    assert len(lines) == 3
+
+
+def exported(staff, name):
+    """The lines of the file that the list in the window becomes."""
+    staff.link(name).click()
+    staff.button("Export").click()
+    return list(csv.reader(io.StringIO(staff.saved(staff.link("Download")).removeprefix("\ufeff"))))
+
+
+def test_support_reads_and_is_offered_nothing_else(window, brand):
+    batch = make.batch(brand, range_name="Blank", quantity=3)
+    support, printer = window("support"), window("printer")
+
+    offered = []
+    for page in [
+        "batchrange/",
+        f"batchrange/{batch.pk}/change/",
+        "authcode/",
+        "import/",
+        "recall/",
+        "scan/",
+        "product/",
+    ]:
+        support.goto(f"authcodes/{page}")
+        offered += support.offers()
+    assert offered == []
+    support.sidebar("Overview")
+    assert support.page.get_by_role("navigation").get_by_text("API keys").count() == 0
+
+    printer.goto(f"authcodes/batchrange/{batch.pk}/change/")
+    assert {"Add batch range", "Save"} <= set(printer.offers())
+    assert support.page.request.get("/admin/authcodes/batchrange/add/").status == 403
+
+
+def test_a_new_brand_is_led_from_step_to_step(window, brand):
+    owner = window()
+
+    owner.link("Create a product").click()
+    owner.page.get_by_label("Title").fill("Coffee beans")
+    owner.page.get_by_label("SKU").fill("BEANS")
+    owner.button("Save").click()
+    owner.sidebar("Overview")
+    owner.link("Create a batch").click()
+    owner.page.get_by_label("Range name").fill("Spring")
+    owner.look_up("product", "Coffee beans")
+    owner.page.get_by_label("Quantity").fill("10")
+    owner.button("Save").click()
+    owner.sidebar("Scans")
+    owner.reads("No scans yet", "Print the codes of a batch and scan one.")
+    owner.sidebar("Imports")
+    owner.reads("No imports yet", "Upload a CSV file that says which codes belong to which product.")
+    owner.page.get_by_role("link", name="Add import").last.click()
+
+    owner.reads("Download the template")

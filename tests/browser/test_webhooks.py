@@ -1,0 +1,86 @@
+"""A webhook in the portal: added, its secret shown once, tried out, and stopped with a word to its owner."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from loyalty import external, webhook_endpoints
+from loyalty.models import WebhookDelivery, WebhookEndpoint
+from tests.browser.window import DESKTOP
+from tests.receivers import Receiver, receiver
+
+PHONE = (390, 844)
+
+
+@pytest.fixture
+def shop(settings) -> Iterator[Receiver]:
+    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+    with receiver() as running:
+        yield running
+
+
+def test_a_webhook_is_added_and_its_secret_shown_once(window, brand):
+    owner = window()
+    owner.goto("loyalty/webhookendpoint/add/")
+    owner.page.get_by_label("Address").fill("https://10.0.0.1/")
+    owner.page.get_by_label("points.earned").check()
+    owner.button("Save").last.click()
+    owner.reads("This is a private address, which may not be called.")
+
+    owner.page.get_by_label("Address").fill("https://shop.example/hooks")
+    owner.button("Save").last.click()
+    text = owner.page.locator("[data-copied-text]").inner_text()
+    owner.link("I have copied it").click()
+
+    made = WebhookEndpoint.objects.get()
+    assert (made.secret, made.types, made.url) == (text, ["points.earned"], "https://shop.example/hooks")
+    assert text not in owner.page.content()
+
+
+def test_one_that_was_switched_off_is_told_on_the_front_page(window, brand):
+    at = timezone.now()
+    made, _secret = webhook_endpoints.create(brand=brand, url="https://shop.example/", types=["points.earned"], at=at)
+    webhook_endpoints.stop(endpoint=made, state=WebhookEndpoint.State.GONE, at=at)
+    owner = window()
+    owner.goto("")
+    owner.reads("Disabled: the receiver answered 410 Gone")
+    owner.link("Look at it").click()
+    owner.link("Enable").click()
+    owner.page.get_by_label("Reason").fill("It is back")
+    owner.button("Enable this webhook").click()
+    owner.reads("Enabled")
+
+    made.refresh_from_db()
+    assert made.is_active
+
+
+@pytest.mark.skipif("PICTURES" not in os.environ, reason="draws the pages for people to look at")
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_pictures(window, brand, shop, size):
+    at = timezone.now()
+    types = ["points.earned", "level.reached"]
+    made, _secret = webhook_endpoints.create(brand=brand, url="https://shop.example/a", types=types, at=at)
+    message = WebhookDelivery.objects.create(
+        endpoint=made, brand=brand, message_id="msg_1", type="points.earned", body='{"type": "points.earned"}'
+    )
+    message.calls.create(milliseconds=10_000, error="no whole answer within 10 seconds")
+    message.calls.create(milliseconds=31, status=500, answer="<h1>Oops</h1>")
+    system, _ = external.create(
+        brand=brand, url="https://erp.example/", when_refused="hold", when_away="hold", is_active=True
+    )
+    owner = window(size=size)
+    pages = {
+        "endpoint": f"loyalty/webhookendpoint/{made.pk}/change/",
+        "endpoints": "loyalty/webhookendpoint/",
+        "add": "loyalty/webhookendpoint/add/",
+        "ping": f"loyalty/webhookendpoint/{made.pk}/ping/",
+        "messages": "loyalty/webhookdelivery/",
+        "message": f"loyalty/webhookdelivery/{message.pk}/change/",
+        "external": f"loyalty/externalsystem/{system.pk}/change/",
+    }
+    for name, where in pages.items():
+        owner.goto(where)
+        owner.page.screenshot(path=Path(os.environ["PICTURES"]) / f"{name}-{size[0]}.png", full_page=True)

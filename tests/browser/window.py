@@ -1,0 +1,221 @@
+"""A Chromium window on the portal, driven as staff would, which notes whatever a page does wrong behind their back."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, Response, sync_playwright
+
+DESKTOP, PHONE = (1440, 900), (390, 844)
+SIDEBAR_FROM = 1280  # pixels of width; below that it waits behind a button
+LOOPBACK = "127.0.0.1"
+ASSETS = {"script", "stylesheet", "image", "font"}
+# Names lead nowhere but to this machine: a page that wants a file from elsewhere neither gets it nor tells anybody.
+ARGUMENTS = ["--no-sandbox", f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {LOOPBACK}"]
+
+# What a page has to offer whoever cannot see it, has no mouse, or holds a phone.
+AUDIT = """
+() => {
+  const said = [];
+  const shown = (element) => element.checkVisibility({ checkVisibilityCSS: true }) && element.getClientRects().length;
+  const words = (element) => {
+    const copy = element.cloneNode(true);
+    copy.querySelectorAll(".material-symbols-outlined, svg").forEach((icon) => icon.remove());
+    const inside = element.querySelector("img[alt]:not([alt='']), [title]");
+    return copy.textContent.trim() || inside?.alt || inside?.title || "";
+  };
+  const named = (id) => words(document.getElementById(id) || document.createElement("p"));
+  const name = (element) =>
+    element.getAttribute("aria-label") ||
+    (element.getAttribute("aria-labelledby") || "").split(" ").map((id) => id && named(id)).join(" ").trim() ||
+    [...(element.labels || [])].map(words).join(" ").trim() ||
+    element.title;
+  const sketch = (element) => element.outerHTML.replace(/\\s+/g, " ").slice(0, 140);
+
+  if (!document.documentElement.lang) said.push("no language");
+  if (!document.title.trim()) said.push("no title");
+  const titles = [...document.querySelectorAll("h1")].filter((it) => shown(it) && words(it));
+  if (titles.length !== 1) said.push(`${titles.length} headings of the first level`);
+  for (const field of document.querySelectorAll("input:not([type=hidden]), select, textarea")) {
+    if (!name(field) && (shown(field) || field.classList.contains("select2-hidden-accessible")))
+      said.push(`a field without a label: ${sketch(field)}`);
+  }
+  for (const link of document.querySelectorAll("a[href], button")) {
+    if (shown(link) && !name(link) && !words(link)) said.push(`a link or button without words: ${sketch(link)}`);
+  }
+  for (const image of document.querySelectorAll("img:not([alt])")) said.push(`an image without alt: ${sketch(image)}`);
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth > clientWidth) said.push(`${scrollWidth - clientWidth} pixels wider than the window`);
+  return said;
+}
+"""
+
+# Definitions of one line; at once, so that a page that is being loaded anew gives either all of its old or of its new.
+FACTS = """
+() => Object.fromEntries([...document.querySelectorAll("dt")]
+  .map((term) => [term.innerText, term.nextElementSibling.innerText]).filter(([, told]) => !told.includes("\\n")))
+"""
+
+# How the element that has the keyboard looks, and how it looks without; and what it is.
+FOCUS = """
+() => {
+  const looks = (element) => {
+    const found = [];
+    for (let it = element, depth = 0; it && depth < 3; it = it.parentElement, depth += 1) {
+      const style = getComputedStyle(it);
+      found.push(style.outlineStyle === "none" ? "" : style.outline, style.boxShadow, style.borderColor,
+                 style.backgroundColor, style.color, style.textDecorationLine);
+    }
+    return found.join("|");
+  };
+  const element = document.activeElement;
+  if (!element || element === document.body) return null;
+  const with_focus = looks(element);
+  element.blur();
+  const without = looks(element);
+  element.focus({ focusVisible: true, preventScroll: true });
+  return { differs: with_focus !== without, what: element.outerHTML.replace(/\\s+/g, " ").slice(0, 140) };
+}
+"""
+
+# Links that begin something and buttons that send something, but for those that only look for rows.
+OFFERS = """
+() => [...document.querySelectorAll("a.addlink, [type=submit], select[name=action], a[href*='/export/']")]
+  .filter((it) => it.checkVisibility() && it.form?.method !== "get" && !it.form?.action.includes("/logout/"))
+  .map((it) => it.title || it.innerText || it.value || it.name)
+"""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The system's Chromium, which bin/test installs; without it there is nothing to look at the pages with."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        message = "Chromium is missing; as root: apt-get install -y --no-install-recommends chromium"
+        raise RuntimeError(message)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class Window:
+    """One person's window, logged in or not. `complaints` grows by itself; whoever opened it looks at the end."""
+
+    def __init__(self, browser: Browser, address: str, size: tuple[int, int] = DESKTOP, **other: Any) -> None:
+        self.width, self.height = size
+        usual = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "reduced_motion": "reduce", "color_scheme": "light"}
+        viewport: Any = {"width": self.width, "height": self.height}
+        self.context = browser.new_context(base_url=address, viewport=viewport, **{**usual, **other})
+        self.context.set_default_timeout(30_000)
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
+        self.context.on("request", self._request)
+        self.context.on("requestfailed", self._failed)
+        self.context.on("response", self._response)
+
+    def _console(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            self.complaints.append(f"console: {said.text} ({said.location['url']})")
+
+    def _request(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme in {"http", "https", "ws", "wss"} and address.hostname != LOOPBACK:
+            self.complaints.append(f"leaves this machine: {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        if request.resource_type in ASSETS:
+            self.complaints.append(f"not loaded: {request.url} ({request.failure})")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= (400 if response.request.resource_type in ASSETS else 500):
+            self.complaints.append(f"{response.status}: {response.url}")
+
+    def login(self, email: str, password: str) -> None:
+        """Through the form, as everybody does."""
+        self.page.goto("/admin/")
+        self.page.get_by_label("Email").fill(email)
+        self.page.get_by_label("Password").fill(password)
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_url(lambda address: urlsplit(address).path == "/admin/")
+
+    def goto(self, address: str) -> None:
+        self.page.goto(f"/admin/{address}")
+
+    def sidebar(self, name: str) -> None:
+        """Go where the sidebar leads; a narrow window has to open it first."""
+        if self.width < SIDEBAR_FROM:
+            self.page.get_by_text("dock_to_right", exact=True).filter(visible=True).click()
+        self.page.get_by_role("navigation").get_by_text(name, exact=True).first.click()
+
+    def add(self) -> None:
+        """Press the + of the page."""
+        self.page.locator("a.addlink").click()
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def link(self, name: str) -> Locator:
+        return self.page.get_by_role("link", name=name)
+
+    def look_up(self, field: str, typed: str) -> None:
+        """Choose in a field that looks its choices up while one types: open it, type, Enter."""
+        self.page.locator(f"#id_{field} + .select2 .select2-selection").click()
+        self.page.locator(".select2-search__field").last.fill(typed)
+        self.page.locator(".select2-results__option--highlighted", has_text=typed).wait_for()
+        self.page.keyboard.press("Enter")
+
+    def reads(self, *words: str) -> None:
+        """Wait until the page says all of this."""
+        for each in words:
+            self.page.get_by_text(each).filter(visible=True).first.wait_for()
+
+    def lists(self, number: int) -> None:
+        """Wait until the list has so many rows."""
+        rows = "number => document.querySelectorAll('#result_list tr.data-row').length === number"
+        self.page.wait_for_function(rows, arg=number)
+
+    def facts(self) -> dict[str, str]:
+        """The short facts of the page, by what they are about."""
+        self.page.locator("dt").first.wait_for()
+        found: dict[str, str] = self.page.evaluate(FACTS)
+        return found
+
+    def figure(self, title: str) -> str:
+        """A figure of the dashboard."""
+        found = self.page.locator(f"xpath=//div[normalize-space()='{title}']/following-sibling::div[1]")
+        return found.first.inner_text()
+
+    def offers(self) -> list[str]:
+        """What the page lets people change or take away: its + and its buttons, but no searching and filtering."""
+        found: list[str] = self.page.evaluate(OFFERS)
+        return found
+
+    def saved(self, click: Locator) -> str:
+        """What a click saves on the disk, as text; a byte order mark belongs to the file."""
+        with self.page.expect_download() as expected:
+            click.click()
+        return expected.value.path().read_text(encoding="utf-8")
+
+    def audit(self) -> list[str]:
+        """What keeps some people from using the page that is open."""
+        found: list[str] = self.page.evaluate(AUDIT)
+        where = urlsplit(self.page.url).path
+        return [f"{where}: {complaint}" for complaint in found]
+
+    def hidden_stops(self, most: int) -> list[str]:
+        """Where the keyboard stops, of the first so many times that Tab is pressed, without showing it."""
+        found = []
+        for _press in range(most):
+            self.page.keyboard.press("Tab")
+            stop = self.page.evaluate(FOCUS)
+            if stop and not stop["differs"]:
+                found.append(stop["what"])
+        return found
+
+    def close(self) -> None:
+        self.context.close()

@@ -1,0 +1,178 @@
+"""Log lines: JSON with the ids of request and event all the way to the notification, and no secrets in them."""
+
+import json
+import logging
+import sys
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import path
+
+from brands.tracing import Work, ids
+from config import logs
+from loyalty import events
+from loyalty.events import Message
+from loyalty.models import Event
+from tests import make
+
+logger = logging.getLogger("test")
+
+
+def record(message, *arguments, error=None, **extra):
+    made = logger.makeRecord("test", logging.WARNING, "x.py", 1, message, arguments, error, extra=extra)
+    return logs.JsonLine().format(made)
+
+
+def test_a_line_is_json_with_the_ids_of_the_work():
+    with Work("event", "scan-auth", request_id="r1", event_id="e1", event_kind="scan-auth"):
+        told = json.loads(record("it is %s", "so", facts={"attempt": 2}))
+
+    assert told.pop("time").endswith("+00:00")
+    assert told.pop("process")
+    assert told == {
+        "level": "WARNING",
+        "logger": "test",
+        "message": "it is so",
+        "request_id": "r1",
+        "event_id": "e1",
+        "event_kind": "scan-auth",
+        "attempt": 2,
+    }
+
+
+def test_work_inside_work_gives_the_ids_back():
+    with Work("request", "GET /", request_id="outer"):
+        with Work("event", "notify", request_id="inner"):
+            assert ids() == {"request_id": "inner"}
+        assert ids() == {"request_id": "outer"}
+
+    assert ids() == {}
+
+
+def test_an_error_is_one_line_with_its_traceback():
+    try:
+        1 / 0  # noqa: B018
+    except ZeroDivisionError:
+        line = record("failed", error=sys.exc_info())
+
+    assert "\n" not in line
+    assert json.loads(line)["error"].endswith("ZeroDivisionError: division by zero")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "Bearer abcdefgh12345",
+        "eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyX2lkIjoxfQ.c2lnbmF0dXJl",
+        "hub_" + "k" * 43,
+        "app_" + "k" * 43,
+        "anna.muster+shop@mail.example.com",
+        "password=hunter2222",
+        '"refresh_token": "deadbeefdeadbeef"',
+    ],
+)
+@pytest.mark.parametrize("form", [logs.Line(), logs.JsonLine()])
+def test_what_opens_a_door_or_names_a_person_is_not_written(form, secret):
+    made = logger.makeRecord("test", logging.ERROR, "x.py", 1, "refused: %s!", (secret,), None)
+    written = form.format(made)
+
+    assert "refused" in written
+    assert secret.split()[-1].strip('"') not in written
+
+
+def test_an_address_keeps_its_host_and_loses_its_password():
+    assert logs.cleaned("postgres://loyalty:hunter2@db:5432/x") == "postgres://loyalty:<secret>@db:5432/x"
+
+
+class Told(logging.Handler):
+    """Keeps what a JSON log would have."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+        self.setFormatter(logs.JsonLine())
+
+    def emit(self, record):
+        line = json.loads(self.format(record))
+        if line["logger"] in {"test", "django.request"}:
+            self.lines.append(
+                {name: line[name] for name in sorted(line.keys() - {"time", "process", "level", "logger"})}
+            )
+
+
+@pytest.fixture
+def told():
+    handler = Told()
+    logging.getLogger().addHandler(handler)
+    yield handler.lines
+    logging.getLogger().removeHandler(handler)
+
+
+def shout(_request):
+    logger.warning("here")
+    return HttpResponse()
+
+
+urlpatterns = [path("shout", shout)]
+
+
+@pytest.mark.urls(__name__)
+def test_a_refused_request_is_told_with_its_id_too(told):
+    Client().get("/nothing/here", headers={"X-Request-ID": "abc-2"})
+
+    assert told == [{"message": "Not Found: /nothing/here", "request_id": "abc-2"}]
+
+
+@pytest.mark.urls(__name__)
+def test_lines_of_a_request_carry_its_id(told):
+    Client().get("/shout", headers={"X-Request-ID": "abc-1"})
+
+    assert told == [{"message": "here", "request_id": "abc-1"}]
+
+
+def test_the_request_of_a_scan_reaches_everything_that_follows_from_it(api, brand, customer, deliver):
+    code = make.code(brand)
+
+    api.as_customer(customer).having(X_Request_ID="scan-77").verify(code)
+    deliver()
+
+    kinds = Event.objects.order_by("id").values_list("detail_type", "request_id")
+    assert dict(kinds) == {"scan-auth": "scan-77", "balance-changed": "scan-77", "notify": "scan-77"}
+
+
+def test_a_trace_of_the_callers_is_the_request_id(api, brand):
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+    answer = api.having(traceparent=f"00-{trace}-00f067aa0ba902b7-01").verify(make.code(brand))
+
+    assert answer["X-Request-ID"] == trace
+
+
+def test_a_hubs_event_and_a_credited_action_keep_their_request(api, brand, customer):
+    api.hub().as_customer(customer).having(X_Request_ID="claim-5").credit(customer, make.code(brand))
+
+    assert set(Event.objects.values_list("request_id", flat=True)) == {"claim-5"}
+
+
+def handler_that_tells(delivery):
+    logger.warning("handling")
+    events.finish(delivery, following=[Message(kind="told", payload={}, arguments={})])
+
+
+def test_the_worker_tells_under_the_ids_of_the_event(brand, settings, told):
+    settings.EVENT_HANDLERS = {"telling": f"{__name__}.handler_that_tells"}
+    events.handler_of.cache_clear()
+    with Work("request", "POST", request_id="r-9"):
+        events.publish(
+            messages=[Message(kind="telling", payload={}, arguments={})], brand_id=brand.pk, at=brand.created_at
+        )
+
+    events.drain()
+
+    event = Event.objects.get(detail_type="telling")
+    assert told == [
+        {"message": "handling", "request_id": "r-9", "event_id": str(event.event_id), "event_kind": "telling"}
+    ]
+    assert Event.objects.get(detail_type="told").request_id == "r-9"
+    events.handler_of.cache_clear()

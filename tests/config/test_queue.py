@@ -1,0 +1,218 @@
+"""Events from SQS, against a real server that speaks its protocol: taken in once, deleted after the commit, or left."""
+
+import json
+import uuid
+from datetime import UTC, datetime
+
+import boto3
+import pytest
+from django.core.management import CommandError, call_command
+from moto.server import ThreadedMotoServer
+
+from brands import tokens
+from config import queue
+from loyalty.models import Event
+from tests import make
+from tests.stack import free_port
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOST_RECEIPTS = 2
+
+
+@pytest.fixture(scope="module")
+def aws():
+    port = free_port()
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    server.start()
+    yield f"http://127.0.0.1:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def brand(transactional_db):
+    made = make.brand()
+    make.level(made)
+    return made
+
+
+@pytest.fixture
+def customer(brand):
+    return make.customer(brand)
+
+
+class Queue:
+    """A queue with a dead-letter queue beside it."""
+
+    def __init__(self, client):
+        self.client = client
+        name = uuid.uuid4().hex
+        self.dead = client.create_queue(QueueName=f"{name}-dead")["QueueUrl"]
+        arn = client.get_queue_attributes(QueueUrl=self.dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": MOST_RECEIPTS})
+        attributes = {"RedrivePolicy": policy, "VisibilityTimeout": "0"}
+        self.url = client.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+
+    def send(self, body):
+        text = body if isinstance(body, str) else json.dumps(body)
+        return self.client.send_message(QueueUrl=self.url, MessageBody=text)["MessageId"]
+
+    def waiting(self, url=None):
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = self.client.get_queue_attributes(QueueUrl=url or self.url, AttributeNames=names)["Attributes"]
+        return sum(int(number) for number in found.values())
+
+
+@pytest.fixture
+def sqs(aws, brand, settings, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "access")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    settings.SQS_ENDPOINT_URL, settings.SQS_REGION, settings.SQS_BRANDS = aws, "eu-central-1", [brand.slug]
+    made = Queue(boto3.client("sqs", endpoint_url=aws, region_name="eu-central-1"))
+    settings.SQS_QUEUE_URL = made.url
+    return made
+
+
+def order(brand, customer, **more):
+    payload = {"type": "order", "order": {"orderId": uuid.uuid4().hex, "subtotal": 20}}
+    return {
+        "version": "0",
+        "id": str(uuid.uuid4()),
+        "detail-type": "order-complete",
+        "source": "shop.customer-app",
+        "account": "123456789012",
+        "time": datetime.now(UTC).isoformat(),
+        "region": "eu-central-1",
+        "resources": [],
+        "detail": {"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": payload},
+        **more,
+    }
+
+
+def receive():
+    call_command("receive_sqs", "--until-empty", "--wait", "0", stdout=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+
+
+def test_events_are_stored_and_taken_off_the_queue(sqs, brand, customer):
+    ids = [sqs.send(order(brand, customer)) for _ in range(12)]  # more than one portion
+
+    receive()
+
+    assert sqs.waiting() == 0
+    stored = Event.objects.filter(detail_type="order-complete", source="shop.customer-app")
+    assert set(stored.values_list("request_id", flat=True)) == set(ids)
+
+
+def test_the_same_event_twice_is_stored_once(sqs, brand, customer):
+    event = order(brand, customer)
+    for _ in range(2):
+        sqs.send(event)
+
+    receive()
+
+    assert (sqs.waiting(), Event.objects.count()) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"source": "nobody"},
+        {"time": "yesterday"},
+        {"id": "7"},
+        {"detail-type": "balance-changed"},
+        {"detail": {"arguments": {"brand_id": 1}, "payload": {}}},
+    ],
+)
+def test_a_poison_message_goes_to_the_dead_letter_queue_and_the_others_pass(sqs, brand, customer, spoilt):
+    sqs.send(order(brand, customer, **spoilt))
+    sqs.send("{not json")
+    sqs.send(order(brand, customer))
+
+    receive()
+
+    assert Event.objects.count() == 1
+    assert (sqs.waiting(), sqs.waiting(sqs.dead)) == (0, 2)
+
+
+def test_a_brand_that_the_queue_does_not_speak_for_is_refused(sqs, settings):
+    other = make.brand()
+    sqs.send(order(other, make.customer(other)))
+
+    receive()
+
+    assert (Event.objects.count(), sqs.waiting(sqs.dead)) == (0, 1)
+
+
+def test_a_user_of_nobody_is_refused_and_a_good_token_vouches(sqs, brand):
+    stranger = make.customer(make.brand())
+    access = tokens.issue(user=stranger, brand=brand, at=datetime.now(UTC)).access
+    vouched = order(brand, stranger)
+    vouched["detail"]["arguments"]["authorization"] = f"Bearer {access}"
+    sqs.send(order(brand, stranger))
+    sqs.send(vouched)
+
+    receive()
+
+    assert [event.detail["arguments"] for event in Event.objects.all()] == [
+        {"brand_id": brand.pk, "user_id": stranger.pk}
+    ]
+    assert access not in str(Event.objects.values_list())
+
+
+def test_a_token_that_expired_on_its_way_costs_a_member_nothing(sqs, brand, customer):
+    late = order(brand, customer)
+    late["detail"]["arguments"]["authorization"] = "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x"
+    sqs.send(late)
+
+    receive()
+
+    assert (sqs.waiting(), Event.objects.count()) == (0, 1)
+
+
+def test_without_its_database_no_message_is_lost_or_spent(sqs, brand, customer, monkeypatch):
+    from django.db import OperationalError, connection
+
+    sqs.send(order(brand, customer))
+    sqs.send(order(brand, customer))
+
+    def away(*_arguments):
+        raise OperationalError("away")
+
+    with connection.execute_wrapper(away), pytest.raises(queue.DatabaseAway):
+        queue.take(queue.client(), wait_seconds=0)
+    left = sqs.waiting()
+    receive()
+
+    assert left == 2
+    assert (sqs.waiting(), Event.objects.count()) == (0, 2)
+
+
+def test_a_message_that_cannot_be_deleted_is_known_when_it_comes_again(sqs, brand, customer):
+    sqs.send(order(brand, customer))
+    message = queue.client().receive_message(QueueUrl=sqs.url)["Messages"][0]
+    queue.take_one(message)  # and the process dies before the delete
+
+    receive()
+
+    assert (sqs.waiting(), Event.objects.count()) == (0, 1)
+
+
+def test_points_follow(sqs, brand, customer, deliver):
+    code = make.code(brand)
+    payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
+    arguments = {"brand_id": brand.pk, "user_id": customer.pk}
+    event = order(brand, customer, **{"detail-type": "scan-auth"})
+    event["detail"] = {"arguments": arguments, "payload": payload}
+    sqs.send(event)
+
+    receive()
+    deliver()
+
+    assert make.account(customer, brand).points == 10
+
+
+def test_without_its_settings_it_says_what_is_missing(settings):
+    settings.SQS_QUEUE_URL = ""
+
+    with pytest.raises(CommandError, match="SQS_QUEUE_URL and SQS_BRANDS"):
+        receive()

@@ -1,0 +1,101 @@
+"""Senders who never finish hold the web server's threads; behind the nginx of docs/operations they hold none."""
+
+import re
+import shutil
+import socket
+import subprocess
+import time
+
+import httpx
+import pytest
+from django.conf import settings
+
+from tests.stack import ROOT, Stack, free_port, wait_until
+
+SENDERS = 40  # for 2 processes with 2 threads each, over which the kernel deals them out as it likes
+BODY_SECONDS = 3
+HEAD = b"POST /api/v1/auth-codes/scan HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture
+def web(transactional_db, tmp_path):
+    running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
+    running.settings["TRUSTED_PROXIES"] = "1"
+    running.start_web()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def proxy(web, tmp_path):
+    """The documented configuration, on other ports and without TLS; a second of patience stands for three."""
+    program = shutil.which("nginx", path="/usr/sbin:/usr/bin")
+    if not program:
+        pytest.skip("nginx is not installed: apt-get install nginx-light")
+    port = free_port()
+    told = (ROOT / "docs" / "operations" / "nginx.conf").read_text()
+    told = told.replace("127.0.0.1:8000", f"127.0.0.1:{web.port}").replace("listen 443 ssl", f"listen 127.0.0.1:{port}")
+    told = re.sub(r"\n *ssl_.*", "", told).replace("server_name portal.example.com brand.example.com", "server_name _")
+    told = re.sub(r"client_body_timeout +10s", f"client_body_timeout {BODY_SECONDS}s", told)
+    assert f"client_body_timeout {BODY_SECONDS}s" in told
+    (tmp_path / "site.conf").write_text(told)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "\n".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
+    (tmp_path / "nginx.conf").write_text(
+        f"daemon off; master_process off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\n"
+        f"events {{ worker_connections 500; }}\n"
+        f"http {{ access_log off; {temporary}\ninclude {tmp_path}/site.conf; }}\n"
+    )
+    server = subprocess.Popen([program, "-p", tmp_path, "-c", tmp_path / "nginx.conf"])
+    wait_until(lambda: answers(port, seconds=1))
+    yield port
+    server.terminate()
+    server.wait()
+
+
+def answers(port, *, seconds):
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=seconds).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def slow_senders(port):
+    """Each promises a body, sends a bit of it and waits."""
+    lines = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(SENDERS)]
+    for line in lines:
+        line.sendall(HEAD + b'Content-Length: 500\r\n\r\n{"code": "')
+    time.sleep(0.5)
+    return lines
+
+
+def test_control_slow_senders_hold_the_server_itself(web):
+    lines = slow_senders(web.port)
+
+    # A process that had not opened its port yet took none of the first ones.
+    wait_until(lambda: not answers(web.port, seconds=2) or lines.extend(slow_senders(web.port)))
+    for line in lines:
+        line.close()
+    wait_until(lambda: answers(web.port, seconds=2))
+
+
+def test_behind_nginx_they_hold_nothing_and_are_sent_away(proxy):
+    began = time.monotonic()
+    lines = slow_senders(proxy)
+
+    assert all(answers(proxy, seconds=2) for _ in range(8))
+    said = [line.recv(100) for line in lines]
+    assert all(not words or b" 408 " in words for words in said)
+    assert time.monotonic() - began < BODY_SECONDS + 5
+    for line in lines:
+        line.close()
+
+
+def test_nginx_takes_what_comes_at_an_ordinary_pace(proxy):
+    answer = httpx.post(f"http://127.0.0.1:{proxy}/api/v1/auth-codes/scan", json={"code": "NOBODYS"})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "AUTH_CODE_INVALID")
+
+
+def test_nginx_hides_the_figures(proxy):
+    assert httpx.get(f"http://127.0.0.1:{proxy}/metrics").status_code == 404

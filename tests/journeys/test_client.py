@@ -1,0 +1,71 @@
+"""The generated client: typed throughout, and good for the way from a scan to points."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import make
+from tests.make import PASSWORD
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """A directory with the package, made as `bin/docs client` makes it."""
+    directory = tmp_path_factory.mktemp("client")
+    sys.path.append(str(ROOT / "bin"))
+    published = importlib.import_module("published.client")
+    published.generate(directory)
+    return directory
+
+
+@pytest.fixture
+def client(generated, monkeypatch):
+    """The package, imported; forgotten again at the end."""
+    monkeypatch.syspath_prepend(str(generated))
+    yield lambda name: importlib.import_module(f"loyalty_client{name}")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "loyalty_client"]:
+        del sys.modules[name]
+
+
+def test_client_has_a_call_for_every_operation_and_is_typed(generated):
+    calls = {path.stem for path in generated.glob("loyalty_client/api/*/*.py")} - {"__init__"}
+    checked = [sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--cache-dir", "/dev/null"]
+
+    said = subprocess.run([*checked, "loyalty_client"], cwd=generated, check=False, capture_output=True, text=True)
+
+    assert {"log_in", "verify_product", "read_points", "credit_action", "redeem_reward"} <= calls
+    assert said.returncode == 0, said.stdout
+
+
+def test_client_goes_from_a_scan_to_points(client, stack, brand, settled):
+    customer, code = make.customer(brand, password=PASSWORD), make.code(brand)
+    models = client(".models")
+    guest = client("").Client(base_url=stack.url)
+
+    tokens = client(".api.tokens.log_in").sync(
+        client=guest, body=models.LoginInput(email=customer.email, password=PASSWORD, brand_id=brand.pk)
+    )
+    own = client("").AuthenticatedClient(base_url=stack.url, token=tokens.access)
+    verify = client(".api.scanning.verify_product")
+    scan = verify.sync(code.code, client=own, body=models.LocationInput(latitude=48.85, longitude=2.35))
+    settled()
+    points = client(".api.account.read_points").sync(client=own)
+    state = client(".api.scanning.read_scan").sync(scan.scan_id, client=own)
+
+    assert (scan.status.value, scan.points_awarded) == ("success", 10)
+    assert (points.data.points, state.points_status.value) == (10, "awarded")
+
+
+def test_client_gives_errors_as_what_they_are(client, stack, person):
+    customer = person()
+    own = client("").AuthenticatedClient(base_url=stack.url, token=customer.headers()["authorization"].split()[1])
+
+    answer = client(".api.scanning.verify_product").sync_detailed("NOBODYS-CODE", client=own)
+
+    assert (answer.status_code, answer.parsed.error) == (400, "AUTH_CODE_INVALID")
+    assert answer.parsed.support_email == customer.brand.support_email

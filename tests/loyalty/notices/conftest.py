@@ -1,0 +1,89 @@
+"""A brand that writes to its customers, and services that take what it sends."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from brands.models import Brand, User
+from loyalty import events
+from loyalty.models import Event, NoticeSettings
+from tests import make
+from tests.messengers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
+
+
+@pytest.fixture
+def box(settings: Any) -> Iterator[Mailbox]:
+    with mailbox() as running:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", running.port
+        yield running
+
+
+@pytest.fixture
+def sms(settings: Any) -> Iterator[Sms]:
+    with serving(Sms) as running:
+        settings.TWILIO_URL = running.url
+        settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+        yield running
+
+
+@pytest.fixture
+def push(settings: Any) -> Iterator[Push]:
+    with serving(Push) as running:
+        settings.FCM_URL, settings.GOOGLE_TOKEN_URL = running.url, f"{running.url}/token"
+        settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+        yield running
+
+
+@pytest.fixture
+def own(brand: Brand) -> NoticeSettings:
+    return NoticeSettings.objects.create(
+        brand=brand, merge_seconds=0, sender_address=f"hello@{brand.slug}.example.com", sender_name="Acme"
+    )
+
+
+@pytest.fixture
+def with_sms(own: NoticeSettings, sms: Sms) -> Sms:
+    NoticeSettings.objects.filter(pk=own.pk).update(
+        sms_on=True, twilio_account_sid=SID, twilio_auth_token=SMS_KEY, sms_sender="+15005550006"
+    )
+    return sms
+
+
+@pytest.fixture
+def with_push(own: NoticeSettings, push: Push) -> Push:
+    NoticeSettings.objects.filter(pk=own.pk).update(push_on=True, fcm_service_account=push.service_account)
+    return push
+
+
+@pytest.fixture
+def work() -> Callable[[], int]:
+    """What the workers of all lanes do until nothing is due; what waits for its next attempt is due at once."""
+
+    def run() -> int:
+        Event.objects.pending().update(due_at=timezone.now())
+        done = 0
+        while found := sum(events.drain(lane=lane) for lane in [events.POINTS, *events.slow_lanes()]):
+            done += found
+        return done
+
+    return run
+
+
+@pytest.fixture
+def notify(brand: Brand) -> Callable[..., None]:
+    """Publishes what an accrual would."""
+
+    def publish(user: User, **payload: Any) -> None:
+        number = next(make._number)
+        plain = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "points_earned": 10, "new_balance": 10 * number}
+        message = events.Message(
+            kind="notify",
+            payload={**plain, "transaction_id": str(number), "note": "Scan", **payload},
+            arguments={"brand_id": brand.pk, "user_id": user.pk},
+        )
+        events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+
+    return publish

@@ -1,0 +1,94 @@
+"""From a scan to what the customer reads; and what a killed worker leaves for the next one."""
+
+import time
+from collections import Counter
+
+import pytest
+from django.utils import timezone
+
+from authcodes import scanning
+from authcodes.scanning import Circumstances
+from loyalty.models import Event, LoyaltyTransaction, Notice, NoticeDelivery, NoticeSettings
+from tests import make
+from tests.stack import Stack, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def scan_as(customer, code):
+    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+
+
+def test_a_scans_points_are_told(brand, customer, own, box, work):
+    scan_as(customer, make.code(brand))
+
+    work()
+
+    [notice] = Notice.objects.all()
+    [line] = LoyaltyTransaction.objects.all()
+    scanned = Event.objects.get(detail_type="scan-auth")
+    assert notice.covers[0]["transaction_id"] == str(line.pk)
+    assert notice.covers[0]["cause"] == str(scanned.event_id)
+    assert "New points: 10" in box.mails[0].get_body(("plain",)).get_content()
+
+
+def test_a_level_and_a_reward_to_be_claimed_are_told(brand, customer, own, box, work):
+    make.level(brand, "Gold", 10)
+    campaign = make.campaign(brand)
+    make.milestone(campaign, 1, reward_name="A mug", auto_claim=False)
+    make.milestone(campaign, 1 + 1, reward_name="Not yet", auto_claim=False)
+    scan_as(customer, make.code(brand))
+
+    work()
+
+    subjects = sorted(mail["Subject"] for mail in box.mails)
+    assert subjects == ["A reward is waiting for you: A mug", f"New points at {brand.name}: 10", "You are Gold now"]
+
+
+def test_without_notices_nothing_is_left_to_do(brand, customer, work):
+    scan_as(customer, make.code(brand))
+
+    work()
+
+    assert Event.objects.get(detail_type="notify").status == "ignored"
+    assert not Notice.objects.exists()
+
+
+@pytest.fixture
+def stack(box, tmp_path, settings):
+    running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
+    running.settings = {
+        "EMAIL_URL": f"smtp://127.0.0.1:{box.port}",
+        "EVENT_LEASE_SECONDS": "2",
+        "OUTGOING_WORKERS": "50",  # a dead worker's seat is free again after minutes
+        "EVENT_SWEEP_SECONDS": "1",
+    }
+    yield running
+    running.stop()
+
+
+def test_workers_killed_again_and_again_tell_everybody_with_one_id_each(brand, stack, box):
+    """What was sent but not yet noted when the worker died is sent again, with the same Message-ID."""
+    NoticeSettings.objects.create(brand=brand, merge_seconds=0)
+    customers = [make.customer(brand) for _ in range(120)]
+    for customer, code in zip(customers, make.batch(brand, quantity=len(customers)).codes.all(), strict=True):
+        scan_as(customer, code)
+
+    for pause in (0.3, 0.6, 0.2, 0.4):
+        worker = stack.start_worker(concurrency=3)
+        time.sleep(pause)
+        stack.kill(worker)
+    assert Event.objects.pending().exists(), "the workers were too fast to be interrupted"
+    # What the dead held comes back when their leases end; a test need not wait for that.
+    Event.objects.pending().filter(attempts__gt=0).update(due_at=timezone.now())
+    stack.start_worker(concurrency=3)
+    wait_until(lambda: not Event.objects.pending().exists(), seconds=90)
+
+    sent = Counter(mail["Message-ID"] for mail in box.mails)
+    assert Event.objects.filter(attempts__gt=1).exists(), "no attempt was interrupted"
+    assert set(sent) == set(NoticeDelivery.objects.values_list("provider_id", flat=True))
+    assert len(sent) == len(customers) == Notice.objects.count()
+    assert set(box.recipients) == {customer.email for customer in customers}
+    assert set(NoticeDelivery.objects.values_list("status", flat=True)) == {"sent"}
+    covered = [line["transaction_id"] for notice in Notice.objects.all() for line in notice.covers]
+    assert sorted(covered) == sorted(str(pk) for pk in LoyaltyTransaction.objects.values_list("pk", flat=True))

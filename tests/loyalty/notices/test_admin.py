@@ -1,0 +1,302 @@
+"""The portal's pages about notifications: settings, words, previews, trials, the log, stopped addresses."""
+
+import html
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from brands.models import AuditEntry
+from loyalty.models import Notice, NoticeDelivery, NoticeSettings, NoticeTemplate, StoppedAddress
+from loyalty.notices import stopped
+from tests import make
+from tests.messengers import SID, SMS_KEY, Push
+from tests.portal import address, browser, errors, form_of, staff, text
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PREVIEW = "/admin/loyalty/noticetemplate/preview/"
+WORDS = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "channel": "email", "language": "en"}
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def owner(brand):
+    return staff(brand)
+
+
+@pytest.fixture
+def client(owner):
+    return browser(owner)
+
+
+def settings_page(own):
+    return address("loyalty.noticesettings", "change", own.pk)
+
+
+# --- Settings --------------------------------------------------------------------------------------------------------
+
+
+def test_secrets_are_stored_encrypted_and_never_shown_again(client, brand, own):
+    account = Push().service_account
+    sent = {**form_of(client.get(settings_page(own))), "sms_on": "on", "push_on": "on"}
+    sent |= {"twilio_account_sid": SID, "twilio_auth_token": SMS_KEY, "sms_sender": "Acme"}
+
+    saved = client.post(settings_page(own), {**sent, "fcm_service_account": account})
+
+    assert saved.status_code == 302, errors(saved)
+    now = NoticeSettings.objects.get()
+    assert (now.twilio_auth_token, now.fcm_service_account) == (SMS_KEY, account)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT twilio_auth_token, fcm_service_account FROM loyalty_noticesettings")
+        assert not {SMS_KEY, account} & set(cursor.fetchone())
+    for shown in (settings_page(own), address("loyalty.noticesettings", "history", own.pk)):
+        said = html.unescape(text(client.get(shown)))
+        assert SMS_KEY not in said
+        assert "BEGIN PRIVATE KEY" not in said
+    assert SMS_KEY not in str(AuditEntry.objects.values_list("changes", flat=True))
+
+
+def test_an_empty_secret_keeps_the_stored_one(client, brand, with_sms, own):
+    sent = form_of(client.get(settings_page(own)))
+
+    client.post(settings_page(own), {**sent, "sender_name": "Another"})
+
+    now = NoticeSettings.objects.get()
+    assert (now.sender_name, now.twilio_auth_token) == ("Another", SMS_KEY)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fields"),
+    [
+        ({"sms_on": "on"}, {"twilio_account_sid", "twilio_auth_token", "sms_sender"}),
+        ({"push_on": "on"}, {"fcm_service_account"}),
+        ({"fcm_service_account": "{}"}, {"fcm_service_account"}),
+        ({"fcm_service_account": "[" * 5000}, {"fcm_service_account"}),
+        ({"fcm_service_account": '{"project_id": 1}'}, {"fcm_service_account"}),
+        ({"twilio_account_sid": "AC../../x"}, {"twilio_account_sid"}),
+        ({"sms_sender": "much too long a name"}, {"sms_sender"}),
+        ({"sender_address": "a\nb@example.com"}, {"sender_address"}),
+        ({"merge_seconds": 3601}, {"merge_seconds"}),
+        ({"language": "tlh"}, {"language"}),
+    ],
+)
+def test_settings_that_could_not_work_are_refused(client, own, wrong, fields):
+    refused = client.post(settings_page(own), {**form_of(client.get(settings_page(own))), **wrong})
+
+    assert set(errors(refused)) == fields
+
+
+def test_support_sees_no_field_of_a_secret(brand, with_sms, own):
+    shown = text(browser(staff(brand, role="support")).get(settings_page(own)))
+
+    assert "hello@" in shown
+    assert SMS_KEY not in shown
+    assert "auth token" not in shown.lower()
+
+
+# --- Words -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_brands_own_words_begin_with_ours_and_replace_them(client, brand, customer, own, box, notify, work):
+    add = address("loyalty.noticetemplate", "add")
+    begun = form_of(client.get(add, WORDS))
+    assert begun["subject"] == "New points at {brand_name}: {points_earned}"
+
+    saved = client.post(add, {**begun, "brand": brand.pk, "subject": "{points_earned} more!", "body": "Hi.\n\n{note}"})
+    notify(customer, points_earned=3, note="<i>Scan</i>")
+    work()
+
+    assert saved.status_code == 302
+    assert box.mails[0]["Subject"] == "3 more!"
+    assert "&lt;i&gt;Scan&lt;/i&gt;" in box.mails[0].get_body(("html",)).get_content()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "complaint"),
+    [
+        ({"body": "{pionts_earned}"}, "body", "There is no {pionts_earned} here. Known are: {accruals}, "),
+        ({"subject": "{points_earned"}, "subject", "A brace stands alone"),
+        ({"body": "{points_earned.real}"}, "body", "There is no {points_earned.real} here"),
+        ({"body": "{% load x %}"}, "body", "There is no {% load x %} here"),
+        ({"subject": ""}, "subject", "Write something here."),
+        ({"body": " "}, "body", "required"),
+        ({"channel": "sms"}, "subject", "An SMS has no subject."),
+        ({"channel": "sms", "subject": "", "body": "x" * 481}, "body", "Write 480 letters at most."),
+        ({"template": "NOTIFY_RECALL", "body": "Beware"}, "body", "This text must hold {acknowledge_link}."),
+    ],
+)
+def test_words_that_cannot_be_filled_in_are_refused(client, brand, wrong, field, complaint):
+    sent = {"brand": brand.pk, **WORDS, "subject": "Hello", "body": "Hello", **wrong}
+
+    refused = client.post(address("loyalty.noticetemplate", "add"), sent)
+
+    assert complaint in " ".join(errors(refused)[field])
+    assert not NoticeTemplate.objects.exists()
+
+
+def test_the_same_words_are_written_once(client, brand):
+    sent = {"brand": brand.pk, **WORDS, "subject": "Hello", "body": "Hello"}
+    client.post(address("loyalty.noticetemplate", "add"), sent)
+
+    again = client.post(address("loyalty.noticetemplate", "add"), sent)
+
+    assert "has its own words" in text(again)
+    assert NoticeTemplate.objects.count() == 1
+
+
+def test_a_preview_is_locked_into_a_frame_that_runs_nothing(client, brand):
+    NoticeTemplate.objects.create(brand=brand, **WORDS, subject="<script>x", body='"><script>alert(1)</script>')
+
+    shown = client.get(PREVIEW, {"brand": brand.pk, **WORDS})
+
+    said = text(shown)
+    assert "<script>alert" not in said
+    framed = html.unescape(re.search(r'<iframe sandbox="" srcdoc="([^"]*)"', said)[1])
+    assert "&lt;script&gt;alert" in framed
+    assert "<script" not in framed
+    assert "script-src 'self' 'unsafe-eval'" in shown["Content-Security-Policy"]
+
+
+def test_the_arabic_preview_reads_from_right_to_left(client, brand):
+    said = text(client.get(PREVIEW, {"brand": brand.pk, **WORDS, "language": "ar"}))
+
+    assert "lang=&quot;ar&quot; dir=&quot;rtl&quot;" in said
+    assert '<pre dir="rtl"' in said
+    assert "النقاط الجديدة" in said
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"brand": ""}, {"brand": "x"}, {"brand": "9" * 30}, {"template": "x"}, {"channel": ""}, {"language": "x"}]
+)
+def test_a_preview_of_nothing_is_not_there(client, brand, wrong):
+    assert client.get(PREVIEW, {"brand": brand.pk, **WORDS, **wrong}).status_code == 404
+    assert client.post(PREVIEW, {"brand": brand.pk, **WORDS, **wrong}).status_code == 404
+
+
+def test_another_brands_preview_does_not_exist(client, brand):
+    other = make.brand()
+
+    for call in (client.get, client.post):
+        assert call(PREVIEW, {"brand": other.pk, **WORDS}).status_code == 404
+    assert not Notice.objects.exists()
+
+
+def test_every_notice_has_its_link_on_the_list(client, brand):
+    said = text(client.get(address("loyalty.noticetemplate")))
+
+    assert said.count(PREVIEW) == 5 * 3 * 3
+
+
+# --- Trials ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_trial_goes_to_who_asked_for_it(client, brand, owner, box, work):
+    client.post(PREVIEW, {"brand": brand.pk, **WORDS, "language": "de"})
+    work()
+
+    assert box.recipients == [owner.email]
+    assert box.mails[0]["Subject"].startswith("Neue Punkte")
+    row = NoticeDelivery.objects.get()
+    assert (row.status, row.notice.is_test) == ("sent", True)
+
+
+def test_a_trial_by_sms_keeps_no_number(client, brand, owner, with_sms, work):
+    sent = client.post(PREVIEW, {"brand": brand.pk, **WORDS, "channel": "sms", "phone": "+49 30 123456"}, follow=True)
+    work()
+
+    assert "on its way" in text(sent)
+    assert with_sms.messages[0]["To"] == "+4930123456"
+    assert "123456" not in str(list(Notice.objects.values())) + str(list(NoticeDelivery.objects.values()))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"channel": "sms", "phone": "+4930123456"}, "SMS is not set up yet"),
+        ({"channel": "push"}, "Push is not set up yet"),
+    ],
+)
+def test_a_trial_that_cannot_go_out_says_why(client, brand, wanted, said):
+    assert said in text(client.post(PREVIEW, {"brand": brand.pk, **WORDS, **wanted}, follow=True))
+    assert not Notice.objects.exists()
+
+
+def test_a_trial_without_a_number_says_so(client, brand, with_sms):
+    for phone in ("", "030 123"):
+        answer = client.post(PREVIEW, {"brand": brand.pk, **WORDS, "channel": "sms", "phone": phone}, follow=True)
+        assert "number" in text(answer)
+    assert not Notice.objects.exists()
+
+
+def test_support_may_look_but_not_send(brand, customer):
+    support = browser(staff(brand, role="support"))
+
+    shown = support.get(PREVIEW, {"brand": brand.pk, **WORDS})
+
+    assert "Send a test" not in text(shown)
+    assert support.post(PREVIEW, {"brand": brand.pk, **WORDS}).status_code == 403
+
+
+# --- The log ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_tells_what_became_of_each(client, brand, customer, own, box, notify, work):
+    box.refusals[customer.email] = "550 no such user"
+    notify(customer, points_earned=7)
+    work()
+    row = NoticeDelivery.objects.get()
+
+    listed = text(client.get(address("loyalty.noticedelivery"), {"q": customer.email}))
+    shown = text(client.get(address("loyalty.noticedelivery", "change", row.pk)))
+
+    assert "Bounced" in listed
+    assert "SMTP 550 no such user" in shown
+    assert ": 7" in shown
+    assert str(row.event_id) in shown
+
+
+def test_the_log_costs_the_same_however_long_it_is(client, brand, customer, own, box, notify, work):
+    def queries():
+        with CaptureQueriesContext(connection) as asked:
+            client.get(address("loyalty.noticedelivery"))
+        return len(asked)
+
+    notify(customer)
+    work()
+    few = queries()
+    for _ in range(20):
+        notify(make.customer(brand))
+    work()
+
+    assert queries() == few
+
+
+def test_a_members_page_shows_wishes_and_what_was_sent(client, brand, customer, own, box, notify, work):
+    notify(customer)
+    work()
+    member = make.account(customer, brand)
+
+    shown = text(client.get(address("loyalty.userpoints", "change", member.pk)))
+
+    assert "Points and levels" in shown
+    assert f"{customer.email[0]}•••@example.com" in shown
+
+
+def test_a_stopped_address_is_found_and_let_try_again(client, brand, customer, own, box, notify, work):
+    box.refusals[customer.email] = "550 no"
+    notify(customer)
+    work()
+    row = StoppedAddress.objects.get()
+    its = address("loyalty.stoppedaddress")
+
+    assert row.masked_address in text(client.get(its, {"q": customer.email.upper()}))
+    client.post(its, {"action": "let_try_again", "_selected_action": [row.pk]})
+
+    assert not StoppedAddress.objects.exists()
+    assert AuditEntry.objects.filter(kind="loyalty.stoppedaddress").exists()
+    assert stopped.among(brand_id=brand.pk, addresses=[("email", customer.email)]) == set()

@@ -1,0 +1,79 @@
+"""The small language of notices: names and nothing else, safe in text and in HTML."""
+
+import pytest
+
+from loyalty.models import Channel, Language, Template
+from loyalty.notices import catalogue, placeholders
+from loyalty.notices.placeholders import BadWords, Value
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{points_earnd}", "There is no {points_earnd} here. Known are: {brand_name}, {points_earned}."),
+        ("{", "A brace stands alone"),
+        ("}", "A brace stands alone"),
+        ("{points_earned", "A brace stands alone"),
+        ("{}", "There is no {} here"),
+        ("{0}", "There is no {0} here"),
+        ("{points_earned.__class__}", "There is no {points_earned.__class__} here"),
+        ("{points_earned[0]}", "There is no {points_earned[0]} here"),
+        ("{points_earned!r}", "Write {points_earned} alone"),
+        ("{points_earned:>1000000000}", "Write {points_earned} alone"),
+        ("{points_earned:{brand_name}}", "Write {points_earned} alone"),
+        ("{{% debug %}}{% debug %}", "There is no {% debug %} here"),
+    ],
+)
+def test_what_is_no_known_name_is_refused_with_a_word_of_help(text, complaint):
+    with pytest.raises(BadWords) as refusal:
+        placeholders.check(text, known=["points_earned", "brand_name"])
+
+    assert str(refusal.value).startswith(complaint)
+
+
+def test_names_are_filled_in_and_braces_can_be_written():
+    placeholders.check("{{}} { points }", known=["points"])
+
+    assert placeholders.fill("{{}} { points }", {"points": Value("10")}) == "{} 10"
+
+
+def test_a_text_that_must_say_something_says_it():
+    with pytest.raises(BadWords, match=r"must hold \{message\}"):
+        placeholders.check("Recall!", known=["message"], needed=["message"])
+
+
+def test_values_are_never_read_as_words():
+    assert placeholders.fill("{a}", {"a": Value("{b}"), "b": Value("secret")}) == "{b}"
+
+
+def test_html_is_escaped_on_both_sides():
+    html = placeholders.fill_html("<b>{name}</b>\n\nx", {"name": Value("<script>")})
+
+    assert html == "<p>&lt;b&gt;<bdi>&lt;script&gt;</bdi>&lt;/b&gt;</p>\n<p>x</p>"
+
+
+def test_a_link_becomes_a_button():
+    html = placeholders.fill_html("{link}", {"link": Value('https://x/"', "Go")})
+
+    assert html == '<p><a class="button" href="https://x/&quot;">Go</a></p>'
+
+
+@pytest.mark.parametrize("language", Language.values)
+@pytest.mark.parametrize("template", Template.values)
+@pytest.mark.parametrize("channel", Channel.values)
+def test_our_own_words_are_sound_in_every_language(template, channel, language):
+    words, kind = catalogue.shipped(template, channel, language), catalogue.KINDS[template]
+
+    placeholders.check(words.subject, known=kind.slots)
+    placeholders.check(words.body, known=kind.slots, needed=kind.needed.get(channel, ()))
+    assert words.body.strip()
+    assert bool(words.subject) == (channel != "sms")
+
+
+def test_every_language_says_the_same():
+    def outline(part):
+        return {name: outline(inner) for name, inner in part.items()} if isinstance(part, dict) else None
+
+    files = [outline(catalogue.language_file(language)) for language in Language.values]
+
+    assert files[1:] == files[:-1]

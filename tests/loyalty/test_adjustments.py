@@ -1,0 +1,285 @@
+"""Adjustments by hand: under the ledger's rules, once however often they are sent, and never below zero."""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from authcodes import reconcile
+from brands.audit import Deed
+from brands.models import AuditEntry, Brand, User
+from brands.refusals import Invalid
+from loyalty import adjustments, ledger
+from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from loyalty.refusals import MemberBlocked, NotEnoughPoints, PointsAlreadyClaimed
+from tests import make
+from tests.portal import address, browser, staff, text
+from tests.races import at_once
+
+KEY = UUID(int=7)
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def account(customer: User, brand: Brand) -> UserPoints:
+    return make.account(customer, brand)
+
+
+def adjust(account: UserPoints, points: Any, *, key: UUID | None = None, by: User | None = None) -> Any:
+    deed = Deed(by, timezone.now(), "req-1", "Goodwill")
+    return adjustments.adjust(account=account, points=Decimal(str(points)), key=key or uuid4(), deed=deed)
+
+
+def numbers(account: UserPoints) -> tuple[Decimal, Decimal, Decimal]:
+    account.refresh_from_db()
+    return account.points, account.points_earned, account.points_redeemed
+
+
+@pytest.mark.django_db
+class TestRules:
+    def test_points_are_added_and_taken_by_ledger_lines(self, account: UserPoints) -> None:
+        adjust(account, 30)
+        made = adjust(account, "-12.5", key=KEY)
+
+        assert made.new_balance == Decimal("17.5")
+        assert numbers(account) == (Decimal("17.5"), 30, Decimal("12.5"))
+        line = LoyaltyTransaction.objects.get(pk=made.transaction_id)
+        assert (line.reason, line.reason_id, line.note) == ("redeemed", f"adjust:{KEY}", "Goodwill")
+
+    def test_same_key_counts_once(self, account: UserPoints) -> None:
+        adjust(account, 30, key=KEY)
+
+        for points in (30, -30):
+            with pytest.raises(PointsAlreadyClaimed):
+                adjust(account, points, key=KEY)
+
+        assert numbers(account)[0] == 30
+        assert (LoyaltyTransaction.objects.count(), AuditEntry.objects.count(), Event.objects.count()) == (1, 1, 1)
+
+    def test_balance_is_never_negative(self, account: UserPoints) -> None:
+        adjust(account, 10)
+
+        with pytest.raises(NotEnoughPoints):
+            adjust(account, "-10.01")
+        adjust(account, -10)
+
+        assert numbers(account) == (0, 10, 10)
+
+    @pytest.mark.parametrize("points", ["0", "0.001", "-0.005"])
+    def test_amount_is_in_hundredths(self, account: UserPoints, points: str) -> None:
+        with pytest.raises(Invalid):
+            adjust(account, points)
+
+    def test_reason_is_needed(self, account: UserPoints) -> None:
+        with pytest.raises(Invalid, match="Say why"):
+            adjustments.adjust(
+                account=account, points=Decimal(1), key=KEY, deed=Deed(None, timezone.now(), reason=" \n")
+            )
+
+    def test_blocked_member_only_loses_points(self, account: UserPoints) -> None:
+        adjust(account, 30)
+        account.status = "blocked"
+        account.save(update_fields=["status"])
+
+        with pytest.raises(MemberBlocked):
+            adjust(account, 1)
+        adjust(account, -30)
+
+        assert numbers(account)[0] == 0
+
+    def test_wallets_hear_of_it_as_of_an_accrual(self, account: UserPoints) -> None:
+        adjust(account, 30, key=KEY)
+
+        event = Event.objects.get()
+        assert event.detail_type == "balance-changed"
+        assert event.detail["arguments"] == {"brand_id": account.brand_id, "user_id": account.user_id}
+        assert event.detail["payload"] == {
+            "user_point_id": account.pk,
+            "points": 30,
+            "current_level": "Bronze",
+            "level_updated": False,
+            "cause": f"adjust:{KEY}",
+        }
+
+    def test_added_points_lift_the_level_and_taken_ones_leave_it(self, account: UserPoints, brand: Brand) -> None:
+        make.level(brand, "Silver", threshold=100)
+
+        assert adjust(account, 100).level_updated
+        assert not adjust(account, -100).level_updated
+
+        account.refresh_from_db()
+        assert account.current_level == "Silver"
+        assert AuditEntry.objects.last().changes["current_level"] == ["Bronze", "Silver"]
+
+    def test_trail_which_cannot_forget_does_not_know_the_address(self, account: UserPoints) -> None:
+        adjust(account, 5)
+
+        entry = AuditEntry.objects.get()
+        assert account.user.email in str(account)
+        assert account.user.email not in json.dumps([entry.row_name, entry.action, entry.changes])
+
+    def test_trail_tells_who_how_much_and_why(self, account: UserPoints, brand: Brand) -> None:
+        owner = staff(brand)
+        made = adjust(account, 30, by=owner)
+
+        entry = AuditEntry.objects.get()
+        assert (entry.person, entry.brand, entry.reason, entry.request_id) == (owner, brand, "Goodwill", "req-1")
+        assert (entry.kind, entry.row_id) == ("loyalty.userpoints", str(account.pk))
+        assert entry.changes == {"points": ["0.00", "30.00"], "ledger line": [None, made.transaction_id]}
+
+
+@pytest.mark.django_db
+class TestPage:
+    @pytest.fixture
+    def owner(self, brand: Brand) -> User:
+        return staff(brand)
+
+    @pytest.fixture
+    def client(self, owner: User) -> Client:
+        return browser(owner)
+
+    def send(self, client: Client, account: UserPoints, **fields: Any) -> Any:
+        plain = {"direction": "add", "amount": "25", "reason": "Goodwill", "key": KEY}
+        return client.post(address("loyalty.userpoints", "adjust", account.pk), {**plain, **fields})
+
+    def test_member_page_leads_to_it(self, client: Client, account: UserPoints) -> None:
+        its = address("loyalty.userpoints", "adjust", account.pk)
+
+        assert its in text(client.get(address("loyalty.userpoints", "change", account.pk)))
+        keys = {client.get(its).context["form"].initial["key"] for _ in range(2)}
+        assert len(keys) == 2
+
+    def test_adjustment_is_made_and_shown_in_the_history(
+        self, client: Client, owner: User, account: UserPoints
+    ) -> None:
+        assert self.send(client, account).status_code == 302
+
+        assert numbers(account)[0] == 25
+        assert AuditEntry.objects.get().person == owner
+        assert "Goodwill" in text(client.get(address("loyalty.userpoints", "history", account.pk)))
+
+    def test_form_sent_twice_counts_once(self, client: Client, account: UserPoints) -> None:
+        self.send(client, account)
+        again = self.send(client, account)
+
+        assert again.status_code == 302
+        assert numbers(account)[0] == 25
+        assert "made already" in text(client.get(again["Location"]))
+
+    @pytest.mark.parametrize(
+        ("wrong", "field"),
+        [
+            ({"reason": ""}, "reason"),
+            ({"reason": "  "}, "reason"),
+            ({"amount": "0"}, "amount"),
+            ({"amount": "-5"}, "amount"),
+            ({"amount": "0.001"}, "amount"),
+            ({"amount": "NaN"}, "amount"),
+            ({"amount": "1e9"}, "amount"),
+            ({"direction": "steal"}, "direction"),
+            ({"key": "x"}, "key"),
+            ({"direction": "take", "amount": "1"}, "__all__"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(
+        self, client: Client, account: UserPoints, wrong: dict[str, str], field: str
+    ) -> None:
+        refused = self.send(client, account, **wrong)
+
+        assert list(refused.context["form"].errors) == [field]
+        assert not LoyaltyTransaction.objects.exists()
+
+    def test_large_amount_is_asked_about(self, client: Client, account: UserPoints, settings: Any) -> None:
+        settings.ADJUSTMENT_CONFIRM_ABOVE = 100
+        assert self.send(client, account, amount="100").status_code == 302
+
+        asked = self.send(client, account, amount="100.01", key=uuid4())
+        assert "would be 200.01" in text(asked)
+        assert numbers(account)[0] == 100
+
+        form = asked.context["form"]
+        sent = {field.name: field.value() for field in form}
+        assert client.post(address("loyalty.userpoints", "adjust", account.pk), sent).status_code == 302
+        assert numbers(account)[0] == Decimal("200.01")
+
+    def test_confirmation_is_of_one_amount(self, client: Client, account: UserPoints, settings: Any) -> None:
+        settings.ADJUSTMENT_CONFIRM_ABOVE = 100
+
+        for wrong in ("101", "-5000", "yes"):
+            assert self.send(client, account, amount="5000", confirmed=wrong).context["asks"]
+
+        assert not LoyaltyTransaction.objects.exists()
+
+    @pytest.mark.parametrize(("role", "status"), [("manager", 302), ("support", 403), ("printer", 404)])
+    def test_only_owners_and_managers_adjust(self, brand: Brand, account: UserPoints, role: str, status: int) -> None:
+        assert self.send(browser(staff(brand, role=role)), account).status_code == status
+        assert LoyaltyTransaction.objects.exists() is (status == 302)
+
+    def test_another_brands_member_does_not_exist(self, client: Client) -> None:
+        elsewhere = make.brand()
+        theirs = make.account(make.customer(elsewhere), elsewhere)
+
+        assert self.send(client, theirs).status_code == 404
+        assert client.get(address("loyalty.userpoints", "adjust", theirs.pk)).status_code == 404
+        assert not LoyaltyTransaction.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    def results(self, account: UserPoints, times: int, points: int, key: UUID | None = None) -> list[str]:
+        found = at_once(lambda _number: adjust(account, points, key=key), range(times))
+        return [type(each).__name__ for each in found]
+
+    def test_takers_at_once_take_no_more_than_there_is(self, account: UserPoints) -> None:
+        adjust(account, 35)
+
+        results = self.results(account, 24, -10)
+
+        assert results.count("Adjustment") == 3
+        assert results.count("NotEnoughPoints") == 21
+        assert numbers(account) == (5, 35, 30)
+        assert list(reconcile.differences()) == []
+
+    @pytest.fixture
+    def unlocked(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """The balance is looked at, but not under the lock that holds it."""
+        assert "FOR UPDATE" in ledger.DEBIT
+        monkeypatch.setattr(ledger, "DEBIT", ledger.DEBIT.replace("FOR UPDATE", ""))
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE user_points DROP CONSTRAINT points_not_negative")
+        yield
+        with connection.cursor() as cursor:
+            cursor.execute("TRUNCATE user_points CASCADE")
+            cursor.execute(
+                "ALTER TABLE user_points ADD CONSTRAINT points_not_negative CHECK (points >= 0 AND points_earned >= 0"
+                " AND points_redeemed >= 0 AND points_expired >= 0)"
+            )
+
+    @pytest.mark.usefixtures("transactional_db", "unlocked")
+    def test_control_without_the_lock_they_take_more(self, account: UserPoints) -> None:
+        adjust(account, 35)
+
+        self.results(account, 24, -10)
+
+        assert numbers(account)[0] < 0
+
+    @pytest.mark.parametrize("points", [10, -10])
+    def test_one_form_sent_many_times_at_once_counts_once(self, account: UserPoints, points: int) -> None:
+        adjust(account, 100)
+
+        results = self.results(account, 24, points, key=KEY)
+
+        assert results.count("Adjustment") == 1
+        assert results.count("PointsAlreadyClaimed") == 23
+        assert numbers(account)[0] == 100 + points
+        assert LoyaltyTransaction.objects.count() == AuditEntry.objects.count() == Event.objects.count() == 2

@@ -1,0 +1,97 @@
+"""The till, and what managers put right: over the portal's pages."""
+
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from brands.models import AuditEntry
+from loyalty import redemption_codes, redemptions
+from loyalty.models import Redemption, UserPoints
+from tests import make
+from tests.portal import address, browser, staff, text
+
+TILL = "admin:loyalty_redemption_till"
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def redemption(brand, customer):
+    make.points(customer, brand, 30)
+    return make.redemption(customer, make.reward(brand, name="A mug", cost=10, stock=3))
+
+
+@pytest.mark.parametrize("role", ["owner", "manager", "support"])
+def test_till_shows_a_code_masks_the_member_and_takes_it_once(brand, customer, redemption, role):
+    client = browser(staff(brand, role=role))
+    code = {"code": redemption_codes.grouped(redemption.code).lower()}
+
+    shown = text(client.get(reverse(TILL), code))
+    first = client.post(reverse(TILL), code, follow=True)
+    second = client.post(reverse(TILL), code)
+
+    assert "A mug" in shown
+    assert customer.email not in shown
+    assert "Hand over: A mug" in text(first)
+    assert "already" in text(second)
+    redemption.refresh_from_db()
+    assert redemption.status == "used"
+    assert AuditEntry.objects.filter(kind="loyalty.redemption").count() == 1
+
+
+def test_till_is_closed_to_printers_and_to_other_brands(brand, redemption):
+    assert browser(staff(brand, role="printer")).get(reverse(TILL)).status_code == 403
+    elsewhere = browser(staff(make.brand()))
+
+    assert "no such code" in text(elsewhere.post(reverse(TILL), {"code": redemption.code}))
+    assert Redemption.objects.get().status == "issued"
+
+
+def test_looking_up_uses_nothing(brand, redemption):
+    browser(staff(brand)).get(reverse(TILL), {"code": redemption.code})
+
+    assert Redemption.objects.get().status == "issued"
+
+
+def test_manager_cancels_with_a_reason(brand, customer, redemption):
+    client = browser(staff(brand, role="manager"))
+    where = reverse("admin:loyalty_redemption_cancel", args=[redemption.pk])
+    client.post(where, {"reason": ""})
+    assert Redemption.objects.get().status == "issued"
+
+    client.post(where, {"reason": "Ordered twice"})
+
+    assert Redemption.objects.get().status == "cancelled"
+    assert UserPoints.objects.get().points == 30
+    assert AuditEntry.objects.get(kind="loyalty.redemption").reason == "Ordered twice"
+
+
+def test_manager_takes_a_use_back(brand, redemption):
+    redemptions.use(redemption=redemption, at=timezone.now(), request=uuid4())
+    client = browser(staff(brand, role="manager"))
+
+    client.post(reverse("admin:loyalty_redemption_take_back", args=[redemption.pk]), {"reason": "Wrong code"})
+
+    assert Redemption.objects.get().status == "issued"
+
+
+def test_support_puts_nothing_right(brand, redemption):
+    client = browser(staff(brand, role="support"))
+
+    assert (
+        client.post(reverse("admin:loyalty_redemption_cancel", args=[redemption.pk]), {"reason": "x"}).status_code
+        == 403
+    )
+
+
+def test_redemption_is_found_by_its_code(brand, customer, redemption):
+    make.redemption(customer, make.reward(brand, name="Another", cost=1))
+    shown = text(browser(staff(brand)).get(address("loyalty.redemption"), {"q": redemption.code.lower()}))
+
+    assert "A mug" in shown
+    assert "Another" not in shown

@@ -1,0 +1,157 @@
+"""The portal's pages of webhooks and of external systems: secrets shown once, acts asked why, messages sent again."""
+
+import pytest
+from django.utils import timezone
+
+from brands.models import AuditEntry
+from loyalty import external, webhook_endpoints, webhooks
+from loyalty.models import ExternalSystem, WebhookDelivery, WebhookEndpoint
+from tests import make
+from tests.loyalty.webhooks import send
+from tests.portal import address, browser, errors, staff, text
+from tests.receivers import receiver, rested
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def loopback_allowed(settings):
+    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+    settings.SECURE_SSL_REDIRECT = False
+    rested()
+
+
+@pytest.fixture
+def client(brand):
+    return browser(staff(brand, role="manager"))
+
+
+@pytest.fixture
+def shop():
+    with receiver() as running:
+        yield running
+
+
+@pytest.fixture
+def hook(brand, shop):
+    return webhook_endpoints.create(brand=brand, url=shop.url, types=["points.earned"], at=timezone.now())[0]
+
+
+def its(row, what="change"):
+    return address(row._meta.label_lower, what, row.pk)
+
+
+@pytest.mark.parametrize(
+    ("sent", "named"),
+    [
+        ({"url": "https://10.0.0.1/"}, "url"),
+        ({"url": "gopher://shop.example/"}, "url"),
+        ({"types": []}, "types"),
+        ({"types": ["points.stolen"]}, "types"),
+    ],
+)
+def test_bad_input_is_told_at_its_field(client, brand, sent, named):
+    plain = {"brand": brand.pk, "url": "https://shop.example/", "types": ["points.earned"]}
+    refused = client.post(address("loyalty.webhookendpoint", "add"), {**plain, **sent})
+
+    assert set(errors(refused)) == {named}
+    assert not WebhookEndpoint.objects.exists()
+
+
+def test_a_rotated_secret_is_shown_once_and_kept_out_of_the_audit_trail(client, hook):
+    old = hook.secret
+    shown = text(client.post(its(hook, "rotate"), {"hours": 24, "reason": "Yearly"}))
+    hook.refresh_from_db()
+
+    assert hook.secret in shown
+    assert hook.previous_secret == old
+    pages = (
+        text(client.get(its(hook))) + text(client.get(its(hook, "history"))) + str(list(AuditEntry.objects.values()))
+    )
+    assert hook.secret not in pages
+    assert old not in pages
+    assert AuditEntry.objects.filter(action="Secret rotated", reason="Yearly").exists()
+
+
+def test_a_test_message_leads_to_its_own_page_which_looks_again(client, hook, shop):
+    sent = client.post(its(hook, "ping"), {"reason": "Try"}, follow=True)
+    assert (sent.status_code, sent["Refresh"], "Waiting" in text(sent)) == (200, "2", True)
+
+    send()
+    [message] = WebhookDelivery.objects.all()
+    page = client.get(its(message))
+    assert ("Refresh" in page, "Delivered" in text(page), len(shop.calls)) == (False, True, 1)
+
+
+def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, shop):
+    message = webhooks.ping(endpoint=hook, at=timezone.now())
+    send()
+    client.get(its(message, "resend"))
+    send()
+    client.post(
+        address("loyalty.webhookdelivery"), {"action": "resend_chosen", "_selected_action": [message.pk], "index": 0}
+    )
+    send()
+
+    assert len({call.headers["webhook-id"] for call in shop.calls}) == 1
+    assert len(shop.calls) == 3
+
+
+def test_disabling_and_enabling_are_asked_why_and_written_down(client, hook):
+    client.post(its(hook, "stop"), {"reason": ""})
+    hook.refresh_from_db()
+    assert hook.is_active
+
+    client.post(its(hook, "stop"), {"reason": "Moving"})
+    hook.refresh_from_db()
+    assert hook.state == "disabled"
+
+    client.post(its(hook, "start"), {"reason": "Moved"})
+    hook.refresh_from_db()
+    assert hook.is_active
+    assert list(AuditEntry.objects.order_by("id").values_list("reason", flat=True)) == ["Moving", "Moved"]
+
+
+@pytest.mark.parametrize("role", ["support", "printer"])
+def test_others_see_no_webhooks(brand, hook, role):
+    other = browser(staff(brand, role=role))
+
+    assert other.get(its(hook)).status_code in {403, 404}
+    assert other.post(its(hook, "rotate"), {"hours": 0, "reason": "x"}).status_code in {403, 404}
+
+
+def test_another_brands_webhook_cannot_be_acted_on(hook):
+    stranger = browser(staff(make.brand()))
+
+    for what in ("rotate", "ping", "stop"):
+        assert stranger.post(its(hook, what), {"hours": 0, "reason": "x"}).status_code == 404
+
+
+def test_the_external_system_is_set_up_tried_out_and_watched(client, brand, shop):
+    settings = {"when_refused": "hold", "when_away": "proceed", "is_active": "on"}
+    made = client.post(address("loyalty.externalsystem", "add"), {"brand": brand.pk, "url": shop.url, **settings})
+    system = ExternalSystem.objects.get()
+    assert system.secret in text(made)
+
+    shop.decides(decision="proceed")
+    tried = client.post(its(system, "try_out"), {"reason": "Try"}, follow=True)
+    assert "proceed." in text(tried)
+
+    shop.answers(500)
+    tried = client.post(its(system, "try_out"), {"reason": "Try"}, follow=True)
+    assert "It answered 500." in text(tried)
+
+    for _ in range(5):
+        external.breaker_of(system).failed()
+    assert "it is left alone" in text(client.get(its(system)))
+
+
+def test_a_changed_setting_of_the_external_system_is_in_the_audit_trail(client, brand):
+    options = {"when_refused": "hold", "when_away": "hold", "is_active": True}
+    system, _secret = external.create(brand=brand, url="https://erp.example/", **options)
+    changed = {"url": "https://erp.example/", "when_refused": "refuse", "when_away": "hold", "is_active": "on"}
+    client.post(its(system), changed)
+    system.refresh_from_db()
+
+    assert system.when_refused == "refuse"
+    assert AuditEntry.objects.get().changes == {"when_refused": ["hold", "refuse"]}

@@ -1,0 +1,323 @@
+"""A person is erased at a brand: nothing says who they were, and everything that counts stays."""
+
+import json
+from uuid import uuid4
+
+import pytest
+from django.apps import apps
+from django.core import mail
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from authcodes import reconcile
+from brands import audit
+from brands.audit import Deed, Row
+from brands.models import AuditEntry, LoginSession, Membership, User
+from loyalty import erasure, events
+from loyalty.models import (
+    Device,
+    Event,
+    LoyaltyTransaction,
+    Notice,
+    NoticeDelivery,
+    NoticeSettings,
+    Platform,
+    UserPoints,
+    WalletDevice,
+    WalletPass,
+)
+from loyalty.notices import preferences
+from loyalty.wallets import passes
+from tests import make
+from tests.portal import address, browser, staff, text
+
+EMAIL, FIRST, LAST, PHONE = "wilhelmina.quist@example.com", "Wilhelmina", "Quistgaard", "+41791234567"
+TRACES = (EMAIL, FIRST, LAST, PHONE)
+PASSWORD = make.PASSWORD
+
+
+@pytest.fixture
+def person(brand):
+    return make.customer(brand, email=EMAIL, password=PASSWORD, first_name=FIRST, last_name=LAST)
+
+
+def lives(api, person, brand, deliver):
+    """Does what leaves traces: scans, points, wishes, a device, passes, events, a change by staff."""
+    mine = api.as_customer(person)
+    make.points(person, brand, 100)
+    make.redemption(person, make.reward(brand))
+    make.milestone(make.campaign(brand), 1)
+    mine.verify(make.code(brand), latitude=46.9, longitude=7.4)
+    deliver()
+    preferences.change(person.pk, brand.pk, at=timezone.now(), phone=PHONE)
+    Device.objects.create(user=person, brand=brand, token=uuid4().hex, platform="android")
+    account = make.account(person, brand)
+    for platform in Platform:
+        held, _new = passes.issue(account=account, platform=platform, at=timezone.now())
+        WalletDevice.objects.create(wallet_pass=held, device="phone", push_token="abcdef0123456789")
+    Event.objects.create(
+        source="shop.customer-app",
+        detail_type="newsletter-wanted",
+        brand=brand,
+        status="ignored",
+        detail={"arguments": {"brand_id": brand.pk, "user_id": person.pk}, "payload": {"name": FIRST, "mail": EMAIL}},
+    )
+    told = audit.changes(person, User(pk=person.pk, email=EMAIL, first_name="Mina", last_name=LAST))
+    audit.record(deed=by_system(), action="Changed", rows=[Row(person, brand.pk, told), Row(account, brand.pk)])
+    return mine
+
+
+def by_system(reason=""):
+    return Deed(None, timezone.now(), reason=reason)
+
+
+def erase(person, brand):
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=by_system("Asked by letter"))
+
+
+def leave(mine, password=PASSWORD):
+    return mine.call("DELETE", "customer", data=json.dumps({"password": password}).encode())
+
+
+def traces(*words):
+    """Every column of every table of ours that holds one of the words, whatever its type."""
+    found = []
+    for model in apps.get_models(include_auto_created=True):
+        table = model._meta.db_table
+        with connection.cursor() as cursor:
+            for word in words:
+                cursor.execute(f'SELECT count(*) FROM "{table}" t WHERE t::text ILIKE %s', [f"%{word}%"])
+                if cursor.fetchone()[0]:
+                    found.append((table, word))
+    return found
+
+
+def test_no_table_holds_name_address_or_phone_any_more(api, person, brand, deliver):
+    lives(api, person, brand, deliver)
+    assert {word for _table, word in traces(*TRACES)} == set(TRACES)
+
+    erase(person, brand)
+    deliver_all()
+
+    assert traces(*TRACES) == []
+    assert not Device.objects.exists() and not WalletDevice.objects.exists()
+
+
+def deliver_all():
+    events.drain()
+    for lane in events.slow_lanes():
+        events.drain_slow(lane=lane)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_amounts_stay_and_the_ledger_is_clean(api, person, brand, deliver):
+    lives(api, person, brand, deliver)
+    numbers = ("points", "points_earned", "points_redeemed", "points_expired", "points_returned")
+    before = UserPoints.objects.values(*numbers).get(brand=brand)
+    lines = list(LoyaltyTransaction.objects.order_by("pk").values())
+
+    erase(person, brand)
+    deliver_all()
+
+    assert UserPoints.objects.values(*numbers).get(brand=brand) == before
+    assert list(LoyaltyTransaction.objects.order_by("pk").values()) == lines
+    assert list(reconcile.differences()) == []
+
+
+def test_scans_keep_the_city_and_lose_the_coordinates(api, person, brand, deliver):
+    lives(api, person, brand, deliver)
+    person.scans.update(location="Bern, BE", device="Phone 5")
+
+    erase(person, brand)
+
+    assert list(person.scans.values("latitude", "longitude", "location", "device")) == [
+        {"latitude": None, "longitude": None, "location": "Bern, BE", "device": ""}
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_customer_elsewhere_stays_there_and_a_pseudonym_stands_here(api, person, brand, deliver):
+    other = make.brand(name="Elsewhere")
+    make.members.enrol(user_id=person.pk, brand_id=other.pk, at=timezone.now())
+    make.points(person, other, 70)
+    lives(api, person, brand, deliver)
+
+    result = erase(person, brand)
+    deliver_all()
+
+    person.refresh_from_db()
+    assert result.stays_elsewhere and result.pseudonym_id != person.pk
+    assert (person.email, person.is_active, person.registered_brand) == (EMAIL, True, other)
+    assert UserPoints.objects.get(brand=other).user == person
+    assert UserPoints.objects.get(brand=brand).user_id == result.pseudonym_id
+    assert {table for table, _word in traces(EMAIL, FIRST, LAST, PHONE)} == {"brands_user"}
+    assert not person.scans.filter(brand=brand).exists()
+    assert list(reconcile.differences()) == []
+
+
+def test_nothing_leads_from_the_pseudonym_back_to_a_customer_elsewhere(api, person, brand, deliver):
+    make.members.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
+    lives(api, person, brand, deliver)
+
+    erase(person, brand)
+    deliver_all()
+
+    here = Event.objects.filter(brand=brand).values_list("detail", flat=True)
+    assert [detail for detail in here if f'"user_id": {person.pk}' in json.dumps(detail)] == []
+    assert [detail for detail in here if f'"of": {person.pk}' in json.dumps(detail)] == []
+
+
+def test_others_keep_what_is_theirs(api, brand, person, deliver):
+    neighbour = make.customer(brand, email="other@example.com", first_name="Other")
+    lives(api, person, brand, deliver)
+    make.points(neighbour, brand, 5)
+    erase(person, brand)
+    deliver_all()
+
+    neighbour.refresh_from_db()
+    assert (neighbour.email, neighbour.first_name, neighbour.is_active) == ("other@example.com", "Other", True)
+    assert make.account(neighbour, brand).points == 5
+
+
+def test_old_tokens_are_refused_at_once(api, person, brand):
+    tokens = api.post("auth/token", {"email": EMAIL, "password": PASSWORD, "brand_id": brand.pk}).json()
+    mine = api.as_customer(person)
+
+    answer = leave(mine)
+
+    assert answer.status_code == 204
+    assert mine.get("customer/loyalty/points").json()["error"] == "TOKEN_INVALID"
+    assert mine.verify(make.code(brand)).status_code == 401
+    assert api.post("auth/token/refresh", {"refresh": tokens["refresh"]}).json()["error"] == "TOKEN_INVALID"
+    assert not LoginSession.objects.exists()
+
+
+def test_wrong_password_erases_nothing(api, person, brand):
+    answer = leave(api.as_customer(person), "another long one")
+
+    assert (answer.status_code, answer.json()["error"]) == (403, "PASSWORD_WRONG")
+    assert User.objects.filter(email=EMAIL, is_active=True).exists()
+
+
+def test_staff_are_not_erased(api, person, brand):
+    Membership.objects.create(user=person, brand=make.brand(), role=Membership.Role.SUPPORT)
+
+    answer = leave(api.as_customer(person))
+
+    assert (answer.status_code, answer.json()["error"]) == (409, "STAFF_NOT_ERASED")
+    assert User.objects.filter(email=EMAIL).exists()
+
+
+def test_what_waits_for_a_worker_is_dropped(api, person, brand):
+    api.as_customer(person).verify(make.code(brand))
+    assert Event.objects.pending().filter(detail_type="scan-auth").exists()
+
+    erase(person, brand)
+    deliver_all()
+
+    assert not LoyaltyTransaction.objects.exists()
+    assert Event.objects.get(detail_type="scan-auth").outcome["error"] == "PERSON_ERASED"
+
+
+def test_same_address_registers_anew(api, person, brand, deliver):
+    lives(api, person, brand, deliver)
+    erase(person, brand)
+
+    answer = api.post("auth/register", {"email": EMAIL, "password": PASSWORD, "brand_id": brand.pk})
+
+    assert answer.status_code == 201
+    assert answer.json()["user_id"] != person.pk
+    assert UserPoints.objects.get(user_id=answer.json()["user_id"]).points == 0
+
+
+def test_trail_tells_that_somebody_was_erased_and_not_who(api, person, brand):
+    erase(person, brand)
+
+    entry = AuditEntry.objects.get(action="Personal data erased")
+    assert (entry.reason, entry.brand) == ("Asked by letter", brand)
+    assert entry.row_id == str(UserPoints.objects.get(brand=brand).pk)
+    assert EMAIL not in entry.row_name
+
+
+def test_passes_token_opens_nothing_any_more(api, person, brand, deliver):
+    lives(api, person, brand, deliver)
+    tokens = dict(WalletPass.objects.values_list("platform", "token"))
+
+    erase(person, brand)
+
+    assert set(WalletPass.objects.values_list("state", flat=True)) == {"removed"}
+    assert all(held.token != tokens[held.platform] for held in WalletPass.objects.all())
+    assert Event.objects.filter(detail_type="expire-pass").count() == 1
+
+
+class TestPage:
+    @pytest.fixture(autouse=True)
+    def plain_http(self, settings):
+        settings.SECURE_SSL_REDIRECT = False
+
+    def send(self, client, account, reason="Asked by letter"):
+        return client.post(address("loyalty.userpoints", "erase", account.pk), {"reason": reason})
+
+    def test_owner_reads_what_goes_and_erases(self, brand, person):
+        account, owner = make.account(person, brand), staff(brand)
+        client = browser(owner)
+        page = address("loyalty.userpoints", "erase", account.pk)
+
+        assert page in text(client.get(address("loyalty.userpoints", "change", account.pk)))
+        assert EMAIL in text(client.get(page))
+        assert self.send(client, account).status_code == 302
+
+        assert traces(*TRACES) == []
+        assert AuditEntry.objects.get(action="Personal data erased").person == owner
+        assert self.send(client, account).status_code == 403
+
+    @pytest.mark.parametrize("role", ["manager", "printer", "support"])
+    def test_nobody_but_owners_may(self, brand, person, role):
+        client = browser(staff(brand, role=role))
+
+        assert self.send(client, make.account(person, brand)).status_code in {403, 404}
+        assert User.objects.filter(email=EMAIL).exists()
+
+    def test_another_brands_member_does_not_exist(self, brand):
+        elsewhere = make.brand()
+        theirs = make.account(make.customer(elsewhere), elsewhere)
+
+        assert self.send(browser(staff(brand)), theirs).status_code == 404
+
+    def test_reason_is_needed_and_staff_stay(self, brand, person):
+        account, client = make.account(person, brand), browser(staff(brand))
+
+        assert "required" in text(self.send(client, account, reason=""))
+        Membership.objects.create(user=person, brand=brand, role=Membership.Role.SUPPORT)
+        assert "works for a brand" in text(self.send(client, account))
+        assert User.objects.filter(email=EMAIL).exists()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_waiting_notification_tells_nobody(brand, person, elsewhere):
+    if elsewhere:
+        make.members.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
+    NoticeSettings.objects.create(brand=brand)
+    told = {"template": "points-expiring", "points": 5, "expires_on": "2030-01-01"}
+    message = events.Message(
+        kind="notify", arguments={"brand_id": brand.pk, "user_id": person.pk}, payload={**told, "name": FIRST}
+    )
+    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+
+    erase(person, brand)
+    deliver_all()
+
+    assert Event.objects.get(detail_type="notify").outcome["error"] == "PERSON_ERASED"
+    assert not Notice.objects.exists() and not NoticeDelivery.objects.exists()
+    assert mail.outbox == []
+
+
+@pytest.mark.parametrize("column", ["action", "row_id", "request_id"])
+def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, column):
+    audit.record(deed=by_system(), action="Changed", rows=[Row(person, brand.pk)])
+
+    with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('audit.erasing', 'on', true)")
+        cursor.execute(f"UPDATE brands_auditentry SET {column} = 'other'")
+    with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("UPDATE brands_auditentry SET row_name = 'other'")

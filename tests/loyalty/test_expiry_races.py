@@ -1,0 +1,98 @@
+"""Expiry beside redemptions and accruals, on parallel connections."""
+
+import time
+import uuid
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from authcodes import reconcile
+from loyalty import expiry, ledger, redemptions
+from loyalty.models import ExpiryRun, LoyaltyTransaction, Redemption, UserPoints
+from loyalty.redemptions import Wish
+from tests import make
+from tests.races import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LONG_AGO = timedelta(days=100)
+
+
+@pytest.fixture
+def brand(transactional_db, settings):
+    settings.EXPIRY_CHUNK = 3
+    made = make.brand(points_expire="days", points_expire_after=10)
+    make.level(made)
+    return made
+
+
+def members(brand, count):
+    customers = [make.customer(brand) for _ in range(count)]
+    for customer in customers:
+        make.points(customer, brand, 30, at=timezone.now() - LONG_AGO)
+    return customers
+
+
+def test_several_workers_share_a_night(brand):
+    members(brand, 30)
+
+    changed = at_once(lambda _number: expiry.run(brand=brand, at=timezone.now()), range(8))
+
+    assert sum(changed) == 30
+    assert UserPoints.objects.filter(points=0, points_expired=30).count() == 30
+    assert ExpiryRun.objects.get(kind="expire").members == 30
+    assert list(reconcile.differences()) == []
+
+
+def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
+    customers, reward = members(brand, 12), make.reward(brand, cost=20)
+
+    def act(number):
+        customer = customers[number % 12]
+        if number % 3 == 0:
+            return expiry.run(brand=brand, at=timezone.now())
+        if number % 3 == 1:
+            return redemptions.redeem(Wish(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
+        account = make.account(customer, brand).pk
+        return ledger.credit(account=account, points=Decimal(5), reason_id=f"race:{number}", note="", at=timezone.now())
+
+    at_once(act, range(120))
+    expiry.run(brand=brand, at=timezone.now())
+
+    assert list(reconcile.differences()) == []
+    accounts = UserPoints.objects.all()
+    fresh = 5 * LoyaltyTransaction.objects.filter(reason_id__startswith="race:").count()
+    spent = 20 * Redemption.objects.count()
+    expired = sum(each.points_expired for each in accounts)
+    assert fresh == 40 * 5
+    assert sum(each.points for each in accounts) == 12 * 30 + fresh - spent - expired
+
+
+def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monkeypatch):
+    """What an unlocked look found is decided again under the lock; by the look alone it would be taken twice."""
+    [customer] = members(brand, 1)
+    reward = make.reward(brand, cost=30)
+    lock = expiry.LOCK
+    seen = []
+    rows = expiry.sql.rows
+
+    def look_think_and_take(statement, parameters):
+        if statement is lock:
+            seen.append(UserPoints.objects.get().points)  # what an unlocked look would decide by
+            time.sleep(0.3)
+        return rows(statement, parameters)
+
+    monkeypatch.setattr(expiry.sql, "rows", look_think_and_take)
+
+    def act(number):
+        if number:
+            time.sleep(0.1)
+            return redemptions.redeem(Wish(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
+        return expiry.run(brand=brand, at=timezone.now())
+
+    at_once(act, [0, 1])
+
+    assert (seen, UserPoints.objects.get().points) == ([Decimal(30)], 0)
+    assert UserPoints.objects.get().points_expired == 0  # decided again under the lock, by what is there then
+    assert list(reconcile.differences()) == []

@@ -1,0 +1,47 @@
+"""On which day points are gone, and which are kept."""
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from loyalty.expiry_rules import Rule
+
+RULES = some.one_of(
+    some.builds(Rule, some.just("days"), some.integers(1, 3650)),
+    some.builds(Rule, some.just("months"), some.integers(1, 120)),
+    some.builds(Rule, some.just("month_end"), some.integers(0, 120)),
+    some.builds(Rule, some.just("year_end"), some.integers(0, 10)),
+)
+DAYS = some.dates(date(1990, 1, 1), date(2150, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("rule", "earned", "gone"),
+    [
+        (Rule("days", 1), date(2026, 3, 1), date(2026, 3, 3)),
+        (Rule("days", 365), date(2026, 1, 1), date(2027, 1, 2)),
+        (Rule("months", 1), date(2026, 1, 31), date(2026, 3, 1)),
+        (Rule("months", 12), date(2024, 2, 29), date(2025, 3, 1)),
+        (Rule("month_end", 0), date(2026, 3, 1), date(2026, 4, 1)),
+        (Rule("month_end", 3), date(2026, 11, 30), date(2027, 3, 1)),
+        (Rule("year_end", 0), date(2026, 1, 1), date(2027, 1, 1)),
+        (Rule("year_end", 1), date(2026, 12, 31), date(2028, 1, 1)),
+    ],
+)
+def test_points_are_gone_on(rule, earned, gone):
+    assert rule.gone_on(earned) == gone
+
+
+@given(RULES, DAYS)
+def test_what_is_earned_later_is_never_gone_earlier(rule, earned):
+    assert rule.gone_on(earned) <= rule.gone_on(earned + timedelta(days=1))
+    assert rule.gone_on(earned) > earned
+
+
+@given(RULES, DAYS)
+def test_first_kept_day_is_the_first(rule, day):
+    first = rule.kept_from(day)
+
+    assert rule.gone_on(first) > day >= rule.gone_on(first - timedelta(days=1))

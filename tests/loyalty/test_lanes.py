@@ -1,0 +1,223 @@
+"""Slow kinds wait in lanes of their own: they hold up no points, and no lane takes every worker."""
+
+from contextlib import ExitStack, suppress
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.utils import timezone
+
+from brands import limits
+from loyalty import events, tasks, wake
+from loyalty.models import Event
+from tests import make
+from tests.races import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+delivered: list[str] = []
+
+
+def note(delivery: events.Delivery) -> None:
+    delivered.append(delivery.kind)
+    events.finish(delivery)
+
+
+def ask_for_patience(delivery: events.Delivery) -> None:
+    message = "429, Retry-After: 90"
+    raise events.TryLater(message, after=timedelta(seconds=90))
+
+
+@pytest.fixture(autouse=True)
+def lanes(settings):
+    own = {"letter": note, "scan-like": note, "busy": ask_for_patience}
+    settings.EVENT_HANDLERS = {kind: f"{handler.__module__}.{handler.__name__}" for kind, handler in own.items()}
+    settings.EVENT_LANES = {"letter": "letters", "busy": "letters"}
+    events.handler_of.cache_clear()
+    delivered.clear()
+    keys = [f"{wake.CALL}:{lane}" for lane in ("letters", "points")]
+    limits.client().delete("outgoing", "events", *keys)
+    yield
+    events.handler_of.cache_clear()
+
+
+def publish(kind, **how):
+    message = events.Message(kind=kind, arguments={}, payload={}, **how)
+    return events.publish(messages=[message], brand_id=make.brand().pk, at=timezone.now())
+
+
+def test_a_lane_delivers_its_own_kinds_only():
+    publish("letter")
+    publish("scan-like")
+
+    assert (events.drain(), delivered) == (1, ["scan-like"])
+    assert (events.drain(lane="letters"), delivered) == (1, ["scan-like", "letter"])
+
+
+def test_a_slow_lane_is_called_through_the_queue_of_its_own_workers():
+    publish("letter")
+
+    assert (limits.client().llen("outgoing"), limits.client().llen("events")) == (1, 0)
+
+
+def test_what_nobody_waits_for_is_kept_as_ignored():
+    publish("letter", wanted=False)
+
+    assert Event.objects.get().status == "ignored"
+    assert limits.client().llen("outgoing") == 0
+
+
+def test_what_shall_wait_is_delivered_when_it_is_due_and_calls_nobody_before():
+    publish("letter", wait_seconds=60)
+
+    assert limits.client().llen("outgoing") == 0
+    assert events.drain(lane="letters") == 0
+
+    Event.objects.update(due_at=timezone.now())
+    tasks.sweep()
+
+    assert limits.client().llen("outgoing") == 1
+    assert events.drain(lane="letters") == 1
+
+
+def test_an_event_may_be_tried_for_longer_than_others():
+    at = timezone.now()
+    publish("letter", retry_hours=72)
+
+    kept = Event.objects.get().give_up_at - at
+    assert timedelta(hours=71, minutes=59) < kept < timedelta(hours=72, minutes=1)
+
+
+def test_once_published_an_id_is_left_alone():
+    brand = make.brand()
+    message = events.Message(kind="letter", arguments={}, payload={})
+
+    stored = [events.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True) for _ in range(2)]
+
+    assert (stored, Event.objects.count()) == ([1, 0], 1)
+
+
+def test_a_handler_may_ask_for_its_next_attempt():
+    publish("busy")
+    at = timezone.now()
+
+    events.drain(lane="letters")
+
+    event = Event.objects.get()
+    assert (event.status, event.last_error) == ("pending", "TryLater: 429, Retry-After: 90")
+    assert timedelta(seconds=85) < event.due_at - at < timedelta(seconds=95)
+
+
+def test_only_so_many_deliver_a_slow_lane_at_once():
+    publish("letter")
+
+    everybody = Barrier(8)
+
+    def sit(_number):
+        with wake.seat(lane="letters", seats=3) as seated:
+            everybody.wait(timeout=10)
+            return bool(seated)
+
+    assert sorted(at_once(sit, range(8), threads=8)) == [False] * 5 + [True] * 3
+    assert events.drain_slow(lane="letters") == 1
+
+
+def test_with_no_seat_left_those_who_sit_there_do_the_work():
+    publish("letter")
+
+    with ExitStack() as sitting:
+        for _ in range(4):
+            sitting.enter_context(wake.seat(lane="letters", seats=4))
+        assert tasks.deliver_due(lane="letters") == 0
+
+    assert tasks.deliver_due(lane="letters") == 1
+
+
+def test_a_seat_outlives_its_worker_by_less_than_a_minute_and_is_kept_while_at_work():
+    redis, name = limits.client(), f"{wake.SEAT}:letters:0"
+
+    with wake.seat(lane="letters", seats=1) as seated:
+        given = redis.pttl(name)
+        redis.pexpire(name, 1_000)
+        seated.stay()
+
+        assert given <= 45_000 < redis.pttl(name) + 2_000
+    assert not redis.exists(name)
+
+
+left: list[int] = []
+
+
+def take_long(delivery: events.Delivery) -> None:
+    seat = f"{wake.SEAT}:letters:0"
+    left.append(limits.client().pttl(seat))
+    limits.client().pexpire(seat, 1_000)
+    events.finish(delivery)
+
+
+def test_each_delivery_of_a_slow_lane_keeps_the_seat(settings):
+    settings.EVENT_HANDLERS = {"letter": f"{__name__}.take_long"}
+    left.clear()
+    for _ in range(3):
+        publish("letter")
+
+    assert events.drain_slow(lane="letters") == 3
+    assert (len(left), min(left) > 40_000) == (3, True)
+
+
+def test_who_lost_a_seat_leaves_it_to_its_new_worker():
+    redis, name = limits.client(), f"{wake.SEAT}:letters:0"
+
+    with wake.seat(lane="letters", seats=1) as slow:
+        redis.delete(name)
+        with wake.seat(lane="letters", seats=1):
+            theirs = redis.get(name)
+            slow.stay()
+            slow.leave()
+
+            assert redis.get(name) == theirs
+
+
+class Killed(BaseException):
+    """What a worker that is killed does: nothing more."""
+
+
+def kill(delivery: events.Delivery) -> None:
+    raise Killed
+
+
+def come_back():
+    Event.objects.pending().update(due_at=timezone.now())
+
+
+def test_an_event_that_kills_its_workers_does_not_take_its_neighbours_along(settings):
+    settings.EVENT_HANDLERS |= {"a-killer": f"{__name__}.kill"}
+    publish("a-killer")
+    for _ in range(5):
+        publish("scan-like")
+
+    for _ in range(60):
+        come_back()
+        with suppress(Killed):
+            events.drain()
+        if len(delivered) == 5:
+            break
+
+    assert len(delivered) == 5
+    assert Event.objects.pending().get().detail_type == "a-killer"
+
+
+def fail_with_any_words(delivery: events.Delivery) -> None:
+    message = "they said \x00 and \ud800"
+    raise RuntimeError(message)
+
+
+def test_words_that_postgresql_does_not_take_stop_no_worker(settings):
+    settings.EVENT_HANDLERS |= {"a-mess": f"{__name__}.fail_with_any_words"}
+    publish("a-mess")
+    publish("scan-like")
+
+    assert events.drain() == 2
+
+    assert delivered == ["scan-like"]
+    assert Event.objects.pending().get().last_error == "RuntimeError: they said \N{REPLACEMENT CHARACTER} and ?"

@@ -1,0 +1,400 @@
+"""Taking rewards, claiming those of milestones, and their codes at the till: over the API."""
+
+from datetime import timedelta
+from decimal import Decimal
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from brands.audit import Deed
+from brands.models import AuditEntry
+from brands.refusals import Invalid
+from campaigns.models import RewardClaim
+from loyalty import reconcile, redemptions
+from loyalty.models import BrandLevel, Event, LoyaltyTransaction, Redemption, Reward, UserPoints
+from tests import make
+from tests.api import error
+from tests.loyalty import webhooks
+
+
+@pytest.fixture
+def mine(api, customer):
+    return api.as_customer(customer)
+
+
+@pytest.fixture(autouse=True)
+def books_are_right(db):
+    yield
+    with connection.cursor() as cursor:
+        for check, statement in reconcile.CHECKS.items():
+            cursor.execute(statement)
+            assert (check, cursor.fetchall()) == (check, [])
+
+
+def redeem(mine, reward, key=None):
+    return mine.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key=key or str(uuid4()))
+
+
+def balance(customer):
+    return UserPoints.objects.get(user=customer).points
+
+
+# --- Redeem ----------------------------------------------------------------------------------------------------------
+
+
+def test_reward_is_taken_for_points(mine, brand, customer):
+    make.points(customer, brand, 30)
+    reward = make.reward(brand, name="A mug", cost=12.5, stock=3, code_days=10)
+
+    response = redeem(mine, reward)
+
+    made = Redemption.objects.get()
+    assert response.status_code == 201
+    assert response.json()["data"] == {
+        "redemption_id": made.pk,
+        "code": "-".join(made.code[start : start + 4] for start in (0, 4, 8, 12)),
+        "cost": 12.5,
+        "new_balance": 17.5,
+        "expires_at": (made.created_at + timedelta(days=10)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    }
+    line = LoyaltyTransaction.objects.get(reason="redeemed")
+    assert (line.reason_id, line.points_redeemed, line.note) == (
+        f"redeem:{made.pk}",
+        Decimal("12.5"),
+        "Redeemed: A mug",
+    )
+    assert (balance(customer), Reward.objects.get().stock) == (Decimal("17.5"), 2)
+
+
+def test_wallets_are_told_of_the_new_balance(mine, brand, customer):
+    make.points(customer, brand, 30)
+
+    redeem(mine, make.reward(brand, cost=10))
+
+    event = Event.objects.get(detail_type="balance-changed")
+    assert event.detail["arguments"] == {"brand_id": brand.pk, "user_id": customer.pk}
+    assert event.detail["payload"]["points"] == 20
+    assert event.detail["payload"]["cause"] == f"redeem:{Redemption.objects.get().pk}"
+
+
+def test_webhooks_that_listen_are_told(mine, brand, customer):
+    make.points(customer, brand, 30)
+    reward = make.reward(brand, cost=10)
+    webhooks.endpoint(brand, "https://hooks.example.com/x", ["reward.redeemed"])
+
+    redeem(mine, reward)
+
+    told = Event.objects.get(detail_type="announce").detail["payload"]
+    assert told["type"] == "reward.redeemed"
+    assert told["data"] == {
+        "user_id": customer.pk,
+        "redemption_id": Redemption.objects.get().pk,
+        "reward_id": reward.pk,
+        "points": 10,
+        "new_balance": 20,
+    }
+
+
+def test_same_key_is_answered_the_same_and_costs_once(mine, brand, customer):
+    make.points(customer, brand, 30)
+    reward = make.reward(brand, cost=10)
+
+    first, second = redeem(mine, reward, "key"), redeem(mine, reward, "key")
+
+    assert first.json() == second.json()
+    assert balance(customer) == 20
+
+
+def test_same_key_for_another_reward_is_refused(mine, brand, customer):
+    make.points(customer, brand, 30)
+    redeem(mine, make.reward(brand), "key")
+
+    assert error(redeem(mine, make.reward(brand), "key")) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+
+def test_refusal_leaves_the_key_usable(mine, brand, customer):
+    reward = make.reward(brand, cost=10)
+    assert error(redeem(mine, reward, "key")) == (409, "NOT_ENOUGH_POINTS")
+    make.points(customer, brand, 10)
+
+    assert redeem(mine, reward, "key").status_code == 201
+
+
+def test_key_is_required(mine, brand):
+    response = mine.post(f"customer/loyalty/rewards/{make.reward(brand).pk}/redeem")
+
+    assert error(response) == (400, "VALIDATION_ERROR")
+
+
+def test_what_cannot_be_had_says_why_and_changes_nothing(mine, brand, customer, subtests):
+    make.points(customer, brand, 30)
+    gold = make.level(brand, "Gold", 500)
+    now = timezone.now()
+    for wanted, terms in {
+        "NOT_ENOUGH_POINTS": {"cost": 30.01},
+        "OUT_OF_STOCK": {"stock": 0},
+        "LEVEL_TOO_LOW": {"minimum_level": gold},
+        "REWARD_NOT_AVAILABLE": {"valid_from": now + timedelta(hours=1)},
+    }.items():
+        with subtests.test(wanted):
+            assert error(redeem(mine, make.reward(brand, **terms))) == (409, wanted)
+    for terms in ({"valid_until": now}, {"is_active": False}):
+        assert error(redeem(mine, make.reward(brand, **terms))) == (409, "REWARD_NOT_AVAILABLE")
+    assert (balance(customer), Redemption.objects.count()) == (30, 0)
+
+
+def test_missing_points_are_told(mine, brand, customer):
+    make.points(customer, brand, 30)
+
+    assert redeem(mine, make.reward(brand, cost=42.5)).json()["details"] == {"missing": 12.5}
+
+
+def test_limit_per_member_counts_what_was_not_cancelled(mine, brand, customer):
+    make.points(customer, brand, 100)
+    reward = make.reward(brand, limit_per_member=1)
+    redeem(mine, reward)
+    assert error(redeem(mine, reward)) == (409, "REDEMPTION_LIMIT_REACHED")
+    redemptions.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
+
+    assert redeem(mine, reward).status_code == 201
+
+
+def test_unknown_and_other_brands_rewards_are_not_found(mine, brand, customer):
+    make.points(customer, brand, 100)
+    for pk in (make.reward(make.brand()).pk, 0, 10**18 - 1):
+        assert error(mine.post(f"customer/loyalty/rewards/{pk}/redeem", idempotency_key="k")) == (
+            404,
+            "REWARD_NOT_FOUND",
+        )
+
+
+def test_who_is_no_member_has_no_points(api, brand):
+    mine = api.as_customer(make.customer(brand, enrolled=False))
+
+    assert error(redeem(mine, make.reward(brand))) == (409, "NOT_ENOUGH_POINTS")
+    assert error(redeem(mine, make.reward(make.brand()))) == (404, "REWARD_NOT_FOUND")
+
+
+def test_blocked_members_and_switched_off_programmes_redeem_nothing(mine, brand, customer):
+    make.points(customer, brand, 100)
+    UserPoints.objects.filter(user=customer).update(status="blocked")
+    assert error(redeem(mine, make.reward(brand))) == (403, "MEMBER_BLOCKED")
+    brand.loyalty_active = False
+    brand.save(update_fields=["loyalty_active"])
+
+    assert error(redeem(mine, make.reward(brand))) == (403, "LOYALTY_DISABLED")
+
+
+def test_redemption_takes_few_statements(mine, brand, customer, django_assert_num_queries):
+    make.points(customer, brand, 100)
+    reward = make.reward(brand, stock=5)
+    redeem(mine, reward)
+
+    with django_assert_num_queries(8):  # user, account; savepoint, lock, facts, write, read back, release
+        redeem(mine, reward)
+
+
+# --- Claim -----------------------------------------------------------------------------------------------------------
+
+
+def claim(mine, milestone):
+    return mine.post(f"customer/loyalty/rewards/{milestone.pk}/claim")
+
+
+@pytest.fixture
+def reached(mine, brand, deliver):
+    """A milestone that the customer reached; its reward waits."""
+
+    def reach(**terms):
+        milestone = make.milestone(make.campaign(brand), 1, auto_claim=False, **terms)
+        mine.verify(make.code(brand))
+        deliver()
+        return milestone
+
+    return reach
+
+
+def test_thing_is_claimed_once_and_gets_a_code(mine, reached):
+    milestone = reached(reward_name="A sticker")
+
+    first, second = claim(mine, milestone), claim(mine, milestone)
+
+    made = Redemption.objects.get()
+    assert first.json() == second.json()
+    assert first.json()["data"]["redemption_id"] == made.pk
+    assert (made.name, made.cost, made.milestone) == ("A sticker", 0, milestone)
+    assert RewardClaim.objects.get().status == "claimed"
+
+
+def test_points_are_claimed_once_and_come_as_all_points_do(mine, customer, reached, deliver):
+    milestone = reached(reward_points=70)
+    before = balance(customer)
+
+    answers = [claim(mine, milestone).json()["data"] for _ in range(2)]
+    deliver()
+
+    assert (
+        answers[0]
+        == answers[1]
+        == {
+            "milestone_id": milestone.pk,
+            "reward_name": "A mug",
+            "points": 70,
+            "redemption_id": None,
+            "code": None,
+        }
+    )
+    assert balance(customer) == before + 70
+
+
+def test_what_is_not_reached_cannot_be_claimed(mine, brand):
+    milestone = make.milestone(make.campaign(brand), 3, auto_claim=False)
+    elsewhere = make.milestone(make.campaign(make.brand()), 1)
+
+    assert error(claim(mine, milestone)) == (409, "REWARD_NOT_AVAILABLE")
+    assert error(claim(mine, elsewhere)) == (404, "REWARD_NOT_FOUND")
+
+
+# --- Till ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def redemption(brand, customer):
+    make.points(customer, brand, 30)
+    return make.redemption(customer, make.reward(brand, name="A mug", cost=10, stock=3))
+
+
+def test_till_sees_what_a_code_is_for_and_not_whose_it_is(api, customer, redemption):
+    data = api.hub().post("redemptions/check", {"code": redemption.code.lower()}).json()["data"]
+
+    assert (data["name"], data["state"], data["cost"]) == ("A mug", "good", 10)
+    assert customer.email not in str(data)
+    assert data["member"].endswith("@example.com")
+
+
+def test_code_is_used_once(api, redemption):
+    hub = api.hub()
+
+    used = hub.post("redemptions/use", {"code": redemption.code})
+    again = hub.post("redemptions/use", {"code": redemption.code})
+
+    assert used.json()["data"]["state"] == "used"
+    assert error(again) == (409, "REDEMPTION_USED")
+    assert hub.post("redemptions/check", {"code": redemption.code}).json()["data"]["state"] == "used"
+
+
+def test_same_request_is_told_again_that_the_code_is_used(api, redemption):
+    hub = api.hub()
+    first = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
+    again = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
+
+    assert (first.status_code, again.json()) == (200, first.json())
+    assert error(hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="another")) == (
+        409,
+        "REDEMPTION_USED",
+    )
+
+
+def test_expired_and_cancelled_codes_are_worth_nothing(api, brand, customer, redemption):
+    make.points(customer, brand, 30)
+    old = make.redemption(customer, make.reward(brand, code_days=1), at=timezone.now() - timedelta(days=2))
+    redemptions.cancel(redemption=redemption, deed=deed(brand))
+    hub = api.hub()
+
+    assert error(hub.post("redemptions/use", {"code": old.code})) == (409, "REDEMPTION_EXPIRED")
+    assert error(hub.post("redemptions/use", {"code": redemption.code})) == (409, "REDEMPTION_CANCELLED")
+
+
+def test_codes_of_others_and_slips_are_unknown(api, redemption):
+    other = make.brand()
+    slip = redemption.code[:-1] + ("A" if redemption.code[-1] != "A" else "B")
+
+    for caller, code in [(api.hub(of=other), redemption.code), (api.hub(), slip), (api.hub(), "x")]:
+        assert error(caller.post("redemptions/use", {"code": code})) == (404, "REDEMPTION_CODE_UNKNOWN")
+
+
+def test_only_a_hub_looks_codes_up(api, mine, redemption):
+    for path in ("redemptions/check", "redemptions/use"):
+        assert error(mine.post(path, {"code": redemption.code})) == (401, "API_KEY_INVALID")
+        assert error(mine.app().post(path, {"code": redemption.code})) == (403, "FORBIDDEN")
+
+
+def test_customer_reads_what_they_took(api, mine, brand, redemption):
+    data = mine.get("customer/loyalty/redemptions").json()["data"]
+
+    assert [(each["redemption_id"], each["name"], each["state"]) for each in data] == [(redemption.pk, "A mug", "good")]
+    assert api.as_customer(make.customer(brand)).get("customer/loyalty/redemptions").json()["data"] == []
+
+
+# --- Staff -----------------------------------------------------------------------------------------------------------
+
+
+def deed(brand, reason="A mistake", at=None):
+    return Deed(make.user(is_staff=True), at or timezone.now(), "", reason)
+
+
+def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand, customer, redemption):
+    account = UserPoints.objects.get(user=customer)
+    lifetime = account.lifetime
+    brand.daily_point_limit = 30
+    redemptions.cancel(redemption=redemption, deed=deed(brand))
+
+    account.refresh_from_db()
+    assert (account.points, account.lifetime, account.redeemed) == (30, lifetime, 0)
+    assert Reward.objects.get().stock == 3
+    line = LoyaltyTransaction.objects.latest("pk")
+    assert (line.reason, line.reason_id) == ("earned", f"redeem-undo:{redemption.pk}")
+    assert AuditEntry.objects.get().reason == "A mistake"
+    assert Event.objects.filter(detail_type="balance-changed").count() == 2
+
+
+def test_points_that_came_back_take_nobody_to_a_level(api, mine, brand, customer, deliver):
+    BrandLevel.objects.all().delete()
+    make.level(brand, "Bronze", 0, value=1)
+    make.level(brand, "Silver", 40)
+    make.points(customer, brand, 30)
+    for _ in range(3):
+        redemption = make.redemption(customer, make.reward(brand, cost=30))
+        redemptions.cancel(redemption=redemption, deed=deed(brand))
+
+    mine.verify(make.code(brand))
+    deliver()
+
+    data = mine.get("customer/loyalty/points").json()["data"]
+    assert (data["points"], data["lifetime"], data["redeemed"], data["level"]) == (31, 31, 0, "Bronze")
+
+
+def test_points_that_came_back_use_up_no_limit(mine, brand, customer, redemption, deliver):
+    brand.daily_point_limit = 45
+    brand.save(update_fields=["daily_point_limit"])
+    redemptions.cancel(redemption=redemption, deed=deed(brand))
+
+    mine.verify(make.code(brand))  # 10 points, beside the 30
+    deliver()
+
+    assert balance(customer) == 40
+
+
+def test_used_codes_are_not_cancelled_and_nothing_twice(brand, redemption):
+    redemptions.cancel(redemption=redemption, deed=deed(brand))
+    with pytest.raises(Invalid):
+        redemptions.cancel(redemption=redemption, deed=deed(brand))
+    with pytest.raises(Invalid):
+        redemptions.take_back(redemption=redemption, deed=deed(brand))
+
+
+def test_use_is_taken_back_within_minutes_and_with_a_reason(settings, brand, redemption):
+    now = timezone.now()
+    redemptions.use(redemption=redemption, at=now, request=uuid4())
+    with pytest.raises(Invalid):
+        redemptions.take_back(redemption=redemption, deed=deed(brand, reason=" "))
+    with pytest.raises(Invalid):
+        late = now + timedelta(minutes=settings.REDEMPTION_UNDO_MINUTES)
+        redemptions.take_back(redemption=redemption, deed=deed(brand, at=late))
+
+    redemptions.take_back(redemption=redemption, deed=deed(brand))
+
+    redemption.refresh_from_db()
+    assert (redemption.status, redemption.used_at, redemption.used_request) == ("issued", None, None)

@@ -1,0 +1,86 @@
+"""What customers read of campaigns: progress, milestones, and what waits to be claimed."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from tests import make
+
+
+@pytest.fixture
+def mine(api, customer):
+    return api.as_customer(customer)
+
+
+def campaigns(mine):
+    return mine.get("customer/loyalty/campaigns").json()["data"]
+
+
+def test_campaign_is_shown_with_progress_and_milestones(mine, brand, customer, deliver):
+    campaign = make.campaign(brand, target_value=5)
+    first = make.milestone(campaign, 1, reward_name="A sticker", auto_claim=False)
+    second = make.milestone(campaign, 5, reward_name="A mug")
+    mine.verify(make.code(brand))
+    deliver()
+
+    assert campaigns(mine) == [
+        {
+            "campaign_id": campaign.pk,
+            "campaign_name": "Scan and win",
+            "type": "authenticator_scan",
+            "progress": 1,
+            "target": 5,
+            "ends_at": None,
+            "milestones": [
+                {
+                    "milestone_id": first.pk,
+                    "threshold": 1,
+                    "reward_name": "A sticker",
+                    "achieved": True,
+                    "claimed": False,
+                    "claimable": True,
+                },
+                {
+                    "milestone_id": second.pk,
+                    "threshold": 5,
+                    "reward_name": "A mug",
+                    "achieved": False,
+                    "claimed": False,
+                    "claimable": False,
+                },
+            ],
+            "next_reward": "A mug",
+        }
+    ]
+
+
+def test_campaign_that_ended_is_shown_while_it_left_something_to_claim(mine, brand, customer):
+    past = {"ends_at": timezone.now() - timedelta(days=1)}
+    make.milestone(make.campaign(brand, campaign_name="Over", **past), 1)
+    left = make.milestone(make.campaign(brand, campaign_name="Over, with a reward", **past), 1, auto_claim=False)
+    RewardClaim.objects.create(milestone=left, user=customer)
+
+    assert [each["campaign_name"] for each in campaigns(mine)] == ["Over, with a reward"]
+
+
+def test_others_campaigns_and_progress_are_not_shown(api, brand, customer):
+    campaign = make.campaign(brand)
+    make.campaign(make.brand(), campaign_name="Elsewhere")
+    UserLoyaltyCampaign.objects.create(user=make.customer(brand), campaign=campaign, progress=4)
+
+    assert [(each["campaign_id"], each["progress"]) for each in campaigns(api.as_customer(customer))] == [
+        (campaign.pk, 0)
+    ]
+
+
+def test_campaigns_cost_the_same_for_1_and_30(mine, brand, django_assert_num_queries):
+    make.milestone(make.campaign(brand), 1)
+    with django_assert_num_queries(5):  # the user, campaigns, milestones, progress, claims
+        campaigns(mine)
+    for _ in range(29):
+        make.milestone(make.campaign(brand), 1)
+
+    with django_assert_num_queries(5):
+        campaigns(mine)

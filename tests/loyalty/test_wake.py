@@ -1,0 +1,141 @@
+"""Workers are called once for many events, and an event is never left without a look."""
+
+import pytest
+from django.utils import timezone
+
+from brands import limits
+from loyalty import events, wake
+from loyalty.models import Event
+from tests import make
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+QUEUE = "events"
+
+
+@pytest.fixture
+def redis():
+    client = limits.client()  # which is the broker too
+    client.delete(QUEUE, f"{wake.CALL}:points", f"{wake.HELP}:points")
+    yield client
+    client.delete(QUEUE, f"{wake.CALL}:points", f"{wake.HELP}:points")
+
+
+@pytest.fixture
+def publish(redis):
+    brand = make.brand()
+    make.level(brand)
+    customer = make.customer(brand)
+
+    def one():
+        number = Event.objects.count()
+        message = events.Message(
+            kind="log-user-login",
+            arguments={"brand_id": brand.pk, "user_id": customer.pk},
+            payload={"type": "login", "number": number},
+        )
+        events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+
+    return one
+
+
+def calls(redis):
+    return redis.llen(QUEUE)
+
+
+def test_many_events_call_once(redis, publish):
+    for _ in range(5):
+        publish()
+
+    assert calls(redis) == 1
+
+
+def test_a_worker_at_work_is_not_called_and_delivers_what_comes_meanwhile(redis, publish, monkeypatch):
+    publish()
+    deliver, seen = events.deliver, []
+
+    def slowly(delivery):
+        if not seen:
+            publish()
+        seen.append(delivery)
+        deliver(delivery)
+
+    monkeypatch.setattr(events, "deliver", slowly)
+
+    assert events.drain() == 2
+    assert calls(redis) == 1
+
+
+def test_what_comes_between_the_last_look_and_its_end_is_delivered(redis, publish, monkeypatch):
+    publish()
+    done = wake.done
+
+    def late(*, lane):
+        monkeypatch.setattr(wake, "done", done)
+        publish()
+        done(lane=lane)
+
+    monkeypatch.setattr(wake, "done", late)
+
+    assert events.drain() == 2
+    assert not Event.objects.pending().exists()
+
+
+def test_control_without_the_last_look_it_stays(redis, publish, monkeypatch):
+    publish()
+    claim = events.claim
+    monkeypatch.setattr(events, "claim", lambda *, limit, lane: claim(limit=limit, lane=lane) if not wake_ended else [])
+    wake_ended = []
+    done = wake.done
+
+    def late(*, lane):
+        publish()
+        done(lane=lane)
+        wake_ended.append(True)
+
+    monkeypatch.setattr(wake, "done", late)
+
+    events.drain()
+
+    assert Event.objects.pending().count() == 1
+    assert calls(redis) == 1  # the first one's: nobody was called for it
+
+
+def test_what_comes_during_a_nap_is_delivered_without_a_call(redis, publish, monkeypatch):
+    publish()
+    slept = []
+
+    def nap(seconds):
+        if not slept:
+            publish()
+        slept.append(seconds)
+
+    monkeypatch.setattr(events.time, "sleep", nap)
+
+    assert events.drain(naps=2) == 2
+    assert (calls(redis), len(slept)) == (1, 3)
+
+
+def test_afterwards_a_new_event_calls_again(redis, publish):
+    publish()
+    events.drain()
+    publish()
+
+    assert calls(redis) == 2
+
+
+def test_a_full_portion_calls_for_help(redis, publish, settings):
+    settings.EVENT_BATCH = 3
+    for _ in range(5):
+        publish()
+
+    events.drain()
+
+    assert calls(redis) == 2
+
+
+def test_a_worker_that_dies_at_work_keeps_others_waiting_for_a_moment_only(redis, publish):
+    publish()
+    wake.will_look_again(lane="points")
+
+    assert 0 < redis.pttl(f"{wake.CALL}:points") <= wake.LOOK_LASTS_MS

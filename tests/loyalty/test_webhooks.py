@@ -1,0 +1,270 @@
+"""What webhooks are told: each event once to each endpoint that listens, signed, and nothing where nobody does."""
+
+from datetime import timedelta
+from decimal import Decimal
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+from standardwebhooks.webhooks import WebhookVerificationError
+
+from authcodes import batches, recalls, scanning
+from authcodes.scanning import Circumstances
+from brands import signing
+from brands.audit import Deed
+from loyalty import adjustments, events, webhook_endpoints, webhooks
+from loyalty.models import Event, LoyaltyTransaction, WebhookDelivery, WebhookType
+from tests import make
+from tests.loyalty.webhooks import endpoint, send
+from tests.receivers import receiver, rested
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def loopback_allowed(settings):
+    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+    rested()
+
+
+@pytest.fixture
+def shop():
+    """The brand's own server."""
+    with receiver() as running:
+        yield running
+
+
+def scan(code, customer=None, **about):
+    user_id = customer.pk if customer else None
+    return scanning.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=user_id, **about))
+
+
+def told(shop, kind):
+    return [call.told["data"] for call in shop.calls if call.told["type"] == kind]
+
+
+def test_points_earned_are_told(brand, customer, shop, deliver):
+    hook = endpoint(brand, shop, types=[WebhookType.POINTS_EARNED])
+    code = make.code(brand)
+    scanned = scan(code, customer)
+    deliver()
+    send()
+
+    [call] = shop.calls
+    content = call.verified(hook.secret)
+    line = LoyaltyTransaction.objects.get()
+    assert (content["type"], content["timestamp"][-1]) == ("points.earned", "Z")
+    assert content["data"] == {
+        "user_id": customer.pk,
+        "points_earned": 10,
+        "new_balance": 10,
+        "transaction_id": str(line.pk),
+        "reason_ids": [code.code],
+        "note": line.note,
+        "current_level": "Bronze",
+        "lifetime_points": 10,
+        "cause": str(scanned.scan_id),
+    }
+    assert call.headers["content-type"] == "application/json"
+
+
+def test_a_level_reached_is_told_beside_the_points(brand, customer, shop, deliver):
+    make.level(brand, "Silver", 10)
+    endpoint(brand, shop)
+    scan(make.code(brand), customer)
+    deliver()
+    send()
+
+    [level] = told(shop, "level.reached")
+    assert (level["user_id"], level["current_level"], level["lifetime_points"]) == (customer.pk, "Silver", 10)
+    assert len(told(shop, "points.earned")) == 1
+
+
+def test_points_by_hand_are_told_and_points_taken_are_not(brand, customer, shop):
+    endpoint(brand, shop)
+    account = make.account(customer, brand)
+    for points in (Decimal(20), Decimal(-5)):
+        adjustments.adjust(account=account, points=points, key=uuid4(), deed=Deed(None, timezone.now(), "", "Sorry"))
+    send()
+
+    [told_of] = told(shop, "points.earned")
+    assert (told_of["points_earned"], told_of["note"]) == (20, "Sorry")
+
+
+def test_every_scan_of_a_code_is_told_with_its_outcome(brand, customer, shop):
+    endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
+    code, expired = make.code(brand), make.expired_code(brand)
+    scan(code, customer)
+    scan(code)
+    scan(expired)
+    scan("nobody's code")
+    send()
+
+    scans = told(shop, "code.scanned")
+    assert sorted((each["code"], each["outcome"], each["reason"]) for each in scans) == sorted(
+        [
+            (code.code, "success", "accepted"),
+            (code.code, "warning", "limit_reached"),
+            (expired.code, "error", "expired"),
+        ]
+    )
+    assert {each.get("user_id") for each in scans} == {customer.pk, None}
+
+
+def test_a_scan_that_an_accrual_brings_is_told_too(brand, customer, shop, deliver):
+    endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
+    payload = {"type": "authenticator_scan", "product": {"authCode": make.code(brand).code}}
+    arguments = {"brand_id": brand.pk, "user_id": customer.pk}
+    message = events.Message(kind="scan-auth", payload=payload, arguments=arguments)
+    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    deliver()
+    send()
+
+    [told_of] = told(shop, "code.scanned")
+    assert (told_of["outcome"], told_of["user_id"]) == ("success", customer.pk)
+
+
+def test_whose_customer_scanned_through_another_brand_is_not_told(brand, shop):
+    endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
+    other = make.brand()
+    stranger = make.customer(other)
+    scan(make.code(brand), stranger, brand_id=other.pk)
+    send()
+
+    [told_of] = told(shop, "code.scanned")
+    assert (told_of["reason"], "user_id" in told_of) == ("other_brand", False)
+
+
+def test_a_recall_is_told(brand, shop):
+    endpoint(brand, shop, types=[WebhookType.BATCH_RECALLED])
+    batch = make.batch(brand)
+    words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
+    recalls.recall_batch(batch=batch, at=timezone.now(), **words)
+    send()
+
+    [recall] = told(shop, "batch.recalled")
+    assert (recall["recall_id"], recall["contact"], recall["batch"]["id"]) == ("R-1", "0800 1", batch.pk)
+
+
+def test_a_refused_recall_tells_nothing(brand, shop):
+    endpoint(brand, shop, types=[WebhookType.BATCH_RECALLED])
+    batch = make.batch(brand)
+    words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
+    recalls.recall_batch(batch=batch, at=timezone.now(), **words)
+    with pytest.raises(batches.BatchRefused):
+        recalls.recall_batch(batch=batch, at=timezone.now(), **words)
+    send()
+
+    assert len(shop.calls) == 1
+
+
+def test_where_nobody_listens_nothing_is_announced(brand, customer, deliver):
+    endpoint(brand, "https://shop.example/hook", types=[WebhookType.REWARD_REDEEMED])
+    stopped = endpoint(brand, "https://shop.example/hook")
+    webhook_endpoints.stop(
+        endpoint=stopped, state=webhook_endpoints.State.DISABLED, at=timezone.now(), deed=Deed(None, timezone.now())
+    )
+    scan(make.code(brand), customer)
+    deliver()
+
+    assert not Event.objects.filter(detail_type="announce").exists()
+
+
+def test_another_brands_webhooks_hear_nothing(brand, customer, shop, deliver):
+    endpoint(make.brand(), shop)
+    scan(make.code(brand), customer)
+    deliver()
+    send()
+
+    assert shop.calls == []
+
+
+def test_each_endpoint_gets_the_same_message_under_the_same_id_with_its_own_signature(brand, customer, shop, deliver):
+    first, second = endpoint(brand, f"{shop.url}/1"), endpoint(brand, f"{shop.url}/2")
+    scan(make.code(brand), customer)
+    deliver()
+    send()
+
+    earned = [call for call in shop.calls if call.told["type"] == "points.earned"]
+    assert [call.path for call in sorted(earned, key=lambda call: call.path)] == ["/hook/1", "/hook/2"]
+    assert len({call.headers["webhook-id"] for call in earned}) == 1
+    assert len({call.body for call in earned}) == 1
+    for call in earned:
+        call.verified((first if call.path.endswith("1") else second).secret)
+
+
+def test_a_handler_of_anybodys_may_announce_what_it_likes(brand, customer, shop):
+    endpoint(brand, shop, types=[WebhookType.REWARD_REDEEMED])
+    message = webhooks.announcement(
+        WebhookType.REWARD_REDEEMED, {"reward_id": 3}, brand_id=brand.pk, user_id=customer.pk, event_id=uuid4()
+    )
+    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True)
+    send()
+
+    assert told(shop, "reward.redeemed") == [{"user_id": customer.pk, "reward_id": 3}]
+
+
+def test_for_a_while_after_rotation_both_secrets_sign(brand, shop):
+    hook = endpoint(brand, shop)
+    old = hook.secret
+    new = webhook_endpoints.rotate(endpoint=hook, at=timezone.now(), grace=timedelta(hours=1))
+    hook.refresh_from_db()
+    webhooks.ping(endpoint=hook, at=timezone.now())
+    send()
+    [call] = shop.calls
+
+    assert new != old
+    assert call.verified(old) == call.verified(new)
+    assert len(call.headers["webhook-signature"].split()) == 2
+
+
+def test_when_its_time_is_over_the_old_secret_signs_no_more(brand, shop):
+    hook = endpoint(brand, shop)
+    old = hook.secret
+    webhook_endpoints.rotate(endpoint=hook, at=timezone.now() - timedelta(hours=2), grace=timedelta(hours=1))
+    hook.refresh_from_db()
+    webhooks.ping(endpoint=hook, at=timezone.now())
+    send()
+
+    with pytest.raises(WebhookVerificationError):
+        shop.calls[0].verified(old)
+
+
+def test_a_changed_body_is_not_verified(brand, shop):
+    hook = endpoint(brand, shop)
+    webhooks.ping(endpoint=hook, at=timezone.now())
+    send()
+    [call] = shop.calls
+
+    with pytest.raises(WebhookVerificationError):
+        type(call)(call.path, call.headers, call.body.replace(b"Hello", b"Hallo")).verified(hook.secret)
+
+
+def test_secrets_are_long_and_each_their_own():
+    first, second = signing.new_secret(), signing.new_secret()
+
+    assert first.startswith("whsec_")
+    assert len(first) == len("whsec_") + 44
+    assert first != second
+
+
+def test_secrets_are_not_in_the_database_as_they_are(brand, shop):
+    hook = endpoint(brand, shop)
+    [stored] = type(hook).objects.raw("SELECT id, secret || '' AS kept FROM loyalty_webhookendpoint")
+
+    assert hook.secret not in stored.kept
+    assert hook.secret == type(hook).objects.get().secret
+
+
+def test_a_log_is_forgotten_when_it_is_old(brand, shop):
+    hook = endpoint(brand, shop)
+    kept = webhooks.ping(endpoint=hook, at=timezone.now())
+    old, waiting = webhooks.ping(endpoint=hook, at=timezone.now()), webhooks.ping(endpoint=hook, at=timezone.now())
+    send()
+    month_ago = timezone.now() - timedelta(days=31)
+    WebhookDelivery.objects.filter(pk=old.pk).update(created_at=month_ago)
+    WebhookDelivery.objects.filter(pk=waiting.pk).update(state="waiting", created_at=timezone.now() - timedelta(days=2))
+
+    assert webhooks.forget(before=timezone.now() - timedelta(days=1)) == 1
+    assert set(WebhookDelivery.objects.values_list("pk", flat=True)) == {kept.pk, waiting.pk}

@@ -1,0 +1,73 @@
+"""What tests of wallets begin with: the platforms on loopback, and a worker's turn in the wallets' lane."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from brands.models import Brand, User
+from loyalty import events, service_accounts
+from loyalty.models import Event, UserPoints, WalletPass
+from loyalty.wallets import devices, passes
+from loyalty.wallets.apple import push
+from tests import make, wallets
+
+
+@pytest.fixture(autouse=True)
+def nearby(settings: Any, monkeypatch: Any) -> None:
+    """Loopback may be called, and the tests' own authority is believed."""
+    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+    settings.STORAGE_SECRETS = {1: "s" * 32}
+    settings.WALLET_MERGE_SECONDS = 0
+    monkeypatch.setenv("SSL_CERT_FILE", wallets.root_file())
+    push._tokens.clear()
+    service_accounts._tokens.clear()
+
+
+@pytest.fixture
+def apns(settings: Any) -> Iterator[wallets.Apns]:
+    with wallets.apns() as server:
+        settings.APNS_ADDRESS = server.address
+        yield server
+
+
+@pytest.fixture
+def google(settings: Any) -> Iterator[wallets.Google]:
+    with wallets.google_server() as server:
+        settings.GOOGLE_TOKEN_URL = f"{server.address}/token"
+        settings.GOOGLE_WALLET_ADDRESS = server.address
+        yield server
+
+
+@pytest.fixture
+def account(brand: Brand, customer: User) -> UserPoints:
+    return make.account(customer, brand)
+
+
+@pytest.fixture
+def deliver_wallets() -> Callable[[], int]:
+    """A worker's turn in the lane; what waits to be merged or tried again is due now."""
+
+    def run() -> int:
+        Event.objects.filter(lane="wallets", status="pending").update(due_at=timezone.now() - timedelta(seconds=1))
+        return events.drain(lane="wallets")
+
+    return run
+
+
+@pytest.fixture
+def held(brand: Brand, account: UserPoints) -> WalletPass:
+    """An Apple pass on the device `phone`, which has its first version."""
+    wallets.apple(brand)
+    return on_device(account, "phone", "aaaaaaaaaaaa")
+
+
+def on_device(account: UserPoints, device: str, push_token: str) -> WalletPass:
+    made, _new = passes.issue(account=account, platform="apple", at=timezone.now())
+    passes.handed_out(wallet_pass=made)
+    made.refresh_from_db()
+    devices.register(wallet_pass=made, device=device, push_token=push_token, at=timezone.now())
+    made.refresh_from_db()
+    return made

@@ -1,0 +1,221 @@
+"""Certificates and keys: what is taken, what is refused with which words, where they are kept."""
+
+import base64
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from django.db import connection
+from django.utils import timezone
+
+from brands.refusals import Invalid
+from loyalty.models import Platform, WalletIssuer, WalletPass
+from loyalty.wallets import issuers, passes
+from loyalty.wallets.apple import certificates
+from loyalty.wallets.google import accounts
+from loyalty.wallets.refusals import WalletUnavailable
+from tests import make, wallets
+from tests.wallets import DAY, ec_key, pass_certificate, pem, rsa_key, service_account, text, upload
+
+NOW = datetime.now(tz=UTC)
+
+
+def refusal(given):
+    with pytest.raises(Invalid) as refused:
+        certificates.read(given, at=timezone.now())
+    return refused.value.details["field"], refused.value.message
+
+
+# --- Apple's ---------------------------------------------------------------------------------------------------------
+
+
+def test_pem_der_and_p12_come_to_the_same():
+    der = serialization.Encoding.DER
+    as_der = upload(
+        certificate=pass_certificate().public_bytes(der),
+        authority=wallets.wwdr().public_bytes(der),
+        key=rsa_key("pass").private_bytes(
+            der, serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"secret")
+        ),
+        password="secret",
+    )
+    as_p12 = upload(certificate=wallets.p12("secret"), key=b"", password="secret")
+
+    found = [certificates.read(each, at=timezone.now()) for each in (upload(), as_der, as_p12)]
+
+    assert {(keys.identifier, keys.team, keys.private_key) for keys in found} == {
+        (wallets.PASS_TYPE, wallets.TEAM, pem(rsa_key("pass")).decode())
+    }
+
+
+BAD = {
+    "no certificate": (lambda: {"certificate": b"nonsense"}, "certificate", "no certificate"),
+    "an empty file": (lambda: {"certificate": b""}, "certificate", "no certificate"),
+    "a key for a certificate": (lambda: {"certificate": pem(rsa_key("pass"))}, "certificate", "no certificate"),
+    "no key": (lambda: {"key": b"nonsense"}, "key", "no private key"),
+    "another's key": (lambda: {"key": pem(rsa_key("other"))}, "key", "another one"),
+    "a key of another kind": (lambda: {"key": pem(ec_key("x"))}, "key", "RSA"),
+    "p12, wrong password": (
+        lambda: {"certificate": wallets.p12("a"), "key": b"", "password": "b"},
+        "certificate",
+        "password",
+    ),
+    "p12 that is none": (lambda: {"certificate": b"0\x82", "key": b""}, "certificate", "PKCS #12"),
+    "no pass type": (
+        lambda: {"certificate": text(pass_certificate("com.example.app"))},
+        "certificate",
+        "Pass Type ID",
+    ),
+    "no team": (lambda: {"certificate": text(pass_certificate(team=""))}, "certificate", "no team"),
+    "ended": (lambda: {"certificate": text(pass_certificate(ends=NOW - DAY))}, "certificate", "ended on"),
+    "not begun": (lambda: {"certificate": text(pass_certificate(begins=NOW + DAY))}, "certificate", "before"),
+    "another authority": (lambda: {"authority": text(wallets.root())}, "authority", "did not sign"),
+    "no authority": (lambda: {"authority": b""}, "authority", "no certificate"),
+    "push key, no id": (lambda: {"push_key": pem(ec_key("push"))}, "push_key_id", "ten capital"),
+    "push key of RSA": (
+        lambda: {"push_key": pem(rsa_key("x")), "push_key_id": "ABCDEFGHIJ"},
+        "push_key",
+        "ES256",
+    ),
+    "push id, no key": (lambda: {"push_key_id": "ABCDEFGHIJ"}, "push_key", "Upload the key"),
+}
+
+
+@pytest.mark.parametrize(("changes", "field", "words"), BAD.values(), ids=BAD)
+def test_what_is_wrong_is_said_at_its_field(changes, field, words):
+    found, message = refusal(upload(**changes()))
+
+    assert found == field
+    assert words in message
+
+
+def test_the_first_certificate_to_end_counts():
+    keys = certificates.read(upload(certificate=text(pass_certificate(ends=NOW + 20 * DAY))), at=timezone.now())
+
+    assert keys.expires_at.date() == (NOW + 20 * DAY).date()
+
+
+# --- Google's --------------------------------------------------------------------------------------------------------
+
+BAD_ACCOUNTS = {
+    "no JSON": (b"nonsense", "123456", "service_account"),
+    "a list": (b"[]", "123456", "service_account"),
+    "deep": (b"[" * 100_000, "123456", "service_account"),
+    "another kind": (service_account(type="authorized_user"), "123456", "service_account"),
+    "no key": (service_account(private_key=""), "123456", "service_account"),
+    "an EC key": (service_account(private_key=pem(ec_key("x")).decode()), "123456", "service_account"),
+    "no address": (service_account(client_email="x"), "123456", "service_account"),
+    "no issuer": (service_account(), "abc", "issuer_id"),
+}
+
+
+@pytest.mark.parametrize(("content", "issuer_id", "field"), BAD_ACCOUNTS.values(), ids=BAD_ACCOUNTS)
+def test_what_is_no_service_account_is_refused(content, issuer_id, field):
+    with pytest.raises(Invalid) as refused:
+        accounts.read(content, issuer_id)
+
+    assert refused.value.details["field"] == field
+
+
+# --- Where they are kept ---------------------------------------------------------------------------------------------
+
+
+def test_keys_lie_encrypted_in_the_database(brand):
+    wallets.apple(brand, token=True)
+    wallets.google(brand)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT private_key, push_key FROM loyalty_walletissuer")
+        assert not any("PRIVATE" in found for row in cursor.fetchall() for found in row)
+    assert "PRIVATE KEY" in issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now()).for_apple.push_key
+
+
+def test_passes_that_are_out_keep_their_pass_type(brand, account):
+    wallets.apple(brand)
+    wallets.apple(brand, identifier="pass.com.example.other")
+    passes.issue(account=account, platform="apple", at=timezone.now())
+
+    with pytest.raises(Invalid, match=r"Passes are out under pass\.com\.example\.other"):
+        wallets.apple(brand)
+    assert wallets.apple(brand, identifier="pass.com.example.other").identifier == "pass.com.example.other"
+
+
+@pytest.fixture
+def file(brand, settings, tmp_path):
+    """Writes a brand's keys into the directory that settings name."""
+    settings.WALLET_KEYS_DIR = str(tmp_path)
+
+    def write(content, platform="apple"):
+        (tmp_path / f"{brand.slug}.{platform}.json").write_text(json.dumps(content))
+
+    return write
+
+
+def in_file(**changes):
+    given = upload(**changes)
+    return {
+        "certificate": given.certificate.decode(),
+        "key": given.key.decode(),
+        "authority": base64.b64encode(wallets.wwdr().public_bytes(serialization.Encoding.DER)).decode(),
+    }
+
+
+def test_keys_in_a_file_are_used_and_not_stored(brand, file):
+    file(in_file())
+    file({"issuer_id": wallets.ISSUER_ID, "service_account": json.loads(service_account())}, "google")
+
+    for platform in Platform.values:
+        found = issuers.usable(brand_id=brand.pk, platform=platform, at=timezone.now())
+        assert (found.apple or found.for_google.account).private_key
+    assert set(WalletIssuer.objects.values_list("private_key", "push_key")) == {("", "")}
+    assert WalletIssuer.objects.get(platform="apple").expires_at is not None
+
+
+def test_a_newer_file_is_read(brand, file):
+    file(in_file())
+    first = issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now())
+    file(in_file(certificate=text(pass_certificate(ends=NOW + 90 * DAY))))
+
+    second = issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now())
+
+    assert first.for_apple.expires_at != second.for_apple.expires_at
+    assert WalletIssuer.objects.get().expires_at == second.for_apple.expires_at
+
+
+def test_ended_certificate_in_a_file_is_expired(brand, file):
+    file(in_file(certificate=text(pass_certificate(ends=NOW - timedelta(hours=1)))))
+
+    with pytest.raises(WalletUnavailable) as refused:
+        issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now())
+    assert refused.value.details == {"reason": "expired"}
+
+
+@pytest.mark.parametrize("content", [[], "x", {}, {"certificate": 5}, {"certificate": "x", "key": "y"}])
+@pytest.mark.parametrize("platform", Platform.values)
+def test_bad_file_is_a_clear_state(brand, file, content, platform):
+    file(content, platform)
+
+    with pytest.raises(WalletUnavailable) as refused:
+        issuers.usable(brand_id=brand.pk, platform=platform, at=timezone.now())
+    assert refused.value.details == {"reason": "unreadable"}
+
+
+def test_file_of_another_brand_is_not_read(file):
+    file(in_file())
+
+    with pytest.raises(WalletUnavailable):
+        issuers.usable(brand_id=make.brand().pk, platform="apple", at=timezone.now())
+
+
+def test_words_of_a_platform_that_postgresql_does_not_take_are_kept_readable(brand, customer):
+    at = timezone.now()
+    wallets.apple(brand)
+    issuer = issuers.usable(brand_id=brand.pk, platform=Platform.APPLE, at=at)
+    held, _new = passes.issue(account=make.account(customer, brand), platform=Platform.APPLE, at=at)
+
+    issuers.note_error(issuer=issuer, error="no\0\ud800", at=at)
+    passes.failed(wallet_pass=held, error="no\0\ud800", at=at)
+
+    kept = [WalletIssuer.objects.get().last_error, WalletPass.objects.get().last_error]
+    assert kept == ["no\N{REPLACEMENT CHARACTER}?"] * 2

@@ -1,0 +1,149 @@
+"""Apple passes as a phone takes them: openssl verifies the signature, and every file is accounted for."""
+
+import hashlib
+import io
+import json
+import subprocess
+import zipfile
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+from PIL import Image
+
+from brands import pictures
+from loyalty import membership
+from loyalty.models import UserPoints, WalletPass
+from loyalty.wallets import passes, renders
+from tests import make, wallets
+
+
+@pytest.fixture
+def package(brand, account):
+    """The package's files, by name."""
+
+    def made():
+        wallets.apple(brand)
+        issued, _new = passes.issue(account=account, platform="apple", at=timezone.now())
+        found = WalletPass.objects.filter(pk=issued.pk).get()
+        content = renders.apple_package(wallet_pass=found, at=timezone.now())
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert archive.testzip() is None
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    return made
+
+
+def verified(files, tmp_path, manifest=None):
+    """What openssl says of the signature."""
+    (tmp_path / "signature").write_bytes(files["signature"])
+    (tmp_path / "manifest.json").write_bytes(manifest or files["manifest.json"])
+    told = ["-inform", "DER", "-in", "signature", "-content", "manifest.json", "-binary", "-purpose", "any"]
+    command = ["openssl", "smime", "-verify", *told, "-CAfile", wallets.root_file(), "-out", "verified"]
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+
+def test_signature_is_good_and_names_its_time(package, tmp_path):
+    files = package()
+
+    assert "Verification successful" in verified(files, tmp_path).stderr
+    asn1 = ["openssl", "cms", "-cmsout", "-print", "-inform", "DER", "-in", "signature"]
+    printed = subprocess.run(asn1, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "signingTime" in printed
+    assert "WWDR of the tests" in printed
+
+
+def test_changed_manifest_is_not_what_was_signed(package, tmp_path):
+    files = package()
+
+    changed = files["manifest.json"].replace(b"pass.json", b"past.json")
+
+    assert "Verification failure" in verified(files, tmp_path, changed).stderr
+
+
+def test_manifest_has_the_digest_of_every_other_file(package):
+    files = package()
+
+    digests = json.loads(files["manifest.json"])
+
+    assert set(digests) == set(files) - {"manifest.json", "signature"}
+    assert all(
+        hashlib.sha1(files[name], usedforsecurity=False).hexdigest() == digest for name, digest in digests.items()
+    )
+
+
+def test_card_says_balance_level_and_progress(package, brand, account):
+    make.level(brand, "Silver", 100)
+    UserPoints.objects.filter(pk=account.pk).update(points=25, points_earned=25)
+
+    told = json.loads(package()["pass.json"])
+    card = told["storeCard"]
+
+    assert (told["passTypeIdentifier"], told["teamIdentifier"]) == (wallets.PASS_TYPE, wallets.TEAM)
+    assert told["organizationName"] == brand.name
+    assert card["headerFields"][0]["value"] == 25
+    assert [field["value"] for field in card["secondaryFields"]] == ["Bronze", "75 points to Silver"]
+    assert told["webServiceURL"] == f"http://{brand.hostnames.get().hostname}/wallets/apple"
+    assert told["authenticationToken"] == WalletPass.objects.get().token
+    assert membership.read(told["barcodes"][0]["message"]) == account.pk
+
+
+def test_balance_may_have_hundredths(package, account):
+    UserPoints.objects.filter(pk=account.pk).update(points=Decimal("2.50"), points_earned=Decimal("2.50"))
+
+    assert json.loads(package()["pass.json"])["storeCard"]["headerFields"][0]["value"] == 2.5
+
+
+def test_card_has_the_brands_colours_and_logo(package, brand):
+    content = io.BytesIO()
+    Image.new("RGB", (200, 100), "#ff0000").save(content, "PNG")
+    brand.logo = pictures.store(brand=brand, drawn=pictures.logo(content.getvalue()))
+    brand.colour_background, brand.colour_text, brand.colour_accent = "#102030", "#ffffff", "#ffcc00"
+    brand.save()
+
+    files = package()
+
+    told = json.loads(files["pass.json"])
+    assert (told["backgroundColor"], told["labelColor"]) == ("rgb(16, 32, 48)", "rgb(255, 204, 0)")
+    icon = Image.open(io.BytesIO(files["icon@2x.png"])).convert("RGB")
+    assert (icon.size, icon.getpixel((29, 29)), icon.getpixel((0, 0))) == ((58, 58), (255, 0, 0), (16, 32, 48))
+
+
+@pytest.mark.parametrize("name", ["Alpine", "Ünique", "東京"])
+def test_brand_without_a_logo_gets_one(package, brand, name):
+    brand.name = name
+    brand.save()
+
+    files = package()
+
+    sizes = {name: Image.open(io.BytesIO(content)).size for name, content in files.items() if name.endswith(".png")}
+    assert sizes == {
+        "icon.png": (29, 29),
+        "icon@2x.png": (58, 58),
+        "icon@3x.png": (87, 87),
+        "logo.png": (50, 50),
+        "logo@2x.png": (100, 100),
+        "logo@3x.png": (150, 150),
+    }
+    assert len(Image.open(io.BytesIO(files["icon.png"])).convert("RGB").getcolors()) > 1
+
+
+def test_pass_of_a_blocked_member_is_void(package, account):
+    UserPoints.objects.filter(pk=account.pk).update(status="blocked")
+
+    assert json.loads(package()["pass.json"])["voided"] is True
+
+
+def test_token_is_encrypted_where_it_is_stored(package, django_assert_num_queries):
+    from django.db import connection
+
+    package()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT token FROM loyalty_walletpass")
+        assert WalletPass.objects.get().token not in cursor.fetchone()[0]
+
+
+@pytest.mark.parametrize("text", ["", "0000000001", "0000000001.forged", "x", "٣.a", "a" * 5000])
+def test_barcode_that_we_did_not_make_names_nobody(text):
+    assert membership.read(text) is None

@@ -1,0 +1,250 @@
+"""Apple's web service, played by a scripted device over real HTTP."""
+
+import io
+import json
+import time
+import uuid
+import zipfile
+from datetime import timedelta
+
+import httpx
+import pytest
+from django.utils import timezone
+
+from loyalty import ledger
+from loyalty.models import Event, WalletDevice, WalletPass
+from loyalty.wallets import devices, passes
+from tests import make, wallets
+from tests.api import Api
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Device:
+    """An iPhone that was given a pass: it knows what the pass says, and nothing else."""
+
+    def __init__(self, url, package, name="phone-1", push_token="a1b2c3d4e5f6"):
+        with zipfile.ZipFile(io.BytesIO(package)) as archive:
+            self.told = json.loads(archive.read("pass.json"))
+        self.base = f"{url}/wallets/apple/v1"
+        self.name, self.push_token = name, push_token
+        self.headers = {"Authorization": f"ApplePass {self.told['authenticationToken']}"}
+        self.type, self.serial = self.told["passTypeIdentifier"], self.told["serialNumber"]
+
+    @property
+    def registration(self):
+        return f"{self.base}/devices/{self.name}/registrations/{self.type}/{self.serial}"
+
+    def register(self, **more):
+        return httpx.post(self.registration, json={"pushToken": self.push_token}, headers=self.headers, **more)
+
+    def unregister(self):
+        return httpx.delete(self.registration, headers=self.headers)
+
+    def changes(self, tag=None):
+        address = f"{self.base}/devices/{self.name}/registrations/{self.type}"
+        return httpx.get(address, params={"passesUpdatedSince": tag} if tag is not None else {})
+
+    def latest(self, since=None, **headers):
+        more = {"If-Modified-Since": since} if since else {}
+        return httpx.get(f"{self.base}/passes/{self.type}/{self.serial}", headers={**self.headers, **more, **headers})
+
+
+@pytest.fixture
+def service(brand, settings, live_server):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
+    settings.SECURE_SSL_REDIRECT = False
+    wallets.apple(brand)
+    return live_server.url
+
+
+@pytest.fixture
+def phone(service, brand, customer):
+    answer = Api(brand).as_customer(customer).get("customer/wallet/apple")
+    assert answer["Content-Type"] == "application/vnd.apple.pkpass"
+    return Device(service, answer.content)
+
+
+def balance_of(package):
+    with zipfile.ZipFile(io.BytesIO(package)) as archive:
+        return json.loads(archive.read("pass.json"))["storeCard"]["headerFields"][0]["value"]
+
+
+def credit(account, points):
+    reason = f"order:{uuid.uuid4()}"
+    ledger.credit(account=account.pk, points=points, reason_id=reason, note="", at=timezone.now())
+    messages = passes.account_changed(account=account.pk, brand_id=account.brand_id, at=timezone.now())
+    Event.objects.filter(lane="wallets").delete()
+    return messages
+
+
+def test_a_device_registers_hears_of_a_change_and_fetches_it(phone, account):
+    assert phone.register().status_code == 201
+    first = phone.changes()
+    assert first.json()["serialNumbers"] == [phone.serial]
+    assert phone.changes(first.json()["lastUpdated"]).status_code == 204
+    fetched = phone.latest()
+    assert fetched.headers["content-type"] == "application/vnd.apple.pkpass"
+    assert phone.latest(since=fetched.headers["last-modified"]).status_code == 304
+
+    credit(account, 30)
+
+    changed = phone.changes(first.json()["lastUpdated"])
+    assert (changed.status_code, changed.json()["serialNumbers"]) == (200, [phone.serial])
+    again = phone.latest(since=fetched.headers["last-modified"])
+    assert (again.status_code, balance_of(again.content)) == (200, 30)
+    assert phone.changes(changed.json()["lastUpdated"]).status_code == 204
+    held = WalletPass.objects.get()
+    assert (held.state, held.held_version, held.fetched_at is not None) == ("held", held.version, True)
+
+
+def test_registering_again_takes_the_new_push_token(phone):
+    phone.register()
+    phone.push_token = "ffffffffffff"
+
+    assert phone.register().status_code == 200
+    assert WalletDevice.objects.get().push_token == "ffffffffffff"
+
+
+def test_unregistering_forgets_the_device_and_the_pass_is_removed(phone):
+    phone.register()
+
+    assert phone.unregister().status_code == 200
+    assert (WalletDevice.objects.count(), WalletPass.objects.get().state) == (0, "removed")
+    assert phone.unregister().status_code == 200
+
+
+def test_several_changes_within_a_second_are_several_versions_to_the_device(phone, account):
+    """Last-Modified knows seconds only: two versions that shared one would make the device keep the older."""
+    phone.register()
+    for points in (10, 20, 30):
+        credit(account, points)
+        modified = phone.latest().headers["last-modified"]
+        credit(account, 1)
+        assert phone.latest(since=modified).status_code == 200
+
+
+def test_device_that_registers_late_is_told_what_it_missed(phone, account):
+    credit(account, 5)
+
+    phone.register()
+
+    assert Event.objects.get(detail_type="refresh-pass").detail["payload"]["pass_id"] == WalletPass.objects.get().pk
+
+
+def test_what_commits_late_is_not_missed(phone, brand, account, service):
+    """A device with two passes: the change of the one commits after the device has heard of the other's."""
+    neighbour = make.customer(brand)
+    other = Device(service, Api(brand).as_customer(neighbour).get("customer/wallet/apple").content)
+    phone.register()
+    other.register()
+    early = timezone.now()
+    time.sleep(0.01)
+    credit(make.account(neighbour, brand), 1)
+    tag = phone.changes().json()["lastUpdated"]
+
+    passes.account_changed(account=account.pk, brand_id=brand.pk, at=early)
+
+    assert phone.changes(tag).json()["serialNumbers"] == [phone.serial]
+
+
+# --- Who may ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("header", ["", "ApplePass", "ApplePass wrong", "Bearer x", "ApplePass é"])
+def test_unsigned_and_wrongly_signed_calls_are_401(phone, header):
+    phone.headers = {"Authorization": header.encode()} if header else {}
+
+    for answer in (phone.register(), phone.unregister(), phone.latest()):
+        assert (answer.status_code, answer.json()["error"]) == (401, "TOKEN_INVALID")
+    assert WalletDevice.objects.count() == 0
+
+
+@pytest.mark.parametrize("serial", [str(uuid.uuid4()), "x", "1", "00000000000000000000000000000000", "%2e%2e"])
+def test_unknown_serials_are_404(phone, serial):
+    phone.serial = serial
+
+    for answer in (phone.register(), phone.unregister(), phone.latest()):
+        assert (answer.status_code, answer.json()["error"]) == (404, "NOT_FOUND")
+
+
+def test_another_brands_pass_opens_nothing(phone, service):
+    stranger = make.brand()
+    make.level(stranger)
+    wallets.apple(stranger, identifier="pass.com.stranger.card")
+    theirs = Device(service, Api(stranger).as_customer(make.customer(stranger)).get("customer/wallet/apple").content)
+
+    phone.headers = theirs.headers
+    assert (phone.latest().status_code, phone.register().status_code) == (401, 401)
+    phone.headers = {"Authorization": f"ApplePass {phone.told['authenticationToken']}"}
+    phone.type = theirs.type
+    assert (phone.latest().status_code, phone.register().status_code) == (404, 404)
+    theirs.register()
+    phone.type = wallets.PASS_TYPE
+    assert phone.changes().status_code == 204
+
+
+@pytest.mark.parametrize("size", [60_000, 2_000_000])
+def test_oversized_bodies_are_413(phone, size):
+    body = b'{"pushToken": "' + b"a" * size + b'"}'
+
+    for address in (phone.registration, f"{phone.base}/log"):
+        answer = httpx.post(
+            address, content=body, headers={**phone.headers, "Content-Type": "application/json"}, timeout=20
+        )
+        assert (answer.status_code, answer.json()["error"]) == (413, "PAYLOAD_TOO_LARGE")
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b"[]", b'{"pushToken": 5}', b'{"pushToken": ""}', b'{"pushToken": "a/../b"}', b"\xff"]
+)
+def test_bad_registrations_are_400(phone, body):
+    answer = httpx.post(phone.registration, content=body, headers={**phone.headers, "Content-Type": "application/json"})
+
+    assert (answer.status_code, WalletDevice.objects.count()) == (400, 0)
+
+
+@pytest.mark.parametrize("tag", ["x", "-", "1-", "zz-zz", "9" * 9000, "1-1_", "٣-٣"])
+def test_a_tag_that_is_none_of_ours_gets_everything(phone, tag):
+    phone.register()
+
+    assert phone.changes(tag).json()["serialNumbers"] == [phone.serial]
+
+
+def test_unreadable_date_is_no_date(phone):
+    assert phone.latest(since="yesterday").status_code == 200
+
+
+def test_log_of_a_device_is_written_down_in_short_lines(phone, caplog):
+    answer = httpx.post(f"{phone.base}/log", json={"logs": ["It\nfails \x1b[31m", "x" * 9000]})
+
+    assert answer.status_code == 200
+    assert [record.getMessage()[:30] for record in caplog.records if record.name.startswith("loyalty")] == [
+        "A device says: It fails  [31m",
+        "A device says: " + "x" * 15,
+    ]
+    assert max(len(record.getMessage()) for record in caplog.records) < 600
+
+
+def test_devices_of_a_pass_are_not_without_end(phone, monkeypatch):
+    monkeypatch.setattr(devices, "MOST_DEVICES", 3)
+    for number in range(5):
+        phone.name = f"phone-{number}"
+        phone.register()
+
+    assert list(WalletDevice.objects.values_list("device", flat=True)) == ["phone-2", "phone-3", "phone-4"]
+
+
+def test_with_an_ended_certificate_the_device_keeps_what_it_has(phone, brand):
+    brand.wallet_issuers.update(expires_at=timezone.now() - timedelta(days=1))
+
+    answer = phone.latest()
+
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "3600")
+    assert phone.register().status_code == 201
+
+
+def test_phone_and_watch_get_the_same_render(phone):
+    phone.register()
+
+    assert phone.latest().content == phone.latest().content  # a second signature would tell another time

@@ -1,0 +1,157 @@
+"""The commands of wallets: what the self-check names, its exit code, and passes brought up to date."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from brands.models import BrandHostname
+from loyalty.models import Event, WalletIssuer, WalletPass
+from loyalty.tasks import check_wallets
+from loyalty.wallets import passes
+from tests import make, wallets
+from tests.loyalty.wallets.conftest import on_device
+
+
+@pytest.fixture(autouse=True)
+def over_https(settings):
+    settings.HTTPS = True
+
+
+@pytest.fixture
+def check(capsys):
+    """The exit code and what was said."""
+
+    def run(*arguments):
+        try:
+            call_command("wallet_selfcheck", *arguments)
+            code = 0
+        except CommandError as error:
+            code = error.returncode
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def ends_in(**time):
+    WalletIssuer.objects.filter(platform="apple").update(expires_at=timezone.now() + timedelta(**time))
+
+
+def test_where_nobody_offers_passes_there_is_nothing_to_say(check, brand):
+    assert check() == (0, "No brand offers wallet passes.\n")
+
+
+def test_what_is_in_order_is_said(check, brand):
+    wallets.apple(brand)
+    wallets.google(brand)
+
+    code, said = check()
+
+    assert code == 0
+    assert f"{brand.slug} apple: OK: {wallets.PASS_TYPE}, good until" in said
+    assert f"{brand.slug} google: OK: {wallets.ISSUER_ID}" in said
+
+
+@pytest.mark.parametrize(
+    ("days", "code", "words"),
+    [
+        (61, 0, "good until"),
+        (60, 1, "ends in 60 days, within 60"),
+        (31, 1, "ends in 31 days, within 60"),
+        (30, 1, "ends in 30 days, within 30"),
+        (8, 1, "ends in 8 days, within 30"),
+        (7, 2, "ends in 7 days, within 7"),
+        (0, 2, "ends in 0 days, within 7"),
+        (-1, 2, "ended on"),
+    ],
+)
+def test_ends_are_named_in_time(check, brand, days, code, words):
+    wallets.apple(brand)
+    ends_in(days=days, hours=1)
+
+    found, said = check()
+
+    assert found == code
+    assert words in said
+
+
+def test_the_certificate_that_ends_is_named(check, brand):
+    wallets.apple(brand)
+    ends_in(days=20)
+
+    assert "WWDR of the tests" in check()[1] or f"Pass Type ID: {wallets.PASS_TYPE}" in check()[1]
+
+
+def test_missing_keys_with_passes_out_are_critical(check, brand, account):
+    row = wallets.apple(brand)
+    passes.issue(account=account, platform="apple", at=timezone.now())
+    row.delete()
+
+    assert check() == (2, f"{brand.slug} apple: CRITICAL: the keys are missing, and passes are out\n")
+
+
+def test_a_brand_that_is_asked_about_should_offer_something(check, brand):
+    code, said = check("--brand", brand.slug)
+
+    assert code == 2
+    assert "nothing is set up" in said
+    assert check("--brand", "nobody")[0] == 2
+
+
+def test_lost_secret_and_refused_keys_are_critical(check, brand, settings):
+    wallets.apple(brand)
+    WalletIssuer.objects.update(last_error="APNs answered 403 InvalidProviderToken")
+    code, said = check()
+    assert (code, "InvalidProviderToken" in said) == (2, True)
+
+    settings.STORAGE_SECRETS = {9: "q" * 32}
+    code, said = check()
+    assert (code, "STORAGE_SECRETS does not open" in said) == (2, True)
+
+
+def test_what_keeps_passes_from_changing_is_a_warning(check, brand, account, settings):
+    wallets.apple(brand)
+    on_device(account, "phone", "aaaaaaaaaaaa")
+    WalletPass.objects.update(version=4, changed_at=timezone.now() - timedelta(hours=3))
+    code, said = check()
+    assert (code, "1 passes are stale" in said) == (1, True)
+
+    settings.HTTPS = False
+    assert "without HTTPS" in check()[1]
+    BrandHostname.objects.all().delete()
+    assert "no hostname" in check()[1]
+
+
+def test_bad_file_is_named(check, brand, settings, tmp_path):
+    settings.WALLET_KEYS_DIR = str(tmp_path)
+    (tmp_path / f"{brand.slug}.apple.json").write_text("nonsense")
+
+    code, said = check()
+
+    assert code == 2
+    assert f"{brand.slug}.apple.json cannot be read" in said
+
+
+def test_daily_check_writes_it_into_the_log(brand, caplog):
+    wallets.apple(brand)
+    ends_in(days=3)
+
+    assert check_wallets() == 1
+    assert "ends in 2 days" in caplog.text or "ends in 3 days" in caplog.text
+
+
+def test_reissuing_by_command_queues_each_pass_once(brand, capsys):
+    wallets.apple(brand)
+    for number in range(3):
+        on_device(make.account(make.customer(brand), brand), f"phone-{number}", f"{number}" * 12)
+
+    for _ in range(2):
+        call_command("reissue_passes", brand.slug)
+
+    assert capsys.readouterr().out == "3 passes are to be updated.\n" * 2
+    assert Event.objects.filter(detail_type="refresh-pass").count() == 3
+    assert WalletIssuer.objects.get().look == 3
+    with pytest.raises(CommandError):
+        call_command("reissue_passes", "nobody")

@@ -1,0 +1,29 @@
+"""What tests of webhooks begin with: an endpoint that leads to a receiver, and the senders' turn."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from brands.models import Brand
+from loyalty import events, webhook_endpoints
+from loyalty.models import Event, WebhookEndpoint, WebhookType
+from tests.receivers import Receiver
+
+EVERYTHING = list(WebhookType)
+
+
+def endpoint(brand: Brand, receiver: Receiver | str, types: Any = EVERYTHING, **fields: Any) -> WebhookEndpoint:
+    url = receiver if isinstance(receiver, str) else receiver.url
+    made, _secret = webhook_endpoints.create(brand=brand, url=url, types=types, at=timezone.now(), **fields)
+    return made
+
+
+def send() -> None:
+    """What the workers of the slow lanes do, until nothing is due."""
+    while sum(events.drain_slow(lane=lane) for lane in ("announce", "webhooks")):
+        pass
+
+
+def hasten() -> None:
+    """As if the pause before the next attempt were over."""
+    Event.objects.pending().filter(lane="webhooks").update(due_at=timezone.now())

@@ -1,0 +1,56 @@
+"""What was printed, as a phone's camera reads it: files decoded by programs that share no code with what made them."""
+
+import csv
+import io
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import zxingcpp
+from PIL import Image
+
+from authcodes import jobs, prints
+from authcodes.models import Job, PrintRun
+from authcodes.prints import Wanted
+from authcodes.stretches import stretch
+
+
+def start(batch: Any, *, by: Any = None, first: str = "", last: str = "", **wanted: Any) -> PrintRun:
+    found = stretch(batch=batch, first=first or batch.first_code, last=last or batch.last_code)
+    return prints.start(selection=prints.of_stretch(found), wanted=Wanted(**wanted), by=by)
+
+
+def finished(run: PrintRun) -> PrintRun:
+    """The run, once a worker has done what it can."""
+    jobs.run(run.job_id)
+    return PrintRun.objects.select_related("job").get(pk=run.pk)
+
+
+def content(job: Job) -> bytes:
+    with job.result.open("rb") as file:
+        return bytes(file.read())
+
+
+def manifest(data: bytes) -> list[dict[str, str]]:
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    assert archive.testzip() is None
+    return list(csv.DictReader(io.StringIO(archive.read("manifest.csv").decode(), newline="")))
+
+
+def image_says(data: bytes) -> str:
+    (found,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(data)))
+    return str(found.text)
+
+
+def pages(data: bytes, folder: Path, dpi: int, last: int = 10_000) -> list[Path]:
+    """The pages of a PDF, up to the last that is wanted, as pictures, drawn by poppler."""
+    (folder / "sheet.pdf").write_bytes(data)
+    subprocess.run(["pdftoppm", "-r", str(dpi), "-l", str(last), "-gray", "sheet.pdf", "page"], cwd=folder, check=True)
+    return sorted(folder.glob("page*.pgm"))
+
+
+def pages_say(data: bytes, folder: Path, dpi: int = 300, last: int = 10_000) -> list[list[str]]:
+    """What each page of a PDF says, up to the last that is wanted."""
+    drawn = pages(data, folder, dpi, last)
+    return [sorted(found.text for found in zxingcpp.read_barcodes(Image.open(page))) for page in drawn]

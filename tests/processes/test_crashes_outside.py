@@ -1,0 +1,114 @@
+"""Workers killed with -9 between somebody else's answer and our commit: they are asked again, and it counts once."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings as site
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.utils import timezone
+
+from authcodes import scanning
+from authcodes.scanning import Circumstances
+from loyalty import external
+from loyalty.models import Event, LoyaltyTransaction, UserPoints, WebhookDelivery
+from tests import make
+from tests.loyalty.webhooks import endpoint
+from tests.receivers import Receiver, Reply, receiver, rested
+from tests.stack import Stack, wait_until
+
+# What a killed machine leaves behind: the server has not heard of its end, and would finish the statement for it.
+TERMINATE = """
+    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'
+"""
+
+
+@pytest.fixture
+def outside() -> Iterator[Receiver]:
+    rested()
+    with receiver() as running:
+        yield running
+
+
+@pytest.fixture
+def brand(transactional_db, settings):
+    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+    made = make.brand()
+    make.level(made)
+    return made
+
+
+@pytest.fixture
+def workers(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
+    running = Stack(log=tmp_path / "log", redis_url=site.REDIS_URL)
+    running.settings = {"EVENT_SWEEP_SECONDS": "1", "OUTGOING_PRIVATE_NETWORKS": "127.0.0.0/8"}
+    yield running
+    running.stop()
+
+
+def scanned(brand, customer):
+    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+
+
+def waiting_for_a_lock():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # or a transaction would see the same again and again
+        cursor.execute("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+        return cursor.fetchone()
+
+
+def lease_is_over():
+    Event.objects.pending().update(due_at=timezone.now())
+
+
+def test_a_worker_killed_between_the_external_systems_answer_and_the_commit(brand, workers, outside):
+    outside.decides(decision="proceed")
+    options = {"when_refused": "hold", "when_away": "hold", "is_active": True}
+    external.create(brand=brand, url=outside.url, **options)
+    customer = make.customer(brand)
+    scanned(brand, customer)
+
+    with transaction.atomic():
+        UserPoints.objects.select_for_update().get(user=customer)  # the commit has to wait for this
+        worker = workers.start_worker()
+        wait_until(waiting_for_a_lock)
+        workers.kill(worker)
+        with connection.cursor() as cursor:
+            cursor.execute(TERMINATE)
+    assert (len(outside.calls), LoyaltyTransaction.objects.count()) == (1, 0)
+
+    lease_is_over()
+    workers.start_worker()
+    wait_until(lambda: Event.objects.get(detail_type="scan-auth").status == "done")
+
+    first, second = outside.calls
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+    assert UserPoints.objects.get(user=customer).points == 10
+    assert LoyaltyTransaction.objects.count() == 1
+    call_command("check_ledger")
+
+
+def test_a_worker_killed_while_a_receiver_answers_sends_the_message_again_under_its_id(brand, workers, outside):
+    endpoint(brand, outside, types=["points.earned"])
+    outside.answers(Reply(waits=3), Reply())
+    customer = make.customer(brand)
+    scanned(brand, customer)
+
+    worker = workers.start_worker()
+    wait_until(lambda: outside.calls)
+    time.sleep(0.1)
+    workers.kill(worker)
+    assert WebhookDelivery.objects.get().attempts == 0
+
+    rested()  # the seat of the one that died
+    lease_is_over()
+    workers.start_worker()
+    wait_until(lambda: WebhookDelivery.objects.get().state == "delivered")
+
+    first, second = outside.calls
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert first.body == second.body
+    assert UserPoints.objects.get(user=customer).points == 10

@@ -1,0 +1,70 @@
+"""What operators see of real processes: one scan in the figures of web and worker, and its id in both logs."""
+
+import json
+
+import httpx
+import pytest
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+
+from brands import tokens
+from tests import make
+from tests.stack import Stack, free_port, wait_until
+
+TOKEN = "o" * 40
+
+
+@pytest.fixture
+def watched(transactional_db, settings, tmp_path):
+    running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
+    running.settings = {
+        "METRICS_TOKEN": TOKEN,
+        "METRICS_DIR": str(tmp_path / "metrics"),
+        "METRICS_WORKER_ADDRESS": f"127.0.0.1:{free_port()}",
+        "LOG_ACTIVITY": "1",
+        "LOG_FORMAT": "json",
+    }
+    running.start_web()
+    running.start_worker()
+    yield running
+    running.stop()
+
+
+def figures(address):
+    answer = httpx.get(f"http://{address}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+def lines(stack):
+    said = [line for line in stack.log.read_text().splitlines() if line.startswith("{")]
+    return [json.loads(line) for line in said]
+
+
+def test_one_scan_in_figures_and_logs_of_web_and_worker(brand, watched):
+    customer, codes = make.customer(brand), [make.code(brand) for _ in range(8)]
+    worker = watched.settings["METRICS_WORKER_ADDRESS"]
+    access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
+
+    for number, code in enumerate(codes):  # over both web processes
+        httpx.post(
+            f"{watched.url}/api/v1/verify/product/{code}",
+            json={},
+            headers={"authorization": f"Bearer {access}", "X-Request-ID": f"scan-{number}"},
+        ).raise_for_status()
+    wait_until(lambda: figures(worker).get(("loyalty_accrual_seconds_count", "scan-auth")) == len(codes))
+
+    own = figures(watched.url.removeprefix("http://"))
+    assert own["loyalty_scans_total", "success", "accepted"] == len(codes)
+    assert own["loyalty_accrual_seconds_count", "scan-auth"] == len(codes)  # one directory: a host's processes add up
+    assert own["loyalty_state_read", "database"] == own["loyalty_state_read", "broker"] == 1
+    assert httpx.get(f"http://{worker}/metrics").status_code == 404
+    told = [(line["logger"], line["message"]) for line in lines(watched) if line.get("request_id") == "scan-3"]
+    assert told == [
+        ("activity", "POST api/v1/verify/product/<scanned:auth_code>"),
+        ("activity", "event scan-auth: done"),
+    ]

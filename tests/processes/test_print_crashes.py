@@ -1,0 +1,53 @@
+"""A worker killed with -9 in the middle of print runs: nothing is on offer, and another one makes the whole files."""
+
+import hashlib
+import io
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+from pypdf import PdfReader
+
+from authcodes import jobs
+from authcodes.admin.jobs import is_on_offer
+from authcodes.models import Job
+from tests import make
+from tests.prints import content, manifest, pages_say, start
+from tests.stack import Stack, wait_until
+
+CODES = 6000
+
+
+@pytest.fixture
+def workers(transactional_db, tmp_path):
+    running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
+    yield running
+    running.stop()
+
+
+def test_print_runs_whose_worker_is_killed_are_made_whole_by_another(workers, tmp_path):
+    brand = make.brand(hostname="tea.example.com")
+    batch = make.batch(brand, prefix="AB-", quantity=CODES)
+    sheets, images = start(batch, what="labels"), start(batch, what="png")
+    print_jobs = Job.objects.filter(pk__in=[sheets.job_id, images.job_id])
+
+    worker = workers.start_worker()
+    wait_until(lambda: print_jobs.filter(status="running", done__gt=0, done__lt=CODES).count() == 2)
+    workers.kill(worker)
+
+    assert [(job.status, job.attempts, is_on_offer(job)) for job in print_jobs] == [("running", 1, False)] * 2
+    print_jobs.update(alive_at=timezone.now() - timedelta(minutes=2))  # as if both had been silent for so long
+    jobs.resume()
+    workers.start_worker()
+    wait_until(lambda: print_jobs.filter(status="done").count() == 2, seconds=60)
+    for run in (sheets, images):
+        run.refresh_from_db()
+        run.job.refresh_from_db()
+        assert (run.job.attempts, run.codes, run.read_back) == (2, CODES, CODES)
+        assert run.sha256 == hashlib.sha256(content(run.job)).hexdigest()
+    codes = [f"AB-{number:04d}" for number in range(1, CODES + 1)]
+    assert [row["code"] for row in manifest(content(images.job))] == codes
+    assert len(PdfReader(io.BytesIO(content(sheets.job))).pages) == sheets.pages == CODES // 30
+    [first] = pages_say(content(sheets.job), tmp_path, last=1)
+    assert first == [f"https://tea.example.com/s/{code}" for code in codes[:30]]

@@ -1,0 +1,70 @@
+"""A worker killed with -9 while Apple has not answered yet: the device is told again, and the points stand once."""
+
+import time
+
+import pytest
+from django.conf import settings as site
+from django.core.management import call_command
+from django.utils import timezone
+
+from authcodes import scanning
+from authcodes.scanning import Circumstances
+from loyalty.models import Event, LoyaltyTransaction, UserPoints, WalletPass
+from tests import make, wallets
+from tests.loyalty.wallets.conftest import on_device
+from tests.receivers import rested
+from tests.stack import Stack, wait_until
+
+
+@pytest.fixture
+def apns():
+    with wallets.apns() as server:
+        yield server
+
+
+@pytest.fixture
+def workers(transactional_db, apns, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", wallets.root_file())
+    running = Stack(log=tmp_path / "log", redis_url=site.REDIS_URL)
+    running.settings = {
+        "EVENT_SWEEP_SECONDS": "1",
+        "OUTGOING_PRIVATE_NETWORKS": "127.0.0.0/8",
+        "APNS_ADDRESS": apns.address,
+        "WALLET_MERGE_SECONDS": "0",
+    }
+    rested()
+    yield running
+    running.stop()
+
+
+def leases_are_over():
+    Event.objects.pending().update(due_at=timezone.now())
+    WalletPass.objects.update(busy_until=timezone.now())
+
+
+def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apns):
+    brand = make.brand()
+    make.level(brand)
+    wallets.apple(brand)
+    customer = make.customer(brand)
+    held = on_device(make.account(customer, brand), "phone", "aaaaaaaaaaaa")
+    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+
+    apns.waits = 8
+    worker = workers.start_worker()
+    wait_until(lambda: apns.pushes)
+    time.sleep(0.1)
+    workers.kill(worker)
+    held.refresh_from_db()
+    assert (held.version, held.pushed_version) == (2, 0)
+    assert UserPoints.objects.get(user=customer).points == 10
+
+    apns.waits = 0
+    rested()
+    leases_are_over()
+    workers.start_worker()
+    wait_until(lambda: WalletPass.objects.get().pushed_version == 2)
+
+    assert apns.tokens == ["aaaaaaaaaaaa"] * 2
+    assert (UserPoints.objects.get(user=customer).points, LoyaltyTransaction.objects.count()) == (10, 1)
+    call_command("check_ledger")

@@ -1,0 +1,378 @@
+"""Apple and Google as tests see them: a certificate authority, an APNs and a Google of our own, and a device."""
+
+import json
+import socket
+import ssl
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import h2.config
+import h2.connection
+import h2.events
+import jwt
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import pkcs12
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from django.utils import timezone
+
+from brands.models import Brand
+from loyalty import service_accounts
+from loyalty.models import WalletIssuer
+from loyalty.wallets import issuers
+from loyalty.wallets.apple import certificates
+from loyalty.wallets.apple.certificates import Upload
+from loyalty.wallets.google import accounts
+
+TEAM, PASS_TYPE, PUSH_KEY_ID = "TEAM123456", "pass.com.example.card", "PUSHKEY123"
+ISSUER_ID, ACCOUNT = "3388000000012345678", "wallet@example.iam.gserviceaccount.com"
+DAY = timedelta(days=1)
+Name = NameOID
+
+
+@cache
+def rsa_key(name: str) -> Any:
+    """The same key for a name throughout a run: making one takes a moment."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@cache
+def ec_key(name: str) -> Any:
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def pem(key: Any) -> bytes:
+    found: bytes = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return found
+
+
+def certificate(
+    subject: dict[Any, str],
+    *,
+    key: str,
+    by: str,
+    issuer: dict[Any, str],
+    authority: bool = False,
+    begins: datetime | None = None,
+    ends: datetime | None = None,
+    address: str = "",
+) -> x509.Certificate:
+    now = datetime.now(tz=UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(named(subject))
+        .issuer_name(named(issuer))
+        .public_key(rsa_key(key).public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begins or now - 400 * DAY)
+        .not_valid_after(ends or now + 400 * DAY)
+        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(rsa_key(key).public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(rsa_key(by).public_key()), critical=False)
+    )
+    if address:
+        import ipaddress
+
+        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
+        builder = builder.add_extension(names, critical=False)
+    elif not authority:
+        builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+    return builder.sign(rsa_key(by), hashes.SHA256())
+
+
+def named(words: dict[Any, str]) -> x509.Name:
+    return x509.Name([x509.NameAttribute(oid, text) for oid, text in words.items()])
+
+
+ROOT_NAME = {Name.COMMON_NAME: "Root of the tests"}
+WWDR_NAME = {Name.COMMON_NAME: "WWDR of the tests", Name.ORGANIZATIONAL_UNIT_NAME: "G4"}
+
+
+@cache
+def root() -> x509.Certificate:
+    return certificate(ROOT_NAME, key="root", by="root", issuer=ROOT_NAME, authority=True)
+
+
+@cache
+def wwdr() -> x509.Certificate:
+    return certificate(WWDR_NAME, key="wwdr", by="root", issuer=ROOT_NAME, authority=True)
+
+
+def pass_certificate(
+    identifier: str = PASS_TYPE, *, key: str = "pass", by: str = "wwdr", team: str = TEAM, **fields: Any
+) -> x509.Certificate:
+    subject = {Name.USER_ID: identifier, Name.COMMON_NAME: f"Pass Type ID: {identifier}"}
+    subject |= {Name.ORGANIZATIONAL_UNIT_NAME: team} if team else {}
+    return certificate(subject, key=key, by=by, issuer=WWDR_NAME, **fields)
+
+
+def text(made: x509.Certificate) -> bytes:
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+def upload(**changes: Any) -> Upload:
+    plain = {"certificate": text(pass_certificate()), "key": pem(rsa_key("pass")), "authority": text(wwdr())}
+    return Upload(**{**plain, **changes})
+
+
+def p12(password: str) -> bytes:
+    encryption = serialization.BestAvailableEncryption(password.encode())
+    found: bytes = pkcs12.serialize_key_and_certificates(b"c", rsa_key("pass"), pass_certificate(), None, encryption)
+    return found
+
+
+def apple(brand: Brand, *, identifier: str = PASS_TYPE, token: bool = False) -> WalletIssuer:
+    """The brand makes Apple passes; it pushes with a token, or else with its certificate."""
+    push = {"push_key": pem(ec_key("push")), "push_key_id": PUSH_KEY_ID} if token else {}
+    keys = certificates.read(upload(certificate=text(pass_certificate(identifier)), **push), at=timezone.now())
+    return issuers.save(brand=brand, keys=keys, at=timezone.now())
+
+
+def service_account(**changes: Any) -> bytes:
+    plain = {
+        "type": "service_account",
+        "client_email": ACCOUNT,
+        "private_key": pem(rsa_key("google")).decode(),
+        "private_key_id": "key-1",
+        "token_uri": "https://evil.example.com/token",
+    }
+    return json.dumps({**plain, **changes}).encode()
+
+
+def google(brand: Brand, *, issuer_id: str = ISSUER_ID) -> WalletIssuer:
+    return issuers.save(brand=brand, keys=accounts.read(service_account(), issuer_id), at=timezone.now())
+
+
+# --- APNs ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Apns:
+    """Apple's push service: HTTP/2 over TLS. `answers` has what to answer to a device's next pushes."""
+
+    port: int
+    pushes: list[dict[str, Any]] = field(default_factory=list)
+    answers: dict[str, list[tuple[int, dict[str, Any], dict[str, str]]]] = field(default_factory=dict)
+    connections: int = 0
+    waits: float = 0  # seconds before each answer
+    accepts_tokens: bool = True
+
+    @property
+    def address(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def tokens(self) -> list[str]:
+        """The devices that were told something, in order."""
+        return [push["device"] for push in self.pushes if push["status"] == 200]
+
+    def answer(self, device: str, status: int, reason: str = "", *, times: int = 1, **headers: str) -> None:
+        body: dict[str, Any] = {"reason": reason}
+        if status == 410:
+            body["timestamp"] = int(time.time() * 1000) + 60_000
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.answers.setdefault(device, []).extend([(status, body, named)] * times)
+
+    def judge(self, headers: dict[str, str], body: bytes, peer: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
+        """What Apple would say: who is it, is it theirs to tell, and what the test wants."""
+        device = headers[":path"].rpartition("/")[2]
+        proof = self.proof(headers, peer)
+        if not proof:
+            status, told, more = 403, {"reason": "InvalidProviderToken"}, {}
+        elif headers.get("apns-topic") != PASS_TYPE or body != b"{}" or headers[":method"] != "POST":
+            status, told, more = 400, {"reason": "BadTopic"}, {}
+        else:
+            status, told, more = (self.answers.get(device) or [(200, None, {})]).pop(0)
+        self.pushes.append({"device": device, "status": status, "proof": proof, "headers": headers})
+        return status, told, more
+
+    def proof(self, headers: dict[str, str], peer: dict[str, Any]) -> str:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme == "bearer" and self.accepts_tokens:
+            try:
+                claims = jwt.decode(token, ec_key("push").public_key(), algorithms=["ES256"])
+            except jwt.InvalidTokenError:
+                return ""
+            kid = jwt.get_unverified_header(token)["kid"]
+            return token if (claims["iss"], kid) == (TEAM, PUSH_KEY_ID) and claims["iat"] <= time.time() + 1 else ""
+        subject = dict(pair[0] for pair in peer.get("subject", ()))
+        return "certificate" if subject.get("userId", subject.get("UID")) == PASS_TYPE else ""
+
+    def serve(self, listening: socket.socket, context: ssl.SSLContext) -> None:
+        while True:
+            try:
+                raw, _ = listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.talk, args=(raw, context), daemon=True).start()
+
+    def talk(self, raw: socket.socket, context: ssl.SSLContext) -> None:
+        try:
+            with context.wrap_socket(raw, server_side=True) as caller:
+                assert caller.selected_alpn_protocol() == "h2"
+                self.connections += 1
+                self.converse(caller)
+        except OSError:
+            raw.close()
+
+    def converse(self, caller: ssl.SSLSocket) -> None:
+        session = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
+        session.initiate_connection()
+        caller.sendall(session.data_to_send())
+        asked: dict[int, tuple[dict[str, str], bytearray]] = {}
+        while data := caller.recv(65536):
+            for event in session.receive_data(data):
+                if isinstance(event, h2.events.RequestReceived):
+                    asked[event.stream_id] = (dict(event.headers), bytearray())
+                elif isinstance(event, h2.events.DataReceived):
+                    asked[event.stream_id][1].extend(event.data)
+                    session.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                elif isinstance(event, h2.events.StreamEnded):
+                    headers, body = asked.pop(event.stream_id)
+                    status, told, more = self.judge(headers, bytes(body), caller.getpeercert() or {})
+                    time.sleep(self.waits)
+                    session.send_headers(event.stream_id, [(":status", str(status)), *more.items()], told is None)
+                    if told is not None:
+                        session.send_data(event.stream_id, json.dumps(told).encode(), end_stream=True)
+            caller.sendall(session.data_to_send())
+
+
+@contextmanager
+def apns() -> Iterator[Apns]:
+    """Trusts and is trusted by the authority of the tests; ask with SSL_CERT_FILE naming `root_file()`."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own = certificate({Name.COMMON_NAME: "APNs"}, key="apns", by="root", issuer=ROOT_NAME, address="127.0.0.1")
+    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
+        file.write(pem(rsa_key("apns")) + text(own))
+        file.flush()
+        context.load_cert_chain(file.name)
+    context.load_verify_locations(root_file())
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.set_alpn_protocols(["h2"])
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        found = Apns(listening.getsockname()[1])
+        threading.Thread(target=found.serve, args=(listening, context), daemon=True).start()
+        yield found
+
+
+@cache
+def root_file() -> str:
+    file = Path(tempfile.mkdtemp(prefix="wallet-root-")) / "root.pem"
+    file.write_bytes(text(root()))
+    return str(file)
+
+
+# --- Google ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Google:
+    """Google's token endpoint and wallet API; `answers` has what to answer to the next calls of an address's kind."""
+
+    port: int
+    kept: dict[str, dict[str, Any]] = field(default_factory=dict)
+    calls: list[tuple[str, str, int]] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    answers: dict[str, list[tuple[int, dict[str, Any]]]] = field(default_factory=dict)
+    tokens: set[str] = field(default_factory=set)
+    grants: int = 0
+    saved: bool = False
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def answer(self, kind: str, status: int, message: str = "", *, times: int = 1) -> None:
+        """`kind` is token, loyaltyClass or loyaltyObject."""
+        told = {"error": {"code": status, "message": message}}
+        self.answers.setdefault(kind, []).extend([(status, told)] * times)
+
+    def objects(self) -> list[dict[str, Any]]:
+        return [kept for name, kept in self.kept.items() if name.startswith("loyaltyObject/")]
+
+    def sent(self, kind: str) -> list[dict[str, Any]]:
+        """The bodies of the calls that were answered with 200, newest last."""
+        told = zip(self.calls, self.bodies, strict=True)
+        return [body for (_method, path, status), body in told if path.startswith(kind) and status == 200]
+
+    def grant(self, form: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
+        try:
+            claims = jwt.decode(
+                form["assertion"][0],
+                rsa_key("google").public_key(),
+                algorithms=["RS256"],
+                audience=f"{self.address}/token",
+                issuer=ACCOUNT,
+            )
+        except jwt.PyJWTError as error:
+            return 400, {"error": "invalid_grant", "error_description": str(error)}
+        if form["grant_type"] != [service_accounts.GRANT] or claims["scope"] != accounts.SCOPE:
+            return 400, {"error": "invalid_grant"}
+        self.grants += 1
+        token = f"access-{self.grants}"
+        self.tokens = {token}
+        return 200, {"access_token": token, "expires_in": 3599, "token_type": "Bearer"}
+
+    def act(self, method: str, path: str, body: dict[str, Any], bearer: str) -> tuple[int, dict[str, Any]]:
+        kind, _, name = path.partition("/")
+        if bearer.removeprefix("Bearer ") not in self.tokens:
+            return 401, {"error": {"code": 401}}
+        if self.answers.get(kind):
+            return self.answers[kind].pop(0)
+        full = f"{kind}/{name or body['id']}"
+        if kind == "loyaltyObject" and f"loyaltyClass/{body['classId']}" not in self.kept:
+            return 400, {"error": {"message": "class not found"}}
+        if method == "PATCH" and full not in self.kept:
+            return 404, {"error": {"code": 404}}
+        if method == "POST" and full in self.kept:
+            return 409, {"error": {"code": 409}}
+        self.kept[full] = {**self.kept.get(full, {}), **body}
+        return 200, {**self.kept[full], **({"hasUsers": True} if self.saved else {})}
+
+
+@contextmanager
+def google_server() -> Iterator[Google]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            path = self.path.lstrip("/")
+            if path == "token":
+                wanted = here.answers.get("token")
+                status, told = wanted.pop(0) if wanted else here.grant(parse_qs(body.decode()))
+            else:
+                sent = json.loads(body)
+                status, told = here.act(self.command, path, sent, self.headers.get("Authorization", ""))
+                here.calls.append((self.command, path, status))
+                here.bodies.append(sent)
+            content = json.dumps(told).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_POST = do_PATCH = answer  # noqa: N815
+
+        def log_message(self, *_: Any) -> None:
+            """Tests look at `calls`."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        here = Google(server.server_address[1])
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield here
+        server.shutdown()

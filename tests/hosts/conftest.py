@@ -1,0 +1,97 @@
+"""Several hosts, each a directory of its own, over shared servers. bin/several-hosts runs these tests, nobody else."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from tests.hosts.servers import Bouncer, Bucket, Rabbit, Replica, programs_missing
+from tests.stack import Stack
+
+REDIS = "redis"
+
+
+class Host(Stack):
+    """A host: web and worker with a working directory and a DATA_DIR of their own."""
+
+    @property
+    def data_dir(self) -> Path:
+        return Path(self.settings["DATA_DIR"])
+
+    def files(self) -> list[Path]:
+        media = self.data_dir / "media"
+        return [path for path in media.rglob("*") if path.is_file()]
+
+
+@pytest.fixture(scope="package")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("hosts")
+
+
+@pytest.fixture(scope="package")
+def bucket() -> Iterator[Bucket]:
+    with Bucket() as made:
+        yield made
+
+
+@pytest.fixture(scope="package")
+def bouncer(django_db_setup: None) -> Iterator[Bouncer]:
+    if "pgbouncer" in programs_missing():
+        pytest.skip("pgbouncer is not installed: apt-get install pgbouncer")
+    with Bouncer() as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def replica(django_db_setup: None) -> Iterator[Replica]:
+    with Replica() as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def rabbit(folder: Path) -> Iterator[Rabbit]:
+    if "rabbitmq-server" in programs_missing():
+        pytest.skip("rabbitmq-server is not installed: apt-get install rabbitmq-server")
+    with Rabbit(folder / "rabbit") as started:
+        yield started
+
+
+@pytest.fixture(scope="package", params=[REDIS, "rabbitmq"])
+def hosts(
+    request: pytest.FixtureRequest,
+    folder: Path,
+    bucket: Bucket,
+    bouncer: Bouncer,
+    replica: Replica,
+    django_db_blocker: Any,
+) -> Iterator[tuple[Host, Host]]:
+    """Two of them; the first has the one beat. Once with Redis as the broker, once with RabbitMQ."""
+    broker = {} if request.param == REDIS else {"CELERY_BROKER_URL": request.getfixturevalue("rabbit").url}
+    pair = []
+    for name in ("one", "two"):
+        here = folder / f"{request.param}-{name}"
+        here.mkdir()
+        host = Host(log=here / "log", redis_url=settings.REDIS_URL, directory=here)
+        with django_db_blocker.unblock():
+            host.settings = {
+                "DATA_DIR": str(here / "data"),
+                "DATABASE_URL": bouncer.url,
+                "PGBOUNCER": "1",
+                "DATABASE_STATEMENT_TIMEOUT_MS": "0",
+                "REPLICA_DATABASE_URL": replica.url,
+                "METRICS_TOKEN": "m" * 40,
+                "STORAGE_SECRETS": f"1:{settings.SECRET_KEY}",
+                **bucket.settings,
+                **broker,
+            }
+        pair.append(host)
+    try:
+        for number, host in enumerate(pair):
+            host.start_web(workers=1)
+            host.start_worker(concurrency=1, beat=number == 0, name=f"{number}@%h", queues="events,work,outgoing")
+        yield pair[0], pair[1]
+    finally:
+        for host in pair:
+            host.stop()

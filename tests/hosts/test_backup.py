@@ -1,0 +1,69 @@
+"""A dump restored into an empty database is whole, by the platform's own checks; and they see where one is not."""
+
+import os
+import subprocess
+import sys
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from authcodes import scanning
+from authcodes.scanning import Circumstances
+from loyalty import events
+from tests import make
+from tests.hosts.servers import home
+from tests.stack import ROOT, database_url
+
+RESTORED = "restored"
+
+
+@pytest.fixture
+def restored(transactional_db, tmp_path):
+    """The address of a copy, made with pg_dump and pg_restore, of a brand with points."""
+    brand = make.brand()
+    make.level(brand)
+    customer = make.customer(brand)
+    for _ in range(5):
+        about = Circumstances(at=timezone.now(), user_id=customer.pk)
+        scanning.scan(scanned=make.code(brand).code, about=about)
+    events.drain()
+    call_command("check_ledger")
+    entry = connection.settings_dict
+    programs, login = home().programs.postgres / "bin", ["--host", entry["HOST"], "--username", entry["USER"]]
+
+    def run(program, *words):
+        subprocess.run([programs / program, *login, *words], check=True)
+
+    dump = tmp_path / "loyalty.dump"
+    run("pg_dump", "--format=custom", f"--file={dump}", entry["NAME"])
+    run("createdb", RESTORED)
+    try:
+        run("pg_restore", "--exit-on-error", "--jobs=2", "--no-owner", f"--dbname={RESTORED}", dump)
+        yield database_url().replace(f"/{entry['NAME']}", f"/{RESTORED}")
+    finally:
+        run("dropdb", "--force", RESTORED)
+
+
+def manage(address, *words):
+    environment = {**os.environ, "DATABASE_URL": address}
+    command = [sys.executable, ROOT / "manage.py", *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_what_was_dumped_comes_back_whole(restored):
+    for command in (["migrate", "--check"], ["check_ledger"], ["check_rollups"]):
+        said = manage(restored, *command)
+        assert said.returncode == 0, said.stdout + said.stderr
+
+
+def test_a_copy_that_was_tampered_with_is_seen(restored):
+    entry = connection.settings_dict
+    with psycopg.connect(f"host={entry['HOST']} user={entry['USER']} dbname={RESTORED}") as line:
+        line.execute("UPDATE user_points SET points = points + 1, points_earned = points_earned + 1")
+
+    said = manage(restored, "check_ledger")
+
+    assert said.returncode == 1, said.stdout

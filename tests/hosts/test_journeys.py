@@ -1,0 +1,225 @@
+"""The journeys over two hosts: what begins on one goes on at the other, and nothing lies on a host's own disk."""
+
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+
+from authcodes.models import Job
+from brands import tokens
+from loyalty.models import Event, LoyaltyTransaction
+from tests import make
+from tests.portal import staff
+from tests.stack import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+POINTS = "/api/v1/customer/loyalty/points"
+
+
+@pytest.fixture
+def brand():
+    made = make.brand()
+    make.level(made)
+    return made
+
+
+@pytest.fixture
+def bearer(brand):
+    customer = make.customer(brand)
+    access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
+    return {"authorization": f"Bearer {access}"}
+
+
+def scan(host, code, bearer):
+    answer = httpx.post(f"{host.url}/api/v1/verify/product/{code}", json={}, headers=bearer, timeout=20)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def points(host, bearer):
+    return httpx.get(host.url + POINTS, headers=bearer, timeout=20).json()["data"]["points"]
+
+
+def settled():
+    wait_until(lambda: not Event.objects.pending().exists())
+
+
+@contextmanager
+def portal(person):
+    """Somebody's browser, logged in once, for the portal on whatever host."""
+    client = Client()
+    client.force_login(person)
+    cookies = {settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value}
+    with httpx.Client(cookies=cookies, timeout=20, follow_redirects=True) as http:
+        yield http
+
+
+def submit(http, address, **fields):
+    """Post a form as its page shows it."""
+    page = http.get(address)
+    assert page.status_code == 200, page.text
+    token = page.text.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
+    return http.post(address, data={"csrfmiddlewaretoken": token, **fields}, headers={"Referer": address})
+
+
+def exported(http, host, brand):
+    """Start an export of the scans on `host`; returns its job once it has ended."""
+    answer = submit(http, f"{host.url}/admin/authcodes/scan/export/", brand=str(brand.pk), format="csv")
+    assert answer.status_code == 200
+    job = Job.objects.latest("id")
+    wait_until(lambda: Job.objects.filter(pk=job.pk, finished_at__isnull=False).exists())
+    job.refresh_from_db()
+    assert job.status == "done", job.log
+    return job
+
+
+def reads(replica):
+    """How often tables of scans and codes were read on the replica."""
+    tables = "('authcodes_scan', 'authcodes_authcode')"
+    return replica.ask(
+        f"SELECT coalesce(sum(seq_scan + coalesce(idx_scan, 0)), 0) FROM pg_stat_user_tables WHERE relname IN {tables}"
+    )
+
+
+def test_a_scan_on_one_host_is_points_on_both(brand, bearer, hosts):
+    one, two = hosts
+    codes = [make.code(brand) for _ in range(6)]
+
+    for number, code in enumerate(codes):
+        scan(hosts[number % 2], code, bearer)
+    settled()
+
+    assert points(one, bearer) == points(two, bearer) == 60
+    assert LoyaltyTransaction.objects.count() == 6
+
+
+def test_an_export_from_one_host_is_downloaded_from_the_other(brand, bearer, hosts, bucket):
+    one, two = hosts
+    code = make.code(brand)
+    scan(one, code, bearer)
+    settled()
+
+    with portal(staff(brand)) as http:
+        job = exported(http, two, brand)
+        file = http.get(f"{one.url}/admin/authcodes/job/{job.pk}/download/")
+
+    assert file.status_code == 200
+    assert code.code in file.text
+    assert job.result.name in bucket.names()
+    assert one.files() == two.files() == []
+
+
+def test_an_uploaded_list_is_checked_by_whichever_worker_takes_it(brand, hosts, bucket):
+    one, two = hosts
+    code = make.code(brand)
+    before = bucket.names()
+    fields = {"brand": str(brand.pk), "kind": "list", "product": str(code.product_id or code.batch.product_id)}
+
+    with portal(staff(brand)) as http:
+        address = f"{one.url}/admin/authcodes/import/add/"
+        page = http.get(address).text
+        token = page.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
+        text = f"auth_code,inventory_location,notes\n{code.code},A1,x\n"
+        answer = http.post(
+            address,
+            data={"csrfmiddlewaretoken": token, **fields},
+            files={"file": ("list.csv", text, "text/csv")},
+            headers={"Referer": address},
+        )
+        job = Job.objects.latest("id")
+        wait_until(lambda: Job.objects.filter(pk=job.pk, status="done").exists())
+
+    assert answer.status_code == 200
+    assert any(name.startswith("imports/") for name in bucket.names() - before)
+    assert one.files() == two.files() == []
+
+
+def test_the_other_host_takes_over_when_a_worker_dies(brand, bearer, hosts):
+    _one, two = hosts
+    worker = two.processes[1]
+    two.kill(worker)
+
+    scan(two, make.code(brand), bearer)
+    settled()
+    two.start_worker(concurrency=1, beat=False, name="1@%h")
+
+    assert points(two, bearer) == 10
+
+
+def test_dashboard_and_exports_are_read_from_the_replica(brand, bearer, hosts, replica):
+    one, two = hosts
+    scan(one, make.code(brand), bearer)
+    settled()
+    before = reads(replica)
+
+    with portal(staff(brand)) as http:
+        page = http.get(f"{two.url}/admin/")
+        after_the_page = wait_until(lambda: (now := reads(replica)) > before and now)
+        exported(http, one, brand)
+
+    assert page.status_code == 200
+    wait_until(lambda: reads(replica) > after_the_page)
+
+
+def test_a_replica_that_lags_behind_shows_nobody_the_past(brand, bearer, hosts, replica):
+    one, two = hosts
+    replica.ask("SELECT pg_wal_replay_pause()::text")
+    try:
+        code = make.code(brand)
+        scan(one, code, bearer)
+        settled()
+        with portal(staff(brand)) as http:
+            page = http.get(f"{two.url}/admin/")
+            job = exported(http, two, brand)
+            file = http.get(f"{two.url}/admin/authcodes/job/{job.pk}/download/").text
+    finally:
+        replica.ask("SELECT pg_wal_replay_resume()::text")
+
+    assert page.status_code == 200
+    assert code.code in file
+
+
+def test_more_connections_than_sessions_go_through_the_pool(brand, bearer, hosts, bouncer):
+    for host in hosts:
+        for _ in range(3):
+            scan(host, make.code(brand), bearer)
+    settled()
+
+    pools = [row for row in bouncer.ask("SHOW POOLS") if row[0].startswith("test_")]
+    servers = sum(len([row for row in bouncer.ask("SHOW SERVERS") if row[2] == pool[0]]) for pool in pools)
+    clients = len([row for row in bouncer.ask("SHOW CLIENTS") if row[2].startswith("test_")])
+    assert 0 < servers <= bouncer.POOL
+    assert clients >= 4
+    assert all(row[-1] == "transaction" for row in pools)
+
+
+def test_each_host_tells_its_own_figures_and_the_same_state(brand, bearer, hosts):
+    token = {"Authorization": f"Bearer {'m' * 40}"}
+
+    def told(host):
+        text = httpx.get(f"{host.url}/metrics", headers=token, timeout=20).text
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        counted = [
+            float(line.split()[-1]) for line in lines if line.startswith('loyalty_scans_total{outcome="success"')
+        ]
+        return sum(counted), [line for line in lines if line.startswith("loyalty_events_dead")]
+
+    before = [told(host) for host in hosts]
+    scan(hosts[0], make.code(brand), bearer)
+    after = [told(host) for host in hosts]
+
+    assert [now[0] - then[0] for now, then in zip(after, before, strict=True)] == [1, 0]
+    assert after[0][1] == after[1][1]
+
+
+def test_rabbitmq_keeps_the_messages_in_quorum_queues(hosts, request):
+    if "CELERY_BROKER_URL" not in hosts[0].settings:
+        pytest.skip("the broker of this turn is Redis")
+
+    queues = request.getfixturevalue("rabbit").queues()
+
+    assert {queues[name] for name in ("events", "work", "outgoing")} == {"quorum"}

@@ -7,7 +7,12 @@ from bench.harness import Figure, interleaved, orientation, ratio
 
 PART = "scan"
 VERIFY = "/api/v1/verify/product/"
-WAYS = {"scan": VERIFY, "empty view": "/bench/empty/", "plain-ORM scan": "/bench/orm/"}
+WAYS = {
+    "scan": VERIFY,
+    "empty view": "/bench/empty/",
+    "lean empty view": "/bench/lean/",
+    "plain-ORM scan": "/bench/orm/",
+}
 SPENT_IN = ("web", "postgres", "valkey")
 
 
@@ -34,6 +39,7 @@ def measure(*, quick: bool) -> list[Figure]:
         ratio(PART, "scan / pgbench one-call scan", rate["scan"], rate["pgbench"], goal=0.08),
         ratio(PART, "the same by processor time: / empty view", cost["empty view"], cost["scan"]),
         ratio(PART, "the same by processor time: / pgbench", cost["pgbench"], cost["scan"]),
+        ratio(PART, "scan / empty view of the platform's own parts", rate["scan"], rate["lean empty view"]),
         ratio(PART, "plain-ORM scan / empty authenticated view", rate["plain-ORM scan"], rate["empty view"]),
         ratio(PART, "plain-ORM scan / pgbench one-call scan", rate["plain-ORM scan"], rate["pgbench"]),
         *(orientation(PART, f"{name}, 8 clients", values, "/s") for name, values in rate.items()),

@@ -8,6 +8,7 @@ from config import urls as platform
 urlpatterns = [
     *platform.urlpatterns,
     path("bench/empty/<code:code>", views.Empty.as_view()),
+    path("bench/lean/<code:code>", views.LeanEmpty.as_view()),
     path("bench/orm/<code:code>", views.OrmScan.as_view()),
 ]
 

@@ -1,0 +1,139 @@
+"""A night in which a million ledger lines of 100,000 members are past their time, beside accruals that go on."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from decimal import Decimal
+from random import Random
+from statistics import median
+
+from django.db import connection
+from django.utils import timezone
+
+from bench import processor, world
+from bench.harness import Figure, say
+from brands.models import Brand
+from loyalty import doors, expiry
+from loyalty.doors import Action
+from loyalty.models import ExpiryRun, UserPoints
+from tests import make
+
+PART = "expiry"
+MEMBERS, LINES_EACH = 100_000, 10
+WORKERS = 2
+PAUSE_SECONDS = 0.02
+
+ADD_LINES = """
+    INSERT INTO loyalty_transaction (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id,
+                                     note, "createdAt", "updatedAt")
+    SELECT a.user_point_id, 5, 0, 0, 'earned', 'old:' || n, 'Points for scanning a product', at, at
+      FROM generate_series(1, %(each)s) n, user_points a,
+           LATERAL (SELECT now() - interval '1 day' * (CASE WHEN n > %(each)s / 2 THEN 30 ELSE 500 END + n)) AS m (at)
+     WHERE a.brand_id = %(brand)s
+     ORDER BY n, a.user_point_id
+"""
+ADD_UP = """
+    UPDATE user_points SET points = 5 * %(each)s, points_earned = 5 * %(each)s WHERE brand_id = %(brand)s
+"""
+
+
+def measure(*, quick: bool) -> list[Figure]:
+    members = MEMBERS // 5 if quick else MEMBERS
+    brand = fill(members)
+    users = list(UserPoints.objects.filter(brand=brand).values_list("user_id", flat=True)[:: members // 2_000])
+    alone = waits_while(brand, users, lambda: time.sleep(5))
+    waits: list[float] = []
+    with processor.watched() as others:
+        began = time.perf_counter()
+        waits = waits_while(brand, users, lambda: expiry.run(brand=brand, at=timezone.now()))
+        took = time.perf_counter() - began
+    check(brand, members)
+    rows = members * LINES_EACH
+    half = ExpiryRun.objects.get(brand=brand, kind=ExpiryRun.Kind.EXPIRE)
+    assert half.finished_at is not None
+    goal = None if quick else 60
+    apart = f"alone {median(alone) * 1000:.3g} ms, longest {max(alone) * 1000:.3g} ms"
+    return [
+        Figure(
+            PART,
+            f"{rows:,} lines of {members:,} members",
+            took,
+            "s",
+            goal,
+            at_least=False,
+            note=f"others used {others.share:.0%}",
+        ),
+        Figure(PART, "of that, taking points", (half.finished_at - half.started_at).total_seconds(), "s"),
+        Figure(PART, "longest accrual meanwhile", max(waits), "s", 1, at_least=False, note=f"of {len(waits):,}"),
+        Figure(PART, "accruals meanwhile, median", median(waits) * 1000, "ms", note=apart),
+        again(brand),
+    ]
+
+
+def fill(members: int) -> Brand:
+    """Half of each member's lines are past their time, some of the rest soon will be."""
+    brand = make.brand(points_expire="days", points_expire_after=365, expiry_warning_days=14)
+    make.level(brand)
+    make.earning_rule(brand, "order-complete")
+    say(f"  {members:,} members with {LINES_EACH} lines each ...")
+    world.run(world.ADD_CUSTOMERS.replace("'bench' ||", "'expiry' ||"), {"brand": brand.pk, "count": members})
+    world.run("SET statement_timeout = 0")
+    world.run("SET session_replication_role = replica")
+    for statement in (ADD_LINES, ADD_UP):
+        world.run(statement, {"brand": brand.pk, "each": LINES_EACH})
+    world.run("RESET session_replication_role")
+    world.run("VACUUM ANALYZE loyalty_transaction, user_points")
+    return brand
+
+
+def check(brand: Brand, members: int) -> None:
+    gone = UserPoints.objects.filter(brand=brand, points_expired=5 * LINES_EACH // 2).count()
+    if gone != members:
+        message = f"{gone:,} of {members:,} members lost what they should"
+        raise RuntimeError(message)
+
+
+def again(brand: Brand) -> Figure:
+    """The next night, in which nothing is past its time."""
+    began = time.perf_counter()
+    expiry.run(brand=brand, at=timezone.now() + timedelta(days=1))
+    return Figure(PART, "a night with nothing to take", time.perf_counter() - began, "s")
+
+
+def waits_while(brand: Brand, users: list[int], work: object) -> list[float]:
+    """Seconds of each accrual, request to commit, while `work` goes on."""
+    waits: list[float] = []
+    with accruing(brand, users, waits):
+        assert callable(work)
+        work()
+    return waits
+
+
+@contextmanager
+def accruing(brand: Brand, users: list[int], waits: list[float]) -> Iterator[None]:
+    over = threading.Event()
+    threads = [threading.Thread(target=accrue, args=[brand, users, waits, over, number]) for number in range(WORKERS)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def accrue(brand: Brand, users: list[int], waits: list[float], over: threading.Event, number: int) -> None:
+    dice = Random(number)
+    while not over.is_set():
+        user_id, at = dice.choice(users), timezone.now()
+        order = {"orderId": f"{number}-{at.timestamp()}", "subtotal": Decimal(5)}
+        began = time.perf_counter()
+        doors.credit_now(
+            Action(brand, "hub", user_id, user_id, "order-complete", {"type": "order", "order": order}, "", at)
+        )
+        waits.append(time.perf_counter() - began)
+        time.sleep(PAUSE_SECONDS)
+    connection.close()

@@ -1,0 +1,315 @@
+"""The portal's lists beside 1,000,000 codes and scans, against Django's changelist as newcomers write it."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext, override_settings
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from authcodes.admin.filters import STATES
+from authcodes.models import AuthCode, BatchRange, Scan
+from bench import world
+from bench.harness import Figure, interleaved, orientation, ratio, say
+from brands.keyset import Key
+from brands.models import Brand, Membership, User
+from config.urls import urlpatterns as own
+from tests import make
+
+PART = "lists"
+SIZE = 1_000_000
+BATCHES = 20
+DAYS = 100
+MOST_QUERIES = 15
+SLOWEST_MS = 300
+
+# Batches one after the other, as they are made; the newest six are not scanned yet. A scan in ten was refused.
+FILL = (
+    """
+    INSERT INTO authcodes_batchrange
+           (brand_id, range_name, product_id, quantity, prefix, starting_number, number_width, scan_limit,
+            expiration_date, campaign_id, first_code, last_code, generated_count, created_at)
+    SELECT %(brand)s, 'Batch ' || n, (%(products)s::bigint[])[1 + n %% 5], %(size)s / %(batches)s,
+           %(prefix)s || lpad(n::text, 2, '0'), 1, 10, 1,
+           CASE WHEN n %% 4 = 0 THEN current_date - 10 WHEN n %% 4 = 1 THEN current_date + 300 END,
+           (%(campaigns)s::bigint[])[1 + n %% 5], %(prefix)s || lpad(n::text, 2, '0') || lpad('1', 10, '0'),
+           %(prefix)s || lpad(n::text, 2, '0') || lpad((%(size)s / %(batches)s)::text, 10, '0'),
+           %(size)s / %(batches)s, now()
+      FROM generate_series(0, %(batches)s - 1) n ORDER BY n
+    """,
+    """
+    INSERT INTO authcodes_recall (batch_id, recall_id, contact, message, reason, recalled_at)
+    SELECT id, 'R-1', 'help', 'Stop', 'Test', now() FROM authcodes_batchrange
+     WHERE brand_id = %(brand)s AND range_name = 'Batch 2'
+    """,
+    """
+    INSERT INTO authcodes_authcode
+           (code, brand_id, batch_id, product_id, scan_count, first_scan_at, first_scan_location, inventory_location,
+            location, notes, created_at, deactivated_at)
+    SELECT b.prefix || lpad(n::text, 10, '0'), %(brand)s, b.id, b.product_id, 0, NULL, '', '', '', '',
+           now() - make_interval(days => %(days)s + 20 - substr(b.range_name, 7)::int),
+           CASE WHEN n %% 100 = 7 THEN now() END
+      FROM authcodes_batchrange b, generate_series(1, %(size)s / %(batches)s) n WHERE b.brand_id = %(brand)s
+     ORDER BY b.id, n
+    """,
+    # The second brand's rows are news to the planner, which would join them one by one.
+    "ANALYZE authcodes_authcode, authcodes_batchrange, user_points",
+    """
+    CREATE TEMPORARY TABLE past AS
+    SELECT uuidv7() AS scan_id, n, n %% 10 > 0 AS accepted, c.*, a.user_id,
+           'City ' || k || ', Region ' || k %% 20 AS place,
+           now() - make_interval(secs => %(days)s * 86400.0 * (%(size)s - n) / %(size)s) AS at
+      FROM (SELECT n, floor(random() * %(customers)s)::int AS u, floor(200 * random() ^ 2)::int AS k,
+                   1 + CASE WHEN n %% 10 > 0 THEN (n * 0.7)::int ELSE floor(random() * n * 0.7)::int END AS c
+              FROM generate_series(1, %(size)s) n) s
+      JOIN (SELECT c.id, c.code, c.batch_id, c.product_id, b.campaign_id, row_number() OVER (ORDER BY c.id) AS c
+              FROM authcodes_authcode c JOIN authcodes_batchrange b ON b.id = c.batch_id
+             WHERE c.brand_id = %(brand)s) c USING (c)
+      JOIN (SELECT user_id, row_number() OVER (ORDER BY user_point_id) - 1 AS u FROM user_points
+             WHERE brand_id = %(brand)s) a USING (u)
+    """,
+    """
+    INSERT INTO authcodes_scan
+           (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
+            points_status, points_promised, points_awarded, scan_count, latitude, longitude, location, located_at,
+            device, app_version, scanned_at)
+    SELECT scan_id, %(brand)s, id, code, user_id, batch_id, product_id, campaign_id,
+           CASE WHEN accepted THEN 'success' WHEN n %% 100 < 50 THEN 'warning' ELSE 'error' END,
+           CASE WHEN accepted THEN 'accepted' WHEN n %% 100 < 40 THEN 'limit_reached'
+                WHEN n %% 100 < 50 THEN 'recalled' ELSE 'bad_tag' END,
+           CASE WHEN accepted THEN 'awarded' ELSE 'not_eligible' END, 10, CASE WHEN accepted THEN 10 ELSE 0 END,
+           CASE WHEN NOT accepted THEN 0 ELSE row_number() OVER (PARTITION BY id ORDER BY accepted DESC, n) END,
+           18.52, 73.85, place, at, 'bench', '1', at
+      FROM past ORDER BY at
+    """,
+    """
+    UPDATE authcodes_authcode c SET scan_count = p.scans, first_scan_at = p.at, first_scan_location = p.place
+      FROM (SELECT DISTINCT ON (id) id, at, place, count(*) OVER (PARTITION BY id) AS scans FROM past
+             WHERE accepted ORDER BY id, n) p
+     WHERE p.id = c.id
+    """,
+    "DROP TABLE past",
+)
+
+
+def filled(brand: Brand, size: int, prefix: str) -> None:
+    customers = size // 10
+    world.run(world.ADD_CUSTOMERS.replace("'bench'", f"'{prefix.lower()}'"), {"brand": brand.pk, "count": customers})
+    campaigns = [make.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
+    products = [make.product(brand, title=f"Tea number {n}", sku=f"TEA-{n}").pk for n in range(5)]
+    world.run("SET statement_timeout = 0")
+    world.run("SET session_replication_role = replica")
+    numbers = {"size": size, "batches": BATCHES, "days": DAYS, "customers": customers, "prefix": prefix}
+    for statement in FILL:
+        world.run(statement, {"brand": brand.pk, "campaigns": [*campaigns, None], "products": products, **numbers})
+    world.run("RESET session_replication_role")
+
+
+class PlainCodes(admin.ModelAdmin):  # type: ignore[type-arg]
+    """As a tutorial has it, with Django's 100 rows per page."""
+
+    list_display = ("code", "product", "batch", "scan_count", "first_scan_at", "first_scan_location")
+    list_filter = ("product", "batch", "first_scan_at")
+    search_fields = ("code", "product__title")
+
+
+class PlainScans(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("scanned_at", "code", "outcome", "reason", "product", "user", "location", "points_awarded")
+    list_filter = ("outcome", "reason", "product", "batch", "scanned_at")
+    search_fields = ("code", "user__email")
+
+
+plain_site = admin.AdminSite("plain")
+plain_site.register(AuthCode, PlainCodes)
+plain_site.register(Scan, PlainScans)
+urlpatterns = [path("plain/", plain_site.urls), *own]
+
+# The portal's templates replace Django's of the same name; the plain pages are to be as Django made them.
+PLAIN_TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [Path(admin.__file__).parent / "templates"]}]
+AGAIN = 3  # requests of one kind, one after the other; the median counts
+LISTS = {"codes": AuthCode, "scans": Scan}
+
+
+def measure(*, quick: bool) -> list[Figure]:
+    size, rounds, samples = (100_000, 3, 5) if quick else (SIZE, 7, 20)
+    world.use_database("bench_lists", new=True)
+    brand = make.brand(time_zone="Asia/Kolkata")
+    filled(brand, size, "D")
+    filled(make.brand(), size // 5, "N")
+    world.run("VACUUM ANALYZE")
+    with override_settings(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["*"]):
+        return figures(brand, size, rounds, samples)
+
+
+def figures(brand: Brand, size: int, rounds: int, samples: int) -> list[Figure]:
+    ours, theirs = browser(owner_of(brand)), browser(superuser())
+    found = []
+    slowest: list[float] = []
+    most = 0
+    for name, model in LISTS.items():
+        pages = cases(brand, model, size)
+        for what, address in pages.items():
+            times, queries = sampled(ours, address, samples)
+            p95 = quantiles(times, n=20)[-1]
+            slowest.append(p95)
+            most = max(most, queries)
+            found.append(Figure(PART, f"{name}: {what}", p95, "ms", note=f"p95; {queries} queries"))
+            say(found[-1].line)
+    found.append(Figure(PART, "the slowest p95 of these", max(slowest), "ms", SLOWEST_MS, at_least=False))
+    found.append(Figure(PART, "the most queries of these", most, "", MOST_QUERIES, at_least=False))
+    for name, model in LISTS.items():
+        found += compared(brand, name, model, size, rounds, ours, theirs)
+    return found
+
+
+def compared(brand: Brand, name: str, model: Any, size: int, rounds: int, ours: Client, theirs: Client) -> list[Figure]:
+    """First page, search and the page in the middle, ours and Django's in turns."""
+    pages = cases(brand, model, size)
+    list_of_plain = list_of(model, of="plain")
+    middle = size // 2 // PlainCodes.list_per_page
+    ways: dict[str, Callable[[], float]] = {
+        "first": partial(timed, ours, pages["first page"]),
+        "search": partial(timed, ours, pages["search: how a code begins"]),
+        "deep": partial(timed, ours, pages["page in the middle"]),
+        "plain first": partial(plain, theirs, list_of_plain),
+        "plain search": partial(plain, theirs, f"{list_of_plain}?q={BEGINNING}"),
+        "plain deep": partial(plain, theirs, f"{list_of_plain}?p={middle}"),
+    }
+    took, others = interleaved(PART, rounds, ways)
+    return [
+        ratio(
+            PART, f"{name}: first page, ours / Django's", took["first"], took["plain first"], goal=0.5, at_least=False
+        ),
+        ratio(
+            PART, f"{name}: search, ours / Django's", took["search"], took["plain search"], goal=1 / 3, at_least=False
+        ),
+        ratio(PART, f"{name}: page at {size // 2:,} / first", took["deep"], took["first"], goal=1.3, at_least=False),
+        ratio(PART, f"{name}: page at {size // 2:,} / first, Django's", took["plain deep"], took["plain first"]),
+        *(orientation(PART, f"{name}: {way}", times, "ms") for way, times in took.items()),
+        others,
+    ]
+
+
+# One code in a hundred, somewhere in the middle.
+BEGINNING = "D07000001"
+
+
+def cases(brand: Brand, model: Any, size: int) -> dict[str, str]:
+    """The addresses that are measured, by what they show."""
+    batches = list(BatchRange.objects.filter(brand=brand).order_by("pk"))
+    oldest, campaign = batches[0], brand.campaigns.earliest("pk").pk
+    today = timezone.now().astimezone(brand.zone).date()
+    days = {n: (today - timedelta(days=n)).isoformat() for n in (30, 59, 60, 99, 110)}
+    place, code = "City 60, Region 0", f"{batches[5].prefix}{77:010}"
+    first, next_page, middle, last = pages_of(brand, model, size)
+    asked: dict[str, dict[str, Any]] = {
+        "search: how a code begins": {"q": BEGINNING},
+        "search: how all codes begin": {"q": "D"},
+        "search: a code": {"q": code},
+        "search: a product": {"q": "Tea number 3"},
+        "search: a customer": {"q": "d123@example.com"},
+        "search: nothing": {"q": "nothing"},
+        **{f"status {status}": {"status": status} for status in STATES},
+        "the oldest batch": {"batch__id__exact": oldest.pk},
+        "a product": {"product__id__exact": oldest.product_id},
+    }
+    if model is AuthCode:
+        when, where, of = "first_scan_at", "first_scan_location", "batch__campaign__campaign_id__exact"
+        asked |= {
+            "created on one day": {"created_at_from": days[110], "created_at_to": days[110]},
+            "without a product": {"assigned": "no"},
+        }
+    else:
+        when, where, of = "scanned_at", "location", "campaign__campaign_id__exact"
+        asked |= {
+            **{f"outcome {outcome}": {"outcome__exact": outcome} for outcome in Scan.Outcome.values},
+            **{f"reason {reason}": {"reason__exact": reason} for reason in ("limit_reached", "recalled", "expired")},
+            "points pending": {"points_status__exact": "pending"},
+            "a customer": {"user__id__exact": User.objects.get(email="d123@example.com").pk},
+        }
+    month = {f"{when}_from": days[59], f"{when}_to": days[30]}
+    asked |= {
+        "one day": {f"{when}_from": days[60], f"{when}_to": days[60]},
+        "the first day": {f"{when}_to": days[99]},
+        "a month": month,
+        "a place": {where: place},
+        "an unknown place": {where: "Nowhere"},
+        "a campaign": {of: campaign},
+        "status, month, place, campaign": {"status": "scanned", **month, where: place, of: campaign},
+    }
+    its = list_of(model)
+    pages = {"first page": first, "next page": next_page, "page in the middle": middle, "last page": last}
+    return {
+        **{what: its + query for what, query in pages.items()},
+        **{what: f"{its}?{urlencode(query)}" for what, query in asked.items()},
+    }
+
+
+def list_of(model: Any, *, of: str = "admin") -> str:
+    return reverse(f"admin:authcodes_{model.__name__.lower()}_changelist", current_app=of)
+
+
+def pages_of(brand: Brand, model: Any, size: int) -> tuple[str, str, str, str]:
+    """The queries of the first page, the next, the one in the middle, and the last."""
+    request = RequestFactory().get("/")
+    request.user = owner_of(brand)
+    changes: Any = admin.site.get_model_admin(model).get_changelist_instance(request)
+    key = Key(model, changes.queryset.query.order_by)
+    row = changes.queryset[size // 2]
+    middle = changes.get_query_string({"p": key.write(key.beside(row, back=False), changes.mark)})
+    return "", changes.paginator.next, middle, changes.paginator.last
+
+
+def sampled(client: Client, address: str, samples: int) -> tuple[list[float], int]:
+    """How long each request took, in milliseconds, and how many queries one asks."""
+    with CaptureQueriesContext(connection) as asked:
+        spent(client, address)
+        queries = len(asked)
+    return [spent(client, address) for _ in range(samples)], queries
+
+
+def timed(client: Client, address: str) -> float:
+    return median(spent(client, address) for _ in range(AGAIN))
+
+
+def plain(client: Client, address: str) -> float:
+    with override_settings(TEMPLATES=PLAIN_TEMPLATES):
+        spent(client, address)  # templates are compiled anew
+        return timed(client, address)
+
+
+def spent(client: Client, address: str) -> float:
+    """The server's time for a page, rendering included."""
+    began = time.perf_counter()
+    response = client.get(address)
+    took = (time.perf_counter() - began) * 1000
+    assert response.status_code == 200, address
+    return took
+
+
+def browser(person: User) -> Client:
+    client = Client(headers={"x-forwarded-proto": "https"})
+    client.defaults["wsgi.url_scheme"] = "https"
+    client.force_login(person)
+    return client
+
+
+def owner_of(brand: Brand) -> User:
+    person, made = User.objects.get_or_create(email="owner@example.com", defaults={"is_staff": True})
+    if made:
+        Membership.objects.create(user=person, brand=brand, role=Membership.Role.OWNER)
+    return person
+
+
+def superuser() -> User:
+    return User.objects.create_superuser("super@example.com")

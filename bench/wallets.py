@@ -1,0 +1,191 @@
+"""Wallet passes: a change of a whole brand, signed packages, pushes, and what passes cost the accrual beside them."""
+
+import os
+import time
+from collections.abc import Iterator
+from functools import partial
+from statistics import median
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from authcodes import scanning
+from authcodes.models import AuthCode
+from authcodes.scanning import Circumstances
+from bench import world
+from bench.generate import forget_peak, memory
+from bench.harness import Figure, interleaved, orientation, ratio, say
+from bench.prints import in_own_process
+from brands.models import Brand
+from loyalty import events
+from loyalty.models import UserPoints, WalletPass
+from loyalty.wallets import issuers, passes, renders
+from tests import wallets
+
+PART = "wallets"
+PASSES = 10_000
+GROUP = 1_000  # customers of each kind that earn
+PORTION = 100  # accruals in a round
+MOST_GROWTH = 10  # MB
+
+# Passes with the encrypted token of one of them: what it says does not matter here.
+ADD_PASSES = """
+    INSERT INTO loyalty_walletpass
+           (account_id, brand_id, platform, serial, token, state, version, changed_at, pushed_version, held_version,
+            told_at, last_error, created_at)
+    SELECT user_point_id, brand_id, 'apple', gen_random_uuid(), %(token)s, 'held', 1, now(), 1, 1, '[]', '', now()
+      FROM (SELECT * FROM user_points WHERE brand_id = %(brand)s ORDER BY user_point_id LIMIT %(count)s) a
+"""
+ADD_DEVICES = """
+    INSERT INTO loyalty_walletdevice (wallet_pass_id, device, push_token, pushed_version, registered_at)
+    SELECT id, 'device' || id, 'token' || id || 'abcdef', 1, now() FROM loyalty_walletpass
+"""
+
+
+def measure(*, quick: bool) -> list[Figure]:
+    world.use_database("bench_wallets", new=True)
+    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+    settings.WALLET_MERGE_SECONDS = 0
+    os.environ["SSL_CERT_FILE"] = wallets.root_file()
+    brand = filled()
+    return [*brand_wide(brand), *pushed(brand, 500 if quick else 2_000), *beside_accruals(brand, 4 if quick else 10)]
+
+
+def filled() -> Brand:
+    """A brand with twice as many customers as passes, and codes to scan."""
+    say(f"making {PASSES:,} passes ...")
+    brand = world.build(customers=2 * PASSES, codes=20_000)
+    wallets.apple(brand, token=True)
+    passes.issue(account=UserPoints.objects.filter(brand=brand).latest("pk"), platform="apple", at=timezone.now())
+    world.run(ADD_PASSES, {"brand": brand.pk, "count": PASSES, "token": stored_token()})
+    world.run("DELETE FROM loyalty_walletpass WHERE state = 'issued'")
+    world.run(ADD_DEVICES)
+    world.run("VACUUM ANALYZE")
+    return brand
+
+
+def stored_token() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT token FROM loyalty_walletpass LIMIT 1")
+        token: str = cursor.fetchone()[0]
+        return token
+
+
+# --- A change of all passes ------------------------------------------------------------------------------------------
+
+
+def brand_wide(brand: Brand) -> list[Figure]:
+    """Asked for three times, queued once; then every device fetches, some with a second device right behind."""
+    issuers.change_look(brand_id=brand.pk)
+    began = time.perf_counter()
+    for _ in range(3):
+        assert passes.refresh_all(brand_id=brand.pk, at=timezone.now()) == PASSES
+    queued = (time.perf_counter() - began) / 3
+    waiting = world.value(
+        "SELECT count(*) FROM loyalty_event WHERE status = 'pending' AND detail_type = 'refresh-pass'"
+    )
+    connection.close()
+    rate, by_processor, growth, repeated = in_own_process(rendered, brand.pk)
+    return [
+        Figure(PART, f"queueing {PASSES:,} updates, asked for once", queued, "s"),
+        Figure(PART, "updates queued per pass, asked for three times", waiting / PASSES, "x", 1, at_least=False),
+        Figure(PART, f"{PASSES:,} passes read, signed and packed, one process", rate, "/s", 200),
+        Figure(PART, "the same per second of processor time", by_processor, "/s"),
+        Figure(PART, "memory that the last 9,000 of them took", growth, "MB", MOST_GROWTH, at_least=False),
+        Figure(PART, "the same pass for a second device, not signed again", repeated, "/s"),
+    ]
+
+
+def rendered(brand_id: int) -> tuple[float, float, float, float]:
+    """Packages a second, by the clock and by the processor; megabytes between the first thousand and the last; and
+    repeated packages a second.
+    """
+    began, spent = time.perf_counter(), time.process_time()
+    before = 0.0
+    for number, each in enumerate(in_portions(brand_id)):
+        if number == PASSES // 10:
+            before = forget_peak()
+        content = renders.apple_package(wallet_pass=each, at=timezone.now())
+        if number == 0:
+            say(f"  a package has {len(content):,} bytes")
+    rate, by_processor = PASSES / (time.perf_counter() - began), PASSES / (time.process_time() - spent)
+    growth = memory("VmHWM") - before
+    again = WalletPass.objects.filter(brand=brand_id).latest("pk")
+    assert renders.apple_package(wallet_pass=again, at=timezone.now()) == content
+    began = time.perf_counter()
+    for _ in range(500):
+        renders.apple_package(wallet_pass=again, at=timezone.now())
+    return rate, by_processor, growth, 500 / (time.perf_counter() - began)
+
+
+def in_portions(brand_id: int) -> Iterator[WalletPass]:
+    """One by one as requests do, so that reading is part of it."""
+    keys = list(WalletPass.objects.filter(brand=brand_id).order_by("pk").values_list("pk", flat=True))
+    return (WalletPass.objects.filter(pk=key).get() for key in keys)
+
+
+# --- Pushes ----------------------------------------------------------------------------------------------------------
+
+
+def pushed(brand: Brand, count: int) -> list[Figure]:
+    """Updates delivered by one worker thread to an APNs that shares its processor, which halves it."""
+    kept = WalletPass.objects.filter(brand=brand).order_by("pk").values_list("pk", flat=True)[:count]
+    world.run("DELETE FROM loyalty_event WHERE status = 'pending'")
+    world.run("UPDATE loyalty_walletpass SET queued_version = NULL")
+    messages = passes.chosen_changed(passes=list(kept), brand_id=brand.pk, at=timezone.now())
+    events.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
+    with wallets.apns() as apns:
+        settings.APNS_ADDRESS = apns.address
+        began = time.perf_counter()
+        assert events.drain(lane="wallets") == count
+        spent = time.perf_counter() - began
+        assert len(set(apns.tokens)) == len(apns.tokens) == count
+        connections = apns.connections
+    return [
+        Figure(PART, f"{count:,} updates pushed over HTTP/2 by one thread", count / spent, "/s"),
+        Figure(PART, "connections that took", connections, "", 1, at_least=False),
+    ]
+
+
+# --- Accruals --------------------------------------------------------------------------------------------------------
+
+
+def beside_accruals(brand: Brand, rounds: int) -> list[Figure]:
+    """The points' worker for members with passes, and for members without."""
+    order = UserPoints.objects.filter(brand=brand).order_by("user_point_id").values_list("user_id", flat=True)
+    holders, others = list(order[:GROUP]), list(order[PASSES : PASSES + GROUP])
+    codes = AuthCode.objects.filter(brand=brand, scan_count=0).values_list("code", flat=True).iterator()
+    ways = {
+        "members with passes": partial(accrued, holders, codes),
+        "members without": partial(accrued, others, codes),
+    }
+    for way in ways.values():
+        way()
+    found, taken = interleaved(PART, rounds, ways)
+    holding, without = ([by_clock for by_clock, _ in each] for each in found.values())
+    busy, less_busy = ([by_processor for _, by_processor in each] for each in found.values())
+    return [
+        ratio(
+            PART, "worker's processor time: members with passes / without", busy, less_busy, goal=1.10, at_least=False
+        ),
+        ratio(PART, "the same by the clock", holding, without),
+        orientation(PART, "accrual, member without a pass", [seconds * 1e6 for seconds in without], "us"),
+        orientation(PART, "accrual, member with a pass", [seconds * 1e6 for seconds in holding], "us"),
+        taken,
+    ]
+
+
+def accrued(users: list[int], codes: Iterator[str]) -> tuple[float, float]:
+    """Seconds of the worker per accrual, by the clock and by the processor: the medians of a round's portions."""
+    spent, busy = [], []
+    for _ in range(5):
+        for user_id in users[:PORTION]:
+            scanning.scan(scanned=next(codes), about=Circumstances(at=timezone.now(), user_id=user_id))
+        began, worked = time.perf_counter(), time.process_time()
+        assert events.drain() == PORTION
+        spent.append((time.perf_counter() - began) / PORTION)
+        busy.append((time.process_time() - worked) / PORTION)
+        world.run("DELETE FROM loyalty_event WHERE status = 'pending'")
+        world.run("UPDATE loyalty_walletpass SET queued_version = NULL")
+    return median(spent), median(busy)

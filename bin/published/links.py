@@ -1,0 +1,91 @@
+"""Finds what Markdown files of the repository point at and is not there: files, headings, pictures, named paths."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\)")
+IMAGE = re.compile(r"<img[^>]*\ssrc=\"([^\"]+)\"")
+HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
+LABEL = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
+FENCED = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"(`+)(.+?)\1")
+ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+
+
+def markdown_files(root: Path = ROOT) -> list[Path]:
+    """Those that belong to the repository, be they committed yet or not."""
+    wanted = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
+    said = subprocess.run(["git", *wanted], cwd=root, check=True, capture_output=True, text=True).stdout
+    found = [root / line for line in said.splitlines()]
+    return sorted(path for path in found if path.is_file() and "templates" not in path.parts)
+
+
+def broken(file: Path, *, root: Path = ROOT) -> Iterator[str]:
+    """What is wrong in one file, each with its line."""
+    text = file.read_text()
+    prose = FENCED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    bare = SPAN.sub(lambda found: " " * len(found[0]), prose)
+    for found in [*LINK.finditer(bare), *IMAGE.finditer(bare)]:
+        if complaint := wrong_with(found[1], file=file, root=root):
+            yield f"{file.relative_to(root)}:{line_of(text, found.start())}: {complaint}"
+    for found in SPAN.finditer(prose):
+        if names_a_path(found[2], root) and not list(root.glob(found[2].rstrip("/"))):
+            yield f"{file.relative_to(root)}:{line_of(text, found.start())}: no such path: {found[2]}"
+
+
+def wrong_with(target: str, *, file: Path, root: Path) -> str | None:
+    """The complaint about a link, if there is one. Other hosts are not asked."""
+    if ELSEWHERE.match(target):
+        return None
+    where, _, anchor = target.partition("#")
+    found = (file.parent / where).resolve() if where else file
+    if not found.is_relative_to(root.resolve()):
+        return f"leads out of the repository: {target}"
+    if not found.exists():
+        return f"no such file: {target}"
+    if anchor and found.suffix == ".md" and anchor not in anchors(found):
+        return f"no such heading: {target}"
+    return None
+
+
+@cache
+def anchors(file: Path) -> frozenset[str]:
+    """What headings are called in addresses: their words in small letters, repeated ones with a number."""
+    text = FENCED.sub("", file.read_text())
+    counted: dict[str, int] = {}
+    for found in HEADING.finditer(text):
+        slug = slugged(found[1])
+        counted[slug] = counted.get(slug, 0) + 1
+    numbered = {f"{slug}-{number}" for slug, times in counted.items() for number in range(1, times)}
+    return frozenset({*counted, *numbered, *LABEL.findall(text)})
+
+
+def slugged(heading: str) -> str:
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
+    return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+
+
+def names_a_path(code: str, root: Path) -> bool:
+    """`docs/events.md`, `bin/run`, `tests/*/x.py`: a path below one of the repository's own directories."""
+    if not re.fullmatch(r"[\w*-][\w.*-]*(?:/[\w.*-]+)+/?", code) or code.endswith("..."):
+        return False
+    return (root / code.partition("/")[0]).is_dir() and code.partition("/")[0] != "var"
+
+
+def line_of(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def main() -> int:
+    found = [complaint for file in markdown_files() for complaint in broken(file)]
+    print("\n".join(found), file=sys.stderr, end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""Writes docs/openapi.json: the API's description as the code makes it."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).parent.parent.parent / "docs/openapi.json"
+
+
+def made() -> dict[str, Any]:
+    """The description, as `/api/schema` serves it."""
+    import django  # noqa: PLC0415 - the settings are read here
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    from drf_spectacular.generators import SchemaGenerator  # noqa: PLC0415 - needs the settings
+
+    found: dict[str, Any] = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True)))
+    return found
+
+
+def text(description: dict[str, Any]) -> str:
+    return json.dumps(description, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(made()))
+    print(f"Written: {FILE}")

@@ -198,6 +198,8 @@ def test_without_a_connection_a_code_is_kept_and_sent_when_the_person_says_so(ph
     page.context.set_offline(True)
     page.goto(f"/s/{code}")
     expect(page.get_by_role("heading", level=1)).to_have_text("No connection")
+    links = "[...document.querySelectorAll('link:is([rel=stylesheet], [rel=icon])')]"
+    assert page.evaluate(f"Promise.all({links}.map((it) => caches.match(it.href))).then((kept) => kept.every(Boolean))")
     page.get_by_role("button", name="Keep the code for later").click()
     page.context.set_offline(False)
     page.goto("/s/")

@@ -5,9 +5,13 @@ const FILES = ["page.js", "page.css", "api.js", "fill.js", "scan.js", "account.j
 const isPage = (path) => path.startsWith("/s/") || path.startsWith("/01/");
 const isFile = (path) => path.startsWith("/page/assets/") || path === "/page/brand.css" || path.startsWith("/page/icon-") || path.startsWith("/pictures/");
 
+// With what it loads before there are scripts: the brand's colours and icon.
 async function keepShell(cache) {
   const response = await fetch(SHELL, { credentials: "same-origin", cache: "no-store" });
-  if (response.ok && !response.redirected) await cache.put(SHELL, response);
+  if (!response.ok || response.redirected) return;
+  const looks = (await response.clone().text()).match(/\/page\/(brand\.css|icon-32\.png)\?v=\w+/g);
+  await cache.addAll(new Set(looks));
+  await cache.put(SHELL, response);
 }
 
 self.addEventListener("install", (event) => {

@@ -20,7 +20,7 @@ from campaigns import progress
 from campaigns.models import Milestone, RewardClaim
 from loyalty import events, ledger, members, redemption_codes, rewards, webhooks
 from loyalty.accrual import plain
-from loyalty.models import Redemption, Reward, UserPoints, WebhookType
+from loyalty.models import Redemption, Reward, UserPoints, WalletPass, WebhookType
 from loyalty.refusals import (
     IdempotencyKeyReused,
     LoyaltyDisabled,
@@ -53,6 +53,7 @@ FACTS = f"""
            (SELECT t.id FROM loyalty_redemption t
              WHERE t.user_point_id = m.user_point_id AND t.request_key = %(request_key)s::uuid),
            nextval('loyalty_redemption_id_seq'),
+           EXISTS (SELECT 1 FROM loyalty_walletpass w WHERE w.account_id = m.user_point_id),
            {webhooks.LISTENED.format(brand="b.id")}
       FROM user_points m
       JOIN brands_brand b ON b.id = m.brand_id
@@ -108,6 +109,7 @@ class Facts:
     code_days: int | None
     earlier_id: int | None
     redemption_id: int
+    has_passes: bool
     listened: frozenset[str]
 
 
@@ -170,7 +172,7 @@ def read_facts(account: int, wish: Wish) -> Facts:
     assert found is not None  # noqa: S101 - the account is locked, so it is there
     active, status, balance, level, threshold = found[:5]
     name, cost, is_active, valid_from, valid_until, stock, limit, code_days, needed, needed_threshold = found[5:15]
-    taken, earlier_id, redemption_id, listened = found[15:]
+    taken, earlier_id, redemption_id, has_passes, listened = found[15:]
     offer = Offer(cost, is_active, valid_from, valid_until, stock, limit, needed, needed_threshold)
     return Facts(
         holder=Holder(active, status == UserPoints.Status.BLOCKED, balance, threshold, taken),
@@ -180,6 +182,7 @@ def read_facts(account: int, wish: Wish) -> Facts:
         code_days=code_days,
         earlier_id=earlier_id,
         redemption_id=redemption_id,
+        has_passes=has_passes,
         listened=frozenset(listened),
     )
 
@@ -227,7 +230,7 @@ def consequences(account: int, facts: Facts, offer: Offer, wish: Wish, cause: st
         "level_updated": False,
         "cause": cause,
     }
-    told = [balance_changed(brand_id=wish.brand_id, user_id=wish.user_id, payload=payload)]
+    told = [balance_changed(brand_id=wish.brand_id, user_id=wish.user_id, payload=payload, has_passes=facts.has_passes)]
     if WebhookType.REWARD_REDEEMED in facts.listened:
         data = {
             "redemption_id": facts.redemption_id,
@@ -248,13 +251,17 @@ def consequences(account: int, facts: Facts, offer: Offer, wish: Wish, cause: st
     return told
 
 
-def balance_changed(*, brand_id: int, user_id: int, payload: Mapping[str, Any]) -> events.Message:
-    """As after an accrual, for wallets; once for each cause."""
+def balance_changed(*, brand_id: int, user_id: int, payload: Mapping[str, Any], has_passes: bool) -> events.Message:
+    """As after an accrual, for wallets; once for each cause.
+
+    Call with the account locked: a pass that is made meanwhile waits for us.
+    """
     return events.Message(
         kind="balance-changed",
         arguments={"brand_id": brand_id, "user_id": user_id},
         payload=dict(payload),
         event_id=uuid.uuid5(FOLLOWING, f"balance-changed:{payload['cause']}"),
+        wanted=has_passes,
     )
 
 
@@ -426,7 +433,12 @@ def return_points(redemption: Redemption, account: UserPoints, deed: Deed) -> No
         "level_updated": False,
         "cause": f"{ledger.RETURNED}{redemption.pk}",
     }
-    message = balance_changed(brand_id=account.brand_id, user_id=account.user_id, payload=payload)
+    message = balance_changed(
+        brand_id=account.brand_id,
+        user_id=account.user_id,
+        payload=payload,
+        has_passes=WalletPass.objects.filter(account=account).exists(),
+    )
     events.publish(messages=[message], brand_id=account.brand_id, at=deed.at)
 
 

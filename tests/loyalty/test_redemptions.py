@@ -14,6 +14,7 @@ from brands.refusals import Invalid
 from campaigns.models import RewardClaim
 from loyalty import reconcile, redemptions
 from loyalty.models import BrandLevel, Event, LoyaltyTransaction, Redemption, Reward, UserPoints
+from loyalty.wallets import passes
 from tests import make
 from tests.api import error
 from tests.loyalty import webhooks
@@ -35,6 +36,10 @@ def books_are_right(db):
 
 def redeem(mine, reward, key=None):
     return mine.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key=key or str(uuid4()))
+
+
+def hold_a_pass(customer, brand):
+    passes.issue(account=make.account(customer, brand), platform="apple", at=timezone.now())
 
 
 def balance(customer):
@@ -70,13 +75,24 @@ def test_reward_is_taken_for_points(mine, brand, customer):
 
 def test_wallets_are_told_of_the_new_balance(mine, brand, customer):
     make.points(customer, brand, 30)
+    hold_a_pass(customer, brand)
 
     redeem(mine, make.reward(brand, cost=10))
 
     event = Event.objects.get(detail_type="balance-changed")
+    assert event.status == "pending"
     assert event.detail["arguments"] == {"brand_id": brand.pk, "user_id": customer.pk}
     assert event.detail["payload"]["points"] == 20
     assert event.detail["payload"]["cause"] == f"redeem:{Redemption.objects.get().pk}"
+
+
+def test_without_a_pass_nobody_works_on_a_new_balance(mine, brand, customer):
+    make.points(customer, brand, 30)
+
+    redeem(mine, make.reward(brand, cost=10))
+    redemptions.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
+
+    assert [event.status for event in Event.objects.filter(detail_type="balance-changed")] == ["ignored"] * 2
 
 
 def test_webhooks_that_listen_are_told(mine, brand, customer):
@@ -339,6 +355,8 @@ def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand,
     account = UserPoints.objects.get(user=customer)
     lifetime = account.lifetime
     brand.daily_point_limit = 30
+    hold_a_pass(customer, brand)
+
     redemptions.cancel(redemption=redemption, deed=deed(brand))
 
     account.refresh_from_db()
@@ -347,7 +365,8 @@ def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand,
     line = LoyaltyTransaction.objects.latest("pk")
     assert (line.reason, line.reason_id) == ("earned", f"redeem-undo:{redemption.pk}")
     assert AuditEntry.objects.get().reason == "A mistake"
-    assert Event.objects.filter(detail_type="balance-changed").count() == 2
+    told = Event.objects.filter(detail_type="balance-changed").order_by("pk")
+    assert [event.status for event in told] == ["ignored", "pending"]
 
 
 def test_points_that_came_back_take_nobody_to_a_level(api, mine, brand, customer, deliver):

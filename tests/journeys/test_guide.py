@@ -1,4 +1,7 @@
-"""The API guide's blocks of code, run from the first page to the last; their answers are the ones the pages show."""
+"""The API guide's blocks of code, run from the first page to the last; their answers are the ones the pages show.
+
+The session that README shows is run too.
+"""
 
 import json
 import re
@@ -14,6 +17,12 @@ from tests import make, wallets
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = ROOT / "docs/api"
+README = ROOT / "README.md"
+CALL = re.compile(r'api\.(?:request\(\s*"([A-Z]+)",|(\w+)\()\s*f?"([^"]+)"')
+ELSEWHERE = {
+    *("check_alive", "check_ready"),  # docs/operations/monitor.md: for operators
+    *("read_qr_image", "read_qr_image_svg"),  # fetched from addresses that list_qr_codes gives
+}
 BLOCK = re.compile(r"^```(sh|python|json)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "@@@@ block"
 
@@ -91,6 +100,53 @@ def test_every_block_of_the_guide_runs_and_answers_as_it_says(shop):
     faults = [fault for language in LANGUAGES for fault in run(language, *shop)]
 
     assert faults == []
+    assert newest_line(session(README), *shop)["points_earned"] > 0
+
+
+def session(page):
+    """The page's block that calls the service with curl."""
+    [found] = [text for kind, text in BLOCK.findall(page.read_text()) if kind == "sh" and "curl" in text]
+    return found
+
+
+def newest_line(script, directory, environment):
+    """Of the ledger that the session ends with: the one for the code it scanned."""
+    command, _mark = LANGUAGES["sh"]
+    script += "echo $CODE"
+    said = subprocess.run(
+        command, input=script, cwd=directory, env=environment, check=False, capture_output=True, text=True
+    )
+    assert said.returncode == 0, said.stderr
+    *_before, ledger, code = said.stdout.splitlines()
+    [line] = [line for line in json.loads(ledger)["data"] if line["reason_id"] == code]
+    return line
+
+
+def test_first_steps_show_the_session_of_the_readme():
+    assert session(ROOT / "docs/first-steps.md") == session(README)
+
+
+def test_every_operation_of_the_service_is_shown():
+    described = json.loads((ROOT / "docs/openapi.json").read_text())["paths"]
+    calls = {
+        (verb or method.upper(), f"/api/v1{path}")
+        for page in pages()
+        for verb, method, path in CALL.findall(page.read_text())
+    }
+
+    missing = {
+        operation["operationId"]
+        for path, operations in described.items()
+        for method, operation in operations.items()
+        if not any(verb == method.upper() and re.fullmatch(pattern(path), called) for verb, called in calls)
+    }
+
+    assert missing == ELSEWHERE
+
+
+def pattern(path):
+    """Of the addresses that a path of the description stands for."""
+    return re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path))
 
 
 def run(language, directory, environment):
@@ -116,4 +172,4 @@ def test_every_step_is_shown_in_both_languages():
     shown = {language: [step.where for step in steps(language)] for language in LANGUAGES}
 
     assert shown["sh"] == shown["python"]
-    assert sum(BLOCK.search(page.read_text()) is not None for page in pages()) == 8
+    assert sum(BLOCK.search(page.read_text()) is not None for page in pages()) == 9

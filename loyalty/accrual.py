@@ -29,7 +29,8 @@ TEMPLATE = "NOTIFY_CAMPAIGN_SUCCESS"
 
 # Everything that accruals write, in one statement that commits by itself: `held` locks the account and the event of
 # each item, in one order, and what has no row there is not written. An item is missing if its account or its event has
-# changed since the facts were read.
+# changed since the facts were read. Where `=` would do stands `= ANY`, which cannot be hashed: PostgreSQL expects as
+# many items as there may be, and would else read all accounts for the few that there are.
 WRITE = f"""
     WITH items AS (
         SELECT * FROM jsonb_to_recordset(%(items)s::jsonb)
@@ -38,7 +39,7 @@ WRITE = f"""
     ), held AS (
         SELECT i.item, a.user_point_id AS account
           FROM items i
-          JOIN user_points a ON a.user_point_id = i.account AND a.xmin = i.version::xid
+          JOIN user_points a ON a.user_point_id = ANY (ARRAY[i.account]) AND a.xmin = ANY (ARRAY[i.version::xid])
           JOIN loyalty_event e ON {events.LEASE}
          ORDER BY a.user_point_id
            FOR NO KEY UPDATE OF a, e

@@ -34,7 +34,6 @@ ENVELOPE_VERSION = "0"
 # Any constant UUID: a name space of its own for ids of what follows from events.
 FOLLOWING = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
 LONGEST_PAUSE = timedelta(hours=1)
-NAP_SECONDS = 0.003
 POINTS = "points"
 EXTERNAL = "external"  # events that could earn points, of brands whose own loyalty system is asked first
 # Past its retry window an event that never came back from a worker (it may be what kills it) is dead after so many.
@@ -546,32 +545,31 @@ def pause(attempts: int) -> timedelta:
     return timedelta(seconds=seconds * random.uniform(1, 1.5))  # noqa: S311 - jitter, no secret
 
 
-def drain(*, lane: str = POINTS, naps: int = 0, stay: Callable[[], None] = lambda: None) -> int:
+def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] = lambda: None) -> int:
     """Deliver everything that is due in a lane, and what comes meanwhile; returns how many events that was.
 
-    While there is work nobody needs to call: this looks again, after the last event also `naps` times at short
-    intervals, because one seldom comes alone. When a call counts again comes a last look, for what was published
-    in between.
+    While there is work nobody needs to call: this looks again, `patience` seconds after a portion that was not full,
+    because one seldom comes alone and several cost little more. When a call counts again comes a last look, for what
+    was published in between.
     """
-    delivered, napped, promised = 0, 0, True  # whoever called us spared others their call
-    terms = lane_named(lane)
+    delivered, promised = 0, True  # whoever called us spared others their call
+    terms, worker = lane_named(lane), uuid.uuid4().hex
     while True:
         taken = claim(limit=terms.batch, lane=lane)
         if taken:
-            napped, promised = 0, True
-            wake.will_look_again(lane=lane)
+            promised = True
+            wake.will_look_again(lane=lane, worker=worker)
             if len(taken) == terms.batch:
                 wake.call_help(lane=lane, queue=terms.queue)
             deliver_portion(taken, stay=stay)
             delivered += len(taken)
-        elif not promised:
-            return delivered
-        elif delivered and napped < naps:
-            napped += 1
-            time.sleep(NAP_SECONDS)
-        else:
+            if patience and len(taken) < terms.batch:
+                time.sleep(patience)
+        elif promised:
             promised = False
-            wake.done(lane=lane)
+            wake.done(lane=lane, worker=worker)
+        else:
+            return delivered
 
 
 def drain_slow(*, lane: str) -> int:

@@ -4,12 +4,13 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import monotonic, sleep
 from uuid import uuid4
 
 from celery import current_app
 from kombu.exceptions import OperationalError
 
-from brands.limits import ask, command, run
+from brands.limits import ask, command, outage, run
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +22,9 @@ CALL_LASTS_MS = 1_000
 # What a worker promises that is at work: to look again within this. One that dies keeps others waiting no longer.
 LOOK_LASTS_MS = 100
 HELP_LASTS_MS = 50
+# For so long a process that has called, or has found a call, calls no more. Whoever ends a call looks once more that
+# much later, so what was published meanwhile is seen.
+QUIET_SECONDS = 0.005
 # Of a worker that dies the seat is free again after this; longer than any one delivery should take.
 SEAT_LASTS_MS = 45_000
 # KEYS: a seat. ARGV: who sits there, milliseconds. One that was lost meanwhile is taken again, if it is free.
@@ -30,7 +34,17 @@ if sitting and sitting ~= ARGV[1] then return 0 end
 redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
+# What a call holds that no worker has heard yet; then whoever promised to look again.
+CALLED = "called"
+# KEYS: a call. ARGV: a worker, CALLED. It ends what it was called for or promised itself.
+DONE = """
+local held = redis.call('get', KEYS[1])
+if held == ARGV[1] or held == ARGV[2] then redis.call('del', KEYS[1]) end
+return 1
+"""
 LEAVE = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end return 0"
+
+_quiet_until: dict[str, float] = {}  # of each lane, by this process's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +67,13 @@ class Seat:
 def wake_worker(*, lane: str, queue: str) -> None:
     """Send one Celery message, unless one is under way or a worker will look again anyway.
 
-    Under load one message thus stands for many events, and a scan pays for a Redis SET instead of a publish.
+    Under load one message thus stands for many events, and a scan pays at most for a Redis SET instead of a publish.
     """
-    _call(CALL, CALL_LASTS_MS, lane, queue)
+    now = monotonic()
+    if now < _quiet_until.get(lane, 0):
+        return
+    if _call(CALL, CALL_LASTS_MS, lane, queue):
+        _quiet_until[lane] = now + QUIET_SECONDS
 
 
 def call_help(*, lane: str, queue: str) -> None:
@@ -63,14 +81,18 @@ def call_help(*, lane: str, queue: str) -> None:
     _call(HELP, HELP_LASTS_MS, lane, queue)
 
 
-def will_look_again(*, lane: str) -> None:
+def will_look_again(*, lane: str, worker: str) -> None:
     """Spare publishers the call for a moment. Whoever promises this must look after `done` once more."""
-    ask(lambda: command("SET", f"{CALL}:{lane}", 1, "PX", LOOK_LASTS_MS))
+    ask(lambda: command("SET", f"{CALL}:{lane}", worker, "PX", LOOK_LASTS_MS))
 
 
-def done(*, lane: str) -> None:
-    """From now on a new event needs a new call."""
-    ask(lambda: command("DEL", f"{CALL}:{lane}"))
+def done(*, lane: str, worker: str) -> None:
+    """From now on a new event needs a new call, unless another worker has promised to look again.
+
+    Returns when no process counts on an earlier call any more.
+    """
+    ask(lambda: run(DONE, [f"{CALL}:{lane}"], [worker, CALLED]))
+    sleep(QUIET_SECONDS)
 
 
 @contextmanager
@@ -91,10 +113,13 @@ def seat(*, lane: str, seats: int | None) -> Iterator[Seat | None]:
     yield Seat() if not seats or ask(lambda: command("PING")) is None else None
 
 
-def _call(key: str, milliseconds: int, lane: str, queue: str) -> None:
-    if not ask(lambda: command("SET", f"{key}:{lane}", 1, "NX", "PX", milliseconds)):
-        return
+def _call(key: str, milliseconds: int, lane: str, queue: str) -> bool:
+    """Whether a call is under way now."""
+    if not ask(lambda: command("SET", f"{key}:{lane}", CALLED, "NX", "PX", milliseconds)):
+        return not outage.is_on
     try:
         current_app.send_task("loyalty.tasks.deliver_due", kwargs={"lane": lane}, queue=queue, ignore_result=True)
     except (OperationalError, OSError) as error:
         logger.warning("no worker could be woken (%s); the sweeper will deliver", error)
+        return False
+    return True

@@ -79,7 +79,7 @@ def accounts_unguarded(monkeypatch):
 
     monkeypatch.setattr(facts, "read", think_after(facts.read))
     monkeypatch.setattr(accrual, "limit_of", think_after(accrual.limit_of))
-    version = "AND a.xmin = i.version::xid"
+    version = "AND a.xmin = ANY (ARRAY[i.version::xid])"
     assert version in accrual.WRITE
     monkeypatch.setattr(accrual, "WRITE", accrual.WRITE.replace(version, ""))
     monkeypatch.setattr(accrual, "writing", accrual.writing.__wrapped__)

@@ -17,6 +17,7 @@ QUEUE = "events"
 def redis():
     client = limits.client()  # which is the broker too
     client.delete(QUEUE, f"{wake.CALL}:points", f"{wake.HELP}:points")
+    wake._quiet_until.clear()
     yield client
     client.delete(QUEUE, f"{wake.CALL}:points", f"{wake.HELP}:points")
 
@@ -70,10 +71,10 @@ def test_what_comes_between_the_last_look_and_its_end_is_delivered(redis, publis
     publish()
     done = wake.done
 
-    def late(*, lane):
+    def late(**told):
         monkeypatch.setattr(wake, "done", done)
         publish()
-        done(lane=lane)
+        done(**told)
 
     monkeypatch.setattr(wake, "done", late)
 
@@ -88,9 +89,9 @@ def test_control_without_the_last_look_it_stays(redis, publish, monkeypatch):
     wake_ended = []
     done = wake.done
 
-    def late(*, lane):
+    def late(**told):
         publish()
-        done(lane=lane)
+        done(**told)
         wake_ended.append(True)
 
     monkeypatch.setattr(wake, "done", late)
@@ -101,7 +102,7 @@ def test_control_without_the_last_look_it_stays(redis, publish, monkeypatch):
     assert calls(redis) == 1  # the first one's: nobody was called for it
 
 
-def test_what_comes_during_a_nap_is_delivered_without_a_call(redis, publish, monkeypatch):
+def test_what_comes_within_its_patience_is_delivered_without_a_call(redis, publish, monkeypatch):
     publish()
     slept = []
 
@@ -112,8 +113,16 @@ def test_what_comes_during_a_nap_is_delivered_without_a_call(redis, publish, mon
 
     monkeypatch.setattr(events.time, "sleep", nap)
 
-    assert events.drain(naps=2) == 2
-    assert (calls(redis), len(slept)) == (1, 3)
+    assert events.drain(patience=0.03) == 2
+    assert (calls(redis), slept) == (1, [0.03, 0.03])
+
+
+def test_a_worker_that_ends_leaves_the_promise_of_another(redis, publish):
+    wake.will_look_again(lane="points", worker="another")
+    events.drain()
+    publish()
+
+    assert calls(redis) == 0
 
 
 def test_afterwards_a_new_event_calls_again(redis, publish):
@@ -122,6 +131,35 @@ def test_afterwards_a_new_event_calls_again(redis, publish):
     publish()
 
     assert calls(redis) == 2
+
+
+def test_who_has_called_just_now_does_not_even_ask(redis, publish, monkeypatch):
+    monkeypatch.setattr(wake, "QUIET_SECONDS", 60)
+    publish()
+    redis.delete(f"{wake.CALL}:points")  # a worker that was at work has looked, and ends
+    publish()
+
+    assert calls(redis) == 1
+
+
+def test_the_last_look_comes_when_nobody_counts_on_the_call_any_more(redis, publish, monkeypatch):
+    """What is published in the moment after the call's end reaches nobody, but is seen."""
+    monkeypatch.setattr(wake, "QUIET_SECONDS", 0.2)
+    publish()
+    slept = []
+
+    def moment(seconds):
+        assert not redis.exists(f"{wake.CALL}:points")
+        if not slept:
+            publish()
+        slept.append(seconds)
+
+    monkeypatch.setattr(wake, "sleep", moment)
+
+    assert events.drain() == 2
+    assert calls(redis) == 1
+    assert slept == [0.2, 0.2]
+    assert not Event.objects.pending().exists()
 
 
 def test_a_full_portion_calls_for_help(redis, publish, settings):
@@ -136,6 +174,6 @@ def test_a_full_portion_calls_for_help(redis, publish, settings):
 
 def test_a_worker_that_dies_at_work_keeps_others_waiting_for_a_moment_only(redis, publish):
     publish()
-    wake.will_look_again(lane="points")
+    wake.will_look_again(lane="points", worker="one")
 
     assert 0 < redis.pttl(f"{wake.CALL}:points") <= wake.LOOK_LASTS_MS

@@ -6,6 +6,7 @@ import io
 import itertools
 import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,7 +27,7 @@ from brands.refusals import Forbidden, Invalid
 
 MAX_BYTES = 200_000_000
 MAX_ROWS = 1_000_000
-PORTION = 20_000  # rows stored between two signs of life
+PORTION = 20_000  # rows stored at once
 UNDO_HOURS = 24
 PREVIEW_ROWS = 100
 LABEL = "authcodes.import"
@@ -77,6 +78,10 @@ REMEMBER = """
 """
 
 
+class Settled(Exception):  # noqa: N818 - a fact: another attempt came to the end, or somebody let go of the import
+    """There is nothing left to check."""
+
+
 class ImportRefused(Invalid):
     """An import that cannot be uploaded, committed or undone; the message says why and what to do."""
 
@@ -119,21 +124,46 @@ def _start(upload: Import, kind: Job.Kind, title: str, by: User) -> Job:
 def run_check(run: jobs.Run) -> None:
     """The job's handler: store the rows, and what is wrong with them. May be run again."""
     upload = Import.objects.get(pk=run.parameters["import_id"])
-    if upload.status != Import.Status.CHECKING:
-        return
     try:
-        _refuse_repeated(upload)
-        rows = _store(upload, run)
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(PATIENCE)
-            import_checks.check(upload)
-            cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.CHECKING]})
+        rows = _check(upload, run)
+    except Settled:
+        return
     except Invalid as refusal:
-        _forget(upload)
-        checking = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKING)
-        checking.update(status=Import.Status.REFUSED, problem=refusal.message)
+        _refuse(upload, run, refusal.message)
         raise
     run.log(f"{rows} rows checked.")
+
+
+def _check(upload: Import, run: jobs.Run) -> int:
+    with _checking(upload, run):
+        _refuse_repeated(upload)
+        _forget(upload)
+    rows = _store(upload, run)
+    with _checking(upload, run) as cursor:
+        import_checks.check(upload)
+        cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.CHECKING]})
+    return rows
+
+
+@contextmanager
+def _checking(upload: Import, run: jobs.Run) -> Iterator[Any]:
+    """A transaction in which this attempt alone may touch the rows of the import; yields a cursor.
+
+    Two attempts at once take turns here. Raises Overtaken in the older one, Settled once the check has its outcome.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(PATIENCE)
+        held = Import.objects.select_for_update(of=("self",)).get(pk=upload.pk)
+        if held.status != Import.Status.CHECKING:
+            raise Settled
+        run.refuse_overtaken()
+        yield cursor
+
+
+def _refuse(upload: Import, run: jobs.Run, problem: str) -> None:
+    with suppress(Settled), _checking(upload, run):
+        _forget(upload)
+        Import.objects.filter(pk=upload.pk).update(status=Import.Status.REFUSED, problem=problem)
 
 
 def _refuse_repeated(upload: Import) -> None:
@@ -146,7 +176,6 @@ def _refuse_repeated(upload: Import) -> None:
 
 def _store(upload: Import, run: jobs.Run) -> int:
     """Copy the rows of the file into the database, portion by portion. Returns how many."""
-    _forget(upload)
     stored = 0
     with upload.file.open("rb") as file:
         rows = spreadsheets.read(file)
@@ -154,7 +183,7 @@ def _store(upload: Import, run: jobs.Run) -> int:
         if wrong := import_checks.wrong_header(upload.kind, header):
             raise ImportRefused(wrong)
         error_at = len(header) - 1 if header[-1].strip() == ERROR_COLUMN else None
-        while portion := _copy(upload, itertools.islice(rows, PORTION), error_at):
+        while portion := _copy(upload, run, itertools.islice(rows, PORTION), error_at):
             stored += portion
             if stored > MAX_ROWS:
                 message = _("The file has more than %(most)s rows. Divide it.") % {"most": f"{MAX_ROWS:,}"}
@@ -165,9 +194,9 @@ def _store(upload: Import, run: jobs.Run) -> int:
     return stored
 
 
-def _copy(upload: Import, rows: Iterable[spreadsheets.Row], error_at: int | None) -> int:
+def _copy(upload: Import, run: jobs.Run, rows: Iterable[spreadsheets.Row], error_at: int | None) -> int:
     copied = 0
-    with transaction.atomic(), connection.cursor() as cursor, cursor.copy(STORE) as copy:
+    with _checking(upload, run) as cursor, cursor.copy(STORE) as copy:
         for row in rows:
             values = row.values if error_at is None else row.values[:error_at] + row.values[error_at + 1 :]
             it = import_checks.understood(upload.kind, values)

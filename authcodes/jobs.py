@@ -17,6 +17,7 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from authcodes import heartbeat
 from authcodes.models import Job
 from brands.models import Brand, User
 from brands.refusals import Refused
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 # A worker that gave no sign for so long is taken for dead, and its job is started again.
 SILENCE = timedelta(seconds=60)
+BEAT = timedelta(seconds=15)  # between two signs of a worker whose handler says nothing
 ATTEMPTS = 5
 
 
@@ -50,12 +52,21 @@ class Run:
         return found
 
     def progress(self, done: int, total: int) -> None:
-        """Say how far it is, and that it is alive. Raises Cancelled or Overtaken: stop then, keeping what is whole."""
+        """Say how far it is. Raises Cancelled or Overtaken: stop then, keeping what is whole."""
         told = self._mine().update(done=done, total=total, alive_at=timezone.now())
         if not told:
             raise Overtaken
         if Job.objects.filter(pk=self.job.pk, cancel_requested=True).exists():
             raise Cancelled
+
+    def give_sign(self) -> bool:
+        """Say that its worker lives. False: another attempt runs it now, or it has ended."""
+        return bool(self._mine().update(alive_at=timezone.now()))
+
+    def refuse_overtaken(self) -> None:
+        """Raises Overtaken. Where attempts take turns by a lock, ask while it is held."""
+        if not self._mine().exists():
+            raise Overtaken
 
     def log(self, line: str) -> None:
         self._mine().update(log=_logged(self.job, line), alive_at=timezone.now())
@@ -108,8 +119,10 @@ def run(job_id: int) -> None:
 
 
 def _attempt(job: Job) -> None:
+    run = Run(job)
     try:
-        handler_of(job.kind)(Run(job))
+        with heartbeat.beating(run.give_sign, every=BEAT):
+            handler_of(job.kind)(run)
     except Overtaken:
         logger.warning("job %s: another worker took it over", job.pk)
     except Cancelled:

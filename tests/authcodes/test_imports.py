@@ -2,11 +2,12 @@
 
 import csv
 import io
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 from django.core.files.base import ContentFile
-from django.db import connection
+from django.db import connection, transaction
 from django.test import TestCase
 from django.utils import timezone
 from django.utils.translation import override
@@ -20,6 +21,7 @@ from brands.models import Membership
 from brands.refusals import Forbidden
 from tests import make
 from tests.races import at_once
+from tests.stack import wait_until
 
 LIST = "auth_code,inventory_location,notes"
 RANGES = "product_sku,auth_code_start,auth_code_end,location,points_per_scan"
@@ -49,10 +51,10 @@ def member(brand, role="owner"):
     return person
 
 
-def uploaded(brand, product, content, by=None):
-    """An import whose check has run; with a product it is a list."""
+def unchecked(brand, product, content, by=None):
+    """An import whose check is yet to run; with a product it is a list."""
     content = content.encode() if isinstance(content, str) else content
-    made = imports.upload(
+    return imports.upload(
         brand=brand,
         kind="list" if product else "ranges",
         product=product,
@@ -60,6 +62,11 @@ def uploaded(brand, product, content, by=None):
         name="codes.csv",
         by=by or member(brand),
     )
+
+
+def uploaded(brand, product, content, by=None):
+    """An import whose check has run."""
+    made = unchecked(brand, product, content, by)
     jobs.run(Job.objects.get(kind="check-import", parameters__import_id=made.pk).pk)
     made.refresh_from_db()
     return made
@@ -414,6 +421,56 @@ def test_a_check_that_is_run_again_begins_anew(brand, product, codes):
 
     upload.refresh_from_db()
     assert (upload.status, upload.rows, ImportRow.objects.count()) == ("checked", 1, 1)
+
+
+def refused_locks():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone()[0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_check_whose_job_is_taken_over_while_it_goes_on_is_neither_repeated_nor_lost():
+    """A worker that gave no sign for long, though it lives: the other one waits for it, and finds its work done."""
+    brand = make.brand()
+    make.batch(brand, assigned=False, quantity=20, prefix="A")
+    upload = unchecked(brand, make.product(brand), csv_of(LIST, *[f"A{number:04d},," for number in range(1, 21)]))
+    stored = []
+
+    def attempt(number):
+        if number == 2:
+            Job.objects.update(alive_at=timezone.now() - timedelta(minutes=2))
+        jobs.run(Job.objects.get().pk)
+        connection.close()
+
+    with ThreadPoolExecutor() as workers:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE authcodes_authcode")  # what the check has to read
+            first = workers.submit(attempt, 1)
+            wait_until(lambda: refused_locks() == 1)
+            stored += ImportRow.objects.values_list("pk", flat=True)
+            second = workers.submit(attempt, 2)
+            wait_until(lambda: refused_locks() == 2)
+        first.result()
+        second.result()
+
+    upload.refresh_from_db()
+    job = Job.objects.get()
+    assert (upload.status, upload.codes, job.status, job.attempts) == ("checked", 20, "done", 2)
+    assert set(ImportRow.objects.values_list("pk", flat=True)) == set(stored)
+
+
+def test_a_check_that_was_taken_over_stores_no_more_rows(brand, product, codes):
+    upload = unchecked(brand, product, csv_of(LIST, "A0001,,"))
+    Job.objects.update(status="running", attempts=1)
+    older = jobs.Run(Job.objects.get())
+    Job.objects.update(attempts=2)
+
+    with pytest.raises(jobs.Overtaken):
+        imports.run_check(older)
+
+    upload.refresh_from_db()
+    assert (upload.status, ImportRow.objects.count()) == ("checking", 0)
 
 
 @pytest.mark.django_db(transaction=True)

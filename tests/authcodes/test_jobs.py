@@ -1,20 +1,24 @@
 """Long work: taken by one worker, told about, cancelled, taken up again, and never left half-offered."""
 
 import io
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
 from django.conf import settings as project
+from django.db import connection
 from django.utils import timezone
 
-from authcodes import batches, jobs
+from authcodes import batches, heartbeat, jobs
 from authcodes.batches import BatchSettings
 from authcodes.models import AuthCode, Job
 from brands.refusals import Invalid
 from tests import make
 from tests.races import at_once
+from tests.stack import wait_until
 
+LONG_AGO = timedelta(minutes=5)
 seen = []
 
 
@@ -44,11 +48,23 @@ def remembers(run):
     seen.append(run.attempt)
 
 
+def says_nothing(run):
+    """Silent for long already, it waits for a statement as long as for ten signs of life."""
+    Job.objects.update(alive_at=timezone.now() - LONG_AGO)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(0.2)")
+    seen.append(jobs.resume())
+    jobs.run(run.job.pk)
+
+
+HANDLERS = [counts, refuses, breaks, is_cancelled_half_way, remembers, says_nothing]
+
+
 @pytest.fixture(autouse=True)
 def handlers(settings, tmp_path):
     seen.clear()
     settings.MEDIA_ROOT = tmp_path
-    own = {name: f"{__name__}.{name}" for name in ("counts", "refuses", "breaks", "is_cancelled_half_way", "remembers")}
+    own = {work.__name__: f"{__name__}.{work.__name__}" for work in HANDLERS}
     settings.JOB_HANDLERS = {**project.JOB_HANDLERS, **own}
     jobs.handler_of.cache_clear()
     yield
@@ -127,10 +143,37 @@ def test_a_job_that_is_called_for_many_times_runs_once():
     assert seen == [1]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_job_whose_handler_waits_for_long_is_not_taken_for_abandoned(monkeypatch):
+    monkeypatch.setattr(jobs, "BEAT", timedelta(milliseconds=20))
+
+    job = ran(make.brand(), "says_nothing")
+
+    assert (job.status, job.attempts, seen) == ("done", 1, [[]])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_heartbeat_ends_with_its_job_and_with_its_attempt():
+    job = start(make.brand(), "remembers")
+    Job.objects.update(status="running", attempts=1)
+    job.refresh_from_db()
+    threads, signs = threading.active_count(), []
+
+    def sign():
+        signs.append(run.give_sign())
+        Job.objects.update(attempts=2)
+        return signs[-1]
+
+    run = jobs.Run(job)
+    with heartbeat.beating(sign, every=timedelta(milliseconds=1)):
+        wait_until(lambda: threading.active_count() == threads)
+
+    assert signs == [True, False]
+
+
 def test_a_job_whose_worker_went_silent_is_taken_up_again(brand):
     job = start(brand, "remembers")
-    long_ago = timezone.now() - timedelta(minutes=5)
-    Job.objects.update(status="running", attempts=1, alive_at=long_ago)
+    Job.objects.update(status="running", attempts=1, alive_at=timezone.now() - LONG_AGO)
 
     assert jobs.resume() == [job.pk]
     jobs.run(job.pk)
@@ -140,7 +183,7 @@ def test_a_job_whose_worker_went_silent_is_taken_up_again(brand):
 
 def test_a_job_that_ends_its_workers_is_given_up(brand):
     start(brand, "remembers")
-    Job.objects.update(status="running", attempts=5, alive_at=timezone.now() - timedelta(minutes=5))
+    Job.objects.update(status="running", attempts=5, alive_at=timezone.now() - LONG_AGO)
 
     assert jobs.resume() == []
     assert Job.objects.get().status == "failed"

@@ -186,7 +186,11 @@ def start_generation(*, batch: BatchRange, by: User | None) -> Job:
 
 def run_generation(run: jobs.Run) -> None:
     """The job's handler. A cancelled batch keeps the codes it has; another run makes the rest."""
-    made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=run.progress)
+
+    def told(done: int, quantity: int) -> None:
+        (run.progress if done < quantity else run.tell)(done, quantity)
+
+    made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=told)
     run.log(f"{made} codes made.")
 
 

@@ -256,7 +256,7 @@ def run_commit(run: jobs.Run) -> None:
             import_checks.check_conflicts(upload)
             cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.COMMITTING]})
         raise
-    run.progress(upload.codes, upload.codes)
+    run.tell(upload.codes, upload.codes)
     run.log(f"{changed} codes assigned." if changed else "This import was committed before.")
 
 
@@ -311,7 +311,7 @@ def run_undo(run: jobs.Run) -> None:
         undoing = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
         undoing.update(status=Import.Status.COMMITTED)
         raise
-    run.progress(upload.codes, upload.codes)
+    run.tell(upload.codes, upload.codes)
     run.log(f"{restored} codes are as they were before." if restored else "This import was undone before.")
 
 

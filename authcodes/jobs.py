@@ -53,11 +53,14 @@ class Run:
 
     def progress(self, done: int, total: int) -> None:
         """Say how far it is. Raises Cancelled or Overtaken: stop then, keeping what is whole."""
-        told = self._mine().update(done=done, total=total, alive_at=timezone.now())
-        if not told:
+        if not self.tell(done, total):
             raise Overtaken
         if Job.objects.filter(pk=self.job.pk, cancel_requested=True).exists():
             raise Cancelled
+
+    def tell(self, done: int, total: int) -> bool:
+        """Say how far it is where it cannot stop any more: all is committed. False: another attempt runs it now."""
+        return bool(self._mine().update(done=done, total=total, alive_at=timezone.now()))
 
     def give_sign(self) -> bool:
         """Say that its worker lives. False: another attempt runs it now, or it has ended."""

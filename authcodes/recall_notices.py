@@ -56,7 +56,7 @@ def run(run: jobs.Run) -> None:
         brand_id = recall.batch.brand_id
         told += gathering.announce(brand_id=brand_id, user_ids=chunk, news=news_of(recall), at=timezone.now())
         done += len(chunk)
-        run.progress(done, len(customers))
+        (run.progress if done < len(customers) else run.tell)(done, len(customers))
     run.log(f"{told:,} customers are told; {done - told:,} were told before.")
 
 

@@ -571,6 +571,20 @@ def test_an_undo_whose_job_was_cancelled_is_let_go(brand, product, codes):
     assert undone(upload).status == "done"
 
 
+def test_a_wish_to_cancel_what_is_committed_already_comes_too_late(brand, product, codes):
+    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+
+    def cancelling(execute, sql, *rest):
+        if sql == imports.TURN:
+            Job.objects.update(cancel_requested=True)
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(cancelling):
+        ended = [committed(upload), undone(upload)]
+
+    assert [(job.status, job.cancel_requested, job.done) for job in ended] == [("done", True, 1)] * 2
+
+
 def test_an_undo_that_is_run_again_changes_nothing_more(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
     committed(upload)

@@ -227,3 +227,15 @@ def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
 
     assert list(Job.objects.order_by("pk").values_list("status", flat=True)) == ["cancelled", "done"]
     assert (stopped_at, AuthCode.objects.count()) == (4, 10)
+
+
+def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
+    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4)
+    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    job = batches.start_generation(batch=batch, by=None)
+    Job.objects.update(cancel_requested=True)
+
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.status, job.done, AuthCode.objects.count()) == ("done", 10, 10)

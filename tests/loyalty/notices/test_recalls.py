@@ -145,6 +145,23 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
     assert Event.objects.filter(detail_type="send-notice").count() == 7
 
 
+def test_a_job_that_is_cancelled_when_all_are_told_is_done(brand, customer, batch, box, work):
+    scanned(batch, customer)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+
+    def cancelling(execute, sql, *rest):
+        if "INSERT" in sql:
+            Job.objects.exclude(cancel_requested=True).update(cancel_requested=True)
+        return execute(sql, *rest)
+
+    job = recall_notices.start(recall=recall, by=None)
+    with connection.execute_wrapper(cancelling):
+        jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.status, job.cancel_requested, job.done) == ("done", True, 1)
+
+
 def test_a_lifted_recall_is_told_to_nobody_more(brand, customer, batch, box, work):
     scanned(batch, customer)
     recall = recall_it(batch)

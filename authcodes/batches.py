@@ -8,12 +8,16 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import BigIntegerField, OuterRef
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from authcodes import history, jobs, tags
 from authcodes.history import Deed, numbering_of
 from authcodes.models import BatchRange, CodeChange, Job, Product
+from authcodes.models.jobs import JobQuerySet
 from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
 from authcodes.refusals import BatchRefused
 from brands.models import Brand, User
@@ -182,6 +186,23 @@ def start_generation(*, batch: BatchRange, by: User | None) -> Job:
     return jobs.start(
         brand=batch.brand, kind=Job.Kind.GENERATE, title=title, parameters=parameters, by=by, total=batch.quantity
     )
+
+
+def finish_generation(*, batch: BatchRange, by: User | None) -> Job:
+    """Have a worker make the codes that a job did not come to: it was cancelled, or failed. Raises BatchRefused."""
+    with transaction.atomic():
+        held = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(pk=batch.pk)
+        if held.is_generated:
+            raise BatchRefused(_("All codes of this batch are made."))
+        if generations_of(held.pk).unfinished().exists():
+            raise BatchRefused(_("The codes of this batch are being made already."))
+        return start_generation(batch=held, by=by)
+
+
+def generations_of(batch_id: int | OuterRef) -> JobQuerySet:
+    """The jobs that make a batch's codes, the latest first."""
+    about = Cast(KeyTextTransform("batch_id", "parameters"), BigIntegerField())
+    return Job.objects.filter(kind=Job.Kind.GENERATE).alias(about=about).filter(about=batch_id)
 
 
 def run_generation(run: jobs.Run) -> None:

@@ -4,9 +4,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -22,7 +24,8 @@ from authcodes.admin.changes import kind_badge
 from authcodes.admin.exports import is_id, within
 from authcodes.admin.prints import may_print
 from authcodes.batches import BatchSettings
-from authcodes.models import AuthCode, BatchRange, CodeChange, Job
+from authcodes.models import AuthCode, BatchRange, CodeChange
+from authcodes.refusals import BatchRefused
 from authcodes.stretches import outlook
 from brands import roles, zones
 from brands.lists import DayFilter, OwnRowsFilter
@@ -143,9 +146,16 @@ class BatchPage(TenantAdmin):
         css = {"all": ("authcodes/batch_summary.css",)}
         js = ("authcodes/batch_summary.js",)
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """With whether a worker makes their codes, or is about to."""
+        being_made = Exists(batches.generations_of(OuterRef("pk")).unfinished())
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(is_being_made=being_made)
+        return rows
+
     def get_urls(self) -> list[Any]:
         own = [
             path("summary/", self.admin_site.admin_view(self.summary), name="authcodes_batchrange_summary"),
+            path("<id:pk>/finish/", self.admin_site.admin_view(self.finish), name="authcodes_batchrange_finish"),
             *(
                 path(
                     f"<id:pk>/{name}/",
@@ -164,8 +174,10 @@ class BatchPage(TenantAdmin):
             return badge("danger", _("Recalled"))
         if batch.is_generated:
             return badge("success", _("Ready"))
-        done = 100 * batch.generated_count // batch.quantity
-        return badge("info", _("Generating: %(done)d %%") % {"done": done})
+        told = {"done": 100 * batch.generated_count // batch.quantity}
+        if batch.is_being_made:  # type: ignore[attr-defined] # get_queryset says so
+            return badge("info", _("Generating: %(done)d %%") % told)
+        return badge("warning", _("Stopped: %(done)d %%") % told)
 
     @display(description=gettext_lazy("codes"), ordering="first_code")
     def codes(self, batch: BatchRange) -> str:
@@ -211,6 +223,22 @@ class BatchPage(TenantAdmin):
     def order(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
         return orders.of_batch(self, request, self.get_object(request, str(pk)), kind)
 
+    def finish(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Make the codes that are missing."""
+        batch = self.get_object(request, str(pk))
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if not self.may(request, ADD, batch):
+            raise PermissionDenied
+        try:
+            with transaction.atomic():
+                job = batches.finish_generation(batch=batch, by=person(request))
+                self.note(request, [batch], _("Missing codes"))
+        except BatchRefused as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+            return redirect("admin:authcodes_batchrange_change", pk)
+        return redirect("admin:authcodes_job_change", job.pk)
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -222,10 +250,14 @@ class BatchPage(TenantAdmin):
         """Where the batch is, how many of its codes are what, and what may be done with them."""
         found = outlook(AuthCode.objects.filter(batch=batch))
         recall = getattr(batch, "recall", None)
+        stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined]
         return {
             "state": self.state(batch),
             "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
             "job_address": _generation_of(batch),
+            "stopped": stopped,
+            "missing": batch.quantity - batch.generated_count,
+            "finish_address": _address("finish", batch) if stopped and self.may(request, ADD, batch) else "",
             "counts": [
                 (_("Codes"), found.codes, _list_of("authcode", batch)),
                 (_("Assigned"), found.assigned, _list_of("authcode", batch, assigned="yes")),
@@ -289,11 +321,8 @@ def _exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]
 
 
 def _generation_of(batch: BatchRange) -> str:
-    """Where one can watch its codes being made."""
-    if batch.is_generated:
-        return ""
-    made = Job.objects.filter(brand=batch.brand_id, kind=Job.Kind.GENERATE, parameters__batch_id=batch.pk)
-    job = made.order_by("-id").first()
+    """Where one can watch its codes being made, or read why they are not."""
+    job = None if batch.is_generated else batches.generations_of(batch.pk).filter(brand=batch.brand_id).first()
     return reverse("admin:authcodes_job_change", args=[job.pk]) if job else ""
 
 

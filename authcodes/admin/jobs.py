@@ -6,9 +6,10 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -32,6 +33,26 @@ TOLD_OF = {
     Job.Kind.EXPORT_UNSCANNED: "authcodes.authcode",
     Job.Kind.PRINT_BATCH: "authcodes.printrun",
     Job.Kind.PRINT_LIST: "authcodes.printrun",
+}
+ALL_OR_NOTHING = gettext_lazy("No code is changed then, unless all of them are already.")
+NO_FILE = gettext_lazy("There will be no file. You can start it again.")
+# What becomes of the work when it is cancelled.
+AFTERWARDS = {
+    Job.Kind.GENERATE: gettext_lazy(
+        "The codes that are made by then stay, and work. The batch's page makes the missing ones later."
+    ),
+    Job.Kind.CHANGE_CODES: ALL_OR_NOTHING,
+    Job.Kind.CHECK_IMPORT: gettext_lazy("Nothing is imported. The file has to be uploaded again."),
+    Job.Kind.COMMIT_IMPORT: ALL_OR_NOTHING,
+    Job.Kind.UNDO_IMPORT: ALL_OR_NOTHING,
+    Job.Kind.EXPORT_SCANS: NO_FILE,
+    Job.Kind.EXPORT_UNSCANNED: NO_FILE,
+    Job.Kind.EXPORT_AFFECTED: NO_FILE,
+    Job.Kind.NOTIFY_RECALL: gettext_lazy(
+        "Customers who are told by then know. The others are not warned, until the recall's page tells them."
+    ),
+    Job.Kind.PRINT_BATCH: NO_FILE,
+    Job.Kind.PRINT_LIST: NO_FILE,
 }
 TYPES = {
     ".csv": "text/csv; charset=utf-8",
@@ -102,12 +123,16 @@ class JobPage(TenantAdmin):
         return JsonResponse({"jobs": [told_of(job) for job in self.get_queryset(request).filter(pk__in=ids)]})
 
     def cancel(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """A page says what becomes of the work; its button cancels."""
         job = self.get_object(request, str(pk))
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         if not self.acts(request, job):
             raise PermissionDenied
-        asked = jobs.cancel(job=job)
+        if request.method != "POST" and job.is_unfinished:
+            back = reverse("admin:authcodes_job_change", args=[pk])
+            told = {"title": _("Cancel this job?"), "job": job, "about": AFTERWARDS[Job.Kind(job.kind)], "back": back}
+            context = {**self.admin_site.each_context(request), "opts": self.opts, **told}
+            return TemplateResponse(request, "admin/authcodes/job_cancel.html", context)
+        asked = jobs.cancel(job=job) if request.method == "POST" else False
         if asked:
             self.note(request, [job], _("Cancelled"))
         self.message_user(request, _("It will stop shortly.") if asked else _("It had ended already."))
@@ -157,7 +182,7 @@ def told_of(job: Job) -> dict[str, Any]:
         "words": words,
         "rate": rate_of(job),
         "log": job.log,
-        "ended": job.status not in {Job.Status.QUEUED, Job.Status.RUNNING},
+        "ended": not job.is_unfinished,
         "stopping": job.cancel_requested,
         "file": job.result_name if is_on_offer(job) else "",
         "expires_at": job.expires_at,

@@ -10,7 +10,7 @@ from brands.models import Brand, User
 
 class JobQuerySet(models.QuerySet["Job"]):
     def unfinished(self) -> "JobQuerySet":
-        return self.filter(status__in=[Job.Status.QUEUED, Job.Status.RUNNING])
+        return self.filter(status__in=Job.UNFINISHED)
 
 
 class Job(models.Model):
@@ -35,6 +35,8 @@ class Job(models.Model):
         DONE = "done", _("Done")
         FAILED = "failed", _("Failed")
         CANCELLED = "cancelled", _("Cancelled")
+
+    UNFINISHED = (Status.QUEUED, Status.RUNNING)
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="jobs")
     kind = models.CharField(max_length=32, choices=Kind.choices)
@@ -71,6 +73,10 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.status in self.UNFINISHED
 
     @property
     def percent(self) -> int:

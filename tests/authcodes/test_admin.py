@@ -180,6 +180,7 @@ def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
     made = batches.create_batch(
         brand=brand, wanted=batches.BatchSettings(range_name="Autumn", quantity=40, prefix="P"), at=timezone.now()
     )
+    batches.start_generation(batch=made, by=None)
     BatchRange.objects.filter(pk=made.pk).update(generated_count=10)
 
     assert "Generating: 25 %" in text(client.get(address("authcodes.batchrange")))

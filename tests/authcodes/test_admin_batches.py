@@ -2,10 +2,10 @@
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import timezone
 
-from authcodes import batches, changes, scanning
+from authcodes import batches, changes, jobs, scanning
 from authcodes.batches import BatchSettings
 from authcodes.models import AuthCode, BatchRange, Job
 from authcodes.scanning import Circumstances
@@ -223,6 +223,57 @@ def test_batch_without_codes_offers_the_job_that_makes_them(client, brand, owner
 
     assert address("authcodes.job", "change", job.pk) in shown
     assert address("authcodes.batchrange", "assign", batch.pk) not in shown
+
+
+@pytest.fixture
+def stopped(brand):
+    """A batch whose job was cancelled when four of its ten codes were made."""
+    wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", number_width=4)
+    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    job = batches.start_generation(batch=batch, by=None)
+    Job.objects.update(cancel_requested=True)
+    with override_settings(GENERATION_CHUNK=4):
+        jobs.run(job.pk)
+    return batch
+
+
+def finish(client, batch):
+    return client.post(address("authcodes.batchrange", "finish", batch.pk))
+
+
+def test_missing_codes_of_a_stopped_batch_are_made_from_its_page(client, owner, stopped):
+    shown = text(page(client, stopped))
+    assert all(words in shown for words in ("Stopped: 40 %", "6 codes are missing", "Make the missing codes"))
+
+    answer = finish(client, stopped)
+
+    job = Job.objects.first()
+    assert answer.headers["Location"] == address("authcodes.job", "change", job.pk)
+    assert (job.kind, job.created_by, job.status) == ("generate", owner, "queued")
+    assert "Generating: 40 %" in text(client.get(address("authcodes.batchrange")))
+    jobs.run(job.pk)
+    assert (stopped.codes.count(), "Ready" in text(page(client, stopped))) == (10, True)
+
+
+def test_codes_that_are_being_made_or_are_made_are_not_asked_for_again(client, stopped):
+    finish(client, stopped)
+    assert "Make the missing codes" not in text(page(client, stopped))
+    finish(client, stopped)
+    jobs.run(Job.objects.first().pk)
+    finish(client, stopped)
+
+    assert "Make the missing codes" not in text(page(client, stopped))
+    assert Job.objects.count() == 2
+
+
+@pytest.mark.parametrize(("role", "status"), [("printer", 302), ("support", 403)])
+def test_who_may_make_batches_may_make_their_missing_codes(brand, stopped, role, status):
+    client = browser(staff(brand, role=role))
+
+    assert ("Make the missing codes" in text(page(client, stopped))) is (status == 302)
+    assert client.get(address("authcodes.batchrange", "finish", stopped.pk)).status_code == 405
+    assert finish(client, stopped).status_code == status
+    assert finish(browser(staff(make.brand())), stopped).status_code == 404
 
 
 def test_batch_page_tells_who_did_what_when_and_why(client, brand, owner, batch):

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from authcodes import jobs
+from authcodes.admin.jobs import AFTERWARDS
 from authcodes.models import Job
 from brands.models import Membership
 from tests import make
@@ -186,13 +187,14 @@ def test_page_of_an_ended_job_is_not_watched(client, brand):
     assert "work.csv" in shown
 
 
-def test_job_is_cancelled_by_a_post_alone(client, brand):
+def test_job_is_cancelled_by_the_button_of_a_page_that_says_what_becomes_of_it(client, brand):
     job = job_of(brand)
     where = address("authcodes.job", "cancel", job.pk)
 
-    assert client.get(where).status_code == 405
+    shown = text(client.get(where))
     job.refresh_from_db()
     assert job.status == "queued"
+    assert "The codes that are made by then stay" in shown
     client.post(where)
     job.refresh_from_db()
     assert job.status == "cancelled"
@@ -201,7 +203,12 @@ def test_job_is_cancelled_by_a_post_alone(client, brand):
 def test_job_that_ended_is_not_cancelled(client, brand):
     job = with_file(job_of(brand))
 
-    assert said(client.post(address("authcodes.job", "cancel", job.pk))) == ["It had ended already."]
+    for ask in (client.get, client.post):
+        assert said(ask(address("authcodes.job", "cancel", job.pk)))[-1:] == ["It had ended already."]
+
+
+def test_cancelling_is_explained_for_every_kind_of_job():
+    assert set(AFTERWARDS) == set(Job.Kind)
 
 
 def test_download_is_a_file_of_its_kind_and_nothing_else(client, brand):

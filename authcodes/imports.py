@@ -372,14 +372,19 @@ def _forget_content(upload: Import) -> None:
 
 
 def refuse_stranger(upload: Import, by: User) -> None:
-    """Forbidden, unless `by` may import for this brand and uploaded this, or is manager or owner."""
+    """Raises Forbidden."""
+    if not may_act(upload, by):
+        raise Forbidden(_("Only who uploaded this file, a manager or an owner of the brand may do this."))
+
+
+def may_act(upload: Import, by: User) -> bool:
+    """Whether `by` may import for this brand and uploaded this, or is manager or owner."""
     if by.is_superuser and by.is_active:
-        return
+        return True
     mine = Membership.objects.filter(user=by, brand=upload.brand_id, user__is_active=True).first()
     leads = mine is not None and mine.role in {Membership.Role.OWNER, Membership.Role.MANAGER}
     printer = mine is not None and mine.role == Membership.Role.PRINTER
-    if not (leads or (printer and upload.uploaded_by_id == by.pk)):
-        raise Forbidden(_("Only who uploaded this file, a manager or an owner of the brand may do this."))
+    return leads or (printer and upload.uploaded_by_id == by.pk)
 
 
 def revive(upload: Import) -> None:

@@ -12,6 +12,7 @@ M = TypeVar("M", bound=Model)
 
 VIEW, ADD, CHANGE, DELETE, ACT = "v", "a", "c", "d", "x"  # x: the page's own actions, such as revoke or redeliver
 USE = "u"  # takes codes of rewards at the till
+STOP = "s"  # cancels what others started
 ERASE = "e"  # takes a person out of what the brand holds
 SUPERUSER = "superuser"
 
@@ -56,7 +57,7 @@ TABLE = {
     "authcodes.import":               ("vax",  "vax",   "vax",   "v",     "vax"),
     "authcodes.printrun":             ("vx",   "vx",    "vx",    "v",     "vx"),
     "authcodes.printer":              ("vacd", "vacd",  "vacd",  "v",     "vacd"),
-    "authcodes.job":                  ("vx",   "vx",    "vx",    "v",     "vx"),
+    "authcodes.job":                  ("vxs",  "vxs",   "vx",    "v",     "vxs"),
 }
 # fmt: on
 

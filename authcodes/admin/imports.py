@@ -134,11 +134,7 @@ class ImportPage(TenantAdmin):
 
     def acts(self, request: HttpRequest, upload: Import) -> bool:
         """Whether the person may commit, discard or undo it."""
-        try:
-            imports.refuse_stranger(upload, person(request))
-        except Refused:
-            return False
-        return upload.brand_id in self.reach(request, ACT)
+        return imports.may_act(upload, person(request)) and upload.brand_id in self.reach(request, ACT)
 
     def commit(self, request: HttpRequest, pk: int) -> HttpResponse:
         skip_bad = request.POST.get("skip_bad") == "1"

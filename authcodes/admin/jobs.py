@@ -16,13 +16,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import jobs
+from authcodes import imports, jobs
 from authcodes.admin.exports import is_id, within
-from authcodes.models import Job
+from authcodes.models import Import, Job
 from brands import roles
 from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin, badge
-from brands.roles import ACT, VIEW
+from brands.portal import TenantAdmin, badge, person
+from brands.roles import ACT, ADD, STOP, VIEW
 from brands.unfolded import display
 
 COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger", "cancelled": "warning"}
@@ -34,6 +34,8 @@ TOLD_OF = {
     Job.Kind.PRINT_BATCH: "authcodes.printrun",
     Job.Kind.PRINT_LIST: "authcodes.printrun",
 }
+# Who may do this may cancel it too, whoever started it, and nobody else.
+CANCELLED_BY = {Job.Kind.NOTIFY_RECALL: (ADD, "authcodes.recall")}
 ALL_OR_NOTHING = gettext_lazy("No code is changed then, unless all of them are already.")
 NO_FILE = gettext_lazy("There will be no file. You can start it again.")
 # What becomes of the work when it is cancelled.
@@ -101,13 +103,25 @@ class JobPage(TenantAdmin):
     ) -> HttpResponse:
         job = self.get_object(request, object_id)
         told = {"job": told_of(job), "job_acts": self.acts(request, job), "print_address": print_of(job)}
+        told["job_stops"] = self.may_cancel(request, job)
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
 
     def acts(self, request: HttpRequest, job: Job) -> bool:
-        """Whether the person may cancel it and have its file."""
+        """Whether the person may have its file."""
         label = TOLD_OF.get(Job.Kind(job.kind))
         reach = within(request.user, label) if label else self.reach(request, ACT)
         return job.brand_id in reach
+
+    def may_cancel(self, request: HttpRequest, job: Job) -> bool:
+        """Printers stop what they started, managers and owners what anybody did; of an import, who may commit it."""
+        if not self.acts(request, job):
+            return False
+        kind = Job.Kind(job.kind)
+        if kind in CANCELLED_BY:
+            return job.brand_id in roles.reach(request.user, *CANCELLED_BY[kind])
+        if kind in imports.RUNNING.values():
+            return imports.may_act(Import.objects.get(pk=job.parameters["import_id"]), person(request))
+        return job.created_by_id == person(request).pk or self.may(request, STOP, job)
 
     @display(description=gettext_lazy("state"), ordering="status")
     def state(self, job: Job) -> SafeString:
@@ -125,7 +139,7 @@ class JobPage(TenantAdmin):
     def cancel(self, request: HttpRequest, pk: int) -> HttpResponse:
         """A page says what becomes of the work; its button cancels."""
         job = self.get_object(request, str(pk))
-        if not self.acts(request, job):
+        if not self.may_cancel(request, job):
             raise PermissionDenied
         if request.method != "POST" and job.is_unfinished:
             back = reverse("admin:authcodes_job_change", args=[pk])

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from authcodes import jobs
 from authcodes.admin.jobs import AFTERWARDS
-from authcodes.models import Job
+from authcodes.models import Import, Job
 from brands.models import Membership
 from tests import make
 from tests.portal import address, browser, scan, staff, text
@@ -287,6 +287,46 @@ def test_support_watches_and_takes_nothing_away(brand):
     assert address("authcodes.job", "download", job.pk) not in text(page)
     assert download(client, job).status_code == 403
     assert client.post(address("authcodes.job", "cancel", job.pk)).status_code == 403
+
+
+def uploaded(by):
+    brand = by.memberships.get().brand
+    return Import.objects.create(brand=brand, kind="list", file="a.csv", file_name="a.csv", uploaded_by=by)
+
+
+# What is cancelled, and by whom of those who did not start it.
+OTHERS = {
+    "notify-recall": {"owner", "manager"},
+    "commit-import": {"owner", "manager"},
+    "generate": {"owner", "manager"},
+    "print-batch": {"owner", "manager"},
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_who_did_not_start_a_job_cancels_it_where_they_lead(brand, kind):
+    somebody = staff(brand)
+    parameters = {"import_id": uploaded(somebody).pk}
+    cancelled = set()
+
+    for role in ("owner", "manager", "printer", "support"):
+        job, client = job_of(brand, kind, created_by=somebody, parameters=parameters), browser(staff(brand, role=role))
+        where = address("authcodes.job", "cancel", job.pk)
+        offered = where in text(client.get(address("authcodes.job", "change", job.pk)))
+        allowed = client.post(where).status_code == 302
+        job.refresh_from_db()
+        assert offered is allowed is (job.status == "cancelled")
+        cancelled |= {role} if allowed else set()
+
+    assert cancelled == OTHERS[kind]
+
+
+@pytest.mark.parametrize(("kind", "status"), [("generate", 302), ("commit-import", 302), ("notify-recall", 403)])
+def test_printer_cancels_own_work_but_no_warning_of_customers(brand, kind, status):
+    printer = staff(brand, role="printer")
+    job = job_of(brand, kind, created_by=printer, parameters={"import_id": uploaded(printer).pk})
+
+    assert browser(printer).post(address("authcodes.job", "cancel", job.pk)).status_code == status
 
 
 def test_who_is_no_staff_gets_no_file(brand):

@@ -75,10 +75,23 @@ class Run:
         self._mine().update(log=_logged(self.job, line), alive_at=timezone.now())
 
     def keep(self, content: IO[bytes], *, name: str) -> None:
-        """Offer `content` for download as `name`, until settings.JOB_FILE_DAYS have passed."""
-        self.job.result.save(f"{self.job.pk}-{self.attempt}-{name}", File(content), save=False)
+        """Offer `content` for download as `name`, until settings.JOB_FILE_DAYS have passed. Raises Overtaken.
+
+        Its place is on the job before the file is there, so that no file is ever without a job that forgets it.
+        """
+        file, earlier = self.job.result, self.job.result.name
         lasts = timezone.now() + timedelta(days=settings.JOB_FILE_DAYS)
-        self._mine().update(result=self.job.result.name, result_name=name, expires_at=lasts)
+        where = file.storage.get_available_name(
+            file.field.generate_filename(self.job, f"{self.job.pk}-{self.attempt}-{name}"), file.field.max_length
+        )
+        if not self._mine().update(result=where, result_name=name, expires_at=lasts):
+            raise Overtaken
+        if earlier:
+            transaction.on_commit(lambda: file.storage.delete(earlier))
+        file.name = file.storage.save(where, File(content), file.field.max_length)
+        if not self._mine().update(result=file.name):
+            file.storage.delete(file.name)
+            raise Overtaken
 
     def _mine(self) -> QuerySet[Job]:
         return Job.objects.filter(pk=self.job.pk, attempts=self.attempt, status=Job.Status.RUNNING)

@@ -200,7 +200,7 @@ def told_of(job: Job) -> dict[str, Any]:
         "stopping": job.cancel_requested,
         "file": job.result_name if is_on_offer(job) else "",
         "expires_at": job.expires_at,
-        "expired": bool(job.expires_at) and not is_on_offer(job),
+        "expired": job.status == Job.Status.DONE and bool(job.expires_at) and not is_on_offer(job),
         "download": reverse("admin:authcodes_job_download", args=[job.pk]),
         "cancel": reverse("admin:authcodes_job_cancel", args=[job.pk]),
     }

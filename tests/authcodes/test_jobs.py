@@ -204,6 +204,66 @@ def test_an_attempt_that_was_taken_over_changes_nothing(brand):
     assert (job.done, job.log) == (0, "")
 
 
+class Interrupted(io.BytesIO):
+    """A file during whose upload something happens."""
+
+    def __init__(self, content, what):
+        super().__init__(content)
+        self.what = what
+
+    def read(self, *size):
+        self.what()
+        return super().read(*size)
+
+
+def attempt(brand):
+    """The first at a job."""
+    job = start(brand, "counts")
+    Job.objects.update(status="running", attempts=1)
+    job.refresh_from_db()
+    return jobs.Run(job)
+
+
+def files(folder):
+    return sorted(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_file_of_an_attempt_that_was_taken_over_is_not_kept(brand, tmp_path):
+    run = attempt(brand)
+
+    with pytest.raises(jobs.Overtaken):
+        run.keep(Interrupted(b"ana@example.com", lambda: Job.objects.update(attempts=2)), name="scans.csv")
+    with pytest.raises(jobs.Overtaken):
+        run.keep(io.BytesIO(b"ana@example.com"), name="scans.csv")
+
+    assert files(tmp_path) == []
+
+
+def test_a_file_replaces_that_of_an_earlier_attempt(brand, tmp_path, django_capture_on_commit_callbacks):
+    attempt(brand).keep(io.BytesIO(b"of a worker that was killed"), name="scans.csv")
+    Job.objects.update(attempts=2)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        jobs.Run(Job.objects.get()).keep(io.BytesIO(b"all of it"), name="scans.csv")
+
+    assert files(tmp_path) == [b"all of it"]
+    assert Job.objects.get().result.read() == b"all of it"
+
+
+def test_a_file_whose_worker_is_killed_while_it_uploads_is_forgotten_with_its_job(brand, tmp_path):
+    def kill():
+        raise SystemExit
+
+    with pytest.raises(SystemExit):
+        attempt(brand).keep(Interrupted(b"ana@example.com", kill), name="scans.csv")
+    Job.objects.update(status="failed", expires_at=timezone.now())
+    assert len(files(tmp_path)) == 1
+
+    jobs.forget_files()
+
+    assert files(tmp_path) == []
+
+
 def test_files_are_forgotten_when_they_expire_and_the_job_stays(brand):
     job = ran(brand, "counts")
     Job.objects.update(expires_at=timezone.now())

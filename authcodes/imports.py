@@ -350,7 +350,7 @@ def forget_old(*, at: datetime) -> int:
     ended = Greatest("uploaded_at", "committed_at", "undone_at")
     old = Import.objects.alias(ended=ended).exclude(file="").filter(ended__lt=at - timedelta(days=settings.IMPORT_DAYS))
     with transaction.atomic():
-        upload = old.exclude(status__in=RUNNING).select_for_update(skip_locked=True).first()
+        upload = old.exclude(status__in=RUNNING).order_by("?").select_for_update(skip_locked=True).first()
         if upload is None:
             return 0
         waiting = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKED)
@@ -365,10 +365,15 @@ def _forget_content(upload: Import) -> None:
         cursor.execute(PATIENCE)
         cursor.execute(FORGET, [upload.pk])
         cursor.execute(FORGET_CHANGES, [upload.pk])
-    Import.objects.filter(pk=upload.pk).update(file="")
+    mine = Import.objects.filter(pk=upload.pk)
+    mine.update(file="")
     storage, name = upload.file.storage, upload.file.name
-    if name:
-        transaction.on_commit(lambda: storage.delete(name))
+
+    def forget_file() -> None:
+        if name and not jobs.forget(storage, name):
+            mine.update(file=name)  # forget_old tries again
+
+    transaction.on_commit(forget_file)
 
 
 def refuse_stranger(upload: Import, by: User) -> None:

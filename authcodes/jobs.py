@@ -11,6 +11,7 @@ from typing import IO, Any
 from celery import current_app
 from django.conf import settings
 from django.core.files import File
+from django.core.files.storage import Storage
 from django.db import transaction
 from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import Concat
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 SILENCE = timedelta(seconds=60)
 BEAT = timedelta(seconds=15)  # between two signs of a worker whose handler says nothing
 ATTEMPTS = 5
+MOST_FAILURES = 3  # of a storage, before it is taken to be away
 
 
 class Cancelled(Exception):  # noqa: N818 - somebody's wish, not an error
@@ -87,10 +89,10 @@ class Run:
         if not self._mine().update(result=where, result_name=name, expires_at=lasts):
             raise Overtaken
         if earlier:
-            transaction.on_commit(lambda: file.storage.delete(earlier))
+            transaction.on_commit(lambda: forget(file.storage, earlier))
         file.name = file.storage.save(where, File(content), file.field.max_length)
         if not self._mine().update(result=file.name):
-            file.storage.delete(file.name)
+            forget(file.storage, file.name)
             raise Overtaken
 
     def _mine(self) -> QuerySet[Job]:
@@ -201,12 +203,31 @@ def resume() -> list[int]:
 
 
 def forget_files() -> int:
-    """Delete the files of jobs that have expired; the jobs stay. Returns how many."""
-    expired = Job.objects.filter(expires_at__lte=timezone.now()).exclude(result="")
-    for job in expired:
-        job.result.delete(save=False)
-        Job.objects.filter(pk=job.pk).update(result="")
-    return len(expired)
+    """Delete the files of jobs that have expired; the jobs stay. Returns how many.
+
+    A file that cannot be deleted holds no other up, and stays on its job until it can; a storage that is away is
+    not asked for all of them.
+    """
+    gone = failed = 0
+    for job in Job.objects.filter(expires_at__lte=timezone.now()).exclude(result="").order_by("?"):
+        if forget(job.result.storage, str(job.result.name)):
+            Job.objects.filter(pk=job.pk).update(result="")
+            gone += 1
+        else:
+            failed += 1
+            if failed == MOST_FAILURES:
+                break
+    return gone
+
+
+def forget(storage: Storage, name: str) -> bool:
+    """Delete a file that nobody shall have any more. False: the storage failed, which the log tells."""
+    try:
+        storage.delete(name)
+    except Exception:
+        logger.exception("the file %s could not be deleted", name)
+        return False
+    return True
 
 
 def workspace() -> IO[bytes]:

@@ -34,9 +34,10 @@ def run_job(job_id: int) -> None:
 @shared_task
 def resume_jobs() -> int:
     """Every few seconds: start what a lost message or a dead worker left; what has been kept long enough goes."""
+    called = jobs.resume()
     jobs.forget_files()
     imports.forget_old(at=timezone.now())
-    return len(jobs.resume())
+    return len(called)
 
 
 @shared_task

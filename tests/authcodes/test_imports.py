@@ -737,6 +737,25 @@ def test_what_an_import_was_made_of_is_kept_for_a_while_and_then_goes(brand, pro
     assert (upload.status, upload.codes, held(codes)) == ("committed", 1, before)
 
 
+def test_an_old_file_that_cannot_be_deleted_is_tried_again(brand, product, codes, tmp_path):
+    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+    [path] = [path for path in tmp_path.rglob("*") if path.is_file()]
+    path.unlink()
+    (path / "in the way").mkdir(parents=True)
+    later = timezone.now() + timedelta(days=31)
+
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        imports.forget_old(at=later)
+    upload.refresh_from_db()
+    assert (upload.status, ImportRow.objects.count(), bool(upload.file)) == ("discarded", 0, True)
+
+    (path / "in the way").rmdir()
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        imports.forget_old(at=later)
+    upload.refresh_from_db()
+    assert (bool(upload.file), path.exists()) == (False, False)
+
+
 def test_an_import_that_waited_too_long_is_discarded_and_one_that_goes_on_stays(brand, product, codes):
     waiting, running = (uploaded(brand, product, csv_of(LIST, f"A000{n},,")) for n in (1, 2))
     imports.commit(upload=running, skip_bad=False, by=running.uploaded_by)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from authcodes import batches, heartbeat, jobs
 from authcodes.batches import BatchSettings
 from authcodes.models import AuthCode, Job
+from authcodes.tasks import resume_jobs
 from brands.refusals import Invalid
 from tests import make
 from tests.races import at_once
@@ -272,6 +273,27 @@ def test_files_are_forgotten_when_they_expire_and_the_job_stays(brand):
 
     assert not job.result.storage.exists(job.result.name)
     assert Job.objects.get().result == ""
+
+
+def undeletable(path):
+    """What lies at `path` cannot be deleted from now on, nor by root."""
+    path.unlink()
+    (path / "in the way").mkdir(parents=True)
+
+
+def test_a_file_that_cannot_be_deleted_holds_up_neither_jobs_nor_other_files(brand, tmp_path, caplog):
+    stuck, other = ran(brand, "counts"), ran(brand, "counts")
+    undeletable(tmp_path / stuck.result.name)
+    lost = start(brand, "remembers")
+    Job.objects.filter(pk=lost.pk).update(status="running", attempts=1, alive_at=timezone.now() - LONG_AGO)
+    Job.objects.update(expires_at=timezone.now())
+
+    assert resume_jobs() == 1
+
+    assert files(tmp_path) == []
+    assert Job.objects.get(pk=stuck.pk).result.name == stuck.result.name
+    assert Job.objects.get(pk=other.pk).result.name == ""
+    assert stuck.result.name in caplog.text
 
 
 def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):

@@ -20,6 +20,7 @@ from django.utils.module_loading import import_string
 
 from authcodes import heartbeat
 from authcodes.models import Job
+from authcodes.models.jobs import JobQuerySet
 from brands.models import Brand, User
 from brands.refusals import Refused
 from brands.tracing import Work
@@ -128,12 +129,14 @@ def _call_worker(job_id: int) -> None:
 
 
 def run(job_id: int) -> None:
-    """Run a job, unless another worker is at it. Every way it can end is written on it."""
+    """Run a job, unless another worker is at it or it is not its turn. Every way it can end is written on it."""
     job = _take(job_id)
     if job is None:
         return
     with Work("job", job.kind, job_id=str(job_id)):
         _attempt(job)
+    for waiting in _in_turn().filter(brand=job.brand_id).order_by("pk")[:1]:
+        _call_worker(waiting.pk)
 
 
 def _attempt(job: Job) -> None:
@@ -155,13 +158,17 @@ def _attempt(job: Job) -> None:
 
 
 def _take(job_id: int) -> Job | None:
-    """The job, if it is queued, or running without a sign of life: one conditional update decides who runs it."""
+    """The job, if it is its turn: one conditional update decides who runs it."""
     now = timezone.now()
-    abandoned = Q(status=Job.Status.RUNNING, alive_at__lt=now - SILENCE)
-    taken = Job.objects.filter(Q(status=Job.Status.QUEUED) | abandoned, pk=job_id).update(
-        status=Job.Status.RUNNING, attempts=F("attempts") + 1, alive_at=now, started_at=now
-    )
-    return Job.objects.select_related("brand", "created_by").get(pk=job_id) if taken else None
+    taken = _in_turn().filter(pk=job_id)
+    if not taken.update(status=Job.Status.RUNNING, attempts=F("attempts") + 1, alive_at=now, started_at=now):
+        return None
+    return Job.objects.select_related("brand", "created_by").get(pk=job_id)
+
+
+def _in_turn() -> JobQuerySet:
+    silent = timezone.now() - SILENCE
+    return Job.objects.in_turn(silent=silent, of_a_brand=settings.JOBS_PER_BRAND)
 
 
 def _finish(job: Job, status: Job.Status, line: str) -> None:
@@ -187,16 +194,15 @@ def cancel(*, job: Job) -> bool:
 
 
 def resume() -> list[int]:
-    """Call workers for jobs that wait or were abandoned; bury those that end their workers. Returns the called."""
-    silent = timezone.now() - SILENCE
-    abandoned = Job.objects.filter(status=Job.Status.RUNNING, alive_at__lt=silent)
-    abandoned.filter(attempts__gte=ATTEMPTS).update(
+    """Call workers for jobs whose turn it is; bury those that end their workers. Returns the called."""
+    now = timezone.now()
+    Job.objects.abandoned(silent=now - SILENCE).filter(attempts__gte=ATTEMPTS).update(
         status=Job.Status.FAILED,
-        finished_at=timezone.now(),
+        finished_at=now,
         log=Concat(F("log"), Value(f"Given up: its worker ended {ATTEMPTS} times without a word.\n")),
     )
-    waiting = Job.objects.filter(status=Job.Status.QUEUED, created_at__lt=timezone.now() - timedelta(seconds=5))
-    called = [*waiting.values_list("pk", flat=True), *abandoned.values_list("pk", flat=True)]
+    just_called = Q(status=Job.Status.QUEUED, created_at__gte=now - timedelta(seconds=5))
+    called = list(_in_turn().exclude(just_called).order_by("pk").values_list("pk", flat=True))
     for job_id in called:
         _call_worker(job_id)
     return called

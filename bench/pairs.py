@@ -14,7 +14,7 @@ LEDGER = "SELECT COALESCE(pg_sequence_last_value('loyalty_transaction_loyalty_tr
 UNSETTLED = "SELECT count(*) FROM authcodes_scan WHERE points_status = 'pending'"
 LAST_ACCRUAL = """SELECT extract(epoch FROM max("createdAt"))::float FROM loyalty_transaction"""
 PATIENCE_SECONDS = 300
-SPENT_IN = ("web", "worker", "stock-worker", "postgres", "valkey")
+SPENT_IN = ("web", "worker", "jobs", "stock-worker", "postgres", "valkey")
 
 
 @dataclass(frozen=True, slots=True)

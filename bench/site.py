@@ -33,7 +33,7 @@ def shipped() -> launcher.Site:
 
 
 def commands() -> dict[str, list[str]]:
-    """As bin/run has them, but for the number of the worker's processes."""
+    """As bin/run has them, but for the number of processes that credit points."""
     found = launcher.commands(shipped())
     worker = found["worker"]
     worker[worker.index("--concurrency") + 1] = str(WORKER_PROCESSES)

@@ -149,13 +149,16 @@ def commands(site: Site) -> dict[str, list[str]]:
         f"granian --interface wsgi --host {site.host} --port {site.port} --workers 2 --blocking-threads 2 --no-ws "
         f"--workers-kill-timeout {STOP_SECONDS - 2} config.wsgi:application"
     )
-    worker = "celery -A config worker -n points@%h -Q events,work --concurrency 3"
+    worker = "celery -A config worker -n points@%h -Q events --concurrency 3"
+    # Long work has processes of its own, so that it never keeps points waiting.
+    jobs = "celery -A config worker -n work@%h -Q work --concurrency 3"
     # It waits for other people's servers most of the time.
     sender = "celery -A config worker -n outgoing@%h -Q outgoing --pool threads --concurrency 12"
     beat = "celery -A config beat --schedule"
     return {
         "web": web.split(),
         "worker": worker.split(),
+        "jobs": jobs.split(),
         "sender": sender.split(),
         "beat": [*beat.split(), str(site.data_dir / "run" / "beat")],
     }

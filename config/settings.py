@@ -345,6 +345,7 @@ JOB_HANDLERS = {
     "print-list": "authcodes.admin.prints.run_list",
 }
 JOB_FILE_DAYS = env.integer("JOB_FILE_DAYS", 7, minimum=1)
+JOBS_PER_BRAND = env.integer("JOBS_PER_BRAND", 2, minimum=1)
 # Undoing an import takes what it was made of: for a day at least.
 IMPORT_DAYS = env.integer("IMPORT_DAYS", 30, minimum=2)
 

@@ -1,7 +1,10 @@
 """Long work that staff start and watch."""
 
+from datetime import datetime
+
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -11,6 +14,22 @@ from brands.models import Brand, User
 class JobQuerySet(models.QuerySet["Job"]):
     def unfinished(self) -> "JobQuerySet":
         return self.filter(status__in=Job.UNFINISHED)
+
+    def abandoned(self, *, silent: datetime) -> "JobQuerySet":
+        """Those whose workers gave their last sign before `silent`."""
+        return self.filter(status=Job.Status.RUNNING, alive_at__lt=silent)
+
+    def in_turn(self, *, silent: datetime, of_a_brand: int) -> "JobQuerySet":
+        """Those that wait, queued or abandoned, unless so many of their brand run or have waited for longer.
+
+        Customers are warned of a recall at once.
+        """
+        running = Q(status=Job.Status.RUNNING, alive_at__gte=silent)
+        others = Job.objects.unfinished().filter(brand=OuterRef("brand")).exclude(kind=Job.Kind.NOTIFY_RECALL)
+        before = others.filter(running | Q(pk__lt=OuterRef("pk"))).order_by().values("brand")
+        waiting = self.filter(Q(status=Job.Status.QUEUED) | Q(status=Job.Status.RUNNING, alive_at__lt=silent))
+        counted = waiting.alias(before=Coalesce(Subquery(before.annotate(many=Count("pk")).values("many")), 0))
+        return counted.filter(Q(before__lt=of_a_brand) | Q(kind=Job.Kind.NOTIFY_RECALL))
 
 
 class Job(models.Model):

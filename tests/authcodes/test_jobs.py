@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
+from celery import current_app
 from django.conf import settings as project
 from django.db import connection
 from django.utils import timezone
@@ -188,6 +189,41 @@ def test_a_job_that_ends_its_workers_is_given_up(brand):
 
     assert jobs.resume() == []
     assert Job.objects.get().status == "failed"
+
+
+def test_a_brand_has_two_jobs_running_and_the_others_wait_their_turn(brand):
+    first, second, third, fourth = (start(brand, "remembers") for _ in range(4))
+    running = Job.objects.filter(pk__in=[first.pk, second.pk])
+    running.update(status="running", attempts=1, alive_at=timezone.now())
+    Job.objects.update(created_at=timezone.now() - LONG_AGO)
+
+    jobs.run(third.pk)
+    assert (seen, jobs.resume()) == ([], [])
+    running.filter(pk=first.pk).update(status="done")
+    jobs.run(fourth.pk)
+    assert (seen, jobs.resume()) == ([], [third.pk])
+    jobs.run(third.pk)
+
+    assert list(Job.objects.order_by("pk").values_list("status", flat=True)) == ["done", "running", "done", "queued"]
+
+
+def test_one_brands_jobs_keep_no_other_brand_and_no_recall_waiting(brand):
+    for _ in range(2):
+        start(brand, "counts")
+    Job.objects.update(status="running", attempts=1, alive_at=timezone.now())
+
+    assert ran(make.brand(), "remembers").status == "done"
+    assert ran(brand, Job.Kind.NOTIFY_RECALL).status == "failed"  # for want of a recall
+
+
+def test_a_job_that_ends_calls_for_the_next_of_its_brand(brand, settings, monkeypatch):
+    settings.JOBS_PER_BRAND = 1
+    waiting = [start(brand, kind) for kind in ("remembers", "breaks", "remembers", "counts")]
+    monkeypatch.setattr(current_app, "send_task", lambda _name, arguments, **_more: jobs.run(*arguments))
+
+    jobs.run(waiting[0].pk)
+
+    assert list(Job.objects.order_by("finished_at").values_list("pk", flat=True)) == [job.pk for job in waiting]
 
 
 def test_an_attempt_that_was_taken_over_changes_nothing(brand):

@@ -1,10 +1,12 @@
 """Who runs a brand: the only code that gives and takes roles, and switches people off. Each brand keeps an owner."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
+from brands import tokens
 from brands.models import Brand, Membership, User
 from brands.refusals import Invalid
 
@@ -14,13 +16,29 @@ OWNERSHIP_LOCK = 7_216_002
 LOCK_OWNERSHIP = "SELECT pg_advisory_xact_lock(%s)"
 
 
-def give_role(*, user: User, brand: Brand, role: str) -> Membership:
-    """Let somebody work for a brand, and log in to the portal, customer or not."""
+def give_role(*, user: User, brand: Brand, role: str, password: str = "", at: datetime) -> Membership:
+    """Let somebody work for a brand. Who could not log in to the portal so far can from now on, with `password`.
+
+    Nobody has proved that the address of a customer's account is theirs: whoever registered it may be somebody else,
+    and must not get in with the password that they chose. Raises Invalid where it is missing.
+    """
     with transaction.atomic():
         take_turns()
         made = Membership.objects.create(user=user, brand=brand, role=role)
-        User.objects.filter(pk=user.pk, is_staff=False).update(is_staff=True)
+        if not User.objects.filter(pk=user.pk, is_staff=True).exists():
+            if not password:
+                raise Invalid(_("Set a password: this is their first role."), details={"field": "password1"})
+            User.objects.filter(pk=user.pk).update(is_staff=True)
+            set_password(user=user, password=password, at=at)
     return made
+
+
+def set_password(*, user: User, password: str, at: datetime) -> None:
+    """Give somebody a new password, which passed the validators; whoever is logged in as them is no more."""
+    with transaction.atomic():
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        tokens.revoke_all(user=user, at=at)
 
 
 def change_role(*, membership: Membership, role: str) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -31,6 +31,7 @@ class Principal:
 
     user_id: int
     brand_id: int
+    fingerprint: str = field(default="", compare=False)  # of the password at the time; another issuer's have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,27 @@ def revoke(*, refresh: str, at: datetime) -> None:
     LoginSession.objects.filter(pk=_session_id(claims), revoked_at=None).update(revoked_at=at)
 
 
+def revoke_all(*, user: User, at: datetime) -> None:
+    """End every session of `user`."""
+    LoginSession.objects.filter(user=user, revoked_at=None).update(revoked_at=at)
+
+
 def read_access(token: str) -> Principal:
     """For whom `token` speaks. Whether that user is still active is for the caller to see.
 
     Raises TokenInvalid, and Unavailable while an external issuer's keys cannot be read.
     """
-    claims = _external_claims(token) if _is_external(token) else _own_claims(token, kind="access")
-    return Principal(user_id=_row_id(claims, "user_id"), brand_id=_row_id(claims, "brand_id"))
+    if _is_external(token):
+        claims, fingerprint = _external_claims(token), ""
+    else:
+        claims = _own_claims(token, kind="access")
+        fingerprint = str(claims.get("pwd", ""))
+    return Principal(_row_id(claims, "user_id"), _row_id(claims, "brand_id"), fingerprint)
+
+
+def is_outdated(principal: Principal, user: User) -> bool:
+    """Whether `user` has had another password since the access token was made."""
+    return bool(principal.fingerprint) and principal.fingerprint != _fingerprint(user)
 
 
 def _rotated(claims: dict[str, Any], at: datetime) -> TokenPair | None:
@@ -104,12 +119,12 @@ def _rotated(claims: dict[str, Any], at: datetime) -> TokenPair | None:
 def _pair(session: LoginSession, at: datetime) -> TokenPair:
     lifetime = _ours()["ACCESS_TOKEN_LIFETIME"]
     # No iat: nobody needs it, and a host whose clock is behind would take the token for one from the future.
-    subject = {"user_id": session.user_id, "brand_id": session.brand_id}
+    subject = {"user_id": session.user_id, "brand_id": session.brand_id, "pwd": _fingerprint(session.user)}
     access = {**subject, "token_type": "access", "jti": _new_id(), "exp": at + lifetime}
     refresh = {**subject, "token_type": "refresh", "jti": session.current_jti, "exp": session.expires_at}
     return TokenPair(
         access=_signed(access),
-        refresh=_signed({**refresh, "sid": str(session.pk), "pwd": _fingerprint(session.user)}),
+        refresh=_signed({**refresh, "sid": str(session.pk)}),
         expires_in=int(lifetime.total_seconds()),
         session_id=str(session.pk),
         user_id=session.user_id,

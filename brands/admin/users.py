@@ -9,6 +9,7 @@ from django.contrib.auth.forms import SetPasswordMixin
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands import audit, people
@@ -40,9 +41,9 @@ class KindFilter(DropdownFilter):
         return queryset.exclude(pk__in=staff.values("pk")) if self.value() == "customer" else queryset
 
 
-def password_field(label: Any, *, required: bool) -> forms.CharField:
+def password_field(label: Any, *, required: bool, help_text: Any = "") -> forms.CharField:
     widget = PasswordWidget(attrs={"autocomplete": "new-password"})
-    return forms.CharField(label=label, strip=False, required=required, widget=widget)
+    return forms.CharField(label=label, strip=False, required=required, widget=widget, help_text=help_text)
 
 
 class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generic in the stubs only
@@ -62,7 +63,13 @@ class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # gene
         for field in ("is_active", "is_staff"):
             if field in self.fields and not cleaned[field]:
                 self.refuse_last_owner(field)
+        if self.opens_the_portal(cleaned) and not cleaned.get("password1"):
+            self.add_error("password1", _("Set a new password: whoever registered the account must not keep theirs."))
         return cleaned
+
+    def opens_the_portal(self, cleaned: dict[str, Any]) -> bool:
+        """Whether this lets a customer in: that their address is theirs, nobody has proved."""
+        return any(cleaned.get(field) and not getattr(self.instance, field) for field in ("is_staff", "is_superuser"))
 
     def refuse_last_owner(self, field: str) -> None:
         """Said here, where it can be put right; brands.people decides, when nobody else changes roles."""
@@ -138,13 +145,13 @@ class UserPage(TenantAdmin):
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001
         super().save_model(request, obj, form, change)
         if form.cleaned_data["password1"]:
-            obj.set_password(form.cleaned_data["password1"])
-            obj.save(update_fields=["password"])
+            people.set_password(user=obj, password=form.cleaned_data["password1"], at=timezone.now())
 
     def create(self, request: HttpRequest, obj: User, form: Any) -> User:
         obj.is_staff = True
         super().create(request, obj, form)
-        people.give_role(user=obj, brand=form.cleaned_data["brand"], role=form.cleaned_data["role"])
+        told = form.cleaned_data
+        people.give_role(user=obj, brand=told["brand"], role=told["role"], at=timezone.now())
         return obj
 
     def store(self, obj: User, fields: set[str]) -> None:

@@ -11,11 +11,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from brands import keys
+from brands import authentication, keys, people, tokens
 from brands.models import ApiKey, AuditEntry, Brand, BrandHostname, Membership, User
 from brands.portal_login import LoginForm
 from brands.portal_site import PortalSite
-from brands.refusals import ApiKeyInvalid
+from brands.refusals import ApiKeyInvalid, Invalid
 from tests import make
 from tests.portal import address, browser, errors, form_of, staff, text
 
@@ -288,10 +288,75 @@ def test_users_are_told_apart_by_what_they_are_here(brand: Brand, kind: str, fou
     assert [user.email.partition("@")[0] for user in shown] == found
 
 
-def test_new_member_of_staff_may_log_in(client: Client, brand: Brand, customer: User) -> None:
-    client.post(address("brands.membership", "add"), {"brand": brand.pk, "user": customer.pk, "role": "support"})
+NEW_PASSWORD = {"password1": "a long one, 7", "password2": "a long one, 7"}
 
-    assert browser(customer).get(address("loyalty.userpoints")).status_code == 200
+
+def give_role(client: Client, brand: Brand, person: User, **more: str) -> Any:
+    sent = {"brand": brand.pk, "user": person.pk, "role": "support", **more}
+    return client.post(address("brands.membership", "add"), sent)
+
+
+def test_customer_becomes_staff_with_a_new_password(client: Client, brand: Brand) -> None:
+    """Somebody else may have registered the address, and be logged in with it."""
+    person = make.customer(brand, password="chosen by a stranger")
+    strangers, pair = browser(person), tokens.issue(user=person, brand=brand, at=timezone.now())
+
+    give_role(client, brand, person, **NEW_PASSWORD)
+
+    person.refresh_from_db()
+    assert person.check_password(NEW_PASSWORD["password1"])
+    assert person.login_sessions.get().revoked_at
+    assert strangers.get(address("loyalty.userpoints")).status_code == 302
+    token = tokens.read_access(pair.access)
+    assert not authentication.staff_may_read(person, token, brand.pk, "authcodes.scan")
+    fresh = tokens.read_access(tokens.issue(user=person, brand=brand, at=timezone.now()).access)
+    assert authentication.staff_may_read(person, fresh, brand.pk, "authcodes.scan")
+    assert browser(person).get(address("loyalty.userpoints")).status_code == 200
+    entry = AuditEntry.objects.get(kind="brands.user", row_id=person.pk, brand=brand)
+    assert entry.changes == {"password": ["•••", "•••"], "is_staff": [False, True]}
+
+
+@pytest.mark.parametrize(
+    "sent", [{}, {**NEW_PASSWORD, "password1": "short", "password2": "short"}], ids=["none", "bad"]
+)
+def test_first_role_without_a_good_password_is_refused(
+    client: Client, brand: Brand, customer: User, sent: dict[str, str]
+) -> None:
+    refused = give_role(client, brand, customer, **sent)
+
+    assert list(errors(refused)) == ["password1"]
+    with pytest.raises(Invalid):
+        people.give_role(user=customer, brand=brand, role="support", at=timezone.now())
+    assert not Membership.objects.filter(user=customer).exists()
+
+
+def test_staff_keep_their_password_with_another_role(client: Client, brand: Brand) -> None:
+    person = staff(make.brand(), password="correct horse battery", registered_brand=brand)
+
+    assert list(errors(give_role(client, brand, person, **NEW_PASSWORD))) == ["password1"]
+    give_role(client, brand, person)
+
+    person.refresh_from_db()
+    assert person.check_password("correct horse battery")
+    assert Membership.objects.filter(user=person, brand=brand).exists()
+
+
+def test_owner_gets_no_password_of_another_brands_customer(
+    client: Client, superuser: Client, brand: Brand, customer: User
+) -> None:
+    make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+
+    assert list(errors(give_role(client, brand, customer, **NEW_PASSWORD))) == ["user"]
+    assert give_role(superuser, brand, customer, **NEW_PASSWORD).status_code == 302
+
+
+@pytest.mark.parametrize("field", ["is_staff", "is_superuser"])
+def test_operator_lets_a_customer_in_with_a_new_password(superuser: Client, customer: User, field: str) -> None:
+    its = address("brands.user", "change", customer.pk)
+    sent = {**form_of(superuser.get(its)), field: "on"}
+
+    assert list(errors(superuser.post(its, sent))) == ["password1"]
+    assert superuser.post(its, {**sent, **NEW_PASSWORD}).status_code == 302
 
 
 def test_membership_keeps_its_person(client: Client, brand: Brand, customer: User) -> None:

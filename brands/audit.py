@@ -19,7 +19,7 @@ from brands.models import AuditEntry, User
 from brands.secrets import EncryptedTextField
 
 # Of secrets the trail says that they changed, never what they are; digests are binary and not even that.
-SECRET = frozenset({"password", "current_jti"})
+SECRET = frozenset({"password", "current_jti", "previous_jti"})
 HIDDEN = "•••"
 EMPTY = (None, "")
 LONGEST = 2000  # characters of one value

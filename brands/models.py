@@ -278,12 +278,14 @@ class ApiKey(models.Model):
 
 
 class LoginSession(models.Model):
-    """One login: the family of refresh tokens that descend from it. Only the newest of them is good."""
+    """One login: the family of refresh tokens that descend from it. Only the newest is good, but for a moment."""
 
     family = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="login_sessions")
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
     current_jti = models.CharField(max_length=64)
+    previous_jti = models.CharField(max_length=64, blank=True, default="", db_default="")
+    rotated_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)

@@ -21,6 +21,8 @@ LONGEST_TOKEN = 16_384  # characters; checking a longer one would only cost time
 LARGEST_ID = 2**63 - 1
 EXTERNAL_CLOCK_SKEW_SECONDS = 10
 EVER = timedelta(days=36_500)
+# How long a refresh token still gets what it was changed for: the first answer may have been lost, or be under way.
+SAME_ANSWER_WITHIN = timedelta(seconds=30)
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +59,9 @@ def issue(*, user: User, brand: Brand, at: datetime) -> TokenPair:
 def rotate(*, refresh: str, at: datetime) -> TokenPair:
     """Change a refresh token for a new pair; it is good for this once.
 
-    Raises TokenInvalid. A token that was changed before is a stolen one, or its thief holds the newer one: the whole
-    session is revoked. Call outside any transaction, which could take that back when this raises.
+    The last one that was changed gets its successor again for SAME_ANSWER_WITHIN, and no other: one chain goes on.
+    Raises TokenInvalid. A token that was changed longer ago is a stolen one, or its thief holds the newer one: the
+    whole session is revoked. Call outside any transaction, which could take that back when this raises.
     """
     claims = _own_claims(refresh, kind="refresh")
     with transaction.atomic(durable=True):
@@ -105,15 +108,21 @@ def _rotated(claims: dict[str, Any], at: datetime) -> TokenPair | None:
         return None
     if claims.get("pwd") != _fingerprint(session.user):
         return None
+    if claims.get("jti") == session.previous_jti and _is_fresh(session.rotated_at, at):
+        return _pair(session, at)
     if claims.get("jti") != session.current_jti:
         logger.warning("Refresh token used twice: session %s of user %s is revoked", session.pk, session.user_id)
         session.revoked_at = at
         session.save(update_fields=["revoked_at"])
         return None
-    session.current_jti = _new_id()
-    session.expires_at = _session_end(at)
-    session.save(update_fields=["current_jti", "expires_at"])
+    session.current_jti, session.previous_jti = _new_id(), session.current_jti
+    session.rotated_at, session.expires_at = at, _session_end(at)
+    session.save(update_fields=["current_jti", "previous_jti", "rotated_at", "expires_at"])
     return _pair(session, at)
+
+
+def _is_fresh(rotated_at: datetime | None, at: datetime) -> bool:
+    return rotated_at is not None and at - rotated_at <= SAME_ANSWER_WITHIN
 
 
 def _pair(session: LoginSession, at: datetime) -> TokenPair:

@@ -114,6 +114,8 @@ class ScanPage(PageView):
         scan_id = request.GET.get("scan", "")
         if UUID.fullmatch(scan_id):
             context |= self.become_of(scan_id)
+        if "no_card" in request.GET:
+            context["no_card"] = True
         if self.visitor.is_customer and (scan_id or "account" in request.GET):
             context["account"] = account.of(self.visitor)
         return self.page(context)

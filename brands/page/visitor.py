@@ -32,9 +32,9 @@ class Visitor:
         return visitor
 
     def renew(self) -> None:
-        """Change the refresh token for new ones. It is good once: only where there is no access token to use."""
+        """Change the refresh token for new ones, once in a request: it is good once."""
         refresh = self.request.COOKIES.get(name("refresh"), "")
-        if refresh:
+        if refresh and not self._tokens and not self._left:
             self.take(self.guest.post("auth/token/refresh", {"refresh": refresh}))
 
     @property

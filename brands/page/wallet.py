@@ -1,6 +1,6 @@
 """The way to a customer's wallet pass: a link can carry no access token, so the page's server asks for it."""
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -18,23 +18,19 @@ def apple(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request)
     answer = visitor.api.get("customer/wallet/apple")
     if not answer.is_good:
-        raise Http404
-    response = HttpResponse(answer.content, content_type=answer.content_type, headers={"Cache-Control": "no-store"})
+        return finished(visitor, no_card(visitor, answer))
+    response = HttpResponse(answer.content, content_type=answer.content_type)
     response.headers["Content-Disposition"] = 'attachment; filename="pass.pkpass"'
-    visitor.finish(response)
-    return response
+    return finished(visitor, response)
 
 
 @require_safe
 def google(request: HttpRequest) -> HttpResponse:
     """To Google, and nowhere else."""
     visitor = visitor_of(request)
-    link = google_link(visitor.api.get("customer/wallet/google"))
-    if not link:
-        raise Http404
-    response = HttpResponseRedirect(link, headers={"Cache-Control": "no-store"})
-    visitor.finish(response)
-    return response
+    answer = visitor.api.get("customer/wallet/google")
+    link = google_link(answer)
+    return finished(visitor, HttpResponseRedirect(link) if link else no_card(visitor, answer))
 
 
 def google_link(answer: Answer) -> str:
@@ -42,6 +38,20 @@ def google_link(answer: Answer) -> str:
     data = answer.data
     link = str(data.get("save_url", "")) if isinstance(data, dict) else ""
     return link if link.startswith(GOOGLE) else ""
+
+
+def no_card(visitor: Visitor, answer: Answer) -> HttpResponse:
+    """Back to the account, which says so, or to its login where the session has ended."""
+    if answer.status == 401:
+        visitor.leave()
+    return HttpResponseRedirect("/s/?account&no_card" if visitor.is_customer else "/s/?account")
+
+
+def finished(visitor: Visitor, response: HttpResponse) -> HttpResponse:
+    """With the visitor's cookies: a token that was changed on the way here must reach the browser."""
+    response.headers["Cache-Control"] = "no-store"
+    visitor.finish(response)
+    return response
 
 
 def visitor_of(request: HttpRequest) -> Visitor:

@@ -148,7 +148,7 @@ class Login(APIView):
 
 
 class Refresh(APIView):
-    """Change a refresh token for new tokens. Each is good once; a second use ends the session."""
+    """Change a refresh token for new tokens. Each is good once; a later second use ends the session."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
@@ -165,8 +165,9 @@ class Refresh(APIView):
     def post(self, request: Request) -> Response:
         """Change a refresh token for a new pair of tokens.
 
-        A refresh token is good for this once. When it comes a second time somebody has copied it: the whole session
-        ends, and the user logs in again.
+        A refresh token is good for this once. If the answer was lost, the same token gets the same successor again for
+        30 seconds. When it comes a second time later, somebody has copied it: the whole session ends, and the user
+        logs in again.
         """
         limits.hit("scan", "refresh", limits.client_address(request))
         given = RefreshInput.parse(request.data)

@@ -1,11 +1,13 @@
 """What somebody may try with the page: markup in names, forged forms, other hosts, frames, endless codes."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 
 from authcodes.models import Scan
+from brands import tokens
 from brands.models import LoginSession
 from tests import make
 from tests.api import somewhere
@@ -99,6 +101,21 @@ def session(browser, body):
     token = browser.client.cookies["csrftoken"].value
     data = body if isinstance(body, bytes) else __import__("json").dumps(body).encode()
     return browser.client.post("/page/session", data, content_type="application/json", headers={"x-csrftoken": token})
+
+
+def test_a_refused_access_token_is_renewed_once_in_a_request(brand, monkeypatch):
+    monkeypatch.setattr(tokens, "SAME_ANSWER_WITHIN", timedelta(-1))
+    browser, customer = Browser(brand), make.customer(brand, password=PASSWORD)
+    session(browser, {"act": "log_in", "email": customer.email, "password": PASSWORD})
+    token = browser.client.cookies["csrftoken"].value
+    del browser.client.cookies["page_access"]
+
+    renewed = browser.client.post(
+        "/page/session", {"act": "refused"}, content_type="application/json", headers={"x-csrftoken": token}
+    )
+
+    assert renewed.json()["access"]
+    assert not LoginSession.objects.get().revoked_at
 
 
 def test_the_session_gives_scripts_access_tokens_and_never_the_refresh_token(brand, api):

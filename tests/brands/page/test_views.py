@@ -254,6 +254,22 @@ def test_an_ended_access_token_is_renewed_and_an_ended_session_forgotten(brand):
     assert browser.client.cookies["page_refresh"].value == ""
 
 
+def test_two_requests_with_one_refresh_token_leave_the_customer_logged_in(brand):
+    """A button pressed twice, a reload before the answer: both carry the same cookies."""
+    browser = logged_in(brand, customer_of(brand))
+    del browser.client.cookies["page_access"]
+    before = browser.client.cookies["page_refresh"].value
+    page = browser.get("/s/" + make.code(brand).code)
+    del browser.client.cookies["page_access"]
+    browser.client.cookies["page_refresh"] = before
+
+    scanned = browser.send(page, "scan")
+
+    assert state(scanned) == "new"
+    assert Scan.objects.get().user is not None
+    assert not LoginSession.objects.get().revoked_at
+
+
 def test_a_switched_off_customer_is_a_guest_again(brand):
     customer = customer_of(brand)
     browser = logged_in(brand, customer)
@@ -313,7 +329,20 @@ def test_wallet_buttons_are_shown_where_there_are_cards_and_make_one_when_they_a
     )
     assert (apple["Content-Type"], apple.content[:2]) == ("application/vnd.apple.pkpass", b"PK")
     assert google["Location"].startswith("https://pay.google.com/gp/v/save/")
-    assert Browser(brand).get("/page/wallet/apple").status_code == 404
+    assert Browser(brand).get("/page/wallet/apple")["Location"] == "/s/?account"
+
+
+@pytest.mark.parametrize("card", ["apple", "google"])
+def test_a_card_that_cannot_be_made_is_told_and_logs_nobody_out(brand, card):
+    browser = logged_in(brand, customer_of(brand))
+    del browser.client.cookies["page_access"]
+
+    answer = browser.get(f"/page/wallet/{card}")  # the brand has none
+
+    assert (answer["Location"], set(answer.cookies)) == ("/s/?account&no_card", {"page_access", "page_refresh"})
+    page = browser.get(answer["Location"])
+    assert "The card cannot be made right now." in seen(page)
+    assert "data-customer" in text(page)
 
 
 # --- Typing ----------------------------------------------------------------------------------------------------------

@@ -29,17 +29,39 @@ PAUSE_SECONDS = 1  # after a failure Redis is left alone so long: each try may c
 WARN_SECONDS = 30
 NETWORK_BITS = 64  # what one IPv6 customer is given; they may call from any address in it
 
-# The moving window of the library's own script, after a look at the lock. Answers the milliseconds to wait.
-HIT_UNLESS_LOCKED = """
-local locked = redis.call('pttl', KEYS[1])
+# The moving window of the library's own script. Answers the milliseconds to wait, 0 for a call that was counted.
+WAIT = """
+local function wait(window, now, amount, expiry)
+    local oldest = tonumber(redis.call('lindex', window, amount - 1) or '')
+    if oldest and oldest >= now - expiry then return math.max(1, math.ceil((oldest + expiry - now) * 1000)) end
+    return 0
+end
+local function hit(window, now, amount, expiry)
+    local milliseconds = wait(window, now, amount, expiry)
+    if milliseconds > 0 then return milliseconds end
+    redis.call('lpush', window, now)
+    redis.call('ltrim', window, 0, amount - 1)
+    redis.call('expire', window, expiry)
+    return 0
+end
+"""
+# Keys: two locks, and the window.
+HIT_UNLESS_LOCKED = f"""{WAIT}
+local locked = math.max(redis.call('pttl', KEYS[1]), redis.call('pttl', KEYS[2]))
 if locked > 0 then return locked end
-local now, amount, expiry = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local oldest = tonumber(redis.call('lindex', KEYS[2], amount - 1) or '')
-if oldest and oldest >= now - expiry then return math.max(1, math.ceil((oldest + expiry - now) * 1000)) end
-redis.call('lpush', KEYS[2], ARGV[1])
-redis.call('ltrim', KEYS[2], 0, amount - 1)
-redis.call('expire', KEYS[2], expiry)
-return 0
+return hit(KEYS[3], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))
+"""
+LOCKED = "return math.max(redis.call('pttl', KEYS[1]), redis.call('pttl', KEYS[2]))"
+# Keys: a window and the lock that its last call begins, twice. Answers in how many the call was one too many.
+COUNT_UNKNOWN = f"""{WAIT}
+local refused = 0
+for number = 1, 2 do
+    local window, lock = KEYS[2 * number - 1], KEYS[2 * number]
+    local amount, expiry = tonumber(ARGV[2 * number + 1]), tonumber(ARGV[2 * number + 2])
+    if hit(window, ARGV[1], amount, expiry) > 0 then refused = refused + 1 end
+    if wait(window, ARGV[1], amount, expiry) > 0 then redis.call('set', lock, 1, 'ex', ARGV[2], 'nx') end
+end
+return refused
 """
 
 T = TypeVar("T")
@@ -83,38 +105,39 @@ def hit(name: str, *identifiers: object) -> None:
         raise RateLimited(retry_after=wait_seconds(item, *who))
 
 
-def hit_unless_locked(name: str, identifier: object) -> None:
-    """`hit`, and one question more in the same round trip: is `identifier` locked out for naming unknown codes?
+def hit_unless_locked(name: str, identifier: object, address: str) -> None:
+    """`hit`, and one question more in the same round trip: is `identifier`, or everybody at `address`, locked out for
+    naming unknown codes?
 
     Raises RateLimited for the one and the other.
     """
     item = limit(name)
-    keys = (lock_key(identifier), f"{RedisStorage.PREFIX}:{item.key_for(name, str(identifier))}")
+    keys = (*lock_keys(identifier, address), window_key(item, name, identifier))
     milliseconds = ask(lambda: run(HIT_UNLESS_LOCKED, keys, (time(), item.amount, item.get_expiry())))
     if milliseconds:
         raise RateLimited(retry_after=max(1, ceil(milliseconds / 1000)))
 
 
-def guard_guessing(identifier: object) -> None:
-    """Raises RateLimited while `identifier` is locked out for naming too many unknown codes."""
-    milliseconds = ask(lambda: command("PTTL", lock_key(identifier))) or 0
+def guard_guessing(identifier: object, address: str) -> None:
+    """Raises RateLimited while `identifier`, or everybody at `address`, is locked out for naming unknown codes."""
+    milliseconds = ask(lambda: run(LOCKED, lock_keys(identifier, address), ())) or 0
     if milliseconds > 0:
         raise RateLimited(retry_after=ceil(milliseconds / 1000))
 
 
-def count_unknown_code(identifier: object) -> None:
-    """Count an unknown code. The last one that the limit allows begins the lock that guard_guessing sees.
+def count_unknown_code(identifier: object, address: str) -> None:
+    """Count an unknown code: of `identifier`, and under a wider limit of everybody at `address`, who could register
+    as many customers as they like. The last one that a limit allows begins the lock that guard_guessing sees.
 
-    Raises RateLimited where the limit was used up meanwhile: parallel guesses get no more answers than serial ones.
+    Raises RateLimited where a limit was used up meanwhile: parallel guesses get no more answers than serial ones.
     """
-    item = limit("unknown_code")
-    who = ("unknown_code", str(identifier))
-    passes = ask(lambda: limiter().hit(item, *who))
-    if passes is None or (passes and ask(lambda: limiter().test(item, *who))):
-        return
+    own, wider = limit("unknown_code"), limit("unknown_code_address")
+    own_lock, wider_lock = lock_keys(identifier, address)
+    windows = window_key(own, "unknown_code", identifier), window_key(wider, "unknown_code_address", address)
+    keys = (windows[0], own_lock, windows[1], wider_lock)
     seconds = settings.UNKNOWN_CODE_LOCK_SECONDS
-    ask(lambda: client().set(lock_key(identifier), 1, ex=seconds, nx=True))
-    if not passes:
+    counts = (own.amount, own.get_expiry(), wider.amount, wider.get_expiry())
+    if ask(lambda: run(COUNT_UNKNOWN, keys, (time(), seconds, *counts))):
         raise RateLimited(retry_after=seconds)
 
 
@@ -195,8 +218,14 @@ def limit(name: str) -> RateLimitItem:
     return parsed(settings.RATE_LIMITS[name])
 
 
-def lock_key(identifier: object) -> str:
-    return f"{RedisStorage.PREFIX}:unknown_code_lock:{identifier}"
+def window_key(item: RateLimitItem, name: str, identifier: object) -> str:
+    """As the library calls it, which counts in the same window."""
+    return f"{RedisStorage.PREFIX}:{item.key_for(name, str(identifier))}"
+
+
+def lock_keys(identifier: object, address: str) -> tuple[str, str]:
+    prefix = f"{RedisStorage.PREFIX}:unknown_code_lock"
+    return f"{prefix}:{identifier}", f"{prefix}:everybody:{address}"
 
 
 parsed = lru_cache(maxsize=64)(parse)

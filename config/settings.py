@@ -253,6 +253,7 @@ RATE_LIMITS = {
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
     "wallet": env.rate("RATE_WALLET", "120/minute"),
     "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
+    "unknown_code_address": env.rate("RATE_UNKNOWN_CODE_ADDRESS", "200/hour"),
 }
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
 

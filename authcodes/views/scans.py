@@ -146,12 +146,12 @@ class Scanner:
         if self.caller and self.caller.is_hub:
             limits.hit("ingest", str(self.caller.brand_id))
             return
-        limits.hit_unless_locked("scan", self.identity)
+        limits.hit_unless_locked("scan", self.identity, self.address)
 
     def note(self, reason: Scan.Reason) -> None:
         """Count a code that is not valid against whoever tried it: sequential codes can be guessed."""
         if scanning.OUTCOMES.get(reason) is None and not (self.caller and self.caller.is_hub):
-            limits.count_unknown_code(self.identity)
+            limits.count_unknown_code(self.identity, self.address)
 
     def scan_id(self, request: Request) -> UUID | None:
         """The scan that this Idempotency-Key stands for."""

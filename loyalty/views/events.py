@@ -198,18 +198,18 @@ class CampaignEvent(APIView):
         if caller.is_hub:  # a hub speaks for many users; each has the limit
             limits.hit("campaign_event", caller.brand_id, given["user_id"])
         action = self.read_action(request, caller, principal, given)
-        data = doors.credit_now(action) if caller.is_hub else self.credit_guarded(action)
+        data = doors.credit_now(action) if caller.is_hub else self.credit_guarded(request, action)
         return Response({"success": True, "message": message_of(data), "data": data})
 
-    def credit_guarded(self, action: doors.Action) -> dict[str, Any]:
+    def credit_guarded(self, request: Request, action: doors.Action) -> dict[str, Any]:
         """Codes can be guessed by this door as by the others, and it locks out like them."""
-        who = f"user:{action.bearer_id}"
-        limits.guard_guessing(who)
+        who, address = f"user:{action.bearer_id}", limits.client_address(request)
+        limits.guard_guessing(who, address)
         try:
             return doors.credit_now(action)
         except Refused as refusal:
             if refusal.code == "AUTH_CODE_INVALID":
-                limits.count_unknown_code(who)
+                limits.count_unknown_code(who, address)
             raise
 
     def read_action(

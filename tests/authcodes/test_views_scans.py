@@ -1,6 +1,7 @@
 """Scanning over HTTP, in every outcome: verify (spec 4.2), scan (4.7), validate (4.6), and what became of a scan."""
 
 import uuid
+from dataclasses import replace
 
 import pytest
 from django.utils import timezone
@@ -11,7 +12,7 @@ from brands.models import Brand, Membership
 from campaigns.models import Campaign
 from loyalty.models import UserPoints
 from tests import make
-from tests.api import error
+from tests.api import error, somewhere
 
 WRONG = ["unknown", "expired", "deactivated", "unassigned", "other_brand", "bad_tag"]
 
@@ -470,6 +471,18 @@ def test_twentieth_unknown_code_in_an_hour_locks_the_caller_out(api, brand, sett
     assert error(response) == (429, "RATE_LIMITED")
     assert 0 < int(response["Retry-After"]) <= settings.UNKNOWN_CODE_LOCK_SECONDS
     assert scan(type(api)(brand), make.code(brand)).status_code == 200
+
+
+def test_more_accounts_give_one_address_no_more_guesses(api, brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code_address": "3/hour"}
+    customers = [api.as_customer(make.customer(brand)) for _ in range(4)]
+
+    answers = [scan(caller, "T-404") for caller in customers]
+
+    assert [answer.status_code for answer in answers] == [400, 400, 400, 429]
+    assert error(customers[3].verify(make.code(brand))) == (429, "RATE_LIMITED")
+    assert replace(customers[3], address=somewhere()).verify(make.code(brand)).status_code == 200
+    assert scan(api.hub(), make.code(brand)).status_code == 200
 
 
 def test_every_code_that_is_not_valid_counts_so_that_the_lock_tells_nothing(api, brand, settings):

@@ -126,7 +126,7 @@ def test_control_drf_throttle_lets_more_pass(who, at_once):
 
 def count_unknown(who):
     try:
-        limits.count_unknown_code(who)
+        limits.count_unknown_code(who, who)
     except RateLimited:
         return False
     return True
@@ -135,11 +135,11 @@ def count_unknown(who):
 def test_last_unknown_code_of_the_hour_locks(rates, who, settings):
     rates(unknown_code="3/hour")
     for _ in range(3):
-        limits.guard_guessing(who)
-        limits.count_unknown_code(who)
+        limits.guard_guessing(who, who)
+        limits.count_unknown_code(who, who)
 
     with pytest.raises(RateLimited) as refusal:
-        limits.guard_guessing(who)
+        limits.guard_guessing(who, who)
 
     assert settings.UNKNOWN_CODE_LOCK_SECONDS - 1 <= refusal.value.retry_after <= settings.UNKNOWN_CODE_LOCK_SECONDS
 
@@ -147,17 +147,17 @@ def test_last_unknown_code_of_the_hour_locks(rates, who, settings):
 def test_lock_ends(rates, who, settings):
     rates(unknown_code="1/hour")
     settings.UNKNOWN_CODE_LOCK_SECONDS = 1
-    limits.count_unknown_code(who)
+    limits.count_unknown_code(who, who)
     time.sleep(1.1)
 
-    limits.guard_guessing(who)
+    limits.guard_guessing(who, who)
 
 
 def test_lock_holds_one_guesser_alone(rates, who):
     rates(unknown_code="1/hour")
-    limits.count_unknown_code(who)
+    limits.count_unknown_code(who, who)
 
-    limits.guard_guessing(uuid.uuid4().hex)
+    limits.guard_guessing(uuid.uuid4().hex, uuid.uuid4().hex)
 
 
 def test_parallel_guesses_get_no_more_answers_than_the_limit(rates, who, at_once):
@@ -168,9 +168,36 @@ def test_parallel_guesses_get_no_more_answers_than_the_limit(rates, who, at_once
     assert sum(answered) == 20
 
 
+def test_customers_of_one_address_guess_together_under_a_wider_limit(rates, who, at_once):
+    rates(unknown_code="2/hour", unknown_code_address="5/hour")
+
+    def guess():
+        try:
+            limits.count_unknown_code(uuid.uuid4().hex, who)
+        except RateLimited:
+            return False
+        return True
+
+    assert sum(at_once(16, guess)) == 5
+    for look in (limits.guard_guessing, lambda *named: limits.hit_unless_locked("scan", *named)):
+        with pytest.raises(RateLimited):
+            look(uuid.uuid4().hex, who)
+    limits.guard_guessing(uuid.uuid4().hex, uuid.uuid4().hex)
+
+
+def test_looking_at_both_locks_is_one_round_trip(rates, who, monkeypatch):
+    asked, command = [], limits.command
+    monkeypatch.setattr(limits, "command", lambda *words: asked.append(words[0]) or command(*words))
+
+    limits.hit_unless_locked("scan", who, who)
+    limits.count_unknown_code(who, who)
+
+    assert asked == ["EVALSHA", "EVALSHA"]
+
+
 def unlocked(who):
     try:
-        limits.hit_unless_locked("scan", who)
+        limits.hit_unless_locked("scan", who, who)
     except RateLimited:
         return False
     return True
@@ -189,14 +216,14 @@ def test_a_hit_that_looks_at_the_lock_counts_as_any_other(rates, who, at_once):
 
 def test_a_hit_that_looks_at_the_lock_says_when_the_window_or_the_lock_ends(rates, who, settings):
     rates(scan="1/minute", unknown_code="1/hour")
-    limits.hit_unless_locked("scan", who)
+    limits.hit_unless_locked("scan", who, who)
     with pytest.raises(RateLimited) as refusal:
-        limits.hit_unless_locked("scan", who)
+        limits.hit_unless_locked("scan", who, who)
     assert 58 <= refusal.value.retry_after <= 60
 
-    limits.count_unknown_code(who)
+    limits.count_unknown_code(who, who)
     with pytest.raises(RateLimited) as refusal:
-        limits.hit_unless_locked("scan", who)
+        limits.hit_unless_locked("scan", who, who)
     assert settings.UNKNOWN_CODE_LOCK_SECONDS - 1 <= refusal.value.retry_after <= settings.UNKNOWN_CODE_LOCK_SECONDS
 
 
@@ -222,9 +249,9 @@ def test_a_script_that_redis_has_forgotten_is_sent_again(rates, who):
 @pytest.mark.usefixtures("no_redis")
 def test_calls_pass_while_redis_is_away(who):
     limits.hit("scan", who)
-    limits.hit_unless_locked("scan", who)
-    limits.guard_guessing(who)
-    limits.count_unknown_code(who)
+    limits.hit_unless_locked("scan", who, who)
+    limits.guard_guessing(who, who)
+    limits.count_unknown_code(who, who)
 
 
 @pytest.mark.usefixtures("no_redis")

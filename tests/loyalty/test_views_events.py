@@ -441,6 +441,15 @@ def test_guessing_codes_by_this_door_locks_out_too(app, customer, settings):
     assert errors == ["AUTH_CODE_INVALID"] * 3 + ["RATE_LIMITED"] * 2
 
 
+def test_more_accounts_give_one_address_no_more_guesses_here(app, brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code_address": "2/hour"}
+    customers = [make.customer(brand) for _ in range(3)]
+
+    errors = [app.as_customer(each).credit(each, "NO-SUCH").json()["error"] for each in customers]
+
+    assert errors == ["AUTH_CODE_INVALID"] * 2 + ["RATE_LIMITED"]
+
+
 @pytest.mark.parametrize("kind", ["reward-claimed", "balance-changed", "notify", "send-notice", "send-email"])
 def test_nobody_hands_in_what_the_service_itself_publishes(hub, brand, customer, kind):
     payload = {"type": "reward", "milestone_id": 1, "reward_name": "x", "points": "5000"}

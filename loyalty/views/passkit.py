@@ -55,7 +55,9 @@ class PassKit(APIView):
         if length.isdecimal() and int(length) > LARGEST_BODY:
             raise RequestDataTooBig
         super().initial(request, *args, **kwargs)
-        limits.hit("wallet", kwargs.get("device") or limits.client_address(request))
+        address = limits.client_address(request)
+        limits.hit("wallet_address", address)  # a device is whatever the caller says
+        limits.hit("wallet", kwargs.get("device") or address)
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
         return super().perform_content_negotiation(request, force=True)

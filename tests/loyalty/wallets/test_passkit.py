@@ -9,13 +9,14 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from loyalty import ledger
 from loyalty.models import Event, WalletDevice, WalletPass
 from loyalty.wallets import devices, passes
 from tests import make, wallets
-from tests.api import Api
+from tests.api import Api, somewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -248,3 +249,13 @@ def test_phone_and_watch_get_the_same_render(phone):
     phone.register()
 
     assert phone.latest().content == phone.latest().content  # a second signature would tell another time
+
+
+def test_made_up_devices_share_the_limit_of_their_address(settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "wallet_address": "3/minute"}
+    settings.SECURE_SSL_REDIRECT = False
+    caller = Client(REMOTE_ADDR=somewhere())
+
+    paths = [f"/wallets/apple/v1/devices/phone-{number}/registrations/pass.com.x" for number in range(4)]
+
+    assert [caller.get(path).status_code for path in paths] == [204, 204, 204, 429]

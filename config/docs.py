@@ -1,12 +1,21 @@
 """The API's description and its try-out page, open to everybody; their errors are JSON like all the others."""
 
+from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from django.http import HttpResponse
+from django.utils import translation
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from config.bodies import Json
+
+KEPT = {"Cache-Control": "public, max-age=3600", "Vary": "Accept"}
+making = Lock()
 
 
 class Open(APIView):
@@ -23,7 +32,27 @@ class Open(APIView):
 
 
 class Schema(Open, SpectacularAPIView):
-    """YAML, or JSON for whoever accepts that."""
+    """YAML, or JSON for whoever accepts that; the same for everybody, in one language."""
+
+    schema = None  # it does not describe itself
+
+    def get(self, request: Request, *_where: Any, **_more: Any) -> HttpResponse:
+        renderer: BaseRenderer = request.accepted_renderer
+        kind: Any = type(renderer)  # to mypy it cannot be hashed
+        with making:
+            content = described(kind)
+        name = f'inline; filename="openapi.{renderer.format}"'
+        media_type = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
+        return HttpResponse(content, content_type=media_type, headers={**KEPT, "Content-Disposition": name})
+
+
+@lru_cache(maxsize=8)
+def described(renderer: Any) -> bytes:
+    """The description as this process makes it once: that takes half a second, and anybody may ask."""
+    generator: Any = SchemaGenerator
+    with translation.override("en"):
+        found: bytes = renderer().render(generator().get_schema(request=None, public=True))
+    return found
 
 
 class TryOut(Open, SpectacularSwaggerSplitView):

@@ -11,6 +11,7 @@ from django.core.wsgi import get_wsgi_application
 from django.db import connection
 from django.test import Client
 from django.urls import get_resolver
+from drf_spectacular.generators import SchemaGenerator
 from hypothesis.configuration import set_hypothesis_home_dir
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
@@ -63,6 +64,23 @@ def test_schema_is_served_as_yaml_and_as_json(settings):
 
     assert as_yaml.content.startswith(b"openapi: 3.1")
     assert as_json.json() == openapi.made()
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/vnd.oai.openapi", "application/vnd.oai.openapi+json", "application/json"]
+)
+def test_schema_is_made_once_whatever_is_asked_along(settings, monkeypatch, accept):
+    """It takes half a second, and anybody may ask for it."""
+    settings.SECURE_SSL_REDIRECT = False
+    headers = {"Accept": accept}
+    first = Client().get("/api/schema", headers=headers)
+    monkeypatch.setattr(SchemaGenerator, "get_schema", None)
+
+    again = Client().get("/api/schema?lang=de&version=7", headers={**headers, "Accept-Language": "de"})
+
+    assert again.content == first.content
+    assert again["Content-Type"].startswith(accept)
+    assert (again["Cache-Control"], again["Vary"]) == ("public, max-age=3600", "Accept")
 
 
 def test_try_out_page_asks_no_other_host(settings):

@@ -7,18 +7,19 @@ from datetime import UTC, datetime
 
 from brands.tracing import ids
 
-# What opens a door, and whom a person is: neither is for a log, whatever an error's text quotes.
+# What opens a door, and whom a person is: neither is for a log, whatever an error's text quotes. A pattern begins where
+# a word does and takes it whole: a long address that somebody sends would else keep us busy for minutes.
 SECRETS = [
-    (re.compile(r"\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?"), "<token>"),
+    (re.compile(r"(?<![\w-])eyJ[\w-]++\.[\w-]+(?:\.[\w-]*)?"), "<token>"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), r"\1 <secret>"),
     (
         re.compile(
-            r"(?i)\b([\w-]*(?:(?:api|app|hub)[-_]?key|password|secret|token|authorization))(['\"]?\s*[:=]\s*['\"]?)[^\s'\",}]+"
+            r"(?i)(?<![\w-])([\w-]*(?:(?:api|app|hub)[-_]?key|password|secret|token|authorization))(['\"]?\s*[:=]\s*['\"]?)[^\s'\",}]+"
         ),
         r"\1\2<secret>",
     ),
     (re.compile(r"\b(?:hub|app)_[\w-]{20,}"), "<key>"),
-    (re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"), "<e-mail>"),
+    (re.compile(r"(?<![\w.+%-])[\w.+%-]++@[\w-]+(?:\.[\w-]+)+"), "<e-mail>"),
     (re.compile(r"(://[^\s:/@]+):[^\s/@]+@"), r"\1:<secret>@"),
 ]
 

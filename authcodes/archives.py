@@ -97,7 +97,7 @@ def write(
             if progress is not None:
                 progress(archive.entries)
         if last is not None and not last.proved:
-            _prove(last.image, last.data, kind)
+            proofs.proved(last.data, last.image.payload, kind=kind, code=last.image.code)
             proved += 1
         files = archive.entries
         archive.add_file(MANIFEST, manifest.content(), size=manifest.size, crc=manifest.crc)
@@ -121,16 +121,11 @@ def _make(numbered: tuple[int, list[Image]], *, kind: Kind, size_mm: Decimal) ->
         data = draw(text=image.payload, size_mm=size_mm, level=image.level)
         proved = number < ALL_PROVED or number % PROVED_EVERY == 0
         if proved:
-            _prove(image, data, kind)
+            proofs.proved(data, image.payload, kind=kind, code=image.code)
         if kind == "png" and number % PROVED_EVERY == 0:
             proofs.expect(proofs.read_png_by_pillow(data), image.payload, image.code)
         made.append(_Made(image, safe_name(image.code, kind), data, hashlib.sha256(data).hexdigest(), proved))
     return made
-
-
-def _prove(image: Image, data: bytes, kind: Kind) -> None:
-    check = proofs.check_svg if kind == "svg" else proofs.check_png
-    check(data, image.payload, code=image.code)
 
 
 class _Manifest:

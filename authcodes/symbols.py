@@ -69,23 +69,27 @@ def _encoder(text: str, data: bytes, level: Level) -> "Encoder":
 
 
 class Encoder:
-    """Makes the symbols of all texts as long as `sample`. Where they differ from it, tables fill as they are needed."""
+    """Makes the symbols of all texts as long as `sample`. Where they differ from it, tables fill as they are needed.
+
+    Threads share it: only whole tables are added, and each drawing has an object of the library's to itself.
+    """
 
     def __init__(self, sample: str, *, alphanumeric: bool, level: Level) -> None:
         data = sample.encode()
         self.length, self.alphanumeric = len(data), alphanumeric
         self.mode = util.MODE_ALPHA_NUM if alphanumeric else util.MODE_8BIT_BYTE
-        self.qr = qrcode.QRCode(error_correction=level.value)
-        self.qr.add_data(util.QRData(data, mode=self.mode))
+        self.level = level
+        code = qrcode.QRCode(error_correction=level.value)
+        code.add_data(util.QRData(data, mode=self.mode))
         try:
-            self.qr.best_fit()
+            self.version = code.best_fit()
         except (DataOverflowError, ValueError) as error:
             raise TooLong from error
-        self.blocks = rs_blocks(self.qr.version, level.value)
+        self.blocks = rs_blocks(self.version, level.value)
         self.capacity = sum(block.data_count for block in self.blocks)
-        self.count_bits = util.length_in_bits(self.mode, self.qr.version)
-        self.mask = self.qr.best_mask_pattern()
-        self.side = self.qr.version * 4 + 17
+        self.count_bits = util.length_in_bits(self.mode, self.version)
+        self.mask = code.best_mask_pattern()
+        self.side = self.version * 4 + 17
         self.start = self.codewords(sample, data)
         self.drawn = self.draw(self.start)
         self.tables: dict[int, list[int]] = {}
@@ -126,15 +130,17 @@ class Encoder:
         for value in range(256):
             lowest = value & -value
             changes[value] = changes[lowest] ^ changes[value ^ lowest] if value != lowest else changes[value]
-        # Threads may both make it: it is the same.
+        # Two threads may both make it: it is the same.
         self.tables[place] = changes
         return changes
 
     def draw(self, codewords: bytes) -> int:
         """By the library: error correction, placement, mask."""
-        self.qr.data_cache = util.create_bytes(SimpleNamespace(buffer=list(codewords)), self.blocks)
-        self.qr.makeImpl(False, self.mask)  # noqa: FBT003 - the library's signature
-        return int("".join("1" if dark else "0" for row in self.qr.modules for dark in row), 2)
+        # Not kept: it holds what it draws, and two threads would draw each into the other's symbol.
+        code = qrcode.QRCode(version=self.version, error_correction=self.level.value)
+        code.data_cache = util.create_bytes(SimpleNamespace(buffer=list(codewords)), self.blocks)
+        code.makeImpl(False, self.mask)  # noqa: FBT003 - the library's signature
+        return int("".join("1" if dark else "0" for row in code.modules for dark in row), 2)
 
 
 encoders: dict[tuple[int, bool, Level], Encoder] = {}

@@ -29,6 +29,7 @@ from authcodes.admin.print_form import BatchPrintForm, ListPrintForm, PrintForm,
 from authcodes.documents import LibrariesMissing
 from authcodes.models import AuthCode, BatchRange, Printer, PrintRun, Recall
 from authcodes.prints import Selection, Wanted
+from authcodes.proofs import proved
 from authcodes.sheets import calibration, write
 from authcodes.sketches import sketch
 from authcodes.stretches import stretch, whole
@@ -355,7 +356,8 @@ def pictured(selection: Selection, wanted: Wanted) -> dict[str, Any]:
         size = f"{prints.plain(sheet.page_width)} x {prints.plain(sheet.page_height)} mm"
         return {"sample": text, "qr_mm": prints.plain(design.qr_mm), "picture": picture, "page_size": size}
     image = qr.png(text=text, size_mm=wanted.image_mm, level=wanted.level_of(code.batch))
-    return {"sample": text, "qr_mm": prints.plain(wanted.image_mm), "picture": in_page(image, "png")}
+    picture = in_page(proved(image, text, kind="png", code=code.code), "png")
+    return {"sample": text, "qr_mm": prints.plain(wanted.image_mm), "picture": picture}
 
 
 def live_preview(request: HttpRequest, form: Any, select: Callable[[], Selection]) -> HttpResponse:
@@ -396,14 +398,15 @@ def look_at(form: Any, select: Callable[[], Selection]) -> HttpResponse:
         raise Http404 from None
     if wanted.is_labels:
         file = io.BytesIO()
-        write(file, prints.first_page(selection, wanted), prints.design_of(selection, wanted))
+        labels = prints.Proof().of(iter(prints.first_page(selection, wanted)))
+        write(file, labels, prints.design_of(selection, wanted))
         return pdf(file.getvalue(), "page-1.pdf")
     draw = qr.svg if wanted.what == PrintRun.What.SVG else qr.png
     code = selection.sample()
     text = prints.payload_of(code, wanted, prints.hostname_of(selection.brand.pk))
     image = draw(text=text, size_mm=wanted.image_mm, level=wanted.level_of(code.batch))
     kind = "image/svg+xml" if wanted.what == PrintRun.What.SVG else "image/png"
-    return offered(image, f"code-1.{wanted.what}", kind)
+    return offered(proved(image, text, kind=wanted.what, code=code.code), f"code-1.{wanted.what}", kind)
 
 
 def pdf(content: bytes, name: str) -> HttpResponse:

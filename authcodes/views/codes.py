@@ -21,6 +21,7 @@ from rest_framework.views import APIView
 from authcodes import qr
 from authcodes.models import AuthCode, BatchRange, Scan
 from authcodes.prints import hostname_of
+from authcodes.proofs import Unreadable, proved
 from authcodes.reading import read
 from authcodes.symbols import Level
 from brands import limits
@@ -243,7 +244,12 @@ class Image(APIView):
         how = ImageQuery.read(request)
         content_type, draw = KINDS[self.kind]
         level = Level[how.get("level", found.batch.error_correction)]
-        image = draw(text=address_in_print(found), size_mm=how["size_mm"], level=level)
+        text = address_in_print(found)
+        image = draw(text=text, size_mm=how["size_mm"], level=level)
+        try:
+            proved(image, text, kind=self.kind, code=code)
+        except Unreadable as error:  # nothing the caller sent is wrong: a bug, answered and logged as one
+            raise AssertionError(error.message) from error
         # Another hostname of the brand makes another image, so browsers ask again after a day.
         headers = {"Cache-Control": "private, max-age=86400"}
         response = HttpResponse(image, content_type=content_type, headers=headers)

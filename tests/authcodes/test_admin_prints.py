@@ -15,9 +15,11 @@ from django.utils import timezone
 from PIL import Image
 from pypdf import PdfReader
 
-from authcodes import changes, recalls
+from authcodes import changes, qr, recalls
 from authcodes.models import Printer, PrintRun
 from authcodes.prints import Wanted
+from authcodes.proofs import Unreadable
+from authcodes.symbols import symbol
 from brands import pictures
 from brands.models import AuditEntry
 from tests import make
@@ -172,6 +174,15 @@ def test_first_image_alone_can_be_tried_too(client, batch, what, kind):
     assert (answer["Content-Type"], answer["Content-Disposition"]) == (kind, f'attachment; filename="code-1.{what}"')
     if what == "png":
         assert image_says(answer.content) == "AB-0001"
+
+
+@pytest.mark.parametrize("what", ["labels", "png", "svg"])
+def test_first_page_that_would_say_another_code_is_not_given_away(client, batch, what, monkeypatch):
+    look = send(client, batch, "preview", what=what).context["look"]
+    monkeypatch.setattr(qr, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
+
+    with pytest.raises(Unreadable, match="AB-0001 says"):
+        client.get(look)
 
 
 def test_calibration_page_has_the_sheets_shape(client):

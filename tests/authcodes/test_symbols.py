@@ -2,6 +2,7 @@
 
 import random
 import string
+import sys
 
 import pytest
 import qrcode
@@ -9,6 +10,7 @@ from qrcode import util
 
 from authcodes import symbols
 from authcodes.symbols import Level, TooLong, symbol
+from tests.races import at_once
 
 URL = "https://scan.example.com/s/"
 ALPHANUMERIC = string.ascii_uppercase + string.digits + " $%*+-./:"
@@ -52,7 +54,7 @@ def test_each_symbol_is_the_librarys(of_a_kind, level):
         drawn = symbol(text, level)
         encoder = encoder_of(text, level)
 
-        assert list(drawn.rows()) == by_library(text, level, version=encoder.qr.version, mask=encoder.mask)
+        assert list(drawn.rows()) == by_library(text, level, version=encoder.version, mask=encoder.mask)
 
 
 @pytest.mark.parametrize("level", Level)
@@ -82,6 +84,28 @@ def test_higher_levels_need_larger_symbols():
 def test_more_than_any_symbol_holds_is_refused():
     with pytest.raises(TooLong):
         symbol("x" * 3000)
+
+
+@pytest.fixture
+def threads_take_turns_often():
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("threads_take_turns_often")
+def test_threads_that_fill_the_same_tables_draw_the_same_symbols_as_one_alone(monkeypatch):
+    first, *others = texts(ALPHANUMERIC, 8, 12, prefix=URL)
+    monkeypatch.setattr(symbols, "encoders", {})
+    symbol(first)
+    alone = [symbol(text) for text in others]
+    monkeypatch.setattr(symbols, "encoders", {})
+    symbol(first)
+
+    together = at_once(lambda _: [symbol(text) for text in others], range(2))
+
+    assert together == [alone, alone]
 
 
 def test_encoders_do_not_pile_up(monkeypatch):

@@ -13,6 +13,7 @@ from PIL import Image
 from authcodes import qr, scanning
 from authcodes.models import Scan
 from authcodes.scanning import Circumstances, Place
+from authcodes.symbols import symbol
 from authcodes.views.codes import ADDRESS_LASTS, image_address
 from brands.models import Membership
 from tests import make
@@ -228,6 +229,16 @@ def test_image_is_good_for_print(hub, brand):
     assert response["Content-Type"] == "image/png"
     assert [round(dpi) for dpi in image.info["dpi"]] == [300, 300]
     assert image.width == image.height >= 600  # 2 inches
+
+
+@pytest.mark.parametrize("image", ["png", "svg"])
+def test_image_that_would_say_another_code_is_not_given_away(hub, brand, image, monkeypatch):
+    [address] = addresses(hub, make.batch(brand), image=image).json()
+    monkeypatch.setattr(qr, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
+
+    answer = Client(raise_request_exception=False).get(address)
+
+    assert error(answer) == (500, "INTERNAL_ERROR")
 
 
 def test_images_come_in_the_size_and_level_that_were_asked_for(hub, brand):

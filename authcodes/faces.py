@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 from django.conf import settings
 from fontTools.ttLib import TTCollection, TTFont  # type: ignore[import-untyped]
@@ -82,16 +83,28 @@ def _pen(path: Path) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(path, EM, layout_engine=ImageFont.Layout.RAQM)
 
 
+_read: dict[tuple[Path, bool], Face] = {}
+_reading = Lock()
+
+
+def _face_of_file(path: Path, *, is_pictured: bool) -> Face:
+    """The only one for a font: with two of them, letters that belong together would be drawn apart."""
+    with _reading:
+        if (path, is_pictured) not in _read:
+            _read[path, is_pictured] = Face(path, is_pictured=is_pictured)
+        return _read[path, is_pictured]
+
+
 @cache
 def face(name: str) -> Face:
-    return Face(FONTS / f"{name}.ttf", is_pictured=name.startswith("Noto"))
+    return _face_of_file(FONTS / f"{name}.ttf", is_pictured=name.startswith("Noto"))
 
 
 @cache
 def others() -> tuple[Face, ...]:
     """Those that stand in for what DejaVu lacks."""
     ours = tuple(face(path.stem) for path in sorted(FONTS.glob("Noto*.ttf")))
-    return (*ours, *(Face(Path(path), is_pictured=True) for path in settings.LABEL_FONTS))
+    return (*ours, *(_face_of_file(Path(path), is_pictured=True) for path in settings.LABEL_FONTS))
 
 
 def sans() -> Face:

@@ -9,6 +9,7 @@ from authcodes.designs import Design, Label, letter_warnings
 from authcodes.faces import measured, runs, sans
 from authcodes.labels import PRESETS
 from tests.authcodes import printed
+from tests.races import at_once
 
 PRESET = PRESETS["letter-30"]
 DESIGN = Design(PRESET.sheet, PRESET.qr_mm)
@@ -65,6 +66,17 @@ def test_fonts_of_the_installation_stand_in_too(settings):
         settings.LABEL_FONTS = []
         faces.others.cache_clear()
         faces._face_of.cache_clear()
+
+
+def test_threads_that_ask_first_get_the_same_faces():
+    """Else each keeps some of its letters in a face of its own, and those do not join."""
+    faces._read.clear()
+    for cached in (faces.face, faces.others, faces._face_of):
+        cached.cache_clear()
+
+    one, other = at_once(lambda _: faces.others(), range(2))
+
+    assert all(mine is theirs for mine, theirs in zip(one, other, strict=True))
 
 
 def test_letters_that_join_are_drawn_joined():

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import IO
 
 from django.conf import settings
@@ -100,9 +101,20 @@ class Instruments:
         self.sweeps = Counter("loyalty_sweeps", "Looks for events that no call reached.", ["task"], registry=registry)
 
 
-@cache
+_making = Lock()
+
+
 def instruments() -> Instruments:
-    """Made at the first count, so that commands which count nothing take no slot."""
+    """Made at the first count, so that commands which count nothing take no slot.
+
+    The lock makes first callers wait: the kernel gives a slot twice to one process, which takes it back with either.
+    """
+    with _making:
+        return _instruments()
+
+
+@cache
+def _instruments() -> Instruments:
     try:
         directory = Path(settings.METRICS_DIR)
         directory.mkdir(parents=True, exist_ok=True)

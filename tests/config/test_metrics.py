@@ -28,6 +28,15 @@ children = [os.fork() for _ in range(2)] if os.environ.get("CHILDREN") else []
 for _ in range(10):
     metrics.scanned(outcome="success", reason="accepted")
 """
+# Counts for the first time in several threads at once.
+COUNTING_AT_ONCE = """
+import django
+django.setup()
+from brands import metrics
+from tests.races import at_once
+found = at_once(lambda _: metrics.instruments(), range(4))
+assert all(each is found[0] for each in found), found
+"""
 
 
 def scrape(**headers):
@@ -232,9 +241,9 @@ def test_a_slot_is_one_process_at_a_time_and_free_when_it_ends(tmp_path):
     assert Slot(tmp_path)() == 0
 
 
-def counted(directory, **environment):
+def counted(directory, script=COUNTING, **environment):
     subprocess.run(
-        [sys.executable, "-c", COUNTING],
+        [sys.executable, "-c", script],
         env={
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -244,6 +253,12 @@ def counted(directory, **environment):
         },
         check=True,
     )
+
+
+def test_threads_that_count_first_share_one_slot(tmp_path):
+    counted(tmp_path, COUNTING_AT_ONCE)
+
+    assert len(list(tmp_path.glob("slot_*.lock"))) == 1
 
 
 def test_processes_add_up_and_what_was_counted_stays(tmp_path, settings):

@@ -1,6 +1,7 @@
 """Codes over HTTP, for a brand's hub and staff: a code's scans (spec 4.8) and a batch's QR images (4.5)."""
 
 import hashlib
+import time
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,9 +37,8 @@ from loyalty.views.account import PaginationOutput, page_parameters
 
 KINDS: dict[str, tuple[str, Any]] = {"png": ("image/png", qr.png), "svg": ("image/svg+xml", qr.svg)}
 UNCHANGED = OpenApiResponse(description="The caller has it: its `ETag` was sent as `If-None-Match`.")
-# An image's address is its own permission, so that pages can show it; it lapses after this many seconds.
-ADDRESS_LASTS = 7 * 24 * 3600
-SALT = "authcodes.qr-image"
+DAY = 24 * 3600
+ADDRESS_LASTS = 7 * DAY  # seconds at least, and less than a day more
 NEXT_PAGE = OpenApiParameter(
     "Link", str, OpenApiParameter.HEADER, response=[200], description='The next page: `<address>; rel="next"`.'
 )
@@ -193,16 +193,18 @@ class BatchQrCodes(APIView):
     def get(self, request: Request, batch_id: int) -> Response:
         """The addresses of a batch's QR images, in the order of its codes.
 
-        For the brand's hub key, or a member of its staff. Each address can be fetched without either, for 7 days, and
-        gives an image of the size and kind that were asked for here. The `Link` header has the address of the next page
-        (`rel="next"`); the last page has none.
+        For the brand's hub key, or a member of its staff. Each address can be fetched without either, for 7 days at
+        least, and gives an image of the size and kind that were asked for here. It is the same all day (UTC), so images
+        can be kept by their addresses. The `Link` header has the address of the next page (`rel="next"`); the last page
+        has none.
         """
         reader = BrandReader(request)
         batch = BatchRange.objects.filter(pk=batch_id).first()
         if batch is None or not reader.may_read(batch.brand_id, "authcodes.authcode"):
             raise NotFound
         kind = ListQuery.read(request)["image"]
-        asked = {name: str(value) for name, value in request.query_params.items() if name in ImageQuery().fields}
+        query = request.query_params
+        asked = {name: str(query[name]) for name in ImageQuery().get_fields() if name in query}
         codes = AuthCode.objects.filter(batch=batch)
         page = CodesPage()
         rows, pagination = paged(request, codes, order=("id",), view=self, page=page)
@@ -211,8 +213,21 @@ class BatchQrCodes(APIView):
         return Response(addresses, headers=headers)
 
 
+class Permission(signing.TimestampSigner):
+    """An image's address is its own permission, so that pages can show it.
+
+    It tells the day, not the second: who lists a batch again finds what is kept of its images under its address.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(salt="authcodes.qr-image")
+
+    def timestamp(self) -> str:
+        return signing.b62_encode(int(time.time()) // DAY * DAY)
+
+
 def image_address(code: AuthCode, asked: dict[str, str] | None = None, kind: str = "png") -> str:
-    permission = signing.TimestampSigner(salt=SALT).sign(code.code).removeprefix(code.code)
+    permission = Permission().sign(code.code).removeprefix(code.code)
     query = urlencode({"permission": permission[1:], **(asked or {})}, safe=":")
     return reverse(f"qr-image-{kind}", args=[code.code]) + f"?{query}"
 
@@ -233,9 +248,9 @@ class Image(APIView):
 
     def answer(self, request: Request, code: str) -> HttpResponseBase:
         """The image, or 304 for who has it already. Raises NotFound."""
-        signer = signing.TimestampSigner(salt=SALT)
+        given = f"{code}:{request.query_params.get('permission', '')}"
         try:
-            signer.unsign(f"{code}:{request.query_params.get('permission', '')}", max_age=ADDRESS_LASTS)
+            Permission().unsign(given, max_age=ADDRESS_LASTS + DAY)
         except signing.BadSignature:
             raise NotFound from None
         found = AuthCode.objects.select_related("batch").filter(code=code).first()
@@ -273,7 +288,7 @@ class PngImage(Image):
     def get(self, request: Request, code: str) -> HttpResponseBase:
         """A PNG of 300 DPI as it is printed, at least 2 by 2 inches unless told otherwise.
 
-        Take the address from `list_qr_codes`: it is its own permission, and lapses after 7 days. Send the `ETag` back
+        Take the address from `list_qr_codes`: it is its own permission, and lasts 7 days at least. Send the `ETag` back
         as `If-None-Match`, and an image that has not changed is not sent again.
         """
         return self.answer(request, code)

@@ -1,6 +1,7 @@
 """A brand's codes over HTTP: who scanned them (spec 4.8), and their QR images (4.5)."""
 
 import io
+from datetime import datetime
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,7 +15,7 @@ from authcodes import qr, scanning
 from authcodes.models import Scan
 from authcodes.scanning import Circumstances, Place
 from authcodes.symbols import symbol
-from authcodes.views.codes import ADDRESS_LASTS, image_address
+from authcodes.views.codes import ADDRESS_LASTS, DAY, image_address
 from brands.models import Membership
 from tests import make
 from tests.api import error
@@ -204,6 +205,18 @@ def test_addresses_come_in_the_order_of_the_codes(hub, brand):
     assert [address.partition("?")[0] for address in found] == wanted
 
 
+def test_images_keep_their_addresses_all_day_so_that_browsers_keep_the_images(hub, brand):
+    batch = make.batch(brand, quantity=2)
+    listings = []
+    for moment in ("2030-06-01T00:00:00Z", "2030-06-01T23:59:59Z", "2030-06-02T00:00:00Z"):
+        with time_machine.travel(datetime.fromisoformat(moment)):
+            listings.append(addresses(hub, batch, size_mm="30", level="H").json())
+
+    first, later, next_day = listings
+    assert later == first
+    assert not set(next_day) & set(first)
+
+
 def test_every_address_can_be_fetched_and_reads_as_printed(hub, brand):
     batch = make.batch(brand, quantity=3)
 
@@ -294,7 +307,7 @@ def test_permission_lapses(api, brand):
 
     with time_machine.travel(timezone.now().timestamp() + ADDRESS_LASTS - 5):
         assert api.get(address).status_code == 200
-    with time_machine.travel(timezone.now().timestamp() + ADDRESS_LASTS + 5):
+    with time_machine.travel(timezone.now().timestamp() + ADDRESS_LASTS + DAY + 5):
         assert error(api.get(address)) == (404, "NOT_FOUND")
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, BinaryIO, cast
 
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -33,6 +33,8 @@ GTIN_LENGTH = 14
 PROCESSES = 2  # that draw and read an archive
 ALONE = 2000  # so many images this process draws itself
 LONGEST_NOTE = 80  # characters of a note on labels
+# One start at a time in a brand: two people who both asked what was printed before would both hear that nothing was.
+TURN = "SELECT pg_advisory_xact_lock(7216003, %s::int)"
 MOST_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot show
 
 
@@ -253,6 +255,12 @@ def earlier(selection: Selection) -> QuerySet[PrintRun]:
     if selection.batch:
         overlapping = overlapping.filter(Q(batch=selection.batch) | Q(batch__isnull=True))
     return overlapping.select_related("started_by", "job", "brand").order_by("-id")
+
+
+def take_turns(brand: Brand) -> None:
+    """Wait for everybody else who starts a run of the brand's; others wait until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(TURN, [brand.pk])
 
 
 def hostname_of(brand_id: int) -> str:

@@ -242,11 +242,10 @@ class PrintRunPage(TenantAdmin):
             try:
                 selection, wanted = select(), form.wanted()
                 prints.check(selection, wanted)
-                before = list(prints.earlier(selection)[:MOST_ASKED])
-                if step(request) == "confirm" and is_asked(request, before):
-                    return self.begin(request, selection, wanted, parameters)
+                if step(request) == "confirm" and (begun := self.begin(request, selection, wanted, parameters)):
+                    return begun
                 if step(request) != "form":
-                    told |= shown(selection, wanted, before)
+                    told |= shown(selection, wanted)
             except Refused as refusal:
                 form.refuse(refusal)
         told["look"] = look_address(request, **told) if "selection" in told else ""
@@ -263,8 +262,12 @@ class PrintRunPage(TenantAdmin):
 
     def begin(
         self, request: HttpRequest, selection: Selection, wanted: Wanted, parameters: dict[str, Any] | None
-    ) -> HttpResponse:
+    ) -> HttpResponse | None:
+        """Have it printed; None where some of it was printed before, and the person has not read so."""
         with transaction.atomic():
+            prints.take_turns(selection.brand)
+            if not is_asked(request, prints.earlier(selection).first()):
+                return None
             run = prints.start(selection=selection, wanted=wanted, by=person(request), parameters=parameters)
             self.note(request, [run], _("Printed"))
             if selection.batch:
@@ -327,13 +330,14 @@ def _rows_of(by: User, query: str) -> QuerySet[Any, Any]:
         raise Invalid(_("The list has no such filter.")) from None
 
 
-def is_asked(request: HttpRequest, before: list[PrintRun]) -> bool:
+def is_asked(request: HttpRequest, newest: PrintRun | None) -> bool:
     """Whether nothing of it was printed before, or the person has read what was."""
-    return not before or request.POST.get("again") == str(before[0].pk)
+    return newest is None or request.POST.get("again") == str(newest.pk)
 
 
-def shown(selection: Selection, wanted: Wanted, before: list[PrintRun]) -> dict[str, Any]:
+def shown(selection: Selection, wanted: Wanted) -> dict[str, Any]:
     """What would be printed, for the page that asks whether it shall be."""
+    before = prints.earlier(selection)[:MOST_ASKED]
     return {
         "selection": selection,
         "wanted": wanted,

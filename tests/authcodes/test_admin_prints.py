@@ -15,7 +15,7 @@ from django.utils import timezone
 from PIL import Image
 from pypdf import PdfReader
 
-from authcodes import changes, qr, recalls
+from authcodes import changes, prints, qr, recalls
 from authcodes.models import Printer, PrintRun
 from authcodes.prints import Wanted
 from authcodes.proofs import Unreadable
@@ -25,6 +25,7 @@ from brands.models import AuditEntry
 from tests import make
 from tests.portal import address, browser, links, printed, staff, text
 from tests.prints import content, finished, image_says, manifest, pages_say
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
 GOOD = {
@@ -495,6 +496,27 @@ def test_yes_to_an_older_question_is_asked_again(client, batch):
 
     assert answer.status_code == 200
     assert PrintRun.objects.count() == 2
+
+
+def confirmed_at_once(batch):
+    """How many runs were started by people who all confirm the same print at the same moment."""
+    clients = [browser(staff(batch.brand)) for _ in range(4)]
+    answers = at_once(lambda client: send(client, batch, "confirm").status_code, clients)
+    assert answers.count(302) == PrintRun.objects.count()
+    assert set(answers) <= {200, 302}
+    return answers.count(302)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_people_who_print_the_same_at_once_one_is_not_asked(batch):
+    assert confirmed_at_once(batch) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_taking_turns_several_are_not_asked(batch, monkeypatch):
+    monkeypatch.setattr(prints, "TURN", "SELECT %s::int")
+
+    assert confirmed_at_once(batch) > 1
 
 
 # --- Who may ---------------------------------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
 """Pictures: the only code that writes them. What is uploaded is decoded within bounds and made anew, never kept."""
 
 import io
+import struct
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps
 
 from brands.models import Brand, Picture
 from brands.refusals import Invalid
@@ -19,6 +20,8 @@ LOGO_SIDE, PHOTOGRAPH_SIDE = 660, 1200  # pixels; 660 is what Google Wallet asks
 SMALL_LOGO, SMALL_PHOTOGRAPH = (320, 96), (480, 360)
 SMALL_LOGO_BYTES, SMALL_PHOTOGRAPH_BYTES = 6_000, 14_000
 QUALITIES = (80, 65, 50, 35, 20, 8)
+# What Pillow raises where a file is not what it says it is; as its own readers take them, but it reads EXIF without.
+BROKEN = (OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, struct.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +36,14 @@ class Drawn:
 
 def logo(upload: bytes) -> Drawn:
     """A brand's logo, transparent where the upload is. Raises Invalid."""
-    image = _opened(upload).convert("RGBA")
+    image = _opened(upload)
     image.thumbnail((LOGO_SIDE, LOGO_SIDE), Image.Resampling.LANCZOS)
     return Drawn(_png(image), "image/png", image.size, _small(image, SMALL_LOGO, SMALL_LOGO_BYTES))
 
 
 def photograph(upload: bytes) -> Drawn:
     """A product's picture, on white where the upload is transparent. Raises Invalid."""
-    seen = _opened(upload).convert("RGBA")
+    seen = _opened(upload)
     seen.thumbnail((PHOTOGRAPH_SIDE, PHOTOGRAPH_SIDE), Image.Resampling.LANCZOS)
     image = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen).convert("RGB")
     content = io.BytesIO()
@@ -69,7 +72,7 @@ def forget(picture: Picture | None) -> None:
 
 
 def _opened(upload: bytes) -> Any:
-    """The image, upright and decoded, never larger than MOST_PIXELS. Raises Invalid."""
+    """The image, upright and decoded as RGBA, never larger than MOST_PIXELS. Raises Invalid."""
     if len(upload) > LARGEST_UPLOAD:
         raise Invalid(_("The picture is larger than %(most)d MB.") % {"most": LARGEST_UPLOAD // 1_000_000})
     try:
@@ -79,10 +82,10 @@ def _opened(upload: bytes) -> Any:
             if image.width * image.height > MOST_PIXELS:
                 raise Image.DecompressionBombError
             image.load()
-            return ImageOps.exif_transpose(image)
+            return ImageOps.exif_transpose(image).convert("RGBA")
     except Image.DecompressionBombError as error:
         raise Invalid(_("The picture has too many pixels; make it smaller.")) from error
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+    except BROKEN as error:
         raise Invalid(_("This is no picture that can be read. Upload a PNG, JPEG or WebP file.")) from error
 
 

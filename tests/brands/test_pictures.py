@@ -79,6 +79,8 @@ def test_the_small_one_stays_small_whatever_it_shows(draw, most):
         drawing(kind="GIF", mode="RGB"),
         drawing(kind="BMP", mode="RGB"),
         b"\x89PNG\r\n\x1a\n" + bytes(200),
+        drawing(exif=b"Exif\0\0MM\0*"),
+        drawing(kind="WEBP", mode="RGB", exif=b"Exif\0\0MM\0*"),
     ],
 )
 def test_what_is_no_picture_of_the_three_kinds_is_refused(upload):

@@ -103,12 +103,13 @@ PLACE = """
     RETURNING scan_id
 """
 
-# A person's scans at a brand, and with the person themselves those of no brand; the city stays.
+# A person's scans at a brand, or, where nothing is left of the person themselves, all of them: codes of nobody, and of
+# other brands, that they tried as this one's customer. The city stays.
 FORGET = """
     UPDATE authcodes_scan
        SET user_id = %(to)s::bigint, latitude = NULL, longitude = NULL, device = '', app_version = ''
      WHERE user_id = %(user_id)s::bigint
-       AND (brand_id = %(brand_id)s::bigint OR (brand_id IS NULL AND user_id = %(to)s::bigint))
+       AND (brand_id = %(brand_id)s::bigint OR user_id = %(to)s::bigint)
     RETURNING scan_id
 """
 

@@ -17,6 +17,9 @@ from brands.models import Brand, User
 from brands.refusals import Refused, UserNotFound
 from loyalty import event_erasure, events, members
 
+# Why a scan was refused through whichever brand's app it came: it makes nobody a customer of the code's brand.
+THROUGH_ANY_BRAND = ("bad_tag", "other_brand")
+
 
 class PasswordWrong(Refused):
     code = "PASSWORD_WRONG"
@@ -71,10 +74,11 @@ def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
 def elsewhere(user: User, brand_id: int) -> int | None:
     """A brand of which the person is a customer besides this one."""
     brands = Brand.objects.exclude(pk=brand_id)
+    scanned = user.scans.exclude(reason__in=THROUGH_ANY_BRAND)
     found = (
         brands.filter(registered_users=user).first()
         or brands.filter(members__user=user).order_by("pk").first()
-        or brands.filter(pk__in=user.scans.values("brand")).order_by("pk").first()
+        or brands.filter(pk__in=scanned.values("brand")).order_by("pk").first()
     )
     return found.pk if found else None
 

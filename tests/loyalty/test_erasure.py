@@ -155,6 +155,30 @@ def test_customer_elsewhere_stays_there_and_a_pseudonym_stands_here(api, person,
     assert list(reconcile.differences()) == []
 
 
+@pytest.mark.parametrize("signed", [False, True], ids=["their code", "a code that lost its tag"])
+def test_scanning_another_brands_code_hands_nobody_over_to_that_brand(api, person, brand, signed):
+    other = make.brand(name="Elsewhere")
+    mine = api.as_customer(person)
+    mine.verify(make.code(other, signed=signed).code, latitude=46.9, longitude=7.4)
+    person.scans.update(device="Phone 5")
+
+    result = erase(person, brand)
+
+    person.refresh_from_db()
+    assert not result.stays_elsewhere and not person.is_active
+    assert person.registered_brand == brand and traces(EMAIL, FIRST, LAST) == []
+    assert list(person.scans.values("brand", "latitude", "longitude", "device")) == [
+        {"brand": other.pk, "latitude": None, "longitude": None, "device": ""}
+    ]
+
+
+def test_who_used_another_brands_app_without_enrolling_stays_there(api, person, brand):
+    other = make.brand(name="Elsewhere", auto_enroll=False)
+    api.as_customer(person, of=other).verify(make.code(other))
+
+    assert erase(person, brand).stays_elsewhere
+
+
 def test_nothing_leads_from_the_pseudonym_back_to_a_customer_elsewhere(api, person, brand, deliver):
     make.members.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
     lives(api, person, brand, deliver)

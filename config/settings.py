@@ -317,6 +317,7 @@ PERSONAL_DATA = {
     "scans": "authcodes.persons",
     "notices": "loyalty.notices.persons",
     "wallets": "loyalty.wallets.persons",
+    "webhooks": "loyalty.webhook_persons",
     "loyalty": "loyalty.persons",
 }
 

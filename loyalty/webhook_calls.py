@@ -1,7 +1,7 @@
 """Calls to webhooks: the only code that sends messages to endpoints and writes what came of it."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -58,7 +58,7 @@ def on_call_webhook(delivery: Delivery) -> None:
     """Send one message once. What fails is tried again with growing pauses; a receiver that is gone is left alone."""
     found = WebhookDelivery.objects.select_related("endpoint").filter(pk=delivery.payload["message"])
     message = found.first()
-    if message is None or message.state in {State.DELIVERED, State.DROPPED}:
+    if message is None or message.state in {State.DELIVERED, State.DROPPED} or not message.body:
         events.finish(delivery, outcome={"state": message.state if message else "forgotten"})
     elif not message.endpoint.is_active:
         end(delivery, message, State.DROPPED)
@@ -180,7 +180,14 @@ def end(delivery: Delivery, message: WebhookDelivery, state: WebhookDelivery.Sta
 
 
 def keep(message: WebhookDelivery, made: Call | None, **changes: object) -> None:
-    """Add the attempt to the log, and change the message with it."""
+    """Add the attempt to the log, and change the message with it. Call in a transaction.
+
+    Raises LeaseLost where the message's person was erased meanwhile: what a receiver answers may say who they were.
+    """
+    if made:
+        changes |= {"attempts": F("attempts") + 1, "last_status": made.status}
+    if not WebhookDelivery.objects.filter(pk=message.pk).exclude(body="").update(**changes):
+        raise events.LeaseLost
     if made:
         WebhookAttempt.objects.create(
             delivery=message,
@@ -190,8 +197,11 @@ def keep(message: WebhookDelivery, made: Call | None, **changes: object) -> None
             answer=made.answer,
             error=made.error[:500],
         )
-        changes |= {"attempts": F("attempts") + 1, "last_status": made.status}
-    WebhookDelivery.objects.filter(pk=message.pk).update(**changes)
+
+
+def forget_answers(messages: Sequence[int]) -> None:
+    """For the erasure of a person's data: what came back may repeat what was sent."""
+    WebhookAttempt.objects.filter(delivery__in=messages).update(answer="", error="")
 
 
 def next_pause(message: WebhookDelivery, made: Call, give_up_at: datetime) -> timedelta | None:

@@ -38,14 +38,15 @@ def announcement(
 
     Anybody may call this: `following=[..., webhooks.announcement(WebhookType.REWARD_REDEEMED, {"redemption_id": 7,
     "reward_id": 3, "points": 500, "new_balance": 120}, brand_id=..., user_id=..., event_id=...)]`. The `user_id` is
-    put into the data. `event_id`, derived from what caused it, makes it be told once. If nobody listens it comes to
-    nothing; where that would be too often, ask `listens` first, or let LISTENED come along in your own statement.
+    put into the data, and leads to what was told of a person when they are erased. `event_id`, derived from what caused
+    it, makes it be told once. If nobody listens it comes to nothing; where that would be too often, ask `listens`
+    first, or let LISTENED come along in your own statement.
     """
     about = {"user_id": user_id} if user_id is not None else {}
     return Message(
         kind=ANNOUNCE,
         payload={"type": kind.value, "timestamp": events.iso(at or timezone.now()), "data": {**about, **data}},
-        arguments={"brand_id": brand_id},
+        arguments={"brand_id": brand_id, **about},
         event_id=event_id or uuid4(),
     )
 
@@ -109,11 +110,11 @@ def listening(brand_id: int, kind: str) -> WebhookEndpointQuerySet:
 
 def on_announce(delivery: Delivery) -> None:
     """One message, and one event that carries it, for each endpoint that listens now."""
-    body = body_of(delivery.payload)
+    body, about = body_of(delivery.payload), delivery.arguments.get("user_id")
     message_id = f"msg_{delivery.event_id.hex}"
     with transaction.atomic():
         endpoints = listening(delivery.brand_id, delivery.payload["type"]).order_by("pk")
-        made = [message_to(endpoint, delivery.payload["type"], message_id, body) for endpoint in endpoints]
+        made = [message_to(endpoint, delivery.payload["type"], message_id, body, about) for endpoint in endpoints]
         WebhookDelivery.objects.bulk_create(made)
         calls = [replace(call_of(row), event_id=delivery.following_id(f"{CALL}:{row.endpoint_id}")) for row in made]
         events.finish(delivery, outcome={"endpoints": len(made)}, following=calls)
@@ -124,8 +125,12 @@ def body_of(told: dict[str, Any]) -> str:
     return events.ENCODER.encode({"type": told["type"], "timestamp": told["timestamp"], "data": told["data"]})
 
 
-def message_to(endpoint: WebhookEndpoint, kind: str, message_id: str, body: str) -> WebhookDelivery:
-    return WebhookDelivery(endpoint=endpoint, brand_id=endpoint.brand_id, message_id=message_id, type=kind, body=body)
+def message_to(
+    endpoint: WebhookEndpoint, kind: str, message_id: str, body: str, user_id: int | None = None
+) -> WebhookDelivery:
+    return WebhookDelivery(
+        endpoint=endpoint, brand_id=endpoint.brand_id, message_id=message_id, type=kind, user_id=user_id, body=body
+    )
 
 
 def call_of(message: WebhookDelivery) -> Message:
@@ -133,7 +138,7 @@ def call_of(message: WebhookDelivery) -> Message:
     return Message(
         kind=CALL,
         payload={"message": message.pk},
-        arguments={"brand_id": message.brand_id},
+        arguments={"brand_id": message.brand_id, **({"user_id": message.user_id} if message.user_id else {})},
         retry_hours=RETRY_HOURS,
     )
 
@@ -149,9 +154,12 @@ def ping(*, endpoint: WebhookEndpoint, at: datetime) -> WebhookDelivery:
 
 
 def resend(*, message: WebhookDelivery, at: datetime) -> bool:
-    """Send a message again that is no longer waiting, under the same id. False: it waits, or nobody would get it."""
+    """Send a message again that is no longer waiting, under the same id.
+
+    False: it waits, nobody would get it, or its person was erased.
+    """
     again = WebhookDelivery.objects.filter(pk=message.pk, endpoint__state=WebhookEndpoint.State.ACTIVE).exclude(
-        state=WebhookDelivery.State.WAITING
+        Q(state=WebhookDelivery.State.WAITING) | Q(body="")
     )
     with transaction.atomic():
         if not again.update(state=WebhookDelivery.State.WAITING, next_attempt_at=at, finished_at=None):
@@ -169,3 +177,15 @@ def forget(*, before: datetime, most: int = 10_000) -> int:
     keys = list(old.values_list("pk", flat=True)[:most])
     WebhookDelivery.objects.filter(pk__in=keys).delete()
     return len(keys)
+
+
+def forget_person(*, user_id: int, brand_id: int, at: datetime) -> list[int]:
+    """For the erasure of a person's data: their messages say nothing and are not sent any more; returns which."""
+    theirs = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
+    keys = list(theirs.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    messages = WebhookDelivery.objects.filter(pk__in=keys)
+    messages.filter(state=WebhookDelivery.State.WAITING).update(
+        state=WebhookDelivery.State.DROPPED, next_attempt_at=None, finished_at=at
+    )
+    messages.update(body="", user=None)
+    return keys

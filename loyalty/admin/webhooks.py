@@ -178,6 +178,8 @@ class MessagePage(TenantAdmin):
 
     @display(description=gettext_lazy("body"))
     def content(self, message: WebhookDelivery) -> SafeString:
+        if not message.body:
+            return format_html("<p>{}</p>", _("It was about a person whose data was erased."))
         told = json.dumps(json.loads(message.body), indent=2, ensure_ascii=False)
         return format_html('<pre class="whitespace-pre-wrap break-words text-xs">{}</pre>', told)
 
@@ -212,7 +214,7 @@ class MessagePage(TenantAdmin):
         sent = [message for message in chosen if webhooks.resend(message=message, at=at)]
         self.report(request, sent, _("Sent again"))
         if len(sent) < len(chosen):
-            words = _("Not sent: %(number)d, which wait already or whose webhook is disabled.")
+            words = _("Not sent: %(number)d, which wait already, or whose webhook is disabled or person erased.")
             self.message_user(request, words % {"number": len(chosen) - len(sent)}, messages.WARNING)
 
 

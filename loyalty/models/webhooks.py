@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand
+from brands.models import Brand, User
 from loyalty.models.signed import Signed
 
 
@@ -81,7 +81,7 @@ class WebhookDelivery(models.Model):
         WAITING = "waiting", _("Waiting")
         DELIVERED = "delivered", _("Delivered")
         FAILED = "failed", _("Failed: gave up")
-        DROPPED = "dropped", _("Not sent: the webhook is disabled")
+        DROPPED = "dropped", _("Not sent: the webhook is disabled, or its person was erased")
 
     endpoint = models.ForeignKey(
         WebhookEndpoint, on_delete=models.CASCADE, related_name="deliveries", verbose_name=_("webhook"), db_index=False
@@ -91,7 +91,16 @@ class WebhookDelivery(models.Model):
         _("message id"), max_length=64, help_text=_("The header webhook-id: the same at each attempt and resend.")
     )
     type = models.CharField(_("event"), max_length=40)
-    body = models.TextField(help_text=_("What is sent."))
+    user = models.ForeignKey(
+        User,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        help_text=_("The customer whom it is about, if it is about one."),
+    )
+    body = models.TextField(help_text=_("What is sent; empty once its person was erased."))
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     attempts = models.PositiveIntegerField(default=0)
     last_status = models.PositiveIntegerField(_("last answer"), null=True, blank=True)
@@ -106,6 +115,7 @@ class WebhookDelivery(models.Model):
             models.Index(fields=["brand", "-id"], name="webhooks_of_a_brand"),
             models.Index(fields=["endpoint", "-id"], name="webhooks_of_an_endpoint"),
             models.Index(fields=["created_at"], name="webhooks_by_age"),
+            models.Index(fields=["user"], name="webhooks_of_a_person", condition=Q(user__isnull=False)),
         ]
         constraints = [
             models.UniqueConstraint(fields=["message_id", "endpoint"], name="webhook_once_per_endpoint"),

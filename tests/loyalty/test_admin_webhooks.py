@@ -97,6 +97,17 @@ def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, s
     assert len(shop.calls) == 3
 
 
+def test_a_message_about_an_erased_person_says_so_and_is_not_sent_again(client, hook, shop):
+    message = webhooks.ping(endpoint=hook, at=timezone.now())
+    WebhookDelivery.objects.update(state="dropped", body="")
+
+    page = client.get(its(message, "resend"), follow=True)
+
+    assert "a person whose data was erased" in text(page)
+    assert "Not sent: 1" in text(page)
+    assert shop.calls == []
+
+
 def test_disabling_and_enabling_are_asked_why_and_written_down(client, hook):
     client.post(its(hook, "stop"), {"reason": ""})
     hook.refresh_from_db()

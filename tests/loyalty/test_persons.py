@@ -1,14 +1,19 @@
 """What is held about a person, handed out whole."""
 
+from django.utils import timezone
+
+from loyalty import events, webhook_endpoints
 from tests import make
 
 
 def test_customer_reads_everything_held_about_them_here(api, brand, customer, deliver):
     mine = api.as_customer(customer)
+    webhook_endpoints.create(brand=brand, url="https://shop.example/hook", types=["code.scanned"], at=timezone.now())
     make.points(customer, brand, 30)
     make.redemption(customer, make.reward(brand, name="A mug"))
     mine.verify(make.code(brand), latitude=46.9, longitude=7.4)
     deliver()
+    events.drain_slow(lane="announce")
 
     response = mine.get("customer/data")
 
@@ -18,6 +23,7 @@ def test_customer_reads_everything_held_about_them_here(api, brand, customer, de
     assert len(data["loyalty"]["transactions"]) == 3
     assert [each["name"] for each in data["loyalty"]["redemptions"]] == ["A mug"]
     assert [each["latitude"] for each in data["scans"]] == [46.9]
+    assert [(told["type"], told["data"]["latitude"]) for told in data["webhooks"]] == [("code.scanned", 46.9)]
     assert "notices" in data
 
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from standardwebhooks.webhooks import WebhookVerificationError
 
@@ -12,11 +13,11 @@ from authcodes import batches, recalls, scanning
 from authcodes.scanning import Circumstances
 from brands import signing
 from brands.audit import Deed
-from loyalty import adjustments, events, webhook_endpoints, webhooks
-from loyalty.models import Event, LoyaltyTransaction, WebhookDelivery, WebhookType
+from loyalty import adjustments, erasure, events, webhook_endpoints, webhooks
+from loyalty.models import Event, LoyaltyTransaction, WebhookAttempt, WebhookDelivery, WebhookType
 from tests import make
-from tests.loyalty.webhooks import endpoint, send
-from tests.receivers import receiver, rested
+from tests.loyalty.webhooks import endpoint, hasten, send
+from tests.receivers import Reply, receiver, rested
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -268,3 +269,54 @@ def test_a_log_is_forgotten_when_it_is_old(brand, shop):
 
     assert webhooks.forget(before=timezone.now() - timedelta(days=1)) == 1
     assert set(WebhookDelivery.objects.values_list("pk", flat=True)) == {kept.pk, waiting.pk}
+
+
+def erase(person, brand):
+    erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_of_an_erased_person_nothing_more_is_told_and_the_log_says_nothing(brand, customer, shop, elsewhere):
+    if elsewhere:
+        make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+    endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
+    scan(make.code(brand), make.customer(brand))
+    scan(make.code(brand), customer)
+    send()
+    shop.answers(Reply(500, b"Who is this person?"))
+    scan(make.code(brand), customer)
+    send()
+    scan(make.code(brand), customer)
+    assert (len(shop.calls), Event.objects.pending().filter(detail_type="announce").count()) == (3, 1)
+
+    erase(customer, brand)
+    again = [webhooks.resend(message=message, at=timezone.now()) for message in WebhookDelivery.objects.filter(body="")]
+    hasten()
+    send()
+
+    assert (len(shop.calls), again) == (3, [False, False])
+    kept = WebhookDelivery.objects.order_by("pk").values_list("state", "user", "body")
+    assert [(state, user, bool(body)) for state, user, body in kept][1:] == [
+        ("delivered", None, False),
+        ("dropped", None, False),
+    ]
+    assert kept[0][2] and "Who" not in "".join(WebhookAttempt.objects.values_list("answer", flat=True))
+
+
+def test_who_is_erased_while_a_receiver_is_told_of_them_is_not_written_down_again(brand, customer, shop):
+    endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
+    scan(make.code(brand), customer)
+
+    def erase_meanwhile(_call):
+        try:
+            erase(customer, brand)
+        finally:
+            connection.close()
+
+    shop.on_call = erase_meanwhile
+    shop.answers(Reply(500, b"Who is this person?"))
+    send()
+
+    message = WebhookDelivery.objects.get()
+    assert (len(shop.calls), message.state, message.body, message.calls.count()) == (1, "dropped", "", 0)
+    assert Event.objects.get(detail_type="call-webhook").outcome["error"] == "PERSON_ERASED"

@@ -58,7 +58,10 @@ def later(*, user_id: int, brand_id: int, to: int) -> Message:
 
 
 def on_erase_events(delivery: Delivery) -> None:
-    """Each portion is a transaction of its own, and may be done again."""
+    """Each portion is a transaction of its own, and may be done again.
+
+    What comes after the erasure's own event is left alone: who stays elsewhere may be a customer here again by then.
+    """
     of = delivery.payload["of"]
     about = {
         "user_id": of,
@@ -68,9 +71,8 @@ def on_erase_events(delivery: Delivery) -> None:
         "refused": REFUSED,
     }
     changed, after = 0, 0
-    last = Event.objects.order_by("-id").values_list("id", flat=True).first() or 0
-    while after < last:
-        changed += run(IN_PORTION, {**about, "after": after, "until": after + PORTION})
+    while after < delivery.id:
+        changed += run(IN_PORTION, {**about, "after": after, "until": min(after + PORTION, delivery.id)})
         after += PORTION
     with transaction.atomic():
         events.finish(delivery, outcome={"events": changed})

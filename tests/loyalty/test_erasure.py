@@ -191,6 +191,26 @@ def test_nothing_leads_from_the_pseudonym_back_to_a_customer_elsewhere(api, pers
     assert [detail for detail in here if f'"of": {person.pk}' in json.dumps(detail)] == []
 
 
+@pytest.mark.django_db(transaction=True)
+def test_what_somebody_does_here_after_their_erasure_is_a_new_customers(api, person, brand, deliver):
+    make.members.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
+    mine = lives(api, person, brand, deliver)
+    erase(person, brand)
+    mine.verify(make.code(brand))
+    deliver()
+    mine.verify(make.code(brand))
+    new = Event.objects.filter(detail_type="scan-auth").order_by("-id")[:2]
+    before = list(new.values("status", "detail", "outcome"))
+
+    events.drain_slow(lane=events.lane_of("erase-events"))
+
+    assert [event["status"] for event in before] == ["pending", "done"]
+    assert list(new.values("status", "detail", "outcome")) == before
+    deliver()
+    assert make.account(person, brand).points == 20
+    assert list(reconcile.differences()) == []
+
+
 def test_others_keep_what_is_theirs(api, brand, person, deliver):
     neighbour = make.customer(brand, email="other@example.com", first_name="Other")
     lives(api, person, brand, deliver)

@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from brands import sql
 from brands.models import Brand, User
+from brands.refusals import TokenInvalid
 from loyalty.models import UserPoints
 
 # A new account begins in the lowest level if that one asks for no points.
@@ -34,6 +35,17 @@ def enrol(*, user_id: int, brand_id: int, at: datetime) -> int:
 def lock(*, account: int) -> None:
     """Make every other change of the account wait for the end of the caller's transaction."""
     UserPoints.objects.select_for_update(no_key=True).only("pk").get(pk=account)
+
+
+def lock_person(*, user_id: int) -> User:
+    """Take turns with whatever else changes what is known of a person, their erasure above all. Call in a transaction.
+
+    Raises TokenInvalid for who was erased or switched off while this waited.
+    """
+    person = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
+    if person is None:
+        raise TokenInvalid
+    return person
 
 
 def find(*, brand: Brand, user_id: int) -> User | None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db import transaction
 
 from brands.models import User
-from loyalty import events
+from loyalty import events, members
 from loyalty.notices import preferences
 from loyalty.notices.preferences import Preferences, Switches
 
@@ -47,10 +47,11 @@ def change(
 ) -> Profile:
     """Change the `fields` given and keep the rest; a field that was empty and is not any more may earn points.
 
-    Raises Invalid. Owns the transaction: the profile and the event about it, or neither.
+    Raises Invalid, and TokenInvalid for who is not active. Owns the transaction: the profile and the event about it,
+    or neither.
     """
     with transaction.atomic():
-        user = User.objects.select_for_update(no_key=True).get(pk=user_id)
+        user = members.lock_person(user_id=user_id)
         before = Profile(user, preferences.read(user_id, brand_id)).fields
         names = {name: fields[name].strip() for name in NAMES if name in fields}
         for name, value in names.items():

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from brands.models import User
+from loyalty import members
 from loyalty.models import Device
 
 MOST_PER_CUSTOMER = 20
@@ -13,10 +13,11 @@ MOST_PER_CUSTOMER = 20
 def register(*, user_id: int, brand_id: int, token: str, platform: str, at: datetime) -> Device:
     """Send this customer's push messages to the device from now on; another's, who used it before, no more.
 
-    A customer with too many devices loses the ones that were registered longest ago.
+    A customer with too many devices loses the ones that were registered longest ago. Raises TokenInvalid for who is not
+    active.
     """
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).only("pk").get(pk=user_id)
+        members.lock_person(user_id=user_id)
         about = {"user_id": user_id, "platform": platform, "registered_at": at, "died_at": None}
         made, _new = Device.objects.update_or_create(brand_id=brand_id, token=token, defaults=about)
         theirs = Device.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-registered_at", "-id")

@@ -8,6 +8,7 @@ from django.db import transaction
 from loyalty import events
 from loyalty.models import Platform, WalletDevice, WalletPass
 from loyalty.wallets import passes
+from loyalty.wallets.refusals import PassTokenInvalid
 
 MOST_DEVICES = 50  # of one pass; who holds its token could register without end
 
@@ -15,10 +16,12 @@ MOST_DEVICES = 50  # of one pass; who holds its token could register without end
 def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datetime) -> bool:
     """Tell the device of changes from now on, under this push token. True: it was not registered. Owns the transaction.
 
-    A device has one token for all passes. One that was given an older version is told at once.
+    A device has one token for all passes. One that was given an older version is told at once. Raises PassTokenInvalid
+    where the pass has another token meanwhile: its person was erased.
     """
     with transaction.atomic():
-        WalletPass.objects.select_for_update(no_key=True).get(pk=wallet_pass.pk)
+        if WalletPass.objects.select_for_update(no_key=True).get(pk=wallet_pass.pk).token != wallet_pass.token:
+            raise PassTokenInvalid
         mine = WalletDevice.objects.filter(device=device, wallet_pass__brand_id=wallet_pass.brand_id)
         mine.exclude(push_token=push_token).update(push_token=push_token, registered_at=at)
         _row, is_new = WalletDevice.objects.update_or_create(

@@ -34,8 +34,8 @@ def on_scan_auth(delivery: Delivery) -> None:
         _accrue(delivery)
     except Refused as refusal:
         with transaction.atomic():
-            _note_on_scan(delivery, refusal)
             events.refuse(delivery, refusal)
+            _note_on_scan(delivery, refusal)
 
 
 def on_scan_auths(deliveries: Sequence[Delivery]) -> list[Delivery]:

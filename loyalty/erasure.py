@@ -44,13 +44,15 @@ def erase_own(*, user_id: int, brand_id: int, password: str, deed: Deed) -> Eras
 def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
     """Take a person out of all that the brand holds. Raises StaffNotErased and UserNotFound.
 
-    The account is locked before the person, as accruals do: they hold it when they name the person.
+    Locks are taken in one order: the account, as accruals do, then the person, then their events that wait, then all
+    else of theirs. Handlers take the event first too. So whatever one of them was about to write is there to be
+    erased, or will never be written; and rows that name the person wait for none of this until the very end.
     """
     with transaction.atomic():
         account = members.account_of(brand_id=brand_id, user_id=user_id)
         if account:
             members.lock(account=account.pk)
-        user = User.objects.select_for_update().filter(pk=user_id, is_active=True).first()
+        user = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
         if user is None:
             raise UserNotFound
         pseudonyms.refuse_staff(user)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.db import transaction
 from django.db.models import Q
 
 from brands import sql
@@ -61,7 +62,11 @@ def account_of(*, brand_id: int, user_id: int) -> UserPoints | None:
 def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
     """Block accounts, or let them in again. Returns those that this changed."""
     others = [account for account in accounts if account.status != status]
-    UserPoints.objects.filter(pk__in=[account.pk for account in others]).update(status=status, updated_at=at)
+    rows = UserPoints.objects.filter(pk__in=[account.pk for account in others])
+    with transaction.atomic():
+        # In the order in which accruals and the expiry of points lock several.
+        list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+        rows.update(status=status, updated_at=at)
     return others
 
 

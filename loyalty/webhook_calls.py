@@ -171,12 +171,12 @@ def end(delivery: Delivery, message: WebhookDelivery, state: WebhookDelivery.Sta
     """The message's end and the event's, together."""
     now = timezone.now()
     with transaction.atomic():
+        events.finish(delivery, outcome={"state": state.value, "status": made.status if made else None})
         keep(message, made, state=state, next_attempt_at=None, finished_at=now)
         if made and made.succeeded:
             webhook_endpoints.note_success(endpoint=message.endpoint)
         if made and made.is_gone:
             webhook_endpoints.stop(endpoint=message.endpoint, state=WebhookEndpoint.State.GONE, at=now)
-        events.finish(delivery, outcome={"state": state.value, "status": made.status if made else None})
 
 
 def keep(message: WebhookDelivery, made: Call | None, **changes: object) -> None:

@@ -88,12 +88,14 @@ def on_notify(delivery: Delivery) -> None:
         return
     at = timezone.now()
     with transaction.atomic():
+        events.finish(delivery)
         if template == Template.POINTS_EARNED:
             following = [*gather(delivery, settings.merge_seconds, at=at), *beside_points(delivery, at=at)]
         else:
             news = News(template, f"event:{delivery.event_id}", facts, [str(delivery.event_id)])
             following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], news=news, at=at)
-        events.finish(delivery, following=following)
+        if following:
+            events.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
 def gather(delivery: Delivery, merge_seconds: int, *, at: datetime) -> list[Message]:

@@ -59,10 +59,13 @@ def on_send_notice(delivery: Delivery) -> None:
     """The handler of `send-notice`: closes the notice and hands it to each of the customer's channels."""
     at = timezone.now()
     with transaction.atomic():
+        events.finish(delivery)
         notice = gathering.close(notice_id=delivery.payload["notice_id"], at=at)
         made = queue(notice, delivery.event_id, at=at) if notice else []
         hours = SAFETY_RETRY_HOURS if notice and topic_of(notice.template) == Topic.SAFETY else RETRY_HOURS
-        events.finish(delivery, following=[to_deliver(row, hours) for row in made if row.status == Status.QUEUED])
+        following = [to_deliver(row, hours) for row in made if row.status == Status.QUEUED]
+        if following:
+            events.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
 def queue(notice: Notice, event_id: uuid.UUID, *, at: datetime) -> list[NoticeDelivery]:
@@ -245,6 +248,7 @@ def conclude(
     at = timezone.now()
     outcome: dict[str, Any] = {"delivery_id": str(row.delivery_id), "status": str(status)}
     with transaction.atomic():
+        events.finish(delivery, outcome=outcome, at=at)
         fields = {"status": status, "provider_id": provider_id, "last_error": error, "finished_at": at, "address": ""}
         NoticeDelivery.objects.filter(pk=row.pk).update(**fields)
         if stops and row.channel == Channel.PUSH and row.device:
@@ -258,7 +262,6 @@ def conclude(
                 reason=error,
                 at=at,
             )
-        events.finish(delivery, outcome=outcome, at=at)
 
 
 def masked(channel: str, address: str) -> str:

@@ -31,8 +31,10 @@ def on_balance_changed(delivery: Delivery) -> None:
     now = timezone.now()
     account = number(delivery, "user_point_id")
     with transaction.atomic():
+        events.finish(delivery, at=now)
         messages = passes.account_changed(account=account, brand_id=delivery.brand_id, at=now)
-        events.finish(delivery, outcome={"updates": len(messages)}, following=messages, at=now)
+        if messages:
+            events.publish(messages=messages, brand_id=delivery.brand_id, at=now)
 
 
 def on_refresh_pass(delivery: Delivery) -> None:
@@ -56,8 +58,8 @@ def on_refresh_pass(delivery: Delivery) -> None:
         raise
     issuers.note_success(issuer=issuer)
     with transaction.atomic():
-        passes.done(wallet_pass=found, at=timezone.now(), **also)
         events.finish(delivery, outcome={"version": found.version, "told": True})
+        passes.done(wallet_pass=found, at=timezone.now(), **also)
 
 
 def on_expire_pass(delivery: Delivery) -> None:

@@ -26,6 +26,6 @@ def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """Devices that hold the pass are turned away from now on; Google hears by an event that it is over."""
     theirs = list(WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id))
+    messages = passes.revoke(passes=theirs, to=to)  # the passes first, as a device does that registers
     devices.forget_all(theirs)
-    messages = passes.revoke(passes=theirs, to=to)
     events.publish(messages=messages, brand_id=brand_id, at=at)

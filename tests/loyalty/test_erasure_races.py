@@ -4,18 +4,35 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from django.db import connection, transaction
+from django.core import mail
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
+from authcodes import recalls, scanning
+from authcodes.models import Scan
+from authcodes.scanning import Circumstances
 from brands.audit import Deed
 from brands.models import User
 from brands.refusals import TokenInvalid
-from loyalty import erasure, members, profile
-from loyalty.models import Device, NoticePreference, Platform, WalletDevice
-from loyalty.notices import devices
+from loyalty import erasure, events, members, profile
+from loyalty.models import (
+    Device,
+    Event,
+    Notice,
+    NoticeDelivery,
+    NoticePreference,
+    NoticeSettings,
+    Platform,
+    UserPoints,
+    WalletDevice,
+    WebhookDelivery,
+)
+from loyalty.notices import devices, gathering
 from loyalty.wallets import devices as wallet_devices
 from loyalty.wallets import passes
 from tests import make
+from tests.loyalty.webhooks import endpoint
+from tests.receivers import receiver, rested
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,8 +43,21 @@ def erase(person, brand):
     return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
 
 
-def in_the_middle_of(first, then):
-    """What comes of `then`, on a connection of its own, that begins when `first` is done and not committed yet."""
+def in_the_middle_of(first, then, rest=lambda: None):
+    """What comes of `then`, on a connection of its own, that begins when `first` is done and not committed yet.
+
+    `rest` is done, in the transaction of `first`, when `then` waits for it.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            first()
+            later = beside(pool, then)
+            rest()
+        return outcome_of(later)
+
+
+def beside(pool, then):
+    """Begins `then` on a connection of its own, and returns when it waits for this one or is done."""
 
     def own_connection():
         try:
@@ -35,12 +65,13 @@ def in_the_middle_of(first, then):
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            first()
-            later = pool.submit(own_connection)
-            until_somebody_waits(later)
-        return later.exception(timeout=10) or later.result()
+    later = pool.submit(own_connection)
+    until_somebody_waits(later)
+    return later
+
+
+def outcome_of(later):
+    return later.exception(timeout=10) or later.result()
 
 
 def until_somebody_waits(later: Future) -> None:
@@ -93,3 +124,95 @@ def test_a_phone_that_takes_up_an_erased_persons_pass_is_turned_away(brand, cust
 
     assert isinstance(outcome, TokenInvalid)
     assert not WalletDevice.objects.exists()
+
+
+@pytest.fixture
+def shop():
+    with receiver() as running:
+        yield running
+
+
+@pytest.fixture
+def busy(brand, customer, shop, settings):
+    """A brand that tells everybody of everything, and a customer of this and another brand who has just scanned."""
+    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+    rested()
+    NoticeSettings.objects.create(brand=brand, merge_seconds=0)
+    endpoint(brand, shop, types=["code.scanned"])
+    make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+    passes.issue(account=make.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
+    code = make.code(brand)
+    scanning.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk))
+    return code
+
+
+def work():
+    """Until nothing is due in any lane."""
+    while sum(events.drain(lane=lane) for lane in [events.POINTS, *events.slow_lanes()]):
+        pass
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize(
+    "kind", ["scan-auth", "notify", "send-notice", "send-email", "balance-changed", "announce", "call-webhook"]
+)
+def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, busy, monkeypatch, kind, moment):
+    """The erasure begins right before a handler takes its event, or right after: nobody waits in a circle."""
+    if kind == "scan-auth":  # what is refused is noted on the scan
+        words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
+        recalls.recall_batch(batch=busy.batch, at=timezone.now(), **words)
+    finish, erasures = events.finish, []
+
+    def erase_meanwhile(delivery, **how):
+        if delivery.kind != kind or erasures:
+            return finish(delivery, **how)
+        if moment == "after":
+            finish(delivery, **how)
+        erasures.append(beside(pool, lambda: erase(customer, brand)))
+        transaction.on_commit(lambda: erasures[0].exception(timeout=10))
+        return None if moment == "after" else finish(delivery, **how)
+
+    monkeypatch.setattr(events, "finish", erase_meanwhile)
+    with ThreadPoolExecutor(1) as pool:
+        work()
+
+    assert outcome_of(erasures[0]).stays_elsewhere
+    for table in (Notice, NoticeDelivery, WebhookDelivery, Scan):
+        assert not table.objects.filter(brand=brand, user=customer).exists(), table
+    assert not Event.objects.filter(brand=brand, detail__arguments__user_id=customer.pk).exists()
+    assert "".join(WebhookDelivery.objects.values_list("body", flat=True)) == ""
+    assert len(mail.outbox) == (kind == "send-email")
+
+
+def test_control_who_takes_the_event_last_and_an_erasure_wait_for_each_other(brand, customer, busy):
+    events.drain()
+    [notify] = events.claim(limit=1, lane="notices")
+    gathering.on_notify(notify)
+    [delivery] = events.claim(limit=1, lane="notices")
+
+    def in_the_wrong_order():
+        return in_the_middle_of(
+            lambda: gathering.close(notice_id=delivery.payload["notice_id"], at=timezone.now()),
+            lambda: erase(customer, brand),
+            lambda: events.finish(delivery),
+        )
+
+    try:
+        outcome = in_the_wrong_order()
+    except OperationalError as error:
+        outcome = error
+
+    assert "deadlock" in str(outcome)
+
+
+def test_blocking_members_and_changing_their_points_wait_for_each_other_in_one_order(brand):
+    first, second = (make.account(make.customer(brand), brand) for _ in range(2))
+    members.touch(account=first.pk, at=timezone.now())  # moves it behind the other in the table
+
+    outcome = in_the_middle_of(
+        lambda: members.lock(account=first.pk),
+        lambda: members.set_status(accounts=[first, second], status=UserPoints.Status.BLOCKED, at=timezone.now()),
+        lambda: members.lock(account=second.pk),
+    )
+
+    assert outcome == [first, second]

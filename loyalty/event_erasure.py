@@ -58,26 +58,32 @@ def later(*, user_id: int, brand_id: int, to: int) -> Message:
 
 
 def on_erase_events(delivery: Delivery) -> None:
-    """Each portion is a transaction of its own, and may be done again.
+    """Each portion is a transaction of its own, with how far it came: who takes over goes on there.
 
     What comes after the erasure's own event is left alone: who stays elsewhere may be a customer here again by then.
     """
-    of = delivery.payload["of"]
     about = {
-        "user_id": of,
+        "user_id": delivery.payload["of"],
         "brand_id": delivery.brand_id,
         "to": delivery.arguments["user_id"],
         "at": delivery.time,
         "refused": REFUSED,
     }
-    changed, after = 0, 0
-    while after < delivery.id:
-        changed += run(IN_PORTION, {**about, "after": after, "until": min(after + PORTION, delivery.id)})
-        after += PORTION
+    changed, reached = delivery.payload.get("changed", 0), delivery.payload.get("reached", 0)
+    while reached < delivery.id:
+        until = min(reached + PORTION, delivery.id)
+        with transaction.atomic():
+            events.keep(delivery)
+            changed += run(IN_PORTION, {**about, "after": reached, "until": until})
+            note(delivery, {**delivery.payload, "changed": changed, "reached": until})
+        reached = until
     with transaction.atomic():
         events.finish(delivery, outcome={"events": changed})
-        detail = {"arguments": delivery.arguments, "payload": {}}
-        Event.objects.filter(pk=delivery.id).update(detail=detail)
+        note(delivery, {})
+
+
+def note(delivery: Delivery, payload: dict[str, Any]) -> None:
+    Event.objects.filter(pk=delivery.id).update(detail={"arguments": delivery.arguments, "payload": payload})
 
 
 def run(statement: str, parameters: dict[str, Any]) -> int:

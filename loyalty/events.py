@@ -34,6 +34,7 @@ ENVELOPE_VERSION = "0"
 # Any constant UUID: a name space of its own for ids of what follows from events.
 FOLLOWING = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
 LONGEST_PAUSE = timedelta(hours=1)
+CLOCK = time.monotonic
 POINTS = "points"
 EXTERNAL = "external"  # events that could earn points, of brands whose own loyalty system is asked first
 # Past its retry window an event that never came back from a worker (it may be what kills it) is dead after so many.
@@ -86,6 +87,14 @@ FINISH = f"""
     ), following AS ({INSERT_BESIDE.format(beside="finished")})
     SELECT id FROM finished
 """  # noqa: S608 - built from constants
+
+KEEP = """
+    UPDATE loyalty_event SET due_at = statement_timestamp() + make_interval(secs => %(lease)s::float)
+     WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
+    RETURNING id
+"""
+# What waited for its turn in a slow lane's portion for longer than this part of its lease is taken anew before it.
+LATE = 0.1
 
 # Of the next so many events: those that are over, and that nothing asks for any more. What earned points stays for
 # good, with its stored answer; and so does what is dead, for staff.
@@ -176,7 +185,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event as one attempt holds it. `at_the_door`: inside of the request that brought it."""
+    """An event as one attempt holds it. `at_the_door`: inside of the request that brought it.
+
+    `taken_at` is when, by this process's own clock of seconds.
+    """
 
     id: int
     event_id: uuid.UUID
@@ -189,6 +201,7 @@ class Delivery:
     request_id: str = ""
     lane: str = POINTS
     at_the_door: bool = False
+    taken_at: float = field(default_factory=CLOCK)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -439,6 +452,8 @@ def _attempt(delivery: Delivery) -> str:
         if handler is None:
             finish(delivery, status=Event.Status.IGNORED)
             return "ignored"
+        if delivery.lane != POINTS and is_late(delivery):
+            keep(delivery)
         handler(delivery)
     except Refused as refusal:
         refuse(delivery, refusal)
@@ -458,6 +473,22 @@ def _attempt(delivery: Delivery) -> str:
         logger.exception("event %s: attempt %d failed", delivery.event_id, delivery.attempts)
         return "dead" if retry_later(delivery, error) else "failed"
     return "done"
+
+
+def is_late(delivery: Delivery) -> bool:
+    """Whether it waited for those before it, so that its lease may end, or has ended, before it is done."""
+    return CLOCK() - delivery.taken_at > LATE * lane_named(delivery.lane).lease_seconds
+
+
+def keep(delivery: Delivery) -> None:
+    """Still at work on it: its lease begins anew. Raises LeaseLost when another attempt has taken over.
+
+    For what takes long: before each of several that share a worker, and between the steps of a long one.
+    """
+    lease = lane_named(delivery.lane).lease_seconds
+    parameters = {"event_id": delivery.id, "event_attempts": delivery.attempts, "lease": lease}
+    if sql.row(KEEP, parameters) is None:
+        raise LeaseLost
 
 
 def finish(

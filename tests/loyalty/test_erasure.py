@@ -1,6 +1,8 @@
 """A person is erased at a brand: nothing says who they were, and everything that counts stays."""
 
 import json
+import time
+from contextlib import suppress
 from uuid import uuid4
 
 import pytest
@@ -13,7 +15,7 @@ from authcodes import reconcile
 from brands import audit
 from brands.audit import Deed, Row
 from brands.models import AuditEntry, LoginSession, Membership, User
-from loyalty import erasure, events
+from loyalty import erasure, event_erasure, events
 from loyalty.models import (
     Device,
     Event,
@@ -30,6 +32,7 @@ from loyalty.notices import preferences
 from loyalty.wallets import passes
 from tests import make
 from tests.portal import address, browser, staff, text
+from tests.races import at_once
 
 EMAIL, FIRST, LAST, PHONE = "wilhelmina.quist@example.com", "Wilhelmina", "Quistgaard", "+41791234567"
 TRACES = (EMAIL, FIRST, LAST, PHONE)
@@ -209,6 +212,42 @@ def test_what_somebody_does_here_after_their_erasure_is_a_new_customers(api, per
     deliver()
     assert make.account(person, brand).points == 20
     assert list(reconcile.differences()) == []
+
+
+class Killed(BaseException):
+    """What a worker that is killed does: nothing more."""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_worker_that_erases_events_keeps_them_to_itself_and_is_followed_where_it_stopped(
+    api, person, brand, deliver, monkeypatch, settings
+):
+    lives(api, person, brand, deliver)
+    erase(person, brand)
+    event = Event.objects.get(detail_type="erase-events")
+    monkeypatch.setattr(event_erasure, "PORTION", event.pk // 4)
+    settings.OUTGOING_LEASE_SECONDS = 0.01
+    run, seen = event_erasure.run, []
+
+    def be_killed_in_the_third(statement, parameters):
+        seen.append(parameters["after"])
+        time.sleep(0.02)  # the lease ends
+        assert at_once(lambda _number: events.claim(limit=9, lane=event.lane), [0]) == [[]]
+        if len(seen) == 3:
+            raise Killed
+        return run(statement, parameters)
+
+    monkeypatch.setattr(event_erasure, "run", be_killed_in_the_third)
+    with suppress(Killed):
+        events.drain(lane=event.lane)
+    settings.OUTGOING_LEASE_SECONDS = 60
+    deliver_all()
+
+    event.refresh_from_db()
+    assert seen[:4] == [0, event.pk // 4, event.pk // 4 * 2, event.pk // 4 * 2]
+    assert seen[4:] == sorted(set(seen[4:])) and seen[4] > seen[3]
+    assert (event.status, event.detail["payload"]) == ("done", {})
+    assert event.outcome["events"] > 0 and traces(*TRACES) == []
 
 
 def test_others_keep_what_is_theirs(api, brand, person, deliver):

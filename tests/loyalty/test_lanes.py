@@ -1,5 +1,6 @@
 """Slow kinds wait in lanes of their own: they hold up no points, and no lane takes every worker."""
 
+import time
 from contextlib import ExitStack, suppress
 from datetime import timedelta
 from threading import Barrier
@@ -176,6 +177,54 @@ def test_who_lost_a_seat_leaves_it_to_its_new_worker():
             slow.leave()
 
             assert redis.get(name) == theirs
+
+
+sent: list[int] = []
+
+
+def deliver_while_leases_end(delivery: events.Delivery) -> None:
+    """Of the first, it takes so long that the leases of those that wait behind it end, and another worker comes."""
+    sent.append(delivery.id)
+    events.finish(delivery)
+    if len(sent) == 1:
+        time.sleep(0.03)
+        at_once(lambda _number: events.drain(lane="letters"), [0])
+
+
+@pytest.fixture
+def four_letters(settings):
+    settings.OUTGOING_BATCH, settings.OUTGOING_LEASE_SECONDS = 4, 0.01
+    settings.EVENT_HANDLERS = {"letter": f"{__name__}.deliver_while_leases_end"}
+    sent.clear()
+    for _ in range(4):
+        publish("letter")
+
+
+@pytest.mark.usefixtures("four_letters")
+def test_what_another_worker_took_over_meanwhile_is_sent_once():
+    events.drain(lane="letters")
+
+    assert sorted(sent) == sorted(Event.objects.values_list("id", flat=True))
+    assert not Event.objects.exclude(status="done").exists()
+
+
+@pytest.mark.usefixtures("four_letters")
+def test_control_with_leases_that_are_never_looked_at_again_letters_are_sent_twice(monkeypatch):
+    monkeypatch.setattr(events, "keep", lambda _delivery: None)
+
+    events.drain(lane="letters")
+
+    assert (len(sent), len(set(sent))) == (7, 4)
+
+
+@pytest.mark.usefixtures("four_letters")
+def test_who_keeps_an_event_has_it_for_a_whole_lease_more(settings):
+    [delivery, *_others] = events.claim(limit=4, lane="letters")
+    settings.OUTGOING_LEASE_SECONDS = 60
+    events.keep(delivery)
+    time.sleep(0.02)
+
+    assert delivery.id not in {each.id for each in events.claim(limit=4, lane="letters")}
 
 
 class Killed(BaseException):

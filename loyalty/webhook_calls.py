@@ -154,7 +154,7 @@ def write(delivery: Delivery, message: WebhookDelivery, made: Call) -> None:
     if made.is_gone:
         end(delivery, message, State.FAILED, made)
         return
-    wait = next_pause(message, made, delivery.give_up_at)
+    wait = next_pause(failures_before(delivery, message), made, delivery.give_up_at)
     if wait is None:
         with transaction.atomic():
             keep(message, made, state=State.FAILED, finished_at=made.at)
@@ -204,9 +204,15 @@ def forget_answers(messages: Sequence[int]) -> None:
     WebhookAttempt.objects.filter(delivery__in=messages).update(answer="", error="")
 
 
-def next_pause(message: WebhookDelivery, made: Call, give_up_at: datetime) -> timedelta | None:
+def failures_before(delivery: Delivery, message: WebhookDelivery) -> int:
+    """How often it failed before this call, since it was sent, sent again or delivered again by staff."""
+    since_sent = message.calls.filter(at__gte=delivery.time).count()
+    return min(since_sent, delivery.attempts - 1)
+
+
+def next_pause(failures: int, made: Call, give_up_at: datetime) -> timedelta | None:
     """How long to wait, at least what the receiver asked for; None when the three days are over."""
-    planned = PAUSES[min(message.attempts, len(PAUSES) - 1)] * random.uniform(1, 1.1)  # noqa: S311 - jitter
+    planned = PAUSES[min(failures, len(PAUSES) - 1)] * random.uniform(1, 1.1)  # noqa: S311 - jitter
     left = give_up_at - LAST_CALL - timezone.now()
     if left < timedelta(minutes=1):
         return None

@@ -245,6 +245,29 @@ def test_a_delivered_message_can_be_sent_again_and_a_waiting_one_waits(hook, sho
     assert message.calls.count() == 2
 
 
+@pytest.mark.parametrize("again", ["resend", "redeliver"])
+def test_what_is_sent_again_begins_with_short_pauses(hook, shop, again):
+    shop.answers(500)
+    message = pinged(hook)
+    for _ in range(3):
+        rested()
+        hasten()
+        send()
+    WebhookDelivery.objects.update(state=State.FAILED)
+    Event.objects.update(status="dead", finished_at=timezone.now())
+    rested()
+
+    if again == "resend":
+        webhooks.resend(message=message, at=timezone.now())
+    else:
+        events.redeliver(event=Event.objects.get(detail_type="call-webhook"), at=timezone.now())
+    send()
+
+    wait = Event.objects.pending().get(detail_type="call-webhook").due_at - timezone.now()
+    assert message.calls.count() == 5
+    assert timedelta(seconds=4) < wait < timedelta(seconds=7)
+
+
 def test_a_dead_call_that_staff_redeliver_is_sent(hook, shop):
     message = ping(hook)
     event = Event.objects.get(detail_type="call-webhook")

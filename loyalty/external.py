@@ -12,7 +12,6 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
@@ -224,14 +223,3 @@ def change(*, system: ExternalSystem, fields: set[str]) -> None:
     """Store what staff changed; a new address begins with a clean slate."""
     system.save(update_fields=fields)
     breaker_of(system).succeeded()
-
-
-@sensitive_variables("secret")
-def rotate(*, system: ExternalSystem, at: datetime, grace: timedelta) -> str:
-    """A new secret, shown once; questions are signed with the old one too for `grace`."""
-    secret = signing.new_secret()
-    with transaction.atomic():
-        locked = ExternalSystem.objects.select_for_update(no_key=True).get(pk=system.pk)
-        locked.rotate(secret=secret, at=at, grace=grace)
-        locked.save(update_fields=["secret", "previous_secret", "previous_secret_ends_at"])
-    return secret

@@ -55,17 +55,6 @@ def change(*, endpoint: WebhookEndpoint, fields: set[str]) -> None:
         breaker_of(endpoint).succeeded()
 
 
-@sensitive_variables("secret")
-def rotate(*, endpoint: WebhookEndpoint, at: datetime, grace: timedelta) -> str:
-    """A new secret, shown once; messages are signed with the old one too for `grace`."""
-    secret = signing.new_secret()
-    with transaction.atomic():
-        held = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
-        held.rotate(secret=secret, at=at, grace=grace)
-        held.save(update_fields=["secret", "previous_secret", "previous_secret_ends_at"])
-    return secret
-
-
 def stop(*, endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: Deed | None = None) -> bool:
     """Call it no more. What the service does by itself stands in the audit trail too. False: it is so already."""
     return _switch(endpoint, state, at, deed or Deed(None, at))

@@ -1,6 +1,5 @@
 """Page: the loyalty system of a brand's own that is asked before points are credited."""
 
-from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -74,9 +73,6 @@ class ExternalSystemPage(SignedPage):
 
     def store(self, obj: ExternalSystem, fields: set[str]) -> None:
         external.change(system=obj, fields=fields)
-
-    def new_secret(self, row: ExternalSystem, grace: timedelta) -> str:
-        return external.rotate(system=row, at=timezone.now(), grace=grace)
 
     @action(description=gettext_lazy("Ask a test question"), url_path="test", icon="send", permissions=["turn"])
     def try_out(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -22,6 +23,7 @@ from brands.portal import TenantAdmin, TenantForm
 from brands.refusals import Refused
 from brands.roles import ACT
 from brands.unfolded import SelectWidget, action
+from loyalty import rotation
 from loyalty.models.signed import Signed
 
 HOURS = [
@@ -55,10 +57,6 @@ class RotateForm(WhyForm):
 
 class SignedPage(TenantAdmin):
     """What the pages of webhooks and of external systems share."""
-
-    def new_secret(self, row: Any, grace: timedelta) -> str:
-        """Make it take the place of the one in use."""
-        raise NotImplementedError
 
     def has_turn_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))
@@ -100,7 +98,7 @@ class SignedPage(TenantAdmin):
     @method_decorator(sensitive_variables("text"))
     def rotated(self, request: HttpRequest, row: Any, told: dict[str, Any]) -> HttpResponse:
         self.remember(request, [row])
-        text = self.new_secret(row, timedelta(hours=told["hours"]))
+        text = rotation.rotate(row=row, at=timezone.now(), grace=timedelta(hours=told["hours"]))
         self.note(request, [row], _("Secret rotated"), reason=told["reason"])
         return self.shown_once(request, row, text)
 

@@ -96,9 +96,6 @@ class EndpointPage(SignedPage):
     def store(self, obj: WebhookEndpoint, fields: set[str]) -> None:
         webhook_endpoints.change(endpoint=obj, fields=fields)
 
-    def new_secret(self, row: WebhookEndpoint, grace: timedelta) -> str:
-        return webhook_endpoints.rotate(endpoint=row, at=timezone.now(), grace=grace)
-
     def has_stop_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Also one that the service switched off: staff say so that it stays so."""
         if not self.has_turn_permission(request, object_id):

@@ -10,7 +10,7 @@ from django.utils import timezone
 from authcodes import scanning
 from authcodes.models import Scan
 from authcodes.scanning import Circumstances
-from loyalty import events, external
+from loyalty import events, external, rotation
 from loyalty.models import Event, ExternalSystem, LoyaltyTransaction, UserPoints
 from tests import make
 from tests.api import error
@@ -369,7 +369,7 @@ def test_a_good_test_closes_the_breaker(brand, partner):
 def test_for_a_while_after_rotation_both_secrets_sign(brand, partner):
     made = system(brand, partner)
     old = made.secret
-    external.rotate(system=made, at=timezone.now(), grace=timedelta(hours=1))
+    rotation.rotate(row=made, at=timezone.now(), grace=timedelta(hours=1))
     made.refresh_from_db()
     external.test(system=made)
 

@@ -13,7 +13,7 @@ from authcodes import batches, recalls, scanning
 from authcodes.scanning import Circumstances
 from brands import signing
 from brands.audit import Deed
-from loyalty import adjustments, erasure, events, webhook_endpoints, webhooks
+from loyalty import adjustments, erasure, events, rotation, webhook_endpoints, webhooks
 from loyalty.models import Event, LoyaltyTransaction, WebhookAttempt, WebhookDelivery, WebhookType
 from tests import make
 from tests.loyalty.webhooks import endpoint, hasten, send
@@ -209,7 +209,7 @@ def test_a_handler_of_anybodys_may_announce_what_it_likes(brand, customer, shop)
 def test_for_a_while_after_rotation_both_secrets_sign(brand, shop):
     hook = endpoint(brand, shop)
     old = hook.secret
-    new = webhook_endpoints.rotate(endpoint=hook, at=timezone.now(), grace=timedelta(hours=1))
+    new = rotation.rotate(row=hook, at=timezone.now(), grace=timedelta(hours=1))
     hook.refresh_from_db()
     webhooks.ping(endpoint=hook, at=timezone.now())
     send()
@@ -223,7 +223,7 @@ def test_for_a_while_after_rotation_both_secrets_sign(brand, shop):
 def test_when_its_time_is_over_the_old_secret_signs_no_more(brand, shop):
     hook = endpoint(brand, shop)
     old = hook.secret
-    webhook_endpoints.rotate(endpoint=hook, at=timezone.now() - timedelta(hours=2), grace=timedelta(hours=1))
+    rotation.rotate(row=hook, at=timezone.now() - timedelta(hours=2), grace=timedelta(hours=1))
     hook.refresh_from_db()
     webhooks.ping(endpoint=hook, at=timezone.now())
     send()

@@ -1,0 +1,20 @@
+"""Rotation: gives a new secret to a receiver that knows us by one."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.views.decorators.debug import sensitive_variables
+
+from brands import signing
+from loyalty.models.signed import Signed
+
+
+@sensitive_variables("secret")
+def rotate(*, row: Signed, at: datetime, grace: timedelta) -> str:
+    """A new secret, shown once; what it is sent is signed with the old one too for `grace`."""
+    secret = signing.new_secret()
+    with transaction.atomic():
+        held = type(row)._default_manager.select_for_update(no_key=True).get(pk=row.pk)  # noqa: SLF001
+        held.rotate(secret=secret, at=at, grace=grace)
+        held.save(update_fields=["secret", "previous_secret", "previous_secret_ends_at"])
+    return secret

@@ -1,13 +1,16 @@
-"""Runs the same thing many times at once, each on a database connection of its own."""
+"""Runs things at once, each on a database connection of its own: the same many times, or two in each other's midst."""
 
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 THREADS = 24
+PATIENCE_SECONDS = 10
+WAITING_FOR_ME = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 
 
 def at_once(work: Callable[[Any], Any], items: Sequence[Any], *, threads: int = THREADS) -> list[Any]:
@@ -31,3 +34,40 @@ def _outcome(work: Callable[[Any], Any], item: Any) -> Any:
         return work(item)
     except Exception as error:  # noqa: BLE001 - the test looks at what came of each
         return error
+
+
+def in_the_middle_of(first: Callable[[], Any], then: Callable[[], Any], rest: Callable[[], Any] = lambda: None) -> Any:
+    """What comes of `then`, an exception too, if it begins when `first` is done and not committed yet.
+
+    `rest` is done, in the transaction of `first`, when `then` waits for that or is over.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            first()
+            later = beside(pool, then)
+            rest()
+        return outcome_of(later)
+
+
+def beside(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
+    """Begins `work`, and returns when it waits for a lock of the caller's, or is over."""
+
+    def own_connection() -> Any:
+        try:
+            return work()
+        finally:
+            connection.close()
+
+    later = pool.submit(own_connection)
+    end = time.monotonic() + PATIENCE_SECONDS
+    with connection.cursor() as cursor:
+        while not later.done() and time.monotonic() < end:
+            cursor.execute(WAITING_FOR_ME)
+            if cursor.fetchone():
+                break
+            time.sleep(0.005)
+    return later
+
+
+def outcome_of(later: Future[Any]) -> Any:
+    return later.exception(timeout=PATIENCE_SECONDS) or later.result()

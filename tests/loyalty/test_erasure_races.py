@@ -1,11 +1,10 @@
 """What others do while a person is being erased, on parallel connections."""
 
-import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.core import mail
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from authcodes import recalls, scanning
@@ -32,57 +31,14 @@ from loyalty.wallets import devices as wallet_devices
 from loyalty.wallets import passes
 from tests import make
 from tests.loyalty.webhooks import endpoint
+from tests.races import beside, in_the_middle_of, outcome_of
 from tests.receivers import receiver, rested
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WAITING_FOR_ME = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
-
 
 def erase(person, brand):
     return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
-
-
-def in_the_middle_of(first, then, rest=lambda: None):
-    """What comes of `then`, on a connection of its own, that begins when `first` is done and not committed yet.
-
-    `rest` is done, in the transaction of `first`, when `then` waits for it.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            first()
-            later = beside(pool, then)
-            rest()
-        return outcome_of(later)
-
-
-def beside(pool, then):
-    """Begins `then` on a connection of its own, and returns when it waits for this one or is done."""
-
-    def own_connection():
-        try:
-            return then()
-        finally:
-            connection.close()
-
-    later = pool.submit(own_connection)
-    until_somebody_waits(later)
-    return later
-
-
-def outcome_of(later):
-    return later.exception(timeout=10) or later.result()
-
-
-def until_somebody_waits(later: Future) -> None:
-    """For the transaction that asks; or until it is clear that nobody will."""
-    end = time.monotonic() + 10
-    with connection.cursor() as cursor:
-        while not later.done() and time.monotonic() < end:
-            cursor.execute(WAITING_FOR_ME)
-            if cursor.fetchone():
-                return
-            time.sleep(0.005)
 
 
 def rename(person, brand):

@@ -6,6 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import IntegrityError
 from django.utils import timezone
 
 from authcodes import reconcile
@@ -13,7 +14,7 @@ from loyalty import expiry, ledger, redemptions
 from loyalty.models import ExpiryRun, LoyaltyTransaction, Redemption, UserPoints
 from loyalty.redemptions import Wish
 from tests import make
-from tests.races import at_once
+from tests.races import at_once, in_the_middle_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = timedelta(days=100)
@@ -96,3 +97,25 @@ def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monke
     assert (seen, UserPoints.objects.get().points) == ([Decimal(30)], 0)
     assert UserPoints.objects.get().points_expired == 0  # decided again under the lock, by what is there then
     assert list(reconcile.differences()) == []
+
+
+def expire_while_redeeming(brand):
+    """What comes of the night's work that begins before a redemption of 20 of 30 old points is committed."""
+    [customer] = members(brand, 1)
+    wish = Wish(brand.pk, customer.pk, make.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now())
+    return in_the_middle_of(lambda: redemptions.redeem(wish), lambda: expiry.run(brand=brand, at=timezone.now()))
+
+
+def test_expiry_waits_for_a_redemption_and_takes_what_it_left(brand):
+    assert expire_while_redeeming(brand) == 1
+
+    assert UserPoints.objects.values_list("points", "points_redeemed", "points_expired").get() == (0, 20, 10)
+    assert list(reconcile.differences()) == []
+
+
+def test_control_without_the_lock_it_would_take_what_was_just_spent(brand, monkeypatch):
+    lock = "FOR NO KEY UPDATE"
+    assert lock in expiry.LOCK
+    monkeypatch.setattr(expiry, "LOCK", expiry.LOCK.replace(lock, ""))
+
+    assert isinstance(expire_while_redeeming(brand), IntegrityError)  # 30 of the 10 that are left

@@ -11,17 +11,19 @@ LINES = 5
 
 
 def of(visitor: Visitor) -> dict[str, Any] | None:
-    """Balance, level, campaigns, rewards and the last movements; None where the session has ended."""
+    """Balance, level, campaigns, rewards and codes of those taken, last movements; None where the session has ended."""
     api = visitor.api
     points = api.get("customer/loyalty/points")
     if points.status == 401:
         visitor.leave()
         return None
+    redemptions = api.get("customer/loyalty/redemptions").data or []
     return {
         "points": points.data,
         "campaigns": api.get("customer/loyalty/campaigns").data,
         "rewards": api.get("customer/loyalty/rewards").data,
         "transactions": api.get("customer/loyalty/transactions", limit=str(LINES)).data,
+        "redemptions": [each for each in redemptions if each["state"] == "good"],
         "wallets": api.get("customer/wallet").data,
     }
 

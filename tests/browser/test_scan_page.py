@@ -18,7 +18,8 @@ from authcodes.models import Scan
 from authcodes.views.codes import image_address
 from brands import pictures
 from brands.models import Brand, BrandHostname
-from loyalty.models import LoyaltyTransaction
+from loyalty.models import LoyaltyTransaction, Redemption
+from loyalty.redemption_codes import grouped
 from tests import make
 from tests.brands.test_pictures import drawing, noise
 from tests.browser.window import LOOPBACK, Window
@@ -174,6 +175,22 @@ def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand
     expect(refuses.locator("#place")).to_contain_text("nothing else changes")
     expect(refuses.get_by_role("heading", level=1)).to_have_text("Genuine")
     assert Scan.objects.filter(latitude__isnull=False).count() == 1
+
+
+def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
+    customer, page = make.customer(brand, password=PASSWORD), phone()
+    make.points(customer, brand, 30)
+    make.reward(brand, name="A mug")
+    page.goto("/s/")
+    log_in(page, customer)
+
+    page.get_by_role("button", name="Take it: A mug").click()
+
+    expect(page.locator("#points")).to_contain_text("It is yours")
+    code = grouped(Redemption.objects.get().code)
+    expect(page.locator("#account")).to_contain_text(code)
+    page.reload()
+    expect(page.locator("#account")).to_contain_text(code)
 
 
 def test_a_code_is_typed_compared_and_checked(phone, brand):

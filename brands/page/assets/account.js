@@ -2,7 +2,7 @@
 import { call, isCustomer } from "./api.js";
 import { copy } from "./fill.js";
 
-const PARTS = { points: "customer/loyalty/points", campaigns: "customer/loyalty/campaigns", rewards: "customer/loyalty/rewards", transactions: "customer/loyalty/transactions?limit=5", wallets: "customer/wallet" };
+const PARTS = { points: "customer/loyalty/points", campaigns: "customer/loyalty/campaigns", rewards: "customer/loyalty/rewards", redemptions: "customer/loyalty/redemptions", transactions: "customer/loyalty/transactions?limit=5", wallets: "customer/wallet" };
 
 export async function show(place) {
   const names = Object.keys(PARTS);
@@ -10,6 +10,7 @@ export async function show(place) {
   place.hidden = !isCustomer();
   if (place.hidden) return;
   const data = Object.fromEntries(names.map((name, number) => [name, answers[number].ok ? answers[number].body.data : null]));
+  data.redemptions = data.redemptions?.filter(({ state }) => state === "good");
   place.replaceChildren(copy("account-parts", data));
 }
 

@@ -300,6 +300,22 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     assert "You do not have enough points yet." in seen(browser.get("/s/?account"))
 
 
+def test_the_codes_of_rewards_stay_on_the_page_until_they_are_used(brand):
+    customer = customer_of(brand)
+    browser = logged_in(brand, customer)
+    make.points(customer, brand, 20)
+    mug = make.reward(brand, name="A mug")
+    good, used = make.redemption(customer, mug), make.redemption(customer, mug)
+    Redemption.objects.filter(pk=good.pk).update(expires_at=timezone.now().replace(year=2036, month=1, day=2))
+    Redemption.objects.filter(pk=used.pk).update(status="used", used_at=timezone.now())
+
+    page = seen(browser.get("/s/?account"))
+
+    assert "Your rewards" in page
+    assert (grouped(good.code) in page, grouped(used.code) in page) == (True, False)
+    assert "2 Jan 2036" in page
+
+
 def test_a_milestones_reward_is_claimed(brand, deliver):
     browser = logged_in(brand, customer_of(brand))
     make.milestone(make.campaign(brand), 1, reward_name="A facial", auto_claim=False)

@@ -184,9 +184,18 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     page.goto("/s/")
     log_in(page, customer)
 
-    page.get_by_role("button", name="Take it: A mug").click()
-
+    waiting: list[Any] = []
+    button = page.get_by_role("button", name="Take it: A mug")
+    expect(button).to_be_enabled()
+    page.route("**/customer/loyalty/points", lambda route: waiting.append(route))
+    button.click()
     expect(page.locator("#points")).to_contain_text("It is yours")
+    button.dispatch_event("click")  # a second tap while the account is read again
+    expect(button).to_be_disabled()
+    waiting[0].continue_()
+    page.unroute("**/customer/loyalty/points")
+
+    expect(button).to_be_enabled()
     code = grouped(Redemption.objects.get().code)
     expect(page.locator("#account")).to_contain_text(code)
     page.reload()

@@ -14,13 +14,14 @@ export async function show(place) {
   place.replaceChildren(copy("account-parts", data));
 }
 
-const keys = new Map(); // of each reward: pressed again after a lost answer, it is the same redemption
+// Of each reward: pressed again after a lost answer, or before the account is shown anew, it is the same redemption.
+const keys = new Map();
 
-export async function redeem(rewardId) {
+export async function redeem(rewardId, shown) {
   if (!keys.has(rewardId)) keys.set(rewardId, crypto.randomUUID?.() || `${Date.now()}-${Math.random()}`);
   const answer = await call("POST", `customer/loyalty/rewards/${rewardId}/redeem`, {}, keys.get(rewardId));
+  await shown(answer);
   if (answer.status < 500) keys.delete(rewardId);
-  return answer;
 }
 
 export const claim = (milestoneId) => call("POST", `customer/loyalty/rewards/${milestoneId}/claim`);

@@ -119,27 +119,30 @@ const DEEDS = {
   again: check,
   keep: () => { kept.keep(code); show("kept"); showKept(); },
   place: tellPlace,
-  redeem: async (button) => take(await account.redeem(button.value)),
+  redeem: (button) => account.redeem(button.value, take),
   claim: async (button) => take(await account.claim(button.value)),
   camera,
   "send-kept": sendKept,
   "drop-kept": () => { kept.dropAll(); showKept(); },
 };
 
-/** What goes wrong is said, and the page stays usable. */
-async function guarded(work) {
+/** What goes wrong is said, and the page stays usable; the button rests until the work is done. */
+async function guarded(work, button = {}) {
+  button.disabled = true;
   try {
     await work();
   } catch (error) {
     if (!(error instanceof Offline)) throw error;
     if (code && !scan) show("offline");
     else part("points").textContent = word("offline");
+  } finally {
+    button.disabled = false;
   }
 }
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-do]");
-  if (button && DEEDS[button.dataset.do]) guarded(() => DEEDS[button.dataset.do](button));
+  if (button && !button.disabled && DEEDS[button.dataset.do]) guarded(() => DEEDS[button.dataset.do](button), button);
 });
 
 document.addEventListener("submit", (event) => {
@@ -147,9 +150,7 @@ document.addEventListener("submit", (event) => {
   const deed = { check, log_in: () => logIn(form), register: () => logIn(form), log_out: logOut }[act];
   if (!deed) return;
   event.preventDefault();
-  const button = form.querySelector("button");
-  button.disabled = true;
-  guarded(deed).finally(() => { button.disabled = false; });
+  guarded(deed, form.querySelector("button"));
 });
 
 guarded(async () => {

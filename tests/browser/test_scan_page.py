@@ -216,7 +216,7 @@ def test_a_code_is_typed_compared_and_checked(phone, brand):
 
 
 def test_without_a_connection_a_code_is_kept_and_sent_when_the_person_says_so(phone, brand):
-    code, page = make.code(brand), phone()
+    code, other, page = make.code(brand), make.code(brand), phone()
     page.goto("/s/")
     page.evaluate("navigator.serviceWorker.ready")
     wait_until(lambda: page.evaluate("caches.match('/s/').then(Boolean)"))
@@ -227,13 +227,20 @@ def test_without_a_connection_a_code_is_kept_and_sent_when_the_person_says_so(ph
     links = "[...document.querySelectorAll('link:is([rel=stylesheet], [rel=icon])')]"
     assert page.evaluate(f"Promise.all({links}.map((it) => caches.match(it.href))).then((kept) => kept.every(Boolean))")
     page.get_by_role("button", name="Keep the code for later").click()
+    page.goto(f"/s/{other}")
+    page.get_by_role("button", name="Keep the code for later").click()
     page.context.set_offline(False)
     page.goto("/s/")
     expect(page.get_by_text("Codes kept on this phone")).to_be_visible()
     assert not Scan.objects.exists()
-    page.get_by_role("button", name="Send now").click()
+    page.context.route("**/auth-codes/scan", lambda route: route.fulfill(status=429, json={"error": "RATE_LIMITED"}))
+    page.get_by_role("button", name=f"Send now: {code}").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Too many attempts")
+    page.context.unroute_all()
+    page.get_by_role("button", name=f"Send now: {code}").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
+    expect(page.locator("#kept .code")).to_have_text([str(other)])  # and its points are offered in its turn
     assert Scan.objects.get().auth_code == code
 
 

@@ -26,8 +26,13 @@ async function check() {
   show("checking");
   points("");
   const answer = await scans.scan(code);
+  const state = scans.stateOf(answer);
   scan = answer.ok ? answer.body : null;
-  show(scans.stateOf(answer), answer.body);
+  show(state, answer.body);
+  if (!["waiting", "trouble"].includes(state)) {
+    kept.drop(code); // only what was answered
+    showKept();
+  }
   part("place").hidden = !scan || !navigator.geolocation;
   part("sign-in").hidden = isCustomer();
   if (scan?.points_status === "pending") await follow();
@@ -104,17 +109,6 @@ function showKept() {
   part("kept").replaceChildren(codes.length ? copy("kept-codes", { codes }) : "");
 }
 
-async function sendKept() {
-  const codes = kept.all();
-  for (const each of codes.slice(0, -1)) {
-    await scans.scan(each.code);
-    kept.drop(each.code);
-  }
-  const last = codes.at(-1).code;
-  kept.drop(last);
-  location.assign(`/s/${encodeURIComponent(last)}`); // the newest is shown
-}
-
 const DEEDS = {
   again: check,
   keep: () => { kept.keep(code); show("kept"); showKept(); },
@@ -122,7 +116,8 @@ const DEEDS = {
   redeem: (button) => account.redeem(button.value, take),
   claim: async (button) => take(await account.claim(button.value)),
   camera,
-  "send-kept": sendKept,
+  // One at a time: each answer is seen, and a guest can log in to earn its points.
+  "send-kept": (button) => location.assign(`/s/${encodeURIComponent(button.value)}`),
   "drop-kept": () => { kept.dropAll(); showKept(); },
 };
 

@@ -483,12 +483,16 @@ def settlement(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decima
 
 
 def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
-    """The answer that `earlier` got. Raises IdempotencyKeyReused if this is not the same scan."""
+    """The answer that `earlier` got. Raises IdempotencyKeyReused if this is not the same scan.
+
+    A repeat may leave out where it was: the place may have been told after the scan.
+    """
     reading = read(scanned)
+    places = {(None, None), (earlier.latitude, earlier.longitude)}
     same = (
         earlier.code == (reading.code if reading and earlier.auth_code_id else scanned[:64])
         and earlier.user_id == about.user_id
-        and (earlier.latitude, earlier.longitude) == (about.place.latitude, about.place.longitude)
+        and (about.place.latitude, about.place.longitude) in places
     )
     if not same:
         raise IdempotencyKeyReused

@@ -18,7 +18,8 @@ from django.views.decorators.gzip import gzip_page
 
 from brands import keys
 from brands.models import Brand
-from brands.page import account, assets, looks, reading
+from brands.page import account, assets, guest_scan, looks, reading
+from brands.page.guest_scan import GuestScan
 from brands.page.hosts import brand_of
 from brands.page.inner import Answer
 from brands.page.languages import COOKIE, LANGUAGES, language_of
@@ -141,11 +142,19 @@ class ScanPage(PageView):
         return act() if act else self.again()
 
     def scan(self) -> HttpResponse:
-        return self.page(self.scanned())
+        kept = guest_scan.kept(self.request)
+        mine = kept if kept and kept.code == self.code else None
+        if mine and self.visitor.is_customer and self.adopt(mine.scan_id, mine.scan_token):
+            return self.adopted(mine.scan_id)
+        context = self.scanned(mine.nonce if mine else self.nonce)
+        response, scan = self.page(context), context["scan"]
+        if scan.get("scan_token") and scan["status"] == "success":
+            known = GuestScan(self.code, context["nonce"], scan["scan_id"], scan["scan_token"])
+            guest_scan.keep(response, known)
+        return response
 
-    def scanned(self) -> dict[str, Any]:
-        """The context that shows this form's scan. Sent again with the same nonce it is the same scan."""
-        nonce = self.nonce
+    def scanned(self, nonce: str) -> dict[str, Any]:
+        """The context that shows a form's scan. Sent again with the same nonce it is the same scan."""
         answer = self.visitor.api.post("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
         if answer.error in {"IDEMPOTENCY_KEY_REUSED", "TOKEN_INVALID"}:
             self.forget_if_refused(answer)
@@ -168,14 +177,26 @@ class ScanPage(PageView):
         if not answer.is_good:
             return self.refused(answer, registers=registers)
         scan_id, token = form.get("scan_id", ""), form.get("scan_token", "")
+        kept = guest_scan.kept(self.request)
+        if kept and not token:
+            scan_id, token = kept.scan_id, kept.scan_token
         if UUID.fullmatch(scan_id) and token:
-            self.visitor.api.post(f"scans/{scan_id}/adopt", {"scan_token": token})
-            return self.again(f"?scan={scan_id}")
+            self.adopt(scan_id, token)
+            return self.adopted(scan_id)
         return self.again("?account")
+
+    def adopt(self, scan_id: str, token: str) -> bool:
+        return self.visitor.api.post(f"scans/{scan_id}/adopt", {"scan_token": token}).is_good
+
+    def adopted(self, scan_id: str) -> HttpResponse:
+        response = self.again(f"?scan={scan_id}")
+        guest_scan.forget(response)
+        return response
 
     def refused(self, answer: Answer, *, registers: bool) -> HttpResponse:
         """The form again, beside the scan that it was shown with."""
-        shown = self.scanned() if self.code and NONCE.fullmatch(self.request.POST.get("nonce", "")) else {}
+        nonce = self.request.POST.get("nonce", "")
+        shown = self.scanned(nonce) if self.code and NONCE.fullmatch(nonce) else {}
         complaint = {"wrong": account.complaint(answer), "registers": registers}
         filled = {"email": self.request.POST.get("email", "")[:254]}
         return self.page({**shown, **complaint, **filled}, status=400)

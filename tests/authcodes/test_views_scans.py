@@ -329,6 +329,16 @@ def test_key_belongs_to_its_scan(mine, brand):
     assert Scan.objects.count() == 1
 
 
+def test_a_place_that_is_told_later_leaves_the_key_its_scan(mine, brand):
+    code, keyed = make.code(brand), mine.having(idempotency_key="k1")
+    first = scan(keyed, code)
+    mine.post(f"scans/{first.json()['scan_id']}/place", {"latitude": 48.8566, "longitude": 2.3522})
+
+    assert scan(keyed, code).content == first.content
+    assert error(scan(keyed, code, location={"latitude": 1, "longitude": 1})) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert Scan.objects.count() == 1
+
+
 def test_keys_of_two_guests_are_two_keys(api, brand):
     code = make.code(brand, scan_limit=None)
     elsewhere = type(api)(brand)

@@ -160,6 +160,33 @@ def test_a_page_that_is_loaded_again_is_one_scan(phone, brand):
     assert Scan.objects.count() == 1
 
 
+OTHER_KEY = """(name) =>
+  sessionStorage.setItem(name, JSON.stringify({ ...JSON.parse(sessionStorage.getItem(name)), key: "another" }))
+"""
+
+
+def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(phone, brand):
+    customer, code, page = make.customer(brand, password=PASSWORD), make.code(brand), phone()
+    page.goto(f"/s/{code}")
+    expect(page.locator("#points")).to_contain_text("Log in to earn: 10")
+    page.evaluate(OTHER_KEY, f"scan {code}")  # sent from another address the same key is another scan's
+    page.goto(f"/s/{code}?lang=de")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Echt")
+    expect(page.locator("#points")).to_contain_text("10")
+
+    page.goto("/s/?lang=en")
+    log_in(page, customer)
+    expect(page.locator("#account h2")).to_be_visible()
+    page.goto(f"/s/{code}")
+
+    expect(page.locator("#points")).to_contain_text("Points received: 10")
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine, and already yours")
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/s/")
+    assert Scan.objects.get().user == customer
+
+
 def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand):
     shares = phone(permissions=["geolocation"], geolocation={"latitude": 48.8566, "longitude": 2.3522})
     shares.goto(f"/s/{make.code(brand)}")
@@ -168,6 +195,9 @@ def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand
     shares.get_by_role("button", name="Say where you are").click()
     expect(shares.locator("#place")).to_have_text("Thank you. The place is noted.")
     wait_until(lambda: Scan.objects.get().location.startswith("Paris, "))
+    shares.reload()
+    expect(shares.locator("#points")).to_contain_text("Log in to earn")
+    assert Scan.objects.count() == 1
 
     refuses = phone()
     refuses.goto(f"/s/{make.code(brand)}")

@@ -4,7 +4,19 @@ export class Offline extends Error {}
 
 const KEY = document.body.dataset.key;
 const FRESH_MS = 60_000;
-let access = "", asked = 0, customer = "customer" in document.body.dataset;
+let access = "", asked = 0, customer = "customer" in document.body.dataset || hinted();
+
+// A page that was kept for times without a connection does not know who has logged in since.
+function hinted() {
+  try { return Boolean(localStorage.getItem("customer")); } catch { return false; }
+}
+
+function hint() {
+  try {
+    if (customer) localStorage.setItem("customer", "1");
+    else localStorage.removeItem("customer");
+  } catch { /* a browser that keeps nothing: the page knows it mostly */ }
+}
 
 export const isCustomer = () => customer;
 
@@ -28,6 +40,7 @@ export async function session(act, more = {}) {
     access = answer.body.access || "";
     asked = Date.now();
     customer = Boolean(access);
+    hint();
   }
   return answer;
 }

@@ -37,6 +37,7 @@ async function check() {
   part("sign-in").hidden = isCustomer();
   if (scan?.points_status === "pending") await follow();
   else if (scan?.points_available) points("guest", scan);
+  else if (scan?.points_status === "limited") points("limited");
   else if (scan?.points_status === "not_eligible" && scan.status === "success") points("none");
 }
 
@@ -57,9 +58,10 @@ async function logIn(form) {
   form.reset();
   part("sign-in").hidden = true;
   if (scan?.scan_token && scan.points_available) {
-    const adopted = await scans.adopt(scan);
+    const adopted = await scans.adopt(code, scan);
     if (adopted.ok) await follow();
-    else points("none");
+    else if (adopted.status === 409) points("none");
+    else part("points").textContent = word("trouble"); // loaded again, the page takes the scan over
   }
   await showAccount();
   part("account").querySelector("h2")?.setAttribute("tabindex", "-1");
@@ -68,7 +70,7 @@ async function logIn(form) {
 
 async function logOut() {
   await session("log_out");
-  location.assign(location.pathname);
+  location.assign("/s/"); // a code's page would scan it again, as a guest
 }
 
 async function showAccount() {
@@ -147,6 +149,9 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   guarded(deed, form.querySelector("button"));
 });
+
+// Gone back to: somebody may have logged in or out since.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 guarded(async () => {
   part("camera-offer").hidden = !navigator.mediaDevices?.getUserMedia;

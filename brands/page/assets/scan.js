@@ -1,5 +1,5 @@
-// One scan: sent once, however often the page is loaded again; and its points, until they are there.
-import { call } from "./api.js";
+// One scan: sent once, however often the page is loaded again; a guest's is taken over by who logs in; and its points, until they are there.
+import { call, isCustomer } from "./api.js";
 
 const REMEMBERED_MS = 30 * 60_000;
 const POLL_MS = 400, PATIENCE_MS = 20_000;
@@ -14,27 +14,58 @@ export function stateOf({ ok, body }) {
   return body.first_scan ? "new" : "seen";
 }
 
-function remembered(code, anew) {
-  const name = `scan ${code}`;
+const nameOf = (code) => `scan ${code}`;
+
+function remember(code, entry) {
   try {
-    const { key, at } = JSON.parse(sessionStorage.getItem(name) || "{}");
-    if (key && !anew && Date.now() - at < REMEMBERED_MS) return key;
-    const made = crypto.randomUUID?.() || String(Math.random()).slice(2) + Date.now();
-    sessionStorage.setItem(name, JSON.stringify({ key: made, at: Date.now() }));
-    return made;
+    sessionStorage.setItem(nameOf(code), JSON.stringify(entry));
+    return entry;
   } catch {
-    return undefined; // no storage: each load is a scan of its own
+    return {}; // no storage: each load is a scan of its own
   }
 }
 
-export async function scan(code) {
-  const body = { code, device: navigator.userAgentData?.platform || "", app_version: "page" };
-  const answer = await call("POST", "auth-codes/scan", body, remembered(code));
-  // The key was a guest's whose scan somebody has taken over since, or this guest's from another address.
-  return answer.body.error === "IDEMPOTENCY_KEY_REUSED" ? call("POST", "auth-codes/scan", body, remembered(code, true)) : answer;
+/** What this tab knows of its scan of a code: the key it was sent with, and a guest's answer. */
+function remembered(code, anew) {
+  try {
+    const known = JSON.parse(sessionStorage.getItem(nameOf(code)) || "{}");
+    if (known.key && !anew && Date.now() - known.at < REMEMBERED_MS) return known;
+  } catch { /* as if there were nothing */ }
+  return remember(code, { key: crypto.randomUUID?.() || String(Math.random()).slice(2) + Date.now(), at: Date.now() });
 }
 
-export const adopt = (scan) => call("POST", `scans/${scan.scan_id}/adopt`, { scan_token: scan.scan_token });
+/** A guest's scan as it is now, and the customer's if the guest has logged in since; nothing if it is somebody else's. */
+async function again(code, known) {
+  const { scan_token, points_available, ...answer } = known;
+  let now = isCustomer() && scan_token && (await adopt(code, known));
+  if (!now || now.status === 409) now = await call("GET", `scans/${answer.scan_id}`);
+  if (!now.ok) return now.status === 429 || now.status >= 500 ? now : undefined;
+  let { points_status } = now.body;
+  if (points_status === "awarded") points_status = "already_claimed";
+  if (points_status !== "guest") return { ...now, body: { ...answer, points_status } };
+  return { ...now, body: isCustomer() ? { ...answer, points_status: "not_eligible" } : known };
+}
+
+export async function scan(code) {
+  const known = remembered(code), mine = known.answer && (await again(code, known.answer));
+  if (mine && !["limited", "not_eligible"].includes(mine.body.points_status)) return mine;
+  const body = { code, device: navigator.userAgentData?.platform || "", app_version: "page" };
+  const send = ({ key }) => call("POST", "auth-codes/scan", body, key);
+  let answer = await send(known);
+  // The key was a guest's whose scan somebody has taken over since, or this guest's from another address.
+  if (answer.body.error === "IDEMPOTENCY_KEY_REUSED") answer = await send(remembered(code, true));
+  const { status, reason, points_status, scan_token } = answer.body;
+  if (mine && reason === "limit_reached" && points_status !== "already_claimed") return mine; // which used the code up
+  if (status === "success" && scan_token) remember(code, { ...remembered(code), answer: answer.body });
+  return answer;
+}
+
+/** Makes a guest's scan the customer's, and remembers that it is. */
+export async function adopt(code, { scan_token, points_available, ...answer }) {
+  const adopted = await call("POST", `scans/${answer.scan_id}/adopt`, { scan_token });
+  if (adopted.ok) remember(code, { ...remembered(code), answer });
+  return adopted;
+}
 
 export function place(scan, { latitude, longitude }) {
   return call("POST", `scans/${scan.scan_id}/place`, { latitude, longitude, ...(scan.scan_token ? { scan_token: scan.scan_token } : {}) });

@@ -186,6 +186,37 @@ def test_a_wrong_password_is_said_beside_the_scan_which_stays_one(browser, brand
     assert Scan.objects.count() == 1
 
 
+def test_a_guests_scan_stays_theirs_in_another_language(browser, brand, deliver):
+    customer, code = customer_of(brand), make.code(brand)
+    browser.scan(code)
+
+    again = browser.send(browser.get(f"/s/{code}?lang=de"), "scan")
+    answer = browser.log_in(again, customer.email, PASSWORD)
+    deliver()
+
+    assert (state(again), "Melden Sie sich an" in seen(again)) == ("new", True)
+    assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
+    assert Scan.objects.count() == 1
+
+
+@pytest.mark.parametrize("where", ["the page without a code", "another session"])
+def test_a_guests_scan_stays_theirs_when_they_log_in_elsewhere(browser, brand, deliver, where):
+    customer, code = customer_of(brand), make.code(brand)
+    page = browser.get(f"/s/{code}")
+    browser.send(page, "scan")
+
+    if where == "the page without a code":
+        answer = browser.log_in(browser.get("/s/"), customer.email, PASSWORD)
+    else:
+        browser.client.cookies["page_access"] = logged_in(brand, customer).client.cookies["page_access"].value
+        answer = browser.send(page, "scan")
+    deliver()
+
+    assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
+    assert Scan.objects.get().user == customer
+    assert browser.client.cookies["page_scan"].value == ""
+
+
 def test_a_weak_password_is_refused_in_the_visitors_language(brand):
     browser = Browser(brand, accept_language="de")
 

@@ -49,8 +49,9 @@ class Session(View):
         elif act in {"log_in", "register"}:
             answer = self.let_in(visitor, act, given)
             if not answer.is_good:
-                told = {"error": answer.error, "message": account.complaint(answer)}
-                return JsonResponse(told, status=answer.status)
+                return refusal(answer)
+        if visitor.unsure:
+            return refusal(visitor.unsure)
         return JsonResponse({"access": visitor.access, "expires_in": visitor.expires_in})
 
     def let_in(self, visitor: Visitor, act: str, given: dict[str, str]) -> Answer:
@@ -58,6 +59,10 @@ class Session(View):
         if act == "register":
             return visitor.register(email, password, given.get("first_name", "")[:150])
         return visitor.log_in(email, password)
+
+
+def refusal(answer: Answer) -> JsonResponse:
+    return JsonResponse({"error": answer.error, "message": account.complaint(answer)}, status=answer.status)
 
 
 def asked(request: HttpRequest) -> dict[str, str]:

@@ -83,7 +83,7 @@ class PageView(View):
             "code": self.code,
             "here": self.here,
             "nonce": secrets.token_urlsafe(18),
-            "is_customer": self.visitor.is_customer,
+            "is_customer": self.visitor.is_customer or bool(self.visitor.unsure),
             "language": translation.get_language(),
             "rtl": translation.get_language_bidi(),
             "languages": LANGUAGES.items(),
@@ -142,6 +142,8 @@ class ScanPage(PageView):
         return act() if act else self.again()
 
     def scan(self) -> HttpResponse:
+        if self.visitor.unsure:  # a guest's scan would take the points away from the customer that this may be
+            return self.page({"state": reading.state_of(self.visitor.unsure)})
         kept = guest_scan.kept(self.request)
         mine = kept if kept and kept.code == self.code else None
         if mine and self.visitor.is_customer and self.adopt(mine.scan_id, mine.scan_token):

@@ -20,6 +20,8 @@ class Visitor:
     guest: Api
     access: str = ""
     expires_in: int = 0
+    # Why it is not known whether this is a customer: the refresh got no answer, being limited or down.
+    unsure: Answer | None = None
     _tokens: dict[str, Any] | None = None
     _left: bool = False
 
@@ -66,13 +68,15 @@ class Visitor:
     def take(self, answer: Answer, *, leave: bool = True) -> None:
         """Keep the tokens of an answer. A refusal of a refresh ends the session here too; no answer does not."""
         if answer.is_good:
-            self._tokens, self._left = answer.body, False
+            self._tokens, self._left, self.unsure = answer.body, False, None
             self.access, self.expires_in = answer.body["access"], answer.body["expires_in"]
         elif leave and answer.status in {400, 401}:
             self.leave()
+        elif leave:
+            self.unsure = answer
 
     def leave(self) -> None:
-        self.access, self._tokens, self._left = "", None, True
+        self.access, self._tokens, self._left, self.unsure = "", None, True, None
 
     def finish(self, response: HttpResponseBase) -> None:
         if self._left:

@@ -42,7 +42,7 @@ def google_link(answer: Answer) -> str:
 
 def no_card(visitor: Visitor, answer: Answer) -> HttpResponse:
     """Back to the account, which says so, or to its login where the session has ended."""
-    if answer.status == 401:
+    if answer.status == 401 and not visitor.unsure:
         visitor.leave()
     return HttpResponseRedirect("/s/?account&no_card" if visitor.is_customer else "/s/?account")
 

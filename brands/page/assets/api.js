@@ -45,16 +45,21 @@ export async function session(act, more = {}) {
   return answer;
 }
 
-async function token() {
-  if (!customer) return "";
-  if (!access || Date.now() - asked > FRESH_MS) await session("access");
-  return access;
+let renewal = null; // all calls of one moment wait for the same token
+
+/** Why there is no fresh access token, if this may be a customer without one: a call would go out as a guest's. */
+async function refusal() {
+  if (!customer || (access && Date.now() - asked <= FRESH_MS)) return undefined;
+  renewal ||= session("access").finally(() => { renewal = null; });
+  const answer = await renewal;
+  return answer.ok ? undefined : answer;
 }
 
 async function once(method, path, body, idempotencyKey) {
-  const bearer = await token();
+  const refused = await refusal();
+  if (refused) return refused;
   const headers = { "api-key": KEY };
-  if (bearer) headers.Authorization = `Bearer ${bearer}`;
+  if (access) headers.Authorization = `Bearer ${access}`;
   if (body) headers["Content-Type"] = "application/json";
   if (idempotencyKey) headers["Idempotency-Key"] = idempotencyKey;
   return send(`/api/v1/${path}`, { method, headers, body: body && JSON.stringify(body) });

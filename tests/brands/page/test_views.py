@@ -301,6 +301,30 @@ def test_two_requests_with_one_refresh_token_leave_the_customer_logged_in(brand)
     assert not LoginSession.objects.get().revoked_at
 
 
+def test_while_refreshing_is_refused_a_customers_scan_does_not_go_out_as_a_guests(brand, settings):
+    customer, code = customer_of(brand), make.code(brand)
+    browser = logged_in(brand, customer)
+    page = browser.get(f"/s/{code}")
+    limits, settings.RATE_LIMITS = settings.RATE_LIMITS, {**settings.RATE_LIMITS, "scan": "1/hour"}
+    for _time in ("allowed", "refused"):
+        del browser.client.cookies["page_access"]
+        browser.get("/s/")
+
+    looked, scanned = browser.get(f"/s/{code}"), browser.send(page, "scan")
+    token = browser.client.cookies["csrftoken"].value
+    asked = browser.client.post(
+        "/page/session", {"act": "access"}, content_type="application/json", headers={"X-CSRFToken": token}
+    )
+
+    assert "data-customer" in text(looked)
+    assert state(scanned) == "waiting"
+    assert (asked.status_code, asked.json()["error"]) == (429, "RATE_LIMITED")
+    assert not Scan.objects.exists()
+    settings.RATE_LIMITS = limits
+    browser.send(page, "scan")
+    assert Scan.objects.get().user == customer
+
+
 def test_a_switched_off_customer_is_a_guest_again(brand):
     customer = customer_of(brand)
     browser = logged_in(brand, customer)

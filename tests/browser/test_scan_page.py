@@ -245,11 +245,16 @@ def test_a_code_is_typed_compared_and_checked(phone, brand):
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
 
 
+OTHER_VERSION = "/page/assets/000000000000/page.css"
+
+
 def test_without_a_connection_a_code_is_kept_and_sent_when_the_person_says_so(phone, brand):
     code, other, page = make.code(brand), make.code(brand), phone()
     page.goto("/s/")
     page.evaluate("navigator.serviceWorker.ready")
     wait_until(lambda: page.evaluate("caches.match('/s/').then(Boolean)"))
+    page.evaluate(f"fetch('{OTHER_VERSION}').then((it) => it.text())")
+    assert page.evaluate(f"caches.match('{OTHER_VERSION}')") is None  # a host of another version answered with its own
 
     page.context.set_offline(True)
     page.goto(f"/s/{code}")

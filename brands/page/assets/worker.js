@@ -5,19 +5,31 @@ const FILES = ["page.js", "page.css", "api.js", "fill.js", "scan.js", "account.j
 const isPage = (path) => path.startsWith("/s/") || path.startsWith("/01/");
 const isFile = (path) => path.startsWith("/page/assets/") || path === "/page/brand.css" || path.startsWith("/page/icon-") || path.startsWith("/pictures/");
 
+// While versions change, a host may answer with its own file for another version's address: it says that nobody keep it.
+const lasts = (response) => response.ok && /immutable/.test(response.headers.get("Cache-Control") || "");
+
+async function keepFiles(cache, addresses) {
+  await Promise.all([...addresses].map(async (address) => {
+    const response = await fetch(address);
+    if (!lasts(response)) throw new Error(`not the file of this version: ${address}`);
+    await cache.put(address, response);
+  }));
+}
+
 // With what it loads before there are scripts: the brand's colours and icon.
 async function keepShell(cache) {
   const response = await fetch(SHELL, { credentials: "same-origin", cache: "no-store" });
   if (!response.ok || response.redirected) return;
-  const looks = (await response.clone().text()).match(/\/page\/(brand\.css|icon-32\.png)\?v=\w+/g);
-  await cache.addAll(new Set(looks));
+  const text = await response.clone().text();
+  if (!text.includes(`/page/assets/${ASSETS}/`)) throw new Error("the page of another version");
+  await keepFiles(cache, new Set(text.match(/\/page\/(brand\.css|icon-32\.png)\?v=\w+/g)));
   await cache.put(SHELL, response);
 }
 
 self.addEventListener("install", (event) => {
   event.waitUntil((async () => {
     const cache = await caches.open(VERSION);
-    await cache.addAll(FILES);
+    await keepFiles(cache, FILES);
     await keepShell(cache);
     await self.skipWaiting();
   })());
@@ -44,7 +56,7 @@ async function file(request) {
   const found = await caches.match(request);
   if (found) return found;
   const response = await fetch(request);
-  if (response.ok) await (await caches.open(VERSION)).put(request, response.clone());
+  if (lasts(response)) await (await caches.open(VERSION)).put(request, response.clone());
   return response;
 }
 

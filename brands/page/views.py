@@ -208,7 +208,7 @@ class ScanPage(PageView):
         return self.again()
 
     def redeem(self) -> HttpResponse:
-        return self.taken("redeem", self.nonce)
+        return self.taken("redeem", f"{self.nonce}-{self.request.POST.get('reward', '')[:18]}")
 
     def claim(self) -> HttpResponse:
         return self.taken("claim", "")

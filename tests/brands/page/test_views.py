@@ -355,6 +355,19 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     assert "You do not have enough points yet." in seen(browser.get("/s/?account"))
 
 
+def test_of_a_page_that_is_gone_back_to_another_reward_is_taken_too(brand):
+    customer = customer_of(brand)
+    browser = logged_in(brand, customer)
+    make.points(customer, brand, 20)
+    rewards = [make.reward(brand), make.reward(brand)]
+    page = browser.get("/s/?account")
+
+    for reward in rewards:
+        assert "It is yours" in seen(browser.send(page, "redeem", reward=str(reward.pk)))
+
+    assert Redemption.objects.count() == 2
+
+
 def test_the_codes_of_rewards_stay_on_the_page_until_they_are_used(brand):
     customer = customer_of(brand)
     browser = logged_in(brand, customer)

@@ -20,8 +20,8 @@ ALIKE = ("0O", "1Il", "2Z", "5S", "8B", "UV")
 
 
 def state_of(answer: Answer) -> str:
-    """The name of the page's state for the answer to a scan; states.js has the same rule."""
-    if answer.error == "AUTH_CODE_INVALID":
+    """The name of the page's state for the answer to a scan; scan.js has the same rule."""
+    if answer.error in {"AUTH_CODE_INVALID", "VALIDATION_ERROR"}:  # the latter for what no code can look like
         return "unknown"
     if answer.error == "RATE_LIMITED":
         return "waiting"

@@ -333,7 +333,7 @@ def states(brand: Brand) -> dict[str, str]:
         "Genuine, checked before": f"/s/{seen}",
         "Checked before": f"/s/{used}",
         "Recalled: do not use it": f"/s/{recalled}",
-        "Not recognised": "/s/NO-SUCH-CODE",
+        "Not recognised": f"/s/{'X' * 501}",
         "Is this your code?": "/s/A0B1C2?by=hand",
         "Check your product": "/s/",
     }

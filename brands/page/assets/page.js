@@ -28,7 +28,7 @@ async function check() {
   const answer = await scans.scan(code);
   const state = scans.stateOf(answer);
   scan = answer.ok ? answer.body : null;
-  show(state, answer.body);
+  show(state, { support_email: document.querySelector("footer a").textContent, ...answer.body });
   if (!["waiting", "trouble"].includes(state)) {
     kept.drop(code); // only what was answered
     showKept();

@@ -6,7 +6,7 @@ const POLL_MS = 400, PATIENCE_MS = 20_000;
 
 /** The state of the answer to a scan; reading.py has the same rule. */
 export function stateOf({ ok, body }) {
-  const known = { AUTH_CODE_INVALID: "unknown", RATE_LIMITED: "waiting", SCAN_LIMIT_REACHED: "used" }[body.error];
+  const known = { AUTH_CODE_INVALID: "unknown", VALIDATION_ERROR: "unknown", RATE_LIMITED: "waiting", SCAN_LIMIT_REACHED: "used" }[body.error];
   if (known || !ok) return known || "trouble";
   if (body.reason === "recalled") return "recalled";
   if (body.points_status === "already_claimed") return "mine";

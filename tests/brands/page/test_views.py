@@ -104,6 +104,14 @@ def test_an_unknown_code_tells_what_to_check_and_whom_to_ask(browser, brand):
     assert brand.support_email in seen(page)
 
 
+@pytest.mark.parametrize("code", ["%20", "x" * 501])
+def test_what_no_code_can_look_like_is_an_unknown_code(browser, brand, code):
+    page = browser.scan(code)
+
+    assert state(page) == "unknown"
+    assert brand.support_email in seen(page)
+
+
 def test_a_code_of_another_brand_is_not_recognised_here(browser):
     assert state(browser.scan(make.code(make.brand()))) == "unknown"
 

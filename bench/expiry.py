@@ -21,7 +21,7 @@ from loyalty.models import ExpiryRun, UserPoints
 from tests import make
 
 PART = "expiry"
-MEMBERS, LINES_EACH = 100_000, 10
+MEMBERS, LINES_EACH = 100_000, 20  # half of the lines are past their time
 WORKERS = 2
 PAUSE_SECONDS = 0.02
 
@@ -50,7 +50,7 @@ def measure(*, quick: bool) -> list[Figure]:
         waits = waits_while(brand, users, lambda: expiry.run(brand=brand, at=timezone.now()))
         took = time.perf_counter() - began
     check(brand, members)
-    rows = members * LINES_EACH
+    rows = members * LINES_EACH // 2
     half = ExpiryRun.objects.get(brand=brand, kind=ExpiryRun.Kind.EXPIRE)
     assert half.finished_at is not None
     goal = None if quick else 60
@@ -58,7 +58,7 @@ def measure(*, quick: bool) -> list[Figure]:
     return [
         Figure(
             PART,
-            f"{rows:,} lines of {members:,} members",
+            f"{rows:,} lines of {members:,} members past their time",
             took,
             "s",
             goal,

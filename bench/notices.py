@@ -1,4 +1,4 @@
-"""What notifications add to a worker's time for an accrual, and how fast notices are gathered and mail is made."""
+"""What follows from an accrual: what it adds to a worker's time for it, and how fast notices and mails are made."""
 
 import time
 from functools import partial
@@ -14,45 +14,61 @@ from authcodes.models import AuthCode
 from authcodes.scanning import Circumstances
 from bench import world
 from bench.harness import Figure, interleaved, ratio
-from brands.models import User
-from loyalty import events
-from loyalty.models import NoticeSettings
+from brands.models import Brand, User
+from loyalty import events, wake
+from loyalty.models import NoticeSettings, Platform, UserPoints, WalletPass, WebhookEndpoint, WebhookType
 
 PART = "notices"
+NOTHING, NOTICES, EVERYTHING = "off", "notifications on", "notifications, passes and webhooks on"
 
 
 def measure(*, quick: bool) -> list[Figure]:
     rounds, times = (6, 60) if quick else (12, 200)
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
     world.use_database("bench_notices", new=True)
-    brand = world.build(customers=500, codes=(2 * rounds + 4) * times, history=0)
-    own = NoticeSettings.objects.create(brand=brand, merge_seconds=0, is_active=False)
+    brand = world.build(customers=500, codes=(3 * rounds + 4) * times, history=0)
+    NoticeSettings.objects.create(brand=brand, merge_seconds=0, is_active=False)
     codes = AuthCode.objects.filter(scan_count=0).values_list("code", flat=True).iterator()
     people = cycle(User.objects.filter(registered_brand=brand).values_list("pk", flat=True))
 
-    def accruals(*, with_notices: bool) -> float:
-        """Milliseconds of a worker per accrual, its `notify` event stored; nobody takes that one meanwhile."""
-        NoticeSettings.objects.filter(pk=own.pk).update(is_active=with_notices)
+    def accruals(following: str) -> float:
+        """Milliseconds of a worker per accrual, the events that follow stored; nobody takes those meanwhile."""
+        switch(brand, following)
         for _ in range(times):
             scanning.scan(scanned=next(codes), about=Circumstances(at=timezone.now(), user_id=next(people)))
         began = time.perf_counter()
         done = events.drain()
-        spent = (time.perf_counter() - began) * 1000 / done
+        spent = (time.perf_counter() - began - wake.QUIET_SECONDS) * 1000 / done
         assert done == times
         return spent
 
-    ways: dict[str, Any] = {"off": partial(accruals, with_notices=False), "on": partial(accruals, with_notices=True)}
+    ways: dict[str, Any] = {name: partial(accruals, name) for name in (NOTHING, NOTICES, EVERYTHING)}
     for way in ways.values():
         way()
     found, others = interleaved(PART, rounds, ways)
-    NoticeSettings.objects.filter(pk=own.pk).update(is_active=True)
+    switch(brand, NOTICES)
     return [
         others,
-        ratio(PART, "accrual: notifications on / off", found["on"], found["off"], goal=1.10, at_least=False),
-        Figure(PART, "accrual: notifications off", round(median(found["off"]), 3), "ms"),
-        Figure(PART, "accrual: notifications on", round(median(found["on"]), 3), "ms"),
+        ratio(PART, "accrual: notifications on / off", found[NOTICES], found[NOTHING], goal=1.10, at_least=False),
+        ratio(PART, f"accrual: {EVERYTHING} / off", found[EVERYTHING], found[NOTHING], goal=1.10, at_least=False),
+        *(Figure(PART, f"accrual: {name}", round(median(each), 3), "ms") for name, each in found.items()),
         *lanes(),
     ]
+
+
+def switch(brand: Brand, following: str) -> None:
+    """What the brand's accruals are followed by, from now on."""
+    NoticeSettings.objects.filter(brand=brand).update(is_active=following != NOTHING)
+    WalletPass.objects.filter(brand=brand).delete()
+    WebhookEndpoint.objects.filter(brand=brand).delete()
+    if following == EVERYTHING:
+        members = UserPoints.objects.filter(brand=brand)
+        WalletPass.objects.bulk_create(
+            WalletPass(account=member, brand=brand, platform=Platform.APPLE) for member in members
+        )
+        WebhookEndpoint.objects.create(
+            brand=brand, url="https://hub.example.com/", types=[WebhookType.POINTS_EARNED], secret="unused"
+        )
 
 
 def lanes() -> list[Figure]:

@@ -1,10 +1,12 @@
 """Scanning over HTTP: verify (spec 4.2), scan (4.7), validate (4.6), and the state of one scan."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
@@ -326,10 +328,16 @@ class ScanState(APIView):
         """
         scanner = Scanner(request)
         limits.hit("read", scanner.identity)
-        scan = Scan.objects.filter(pk=scan_id).first()
-        if scan is None or not may_read(request, scanner, scan):
-            raise NotFound
+        scan = found(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, scanner, scan))
         return Response(present_state(scan))
+
+
+def found(scans: QuerySet[Scan], may_see: Callable[[Scan], bool] = lambda _scan: True) -> Scan:
+    """The only one of `scans`. Raises NotFound, also where the caller may not see it."""
+    scan = scans.first()
+    if scan is None or not may_see(scan):
+        raise NotFound
+    return scan
 
 
 def present_state(scan: Scan) -> dict[str, Any]:
@@ -387,9 +395,7 @@ class AdoptScan(APIView):
         given = AdoptInput.parse(request.data)
         if scanner.principal is None:
             raise AuthenticationRequired
-        scan = Scan.objects.filter(pk=scan_id, brand_id=scanner.principal.brand_id).first()
-        if scan is None:
-            raise NotFound
+        scan = found(Scan.objects.filter(pk=scan_id, brand_id=scanner.principal.brand_id))
         if not scan_tokens.proves(given["scan_token"], scan_id=scan_id):
             raise ScanNotAdoptable
         scanning.adopt(scan=scan, user_id=scanner.principal.user_id)
@@ -420,9 +426,8 @@ class PlaceScan(APIView):
         scanner.check_limits()
         given = PlaceInput.parse(request.data)
         since = timezone.now() - timedelta(minutes=settings.GUEST_SCAN_MINUTES)
-        scan = Scan.objects.filter(pk=scan_id, scanned_at__gte=since).first()
-        if scan is None or not self.is_theirs(scan, scanner, given.get("scan_token", "")):
-            raise NotFound
+        recent = Scan.objects.filter(pk=scan_id, scanned_at__gte=since)
+        scan = found(recent, lambda scan: self.is_theirs(scan, scanner, given.get("scan_token", "")))
         scanning.place(scan=scan, latitude=given["latitude"], longitude=given["longitude"])
         return Response(present_state(Scan.objects.get(pk=scan_id)))
 

@@ -1,6 +1,7 @@
 """The form that asks how codes are to be printed; what cannot be is said at its field."""
 
 from collections.abc import Iterable
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -30,14 +31,16 @@ SIZES = {
 }
 
 # What is called the same here and in Wanted.
-SAME = (
-    *("what", "payload", "level", "start", "by_column", "cut_marks"),
-    *("title", "sku", "expiry", "logo", "note"),
-)
+ON_LABELS = ("start", "by_column", "cut_marks", "title", "sku", "expiry", "logo", "note")
+SAME = ("what", "payload", "level", *ON_LABELS)
 
 
 def has_gtin(brands: Iterable[Any]) -> bool:
     return Product.objects.filter(brand__in=brands).exclude(gtin="").exists()
+
+
+def choice(label: Any, choices: Iterable[Any], **more: Any) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, choices=list(choices), widget=SelectWidget, **more)
 
 
 def length(label: Any, **more: Any) -> forms.DecimalField:
@@ -63,37 +66,31 @@ def switch(label: Any, **more: Any) -> forms.BooleanField:
 class PrintForm(RefusableForm):
     """How codes are to be printed. What cannot be is said at its field."""
 
-    what = forms.ChoiceField(label=gettext_lazy("Print"), choices=PrintRun.What.choices, widget=SelectWidget)
-    payload = forms.ChoiceField(
-        label=gettext_lazy("The QR code says"), choices=PrintRun.Payload.choices, widget=SelectWidget
-    )
-    level = forms.ChoiceField(
-        label=gettext_lazy("Error correction"),
+    what = choice(gettext_lazy("Print"), PrintRun.What.choices)
+    payload = choice(gettext_lazy("The QR code says"), PrintRun.Payload.choices)
+    level = choice(
+        gettext_lazy("Error correction"),
+        [("", gettext_lazy("As the batch says")), *BatchRange.ErrorCorrection.choices],
         required=False,
-        choices=[("", gettext_lazy("As the batch says")), *BatchRange.ErrorCorrection.choices],
-        widget=SelectWidget,
     )
-    size = forms.ChoiceField(
-        label=gettext_lazy("Size of a QR code"),
+    size = choice(
+        gettext_lazy("Size of a QR code"),
+        SIZES.items(),
         required=False,
-        choices=list(SIZES.items()),
-        widget=SelectWidget,
         help_text=gettext_lazy("With its white edge, which belongs to it."),
     )
     size_amount = length(gettext_lazy("Another size"), help_text=gettext_lazy("At least 2 cm."))
-    size_unit = forms.ChoiceField(
-        label=gettext_lazy("Unit"),
+    size_unit = choice(
+        gettext_lazy("Unit"),
+        [(MILLIMETRES, gettext_lazy("millimetres")), (INCHES, gettext_lazy("inches"))],
         required=False,
-        choices=[(MILLIMETRES, gettext_lazy("millimetres")), (INCHES, gettext_lazy("inches"))],
-        widget=SelectWidget,
     )
-    sheet = forms.ChoiceField(
-        label=gettext_lazy("Sheet"),
-        choices=[
+    sheet = choice(
+        gettext_lazy("Sheet"),
+        [
             *((name, preset.title) for name, preset in PRESETS.items()),
             (CUSTOM, gettext_lazy("Another sheet, in millimetres")),
         ],
-        widget=SelectWidget,
     )
     page_width = length(gettext_lazy("Page width"))
     page_height = length(gettext_lazy("Page height"))
@@ -131,29 +128,8 @@ class PrintForm(RefusableForm):
     )
 
     # The fields of an image, then those of a sheet, as the page shows them.
-    SHEET: ClassVar[tuple[str, ...]] = (
-        "page_width",
-        "page_height",
-        "left",
-        "top",
-        "label_width",
-        "label_height",
-        "pitch_x",
-        "pitch_y",
-        "columns",
-        "rows",
-    )
-    LABELS: ClassVar[tuple[str, ...]] = (
-        "start",
-        "by_column",
-        "cut_marks",
-        "title",
-        "sku",
-        "expiry",
-        "logo",
-        "note",
-        "printer",
-    )
+    SHEET: ClassVar[tuple[str, ...]] = tuple(field.name for field in fields(Sheet))
+    LABELS: ClassVar[tuple[str, ...]] = (*ON_LABELS, "printer")
 
     def offer(self, brands: QuerySet[Brand]) -> None:
         """What is theirs; where no product has a GTIN there is nothing to link to."""

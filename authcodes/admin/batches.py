@@ -144,7 +144,7 @@ class BatchPage(TenantAdmin):
 
     class Media:
         css = {"all": ("authcodes/batch_summary.css",)}
-        js = ("authcodes/batch_summary.js",)
+        js = ("authcodes/live_panel.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With whether a worker makes their codes, or is about to."""

@@ -148,8 +148,8 @@ def test_summary_is_for_those_who_make_batches(brand, role, status):
 def test_form_of_a_new_batch_asks_for_the_summary(client):
     shown = text(client.get(address("authcodes.batchrange", "add")))
 
-    assert f'data-summary="{address("authcodes.batchrange", "summary")}"' in shown
-    assert "authcodes/batch_summary" in shown
+    assert f'data-live="{address("authcodes.batchrange", "summary")}"' in shown
+    assert "authcodes/live_panel" in shown
 
 
 @pytest.mark.parametrize("many", [1, 40])

@@ -48,10 +48,10 @@ def test_page_1_follows_the_form_while_one_types(window, brand):
 
     printer.goto(f"authcodes/printrun/batch/{batch.pk}/")
     printer.reads("Page 1, 215.9 x 279.4 mm.")
-    picture = printer.page.locator("[data-preview] img")
+    picture = printer.page.locator("[data-live] img")
     before = picture.get_attribute("src")
     printer.page.locator("#id_note").fill("Keep dry")
-    printer.page.wait_for_function("before => document.querySelector('[data-preview] img')?.src !== before", arg=before)
+    printer.page.wait_for_function("before => document.querySelector('[data-live] img')?.src !== before", arg=before)
     assert b"Keep dry" in base64.b64decode(picture.get_attribute("src").partition("base64,")[2])
     printer.page.locator("#id_start").fill("31")
     printer.reads("The sheet has the labels 1 to 30.")

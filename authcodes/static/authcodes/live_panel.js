@@ -1,26 +1,28 @@
-// Says below the form of a new batch what it would make, while it is being filled in.
+// Shows in a panel what a form would make, while it is being filled in: the answer of `data-live`, which is asked with
+// the fields of the form whose id is `data-live-form`.
 (() => {
-  const PAUSE = 300;
+  const PAUSE = 400;
 
   document.addEventListener("DOMContentLoaded", () => {
-    const panel = document.querySelector("[data-summary]");
-    const form = document.getElementById("batchrange_form");
-    if (!panel || !form) return;
+    const panel = document.querySelector("[data-live]");
+    const form = panel && document.getElementById(panel.dataset.liveForm);
+    if (!form) return;
 
     let asked = "";
     let waiting = 0;
     let request = new AbortController();
 
     const ask = async () => {
-      const filled = new FormData(form);
-      filled.delete("csrfmiddlewaretoken");
-      const query = new URLSearchParams(filled).toString();
-      if (query === asked) return;
-      asked = query;
+      const address = new URL(panel.dataset.live, window.location.href);
+      for (const [name, value] of new FormData(form)) {
+        if (name !== "csrfmiddlewaretoken") address.searchParams.append(name, value);
+      }
+      if (address.href === asked) return;
+      asked = address.href;
       request.abort();
       request = new AbortController();
       try {
-        const answer = await fetch(`${panel.dataset.summary}?${query}`, { redirect: "error", signal: request.signal });
+        const answer = await fetch(address, { redirect: "error", signal: request.signal });
         if (!answer.ok) throw new Error(answer.statusText);
         panel.innerHTML = await answer.text();
       } catch (error) {

@@ -32,6 +32,21 @@ async () => (await axe.run()).violations
   .filter((it) => ["serious", "critical"].includes(it.impact))
   .map((it) => `${it.id}: ${it.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`)
 """
+# Whatever scripts show in time: each state, what becomes of points, a redeemed code, kept codes, a failed login.
+SHOW_EVERYTHING = """
+() => {
+  const place = document.getElementById("state"), words = "A1B2-C3D4-E5F6-G7H8";
+  const wanted = "template[id^=state-], template[id^=points-], #redeemed, #kept-codes";
+  const copies = [...document.querySelectorAll(wanted)].map((each) => each.content.cloneNode(true));
+  place.replaceChildren(...copies);
+  place.querySelectorAll("[data-text]").forEach((each) => { each.textContent ||= words; });
+  document.getElementById("sign-in").hidden = false;
+  const wrong = document.querySelector("#sign-in .wrong");
+  wrong.hidden = false;
+  wrong.textContent = words;
+  return copies.length;
+}
+"""
 MOST_BYTES = 50_000  # of everything that a first visit loads, as it goes over the line
 FIRST_PAINT_MS = 1000
 # A cheap phone on a slow line: Lighthouse's "slow 4G" and a processor four times as slow.
@@ -342,27 +357,34 @@ def states(brand: Brand) -> dict[str, str]:
 def serious(page: Any) -> list[str]:
     page.evaluate(AXE)
     found: list[str] = page.evaluate(FOUND)
-    return [f"{page.url}: {each}" for each in found]
+    return found
 
 
-@pytest.mark.parametrize("locale", ["en-GB", "ar-EG"])
-def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale):
+def faults(page: Any) -> list[str]:
+    """What keeps some people from using what the page shows now."""
+    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return [*serious(page), *([f"{wider} pixels wider than the screen"] if wider > 0 else [])]
+
+
+# German has the longest words: they are tried where there is least room.
+@pytest.mark.parametrize(("locale", "sizes"), [("en-GB", SIZES), ("ar-EG", SIZES), ("de-DE", SIZES[:1])])
+def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes):
     addresses, guest = states(brand), phone()
     for heading in ("Genuine, checked before", "Checked before"):
         guest.goto(addresses[heading])
         expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
     found: list[str] = []
 
-    for size in SIZES:
+    for size in sizes:
         page = phone(size, locale=locale)
         for address in addresses.values():
             page.goto(address)
             page.locator("[data-state]:not([data-state=checking]):not([data-state=ready])").or_(
                 page.locator("[data-by-hand] [data-state=ready]")
             ).first.wait_for()
-            found += [f"{size}: {each}" for each in serious(page)]
-            wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            found += [f"{size} {address}: {wider} pixels wider than the screen"] if wider > 0 else []
+            found += [f"{size} {address}: {each}" for each in faults(page)]
+        assert page.evaluate(SHOW_EVERYTHING) > len(addresses)
+        found += [f"{size}, all at once: {each}" for each in faults(page)]
 
     assert found == []
 

@@ -69,6 +69,7 @@ def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, 
 
     assert facts(page) == (batch, 3, 2, 2)
     assert "all 3 codes of this batch" in text(page)
+    assert "also those who opted out of notifications" in text(page)
     assert not Recall.objects.exists()
 
 

@@ -22,6 +22,12 @@ def test_pages_point_at_nothing_that_is_not_there():
     assert [complaint for file in links.markdown_files() for complaint in links.broken(file)] == []
 
 
+def test_every_picture_is_shown_on_a_page():
+    shown = "".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
+
+    assert [picture.name for picture in (ROOT / "docs/images").iterdir() if f"images/{picture.name}" not in shown] == []
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -1,5 +1,6 @@
-"""Three weeks in the life of the demo: customers scan, and staff upload a file with mistakes, recall and export."""
+"""Three weeks in the life of the demo: customers scan, one takes a reward; staff upload mistakes, recall and export."""
 
+import json
 import random
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,7 +15,8 @@ from authcodes.exports import Format
 from authcodes.models import AuthCode, BatchRange, Import, Job, Product, Recall, Scan
 from authcodes.scanning import Circumstances, Place
 from brands.models import Brand, User
-from loyalty.models import Event
+from loyalty import redemption_codes, webhook_endpoints
+from loyalty.models import Event, UserPoints, WebhookDelivery, WebhookType
 from tests import make
 from tests.stack import wait_until
 
@@ -46,6 +48,10 @@ class Scene:
     code: int
     upload: int
     export: int
+    brand: int
+    member: int
+    reward_code: str
+    message: int
 
 
 def play(brand: Brand, owner: User) -> Scene:
@@ -64,7 +70,46 @@ def play(brand: Brand, owner: User) -> Scene:
     settle()
     assert Import.objects.get(pk=upload.pk).bad_rows == 3
     liveliest = AuthCode.objects.filter(brand=brand, batch__range_name="Three scans each").order_by("-scan_count", "pk")
-    return Scene(ready.pk, fresh.pk, liveliest[0].pk, upload.pk, export.pk)
+    member = UserPoints.objects.filter(brand=brand).select_related("user").order_by("-points", "pk")[0]
+    return Scene(
+        batch=ready.pk,
+        fresh_batch=fresh.pk,
+        code=liveliest[0].pk,
+        upload=upload.pk,
+        export=export.pk,
+        brand=brand.pk,
+        member=member.pk,
+        reward_code=a_reward_is_taken(brand, member.user),
+        message=a_webhook_is_called_twice(brand),
+    )
+
+
+def a_reward_is_taken(brand: Brand, customer: User) -> str:
+    """Returns its code, as the customer reads it out."""
+    reward = make.reward(brand, name="A facial at home", cost=50, stock=20)
+    return redemption_codes.grouped(make.redemption(customer, reward).code)
+
+
+def a_webhook_is_called_twice(brand: Brand) -> int:
+    """At first the receiver fails. Returns the message."""
+    at = timezone.now()
+    address = "https://shop.aurora.demo.example/hooks"
+    endpoint, _secret = webhook_endpoints.create(brand=brand, url=address, types=[WebhookType.POINTS_EARNED], at=at)
+    told = {"user_id": 42, "points_earned": 15, "new_balance": 120, "reason_ids": ["AUR-00000158"]}
+    message = WebhookDelivery.objects.create(
+        endpoint=endpoint,
+        brand=brand,
+        message_id="msg_6f1c1c5e8f0e4f0a9b430d7f2f6b8f11",
+        type=WebhookType.POINTS_EARNED,
+        body=json.dumps({"type": "points.earned", "timestamp": at.isoformat(), "data": told}),
+        state=WebhookDelivery.State.DELIVERED,
+        attempts=2,
+        last_status=204,
+        finished_at=at,
+    )
+    message.calls.create(at=at - timedelta(seconds=6), milliseconds=41, status=503, answer="Back in a minute")
+    message.calls.create(at=at, milliseconds=37, status=204)
+    return message.pk
 
 
 def everybody_scans(brand: Brand, chance: random.Random) -> None:

@@ -1,17 +1,20 @@
-"""Takes the pictures of docs/images, each at 1440 and at 390 pixels: `.venv/bin/python -m tests.browser.screenshots`.
+"""Takes the pictures of docs/images that pages show: `.venv/bin/python -m tests.browser.screenshots`.
 
-Everything runs on throw-away servers over the demo and three weeks of its life; nothing is left behind but the
-pictures. A folder as argument takes them there instead; words after it take only the pictures so named.
+They are 1440 pixels wide; those whose names end in -phone 390. Everything runs on throw-away servers over the demo and
+three weeks of its life; nothing is left behind but the pictures. A folder as argument takes them there instead; words
+after it take only the pictures so named.
 """
 
 import io
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     from tests.browser.window import Window
 
 ROOT = Path(__file__).parents[2]
-IMAGES = ROOT / "docs" / "images"
+DOCS = ROOT / "docs"
+IMAGES = DOCS / "images"
 INSIDE = "--inside"  # the servers run already
 MOST_BYTES = 150_000
 FILLED = {
@@ -33,8 +37,21 @@ FILLED = {
         "message": "Please stop using this cream and bring it back: we refund it.",
         "reason": "The supplier reports a wrong preservative in lot 7.",
     },
+    "adjust": {"amount": "50", "reason": "Sorry for the jar that came broken."},
 }
+# Whatever is scrolled, also inside the page, begins at its top again: filling in a form scrolls to its fields. But the
+# sidebar shows where one is.
+AT_THE_TOP = """
+() => {
+  document.activeElement.blur();
+  const scrolled = [...document.querySelectorAll("*")].filter((it) => it.scrollTop && !it.closest("#nav-sidebar"));
+  scrolled.forEach((it) => it.scrollTo(0, 0));
+  return document.fonts.ready.then(() => true);
+}
+"""
 SETTLED_MS = 700  # what a page asks for while one types, it asks a moment later
+RESTS_MS = 10_000
+BUSY_MS = 180_000  # a machine that does other things beside
 TALLEST = 1500  # pixels: what lies below repeats what lies above
 
 
@@ -91,25 +108,32 @@ def take(folder: Path, only: list[str]) -> None:
         scene = scenery.play(Brand.objects.get(pk=demo["brand_id"]), User.objects.get(email=owner["username"]))
         # The three weeks have used some of them up.
         demo["codes"] = [it.code for it in AuthCode.objects.unscanned().filter(code__in=demo["codes"])]
+        wanted = set(only) or shown()
         with chromium() as browser:
             for size in (DESKTOP, PHONE):
-                window = Window(browser, running.url, size)
+                window, end = Window(browser, running.url, size), "" if size == DESKTOP else "-phone"
+                window.context.set_default_timeout(BUSY_MS)
                 for name, path in pictures(window, owner, scene):
-                    if not only or name in only:
+                    if name + end in wanted:
                         window.goto(path)
                         for field, words in FILLED.get(name, {}).items():
                             window.page.locator(f"[name={field}]").fill(words)
-                        picture(window, folder / (f"{name}.png" if size == DESKTOP else f"{name}-phone.png"))
-                wanted = not only or any(name.startswith("scan-page") for name in only)
-                for name, path in scan_pages(window, demo) if wanted else ():
+                        picture(window, folder / f"{name}{end}.png")
+                scans = any(name.startswith("scan-page") and name.endswith("-phone") == bool(end) for name in wanted)
+                for name, path in scan_pages(window, demo) if scans else ():
                     window.page.goto(path)
-                    if not only or name in only:
-                        picture(window, folder / (f"{name}.png" if size == DESKTOP else f"{name}-phone.png"))
+                    if name + end in wanted:
+                        picture(window, folder / f"{name}{end}.png")
                 complaints += window.complaints
     finally:
         running.stop()
     for complaint in complaints:
         print(complaint, file=sys.stderr)  # noqa: T201
+
+
+def shown() -> set[str]:
+    """The pictures that pages show, by name."""
+    return {name for page in DOCS.rglob("*.md") for name in re.findall(r"images/([\w-]+)\.png", page.read_text())}
 
 
 def pictures(window: "Window", owner: dict[str, Any], scene: "Scene") -> Iterator[tuple[str, str]]:
@@ -129,6 +153,13 @@ def pictures(window: "Window", owner: dict[str, Any], scene: "Scene") -> Iterato
     yield "recall", f"authcodes/recall/add/?batch={scene.batch}"
     yield "job", f"authcodes/job/{scene.export}/change/"
     yield "export", "authcodes/scan/export/?outcome__exact=success"
+    yield "adjust", f"loyalty/userpoints/{scene.member}/adjust/"
+    yield "erase", f"loyalty/userpoints/{scene.member}/erase/"
+    yield "till", f"loyalty/redemption/till?code={scene.reward_code}"
+    yield "notices", "loyalty/noticetemplate/"
+    words = "template=NOTIFY_CAMPAIGN_SUCCESS&channel=email&language=en"
+    yield "notice-preview", f"loyalty/noticetemplate/preview/?brand={scene.brand}&{words}"
+    yield "webhook-message", f"loyalty/webhookdelivery/{scene.message}/change/"
 
 
 def scan_pages(window: "Window", demo: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -149,14 +180,16 @@ def scan_pages(window: "Window", demo: dict[str, Any]) -> Iterator[tuple[str, st
 def picture(window: "Window", file: Path) -> None:
     """The page down to TALLEST, in as many colours as leave it small."""
     from PIL import Image
+    from playwright import sync_api
 
     window.page.wait_for_timeout(SETTLED_MS)
-    window.page.wait_for_load_state("networkidle")
+    with suppress(sync_api.TimeoutError):  # a page that never rests is settled by then too
+        window.page.wait_for_load_state("networkidle", timeout=RESTS_MS)
     window.page.mouse.move(0, 0)
     # A window as high as the page: what is fixed to the window's end would else lie across the page's middle.
     height = window.page.evaluate("document.documentElement.scrollHeight")
     window.page.set_viewport_size({"width": window.width, "height": min(max(height, window.height), TALLEST)})
-    window.page.evaluate("document.activeElement.blur(); scrollTo(0, 0); document.fonts.ready")
+    window.page.evaluate(AT_THE_TOP)
     shot = Image.open(io.BytesIO(window.page.screenshot())).convert("RGB")
     window.page.set_viewport_size({"width": window.width, "height": window.height})
     file.parent.mkdir(parents=True, exist_ok=True)

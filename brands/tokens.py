@@ -97,7 +97,7 @@ def read_access(token: str) -> Principal:
 
 def is_outdated(principal: Principal, user: User) -> bool:
     """Whether `user` has had another password since the access token was made."""
-    return bool(principal.fingerprint) and principal.fingerprint != _fingerprint(user)
+    return bool(principal.fingerprint) and principal.fingerprint != fingerprint(user)
 
 
 def _rotated(claims: dict[str, Any], at: datetime) -> TokenPair | None:
@@ -106,7 +106,7 @@ def _rotated(claims: dict[str, Any], at: datetime) -> TokenPair | None:
     session = sessions.filter(pk=_session_id(claims)).first()
     if session is None or session.revoked_at or session.expires_at <= at or not session.user.is_active:
         return None
-    if claims.get("pwd") != _fingerprint(session.user):
+    if claims.get("pwd") != fingerprint(session.user):
         return None
     if claims.get("jti") == session.previous_jti and _is_fresh(session.rotated_at, at):
         return _pair(session, at)
@@ -128,7 +128,7 @@ def _is_fresh(rotated_at: datetime | None, at: datetime) -> bool:
 def _pair(session: LoginSession, at: datetime) -> TokenPair:
     lifetime = _ours()["ACCESS_TOKEN_LIFETIME"]
     # No iat: nobody needs it, and a host whose clock is behind would take the token for one from the future.
-    subject = {"user_id": session.user_id, "brand_id": session.brand_id, "pwd": _fingerprint(session.user)}
+    subject = {"user_id": session.user_id, "brand_id": session.brand_id, "pwd": fingerprint(session.user)}
     access = {**subject, "token_type": "access", "jti": _new_id(), "exp": at + lifetime}
     refresh = {**subject, "token_type": "refresh", "jti": session.current_jti, "exp": session.expires_at}
     return TokenPair(
@@ -141,7 +141,7 @@ def _pair(session: LoginSession, at: datetime) -> TokenPair:
     )
 
 
-def _fingerprint(user: User) -> str:
+def fingerprint(user: User) -> str:
     """Changes with the user's password, which so ends every session."""
     return user.get_session_auth_hash()[:16]
 

@@ -48,6 +48,7 @@ def event(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+LINK_TOKEN = "eyJ1Ijo0MiwicCI6IjBhMWIyYzNkIn0:1wAbCd:8sT2hPqL0vYkE3mZ5rXnB7uJ1oWcQ9aF4dGiH6tKpVs"  # noqa: S105 - made up
 LOG_IN = {"email": "ada@example.com", "password": "a long pass phrase", "brand_id": 7}
 
 REQUESTS: Examples = {
@@ -58,6 +59,8 @@ REQUESTS: Examples = {
     "refresh_tokens": {"A refresh token": {"refresh": REFRESH}},
     "log_out": {"A refresh token": {"refresh": REFRESH}},
     "register": {"A new customer": {**LOG_IN, "first_name": "Ada", "last_name": "Lovelace"}},
+    "forgot_password": {"At a brand": {"email": "ada@example.com", "brand_id": 7}},
+    "reset_password": {"From the link": {"token": LINK_TOKEN, "password": "another long pass phrase"}},
     "register_device": {"An Android phone": {"token": "fY3kQ9xTRk2:APA91bH8", "platform": "android"}},
     "verify_product": {
         "With the place": PLACE,
@@ -275,6 +278,8 @@ ANSWERS: Examples = {
     "log_in": {"Tokens": TOKENS},
     "refresh_tokens": {"Tokens": TOKENS},
     "register": {"Registered": {"success": True, "user_id": 42}},
+    "forgot_password": {"Whether the address is known or not": {"success": True}},
+    "reset_password": {"Set": {"success": True}},
     "verify_product": SCANS,
     "scan_code": {**SCANS, "Genuine, scanned by a guest": BY_A_GUEST},
     "validate_code": {

@@ -10,6 +10,7 @@ from authcodes.views import codes, scans
 from brands.page import looks, wallet
 from brands.page.assets import asset
 from brands.page.hosts import brand_of
+from brands.page.password import NewPasswordPage
 from brands.page.session import Session
 from brands.page.views import ScanPage
 from brands.picture_view import PictureFile
@@ -21,6 +22,7 @@ from loyalty.views import (
     events,
     notices,
     passkit,
+    passwords,
     persons,
     profile,
     redemptions,
@@ -91,6 +93,8 @@ api = [
     path("auth/token/refresh", sessions.Refresh.as_view()),
     path("auth/token/revoke", sessions.Revoke.as_view()),
     path("auth/register", sessions.Register.as_view()),
+    path("auth/password/forgot", passwords.ForgotPassword.as_view()),
+    path("auth/password/reset", passwords.ResetPassword.as_view()),
     path("brand/loyalty/campaign/event", events.CampaignEvent.as_view()),
     path("events", events.Ingest.as_view()),
     path("verify/product/<scanned:auth_code>", scans.VerifyProduct.as_view()),
@@ -143,6 +147,7 @@ page = [
     path("page/session", Session.as_view()),
     path("page/wallet/apple", wallet.apple),
     path("page/wallet/google", wallet.google),
+    path("password/new/<str:token>", NewPasswordPage.as_view(), name="new-password"),
 ]
 
 urlpatterns = [

@@ -4,8 +4,6 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import authenticate
-from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -15,7 +13,7 @@ from brands.models import Brand, Membership, User
 from brands.refusals import Invalid, Refused
 from brands.tokens import TokenPair
 from campaigns.models import Campaign
-from loyalty import events, members
+from loyalty import events, members, passwords
 
 
 class LoginRefused(Refused):
@@ -62,10 +60,7 @@ def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: 
 def register(*, email: str, password: str, brand: Brand, at: datetime, **names: Any) -> User:
     """A new customer of the brand, enrolled if the brand enrols by itself. Raises Invalid."""
     user = User(email=email.lower(), registered_brand=brand, **names)
-    try:
-        validate_password(password, user)
-    except ValidationError as error:
-        raise Invalid(" ".join(error.messages), details={"fields": {"password": error.messages}}) from error
+    passwords.check(password, user)
     user.set_password(password)
     try:
         with transaction.atomic():

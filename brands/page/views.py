@@ -115,6 +115,8 @@ class ScanPage(PageView):
         scan_id = request.GET.get("scan", "")
         if UUID.fullmatch(scan_id):
             context |= self.become_of(scan_id)
+        if "forgot" in request.GET or request.GET.get("password") in {"sent", "set"}:
+            context["password"] = "forgotten" if "forgot" in request.GET else request.GET["password"]
         if "no_card" in request.GET:
             context["no_card"] = True
         if self.visitor.is_customer and (scan_id or "account" in request.GET):
@@ -135,6 +137,7 @@ class ScanPage(PageView):
             "log_in": self.log_in,
             "register": self.log_in,
             "log_out": self.log_out,
+            "forgot": self.forgot,
             "redeem": self.redeem,
             "claim": self.claim,
         }
@@ -206,6 +209,15 @@ class ScanPage(PageView):
     def log_out(self) -> HttpResponse:
         self.visitor.log_out()
         return self.again()
+
+    def forgot(self) -> HttpResponse:
+        """Ask for a link by mail. Whether there is such an account, nobody is told."""
+        email = self.request.POST.get("email", "")[:300]
+        answer = self.visitor.guest.post("auth/password/forgot", {"email": email})
+        if answer.is_good:
+            return self.again("?password=sent")
+        told = {"password": "forgotten", "wrong_password": account.complaint(answer), "email": email}
+        return self.page(told, status=400)
 
     def redeem(self) -> HttpResponse:
         return self.taken("redeem", f"{self.nonce}-{self.request.POST.get('reward', '')[:18]}")

@@ -33,7 +33,9 @@ class NoticeTemplateForm(TenantForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         template, channel = (cleaned.get(name) or getattr(self.instance, name) for name in CHOICE[:2])
-        if template in Template.values and channel in Channel.values:
+        if template in Template.values and channel in Channel.values and channel not in KINDS[template].channels:
+            self.add_error("channel", _("This notice does not go by this channel."))
+        elif template in Template.values and channel in Channel.values:
             for name, longest in zip(("subject", "body"), LONGEST[Channel(channel)], strict=True):
                 if name in cleaned:
                     self.check(name, cleaned[name], template, channel, longest)
@@ -97,7 +99,7 @@ class NoticeTemplatePage(TenantAdmin):
                 "cells": [
                     [
                         (language.label, self.preview_address(brands[0].pk, *wanted), wanted in own)
-                        for language in Language
+                        for language in (Language if channel in KINDS[template].channels else ())
                         for wanted in [(template.value, channel.value, language.value)]
                     ]
                     for channel in Channel
@@ -156,7 +158,7 @@ class NoticeTemplatePage(TenantAdmin):
             ],
             "channels": [
                 (each.label, self.preview_address(brand.pk, template, each.value, language), each.value == channel)
-                for each in Channel
+                for each in KINDS[template].channels
             ],
             "edit_address": self.edit_address(request, brand, row, wanted),
             "may_send": brand.pk in self.reach(request, ACT),
@@ -200,4 +202,4 @@ class NoticeTemplatePage(TenantAdmin):
 
 
 def is_choice(template: str, channel: str, language: str) -> bool:
-    return template in Template.values and channel in Channel.values and language in Language.values
+    return template in Template.values and channel in KINDS[template].channels and language in Language.values

@@ -91,6 +91,7 @@ class Template(models.TextChoices):
     REWARD_AVAILABLE = "NOTIFY_REWARD_AVAILABLE", _("Reward available")
     POINTS_EXPIRING = "NOTIFY_POINTS_EXPIRING", _("Points expire soon")
     RECALL = "NOTIFY_RECALL", _("Product recall")
+    PASSWORD_FORGOTTEN = "NOTIFY_PASSWORD_FORGOTTEN", _("Forgotten password")
 
 
 class NoticeSettings(models.Model):
@@ -98,7 +99,9 @@ class NoticeSettings(models.Model):
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, related_name="notice_settings")
     is_active = models.BooleanField(
-        _("send notifications"), default=True, help_text=_("Off: nothing is sent but recalls, which go by e-mail.")
+        _("send notifications"),
+        default=True,
+        help_text=_("Off: nothing is sent but recalls and links to set a new password, which go by e-mail."),
     )
     language = models.CharField(
         max_length=5,

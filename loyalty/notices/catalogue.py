@@ -30,11 +30,13 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A notice: its topic, its names with what they mean and an example, and the names that must not be left out."""
+    """A notice: its topic, its names with what they mean and an example, the names that must not be left out, and
+    the channels that it may take."""
 
     topic: Topic
     slots: Mapping[str, tuple[Any, Any]]
     needed: Mapping[str, frozenset[str]]
+    channels: tuple[Channel, ...] = tuple(Channel)
 
 
 COMMON = {
@@ -98,6 +100,12 @@ KINDS: dict[str, Kind] = {
             Channel.SMS: frozenset({"message"}),
             Channel.PUSH: frozenset({"message"}),
         },
+    ),
+    Template.PASSWORD_FORGOTTEN: Kind(
+        Topic.SAFETY,
+        {**COMMON, "password_link": (_("a link to set a new password, good for half an hour"), None)},
+        {Channel.EMAIL: frozenset({"password_link"})},
+        (Channel.EMAIL,),
     ),
 }
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,14 +12,16 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.formats import date_format, number_format
 
-from brands.models import Brand, BrandHostname
-from loyalty.models import Channel, NoticeTemplate, Template
+from brands import tokens
+from brands.models import Brand, BrandHostname, User
+from loyalty.models import Channel, NoticeTemplate, Template, Topic
 from loyalty.notices import catalogue, placeholders
 from loyalty.notices.catalogue import KINDS, Words
 from loyalty.notices.placeholders import Value, Values
 
-OPT_OUT, ACKNOWLEDGE = "notices.opt-out", "notices.acknowledge"
+OPT_OUT, ACKNOWLEDGE, NEW_PASSWORD = "notices.opt-out", "notices.acknowledge", "password.new"
 LONGEST_VALUE = 2000
+WHY = {Template.RECALL.value: "why_safety", Template.PASSWORD_FORGOTTEN.value: "why_password"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def compose(asked: Asked, words: Words | None = None) -> Composed:
     text = placeholders.fill(words.body, values, isolated=isolated).replace("\r\n", "\n").strip()
     if asked.channel != Channel.EMAIL:
         return Composed(subject, text)
-    opt_out = "" if asked.template == Template.RECALL else opt_out_link(asked)
+    opt_out = "" if KINDS[asked.template].topic == Topic.SAFETY else opt_out_link(asked)
     footer = footer_of(asked, values, opt_out)
     html = render_to_string(
         "loyalty/notices/email.html",
@@ -77,7 +79,7 @@ def compose(asked: Asked, words: Words | None = None) -> Composed:
 
 def footer_of(asked: Asked, values: Values, opt_out: str) -> list[tuple[str, ...]]:
     """Why they get it, whom to ask, and how to stop it."""
-    why = "why_safety" if asked.template == Template.RECALL else "why"
+    why = WHY.get(asked.template, "why")
     said = [(placeholders.fill(catalogue.phrase(asked.language, name), values),) for name in (why, "questions")]
     return [*said, *([(opt_out, "")] if opt_out else [])]
 
@@ -100,7 +102,16 @@ def values_of(asked: Asked) -> Values:
     if "acknowledge_link" in found:
         link = address_of(asked.brand, ACKNOWLEDGE, {"n": asked.notice_id})
         found["acknowledge_link"] = Value(link, catalogue.phrase(asked.language, "acknowledge_link"))
+    if "password_link" in found:
+        link = address_of(asked.brand, NEW_PASSWORD, {"u": asked.user_id, "p": fingerprint_of(asked.user_id)})
+        found["password_link"] = Value(link, catalogue.phrase(asked.language, "password_link"))
     return found
+
+
+def fingerprint_of(user_id: int) -> str:
+    """Of the password that a link is to replace: when it has changed, the link is used up."""
+    user = User.objects.filter(pk=user_id).first()
+    return tokens.fingerprint(user) if user else ""
 
 
 def shown(value: Any, language: str) -> str:
@@ -147,10 +158,12 @@ def site_of(brand: Brand) -> str:
     return f"{'https' if settings.HTTPS else 'http'}://{found.hostname if found else 'localhost'}"
 
 
-def read_link(purpose: str, token: str) -> dict[str, Any] | None:
-    """What a link's token says; None for one that we did not sign. Links do not expire: mail is read late."""
+def read_link(purpose: str, token: str, *, max_age: timedelta | None = None) -> dict[str, Any] | None:
+    """What a link's token says; None for one that we did not sign, or longer than `max_age` ago. Without that links
+    do not expire: mail is read late.
+    """
     try:
-        found: dict[str, Any] = signing.loads(token, salt=purpose)
+        found: dict[str, Any] = signing.loads(token, salt=purpose, max_age=max_age)
     except signing.BadSignature:
         return None
     return found

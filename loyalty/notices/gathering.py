@@ -74,7 +74,9 @@ NEEDED = {
     Template.LEVEL_REACHED: {"level_name"},
     Template.REWARD_AVAILABLE: {"reward_name"},
     Template.POINTS_EXPIRING: {"points", "expires_on"},
+    Template.PASSWORD_FORGOTTEN: set(),
 }
+PASSWORD_PAUSE_SECONDS = 300  # however often somebody asks for a new password, one mail in so long
 
 
 def on_notify(delivery: Delivery) -> None:
@@ -82,6 +84,9 @@ def on_notify(delivery: Delivery) -> None:
     facts, template = delivery.payload, delivery.payload.get("template")
     if template not in NEEDED or NEEDED[Template(template)] - set(facts):
         raise UnknownNotice
+    if template == Template.PASSWORD_FORGOTTEN:
+        on_password_forgotten(delivery)
+        return
     settings = NoticeSettings.objects.filter(brand_id=delivery.brand_id, is_active=True).first()
     if settings is None:
         events.finish(delivery, status=Event.Status.IGNORED)
@@ -95,6 +100,20 @@ def on_notify(delivery: Delivery) -> None:
             news = News(template, f"event:{delivery.event_id}", facts, [str(delivery.event_id)])
             following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], news=news, at=at)
         if following:
+            events.publish(messages=following, brand_id=delivery.brand_id, at=at)
+
+
+def on_password_forgotten(delivery: Delivery) -> None:
+    """Sent whatever the brand's settings are, like a recall; nobody's id is asked for where nobody has the address."""
+    user_id, at = delivery.arguments["user_id"], timezone.now()
+    if not user_id:
+        events.finish(delivery, status=Event.Status.IGNORED)
+        return
+    window = int(at.timestamp()) // PASSWORD_PAUSE_SECONDS
+    news = News(Template.PASSWORD_FORGOTTEN, f"password:{window}", {}, [str(delivery.event_id)])
+    with transaction.atomic():
+        events.finish(delivery)
+        if following := open_for(delivery.brand_id, user_id=user_id, news=news, at=at):
             events.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 

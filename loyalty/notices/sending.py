@@ -20,7 +20,7 @@ from brands.breaker import Breaker
 from loyalty import events, wake
 from loyalty.events import Delivery, Message, TryLater
 from loyalty.masking import DOTS, masked_mail
-from loyalty.models import Channel, Notice, NoticeDelivery, NoticeSettings, Topic
+from loyalty.models import Channel, Notice, NoticeDelivery, NoticeSettings, Template, Topic
 from loyalty.notices import composing, devices, fcm, gathering, mail, preferences, stopped, twilio
 from loyalty.notices.catalogue import KINDS
 from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel
@@ -35,8 +35,8 @@ CHANNELS: dict[str, Callable[[Parcel], str]] = {
 }
 # How many senders one brand's slow service may keep waiting.
 SEATS_OF_THE_SLOW = 2
-RETRY_HOURS = 24
-SAFETY_RETRY_HOURS = 72
+DAY = 24
+RETRY_HOURS = {Template.RECALL.value: 72, Template.PASSWORD_FORGOTTEN.value: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def on_send_notice(delivery: Delivery) -> None:
         events.finish(delivery)
         notice = gathering.close(notice_id=delivery.payload["notice_id"], at=at)
         made = queue(notice, delivery.event_id, at=at) if notice else []
-        hours = SAFETY_RETRY_HOURS if notice and topic_of(notice.template) == Topic.SAFETY else RETRY_HOURS
+        hours = RETRY_HOURS.get(notice.template, DAY) if notice else DAY
         following = [to_deliver(row, hours) for row in made if row.status == Status.QUEUED]
         if following:
             events.publish(messages=following, brand_id=delivery.brand_id, at=at)
@@ -102,12 +102,14 @@ def _refusal(way: Way, shut: set[tuple[str, str]]) -> str:
 
 
 def ways_of(notice: Notice, own: NoticeSettings, wishes: Preferences) -> Iterator[Way]:
-    """Every address that the brand could write to, with the customer's wishes. Recalls are e-mailed at any rate."""
+    """Every address that the brand could write to, with the customer's wishes. What is about safety is e-mailed at
+    any rate.
+    """
     topic = topic_of(notice.template)
     on = channels_of(own) | ({Channel.EMAIL.value} if topic == Topic.SAFETY else set())
     if not (own.is_active or topic == Topic.SAFETY):
         return
-    for channel in Channel.values:
+    for channel in KINDS[notice.template].channels:
         if channel in on:
             unwanted = "" if wishes.allows(topic, channel) else _("The customer does not want these.")
             yield from addresses_of(notice, channel, wishes, refusal=unwanted or switched_off(notice))

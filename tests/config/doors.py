@@ -19,6 +19,7 @@ from brands import tokens
 from brands.models import Brand, LoginSession, User
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from loyalty.models import Event, LoyaltyTransaction, Redemption, Reward, UserPoints
+from loyalty.notices import composing
 from tests import make, wallets
 from tests.api import Api, error
 from tests.make import PASSWORD
@@ -208,6 +209,16 @@ def proof(world: World) -> dict[str, Any]:
     return {"scan_token": scan_tokens.token_of(world.guest_scan.pk)}
 
 
+def at_brand(world: World) -> dict[str, Any]:
+    return {"brand_id": world.brand.pk}
+
+
+def new_password(world: World) -> dict[str, Any]:
+    told = {"u": world.customer.pk, "p": tokens.fingerprint(world.customer)}
+    link = composing.address_of(world.brand, composing.NEW_PASSWORD, told)
+    return {"token": link.rpartition("/")[2], "password": "another long pass phrase"}
+
+
 PLACE = {"latitude": 46.9, "longitude": 7.4}
 CAMPAIGN_EVENT = "brand/loyalty/campaign/event"
 
@@ -221,6 +232,10 @@ DOORS = {
     "refresh_tokens": Door("guest", "POST", "auth/token/refresh", refresh_token),
     "log_out": Door("guest", "POST", "auth/token/revoke", refresh_token),
     "register": Door("guest", "POST", "auth/register", newcomer),
+    "forgot_password": Door(
+        "guest", "POST", "auth/password/forgot", lambda w: {"email": w.customer.email} | at_brand(w)
+    ),
+    "reset_password": Door("guest", "POST", "auth/password/reset", new_password),
     "credit_action": Door("hub", "POST", CAMPAIGN_EVENT, scan_action),
     "credit_action (app)": Door("app", "POST", CAMPAIGN_EVENT, scan_action),
     "credit_action (order)": Door("hub", "POST", CAMPAIGN_EVENT, order_action),
@@ -292,6 +307,7 @@ WITH_TOKEN = [
 WITH_KEY = [
     "log_in",
     "register",
+    "forgot_password",
     "credit_action",
     "ingest_event",
     "verify_product",

@@ -255,7 +255,7 @@ def test_origin_of_another_brand_and_none_at_all(world, name):
     refuses((403, "ORIGIN_NOT_ALLOWED"), world.call, name, without="origin")
 
 
-@pytest.mark.parametrize("name", ["log_in", "register"])
+@pytest.mark.parametrize("name", ["log_in", "register", "forgot_password"])
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//a]b", "\xe9", "https://x:y", "x" * 100_000])
 def test_origin_that_names_no_brand(world, name, origin):
     """Before a password is right, a login does not say that the brand is open: that would tell who is known."""

@@ -185,6 +185,14 @@ FIELDS = {
         "first_name": OPTIONAL_TEXT,
         "last_name": OPTIONAL_TEXT,
     },
+    "forgot_password": {
+        "email": [*TEXT, "x", "x@", "@x.com", f"{'x' * 300}@example.com"],
+        "brand_id": [*ROW, 2**31, 2**40, 2**63 - 1],
+    },
+    "reset_password": {
+        "token": [*TEXT, "x" * 501, "a:b:c", "é"],
+        "password": [*NO_TEXT, "", "short", "x" * 257],
+    },
     "credit_action": {
         **ASKED,
         "product": NO_OBJECT,
@@ -253,6 +261,8 @@ NEEDED = {
     "refresh_tokens": ["refresh"],
     "log_out": ["refresh"],
     "register": ["email", "password"],
+    "forgot_password": ["email"],
+    "reset_password": ["token", "password"],
     "credit_action": ["user_id", "brand_id", "type", "product", "product.authCode", "location.latitude"],
     "credit_action (order)": ["order", "order.orderId", "order.subtotal", "order.items.0.quantity"],
     "ingest_event": [
@@ -332,7 +342,7 @@ def test_brand_of_nowhere_and_another_brand(world, subtests, name, path):
             refuses((403, "BRAND_MISMATCH"), world.call, name, body=body)
 
 
-@pytest.mark.parametrize("name", ["log_in", "register"])
+@pytest.mark.parametrize("name", ["log_in", "register", "forgot_password"])
 def test_key_of_one_brand_and_id_of_another(world, name):
     body = {**DOORS[name].body(world), "brand_id": world.other.pk}
 

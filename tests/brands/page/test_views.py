@@ -7,9 +7,10 @@ from django.utils import timezone
 
 from authcodes import recalls, tags
 from authcodes.models import AuthCode, Scan
-from brands import pictures
+from brands import pictures, tokens
 from brands.models import ApiKey, LoginSession
 from loyalty.models import Event, LoyaltyTransaction, Redemption, Reward, WalletPass
+from loyalty.notices import composing
 from loyalty.redemption_codes import grouped
 from tests import make, wallets
 from tests.brands.page.conftest import Browser, seen, state, text
@@ -331,6 +332,28 @@ def test_while_refreshing_is_refused_a_customers_scan_does_not_go_out_as_a_guest
     settings.RATE_LIMITS = limits
     browser.send(page, "scan")
     assert Scan.objects.get().user == customer
+
+
+def test_a_forgotten_password_is_set_anew_without_scripts(brand):
+    browser, customer = Browser(brand), customer_of(brand)
+    assert 'href="/s/?forgot"' in seen(browser.get("/s/"))
+
+    asked = browser.send(browser.get("/s/?forgot"), "forgot", email=customer.email)
+    told = {"u": customer.pk, "p": tokens.fingerprint(customer)}
+    link = composing.address_of(brand, composing.NEW_PASSWORD, told).removeprefix(f"http://{browser.host}")
+    page = browser.get(link, **{"Accept-Language": "de"})
+    form = {"csrfmiddlewaretoken": browser.client.cookies["csrftoken"].value}
+    wrong = browser.client.post(link, {**form, "password": "12345"})
+    done = browser.client.post(link, {**form, "password": "another long pass phrase"})
+
+    assert Event.objects.get().detail["arguments"]["user_id"] == customer.pk
+    assert "a link is on its way" in seen(browser.get(asked["Location"]))
+    assert "Neues Passwort setzen" in seen(page)
+    assert page["Referrer-Policy"] == "no-referrer"
+    assert (wrong.status_code, "too short" in seen(wrong)) == (400, True)
+    assert "Your new password is set." in seen(browser.get(done["Location"]))
+    browser.log_in(browser.get("/s/"), customer.email, "another long pass phrase")
+    assert "data-customer" in text(browser.get("/s/"))
 
 
 def test_a_switched_off_customer_is_a_guest_again(brand):

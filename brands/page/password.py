@@ -1,0 +1,28 @@
+"""A forgotten password: the page that a mail's link opens, where a customer sets a new one."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from brands.page import account
+from brands.page.views import PageView
+
+
+class NewPasswordPage(PageView):
+    """Looking at it uses nothing up: mail programmes open links by themselves."""
+
+    def get(self, _request: HttpRequest, **_token: str) -> HttpResponse:
+        return self.shown()
+
+    def post(self, request: HttpRequest, token: str) -> HttpResponse:
+        given = {"token": token[:500], "password": request.POST.get("password", "")[:256]}
+        answer = self.visitor.guest.post("auth/password/reset", given)
+        if not answer.is_good:
+            return self.shown(wrong_password=account.complaint(answer), status=400)
+        self.visitor.leave()  # whoever is logged in here is no more
+        return HttpResponseRedirect("/s/?password=set", status=303)
+
+    def shown(self, *, status: int = 200, **about: Any) -> HttpResponse:
+        response = self.page({"password": "new", **about}, status=status)
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response

@@ -1,0 +1,85 @@
+"""A forgotten password over HTTP: a link for an e-mail address, and a new password for a link."""
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits
+from brands.inputs import Input
+from brands.openapi import ANYBODY, KEY, endpoint
+from loyalty import passwords
+from loyalty.views.sessions import ORIGIN_PARAMETER, LoginInput, brand_of, named_brand
+
+
+class ForgottenInput(LoginInput):
+    password = None  # type: ignore[assignment] # DRF's way to leave out an inherited field
+
+
+class NewPasswordInput(Input):
+    token = serializers.CharField(max_length=500, help_text="The last part of the link's address.")
+    password = serializers.CharField(max_length=256, trim_whitespace=False)
+
+
+class DoneOutput(serializers.Serializer[None]):
+    success = serializers.BooleanField()
+
+
+class ForgotPassword(APIView):
+    """Have a link sent with which a customer sets a new password."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @endpoint(
+        "forgot_password",
+        tag="Tokens",
+        summary="Ask for a new password",
+        needs=[ANYBODY, KEY],
+        errors=["API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        parameters=[ORIGIN_PARAMETER],
+        request=ForgottenInput,
+        responses={202: DoneOutput},
+    )
+    def post(self, request: Request) -> Response:
+        """Have a link sent to a customer of a brand: that of the api-key, else `brand_id`, else the one whose hostname
+        was called.
+
+        The answer is the same for every address: which are known is not told. The link is good for 30 minutes, and
+        once; it opens the brand's page. One mail in five minutes is sent, however often it is asked for. Staff get
+        none: an owner or the operator gives them a password.
+        """
+        limits.hit("login", "address", limits.client_address(request))
+        given = ForgottenInput.parse(request.data)
+        limits.hit("login", "forgotten", given["email"])
+        brand = brand_of(request, named=named_brand(request, stated=given.get("brand_id")))
+        passwords.forgot(email=given["email"], brand=brand, at=timezone.now())
+        return Response({"success": True}, status=202)
+
+
+class ResetPassword(APIView):
+    """Set a new password with the link that was sent."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @endpoint(
+        "reset_password",
+        tag="Tokens",
+        summary="Set a new password",
+        needs=[ANYBODY],
+        errors=["RATE_LIMITED"],
+        request=NewPasswordInput,
+        responses=DoneOutput,
+    )
+    def post(self, request: Request) -> Response:
+        """Set a new password with the token of a link that was sent. It ends every session of the customer's.
+
+        `password` has at least 10 characters, and is neither common nor like the name or address.
+        """
+        limits.hit("login", "address", limits.client_address(request))
+        given = NewPasswordInput.parse(request.data)
+        passwords.reset(token=given["token"], password=given["password"], at=timezone.now())
+        return Response({"success": True})

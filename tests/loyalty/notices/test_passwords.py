@@ -1,0 +1,102 @@
+"""A forgotten password: a link by mail, good once and for half an hour, for customers alone."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from brands.models import User
+from loyalty import passwords
+from loyalty.models import NoticeSettings
+from tests import make
+from tests.api import error
+from tests.make import PASSWORD
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LINK = re.compile(r"http://(\S+)/password/new/(\S+)")
+NEW = "another long pass phrase"
+
+
+@pytest.fixture
+def member(brand):
+    return make.customer(brand, password=PASSWORD)
+
+
+@pytest.fixture
+def sent_token(api, brand, member, box, work):
+    """What the mail's link ends with."""
+    forgot(api, member.email)
+    work()
+    [mail] = box.mails
+    text, html = mail.iter_parts()
+    host, token = LINK.search(text.get_content()).groups()
+    assert host == brand.hostnames.get().hostname
+    assert token in html.get_content()
+    assert (box.recipients, mail["Subject"]) == ([member.email], f"A new password for {brand.name}")
+    assert mail["List-Unsubscribe"] is None
+    return token
+
+
+def forgot(api, email):
+    return api.post("auth/password/forgot", {"email": email, "brand_id": api.brand.pk})
+
+
+def reset(api, token, password=NEW):
+    return api.post("auth/password/reset", {"token": token, "password": password})
+
+
+def log_in(api, email, password):
+    return api.post("auth/token", {"email": email, "password": password, "brand_id": api.brand.pk})
+
+
+def test_the_link_sets_a_new_password_once_and_ends_every_session(api, member, sent_token):
+    session = log_in(api, member.email, PASSWORD).json()
+
+    weak, first, again = reset(api, sent_token, "password"), reset(api, sent_token), reset(api, sent_token, PASSWORD)
+
+    assert list(weak.json()["details"]["fields"]) == ["password"]
+    assert (first.status_code, first.json()) == (200, {"success": True})
+    assert error(again) == (400, "VALIDATION_ERROR")
+    assert list(again.json()["details"]["fields"]) == ["token"]
+    assert error(api.post("auth/token/refresh", {"refresh": session["refresh"]})) == (401, "TOKEN_INVALID")
+    assert log_in(api, member.email, NEW).status_code == 200
+
+
+def test_a_link_ends(api, member, sent_token, monkeypatch):
+    monkeypatch.setattr(passwords, "LINK_LIFE", timedelta(-1))
+
+    assert error(reset(api, sent_token)) == (400, "VALIDATION_ERROR")
+    assert User.objects.get(pk=member.pk).check_password(PASSWORD)
+
+
+@pytest.mark.parametrize("fields", [{"is_staff": True}, {"is_active": False}], ids=str)
+def test_a_link_is_for_customers_who_may_log_in(api, member, sent_token, fields):
+    User.objects.filter(pk=member.pk).update(**fields)
+
+    assert error(reset(api, sent_token)) == (400, "VALIDATION_ERROR")
+
+
+def test_which_addresses_are_known_is_not_told(api, brand, member, box, work):
+    others = [make.customer(make.brand()), make.customer(brand, is_staff=True), make.customer(brand, is_active=False)]
+    asked = []
+    for email in ["nobody@example.com", member.email, *(other.email for other in others)]:
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            answer = forgot(api, email)
+        asked.append((answer.status_code, answer.json(), len(queries)))
+    work()
+
+    assert asked == [(202, {"success": True}, asked[0][2])] * 5
+    assert box.recipients == [member.email]
+
+
+def test_one_mail_is_sent_however_often_it_is_asked_for_and_whatever_is_switched_off(api, brand, member, box, work):
+    NoticeSettings.objects.create(brand=brand, is_active=False)
+    for _ in range(3):
+        forgot(api, member.email.upper())
+    work()
+
+    assert box.recipients == [member.email]

@@ -134,16 +134,19 @@ def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> 
 
 
 def _note_on_scan(delivery: Delivery, refusal: Refused) -> None:
-    """Only the event's own scan, and only if it still waits: the event may not come from a scan here."""
+    """Only the scan that the event asks for, and only if it still waits: the event may not come from a scan here."""
     status = Status.ALREADY_CLAIMED if isinstance(refusal, PointsAlreadyClaimed) else Status.NOT_ELIGIBLE
-    own = Scan.objects.filter(
-        pk=delivery.event_id,
-        brand_id=delivery.brand_id,
-        user_id=delivery.arguments["user_id"],
-        points_status=Status.PENDING,
-    )
-    if own.exists():
-        scanning.settle(scan_id=delivery.event_id, status=status)
+    theirs = Scan.objects.filter(brand_id=delivery.brand_id, user_id=delivery.arguments["user_id"])
+    own = theirs.filter(pk=delivery.event_id).first()
+    if own is None:
+        return
+    waiting = theirs.filter(points_status=Status.PENDING)
+    if own.reason == Reason.LIMIT_REACHED:  # it asked for the points of an accepted scan
+        asked = waiting.filter(auth_code=own.auth_code_id)
+    else:
+        asked = waiting.filter(pk=own.pk)
+    for scan_id in asked.values_list("pk", flat=True):
+        scanning.settle(scan_id=scan_id, status=status)
 
 
 def _price(stated: object, catalogue: Decimal | None) -> Decimal | None:

@@ -6,6 +6,7 @@ it: the dashboard reads today from Scan, so figures are fresh and a scan writes 
 
 from datetime import date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -99,6 +100,16 @@ NOT_IN_VAIN = """
       FROM late l WHERE k.brand_id = l.brand_id AND k.user_id = l.user_id AND NOT k.scanned
 """
 
+# The day of a scan, rolled up already, waits for what becomes of its points.
+UNSETTLE = """
+    UPDATE authcodes_dayrollup d SET unsettled = d.unsettled + 1
+      FROM authcodes_scan s JOIN brands_brand b ON b.id = s.brand_id
+     WHERE s.scan_id = %(scan_id)s AND d.brand_id = s.brand_id
+       AND d.day = (s.scanned_at AT TIME ZONE b.time_zone)::date AND d.batch_id = s.batch_id
+       AND d.campaign_id IS NOT DISTINCT FROM s.campaign_id AND d.product_id IS NOT DISTINCT FROM s.product_id
+    RETURNING d.id
+"""
+
 FIRST_DAY = """
     SELECT (min(scanned_at) AT TIME ZONE %(zone)s)::date FROM authcodes_scan WHERE brand_id = %(brand)s
 """
@@ -121,6 +132,13 @@ def catch_up(*, brand: Brand, at: datetime) -> int:
     for day in days:
         _roll_up(brand, day, day, today=today)
     return len(days) + _roll_up_portions(brand, recent, today)
+
+
+def unsettle(*, scan_id: UUID) -> None:
+    """Have a scan's day rolled up again once its points are settled. Joins the transaction that makes them pending."""
+    # Nothing found may mean that the day was just being rolled up again: its new row is there for a second look.
+    if not _run(UNSETTLE, {"scan_id": scan_id}):
+        _run(UNSETTLE, {"scan_id": scan_id})
 
 
 def rebuild(*, brand: Brand, at: datetime) -> int:

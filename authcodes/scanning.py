@@ -11,7 +11,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from authcodes import facts as code_facts
-from authcodes import places, tags
+from authcodes import places, rollups, tags
 from authcodes.facts import CodeFacts
 from authcodes.models import Scan
 from authcodes.reading import Reading, read
@@ -82,6 +82,21 @@ SETTLE_BESIDE = """
       JOIN jsonb_to_recordset(%(beside)s::jsonb)
            AS b (item int, scan_id uuid, points_status text, points_awarded numeric) USING (item)
      WHERE s.scan_id = b.scan_id
+"""
+
+# A customer's accepted scan of a code, the one that an accrual would credit, if a limit once held its points back.
+STANDING = """
+    SELECT (array_agg(s.scan_id ORDER BY s.scanned_at)
+            FILTER (WHERE s.outcome = 'success' AND (s.reason = 'accepted' OR %(campaign_runs)s::boolean)))[1]
+      FROM authcodes_scan s
+     WHERE s.user_id = %(user_id)s::bigint AND s.auth_code_id = %(code_id)s::bigint
+    HAVING bool_or(s.points_status = 'limited')
+"""
+# However many ask for its points again at once, one of them does, and one event follows.
+REOPEN = """
+    UPDATE authcodes_scan SET points_status = 'pending'
+     WHERE scan_id = %(scan_id)s::uuid AND points_status IN ('limited', 'not_eligible')
+    RETURNING scan_id
 """
 
 # However many claim a guest's scan at once, the condition lets one of them have it, and one event follows.
@@ -171,7 +186,10 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """The answer to a scan. `points` is what it promises (or, for a guest, would); `facts` is None if unknown."""
+    """The answer to a scan. `points` is what it promises (or, for a guest, would); `facts` is None if unknown.
+
+    With an `attempt_id` the answer is about an earlier scan of the customer's, and that is the id of the new one.
+    """
 
     scan_id: uuid.UUID
     outcome: Scan.Outcome
@@ -180,10 +198,11 @@ class ScanResult:
     points: Decimal
     scan_count: int
     facts: CodeFacts | None
+    attempt_id: uuid.UUID | None = None
 
     @property
     def first_scan(self) -> bool:
-        return self.outcome == Outcome.SUCCESS and self.scan_count == 1
+        return self.outcome == Outcome.SUCCESS and self.scan_count == 1 and self.attempt_id is None
 
 
 def scan(*, scanned: str, about: Circumstances, scan_id: uuid.UUID | None = None) -> ScanResult:
@@ -209,6 +228,9 @@ def scan(*, scanned: str, about: Circumstances, scan_id: uuid.UUID | None = None
 def _scan(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
     for _try in range(TRIES):
         result = _look(scanned, about, scan_id)
+        if result.attempt_id is not None:
+            _ask_again(result, result.attempt_id, about, scanned)
+            return result
         if result.outcome != Outcome.SUCCESS:
             _note_attempt(result, about, scanned)
             metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
@@ -229,7 +251,32 @@ def _look(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
     reading = read(scanned)
     facts = _facts(reading.code if reading else None, about)
     reason = judge(facts=facts, reading=reading, brand_id=about.brand_id, at=about.at)
-    return promise(scan_id, facts, reason, about)
+    result = promise(scan_id, facts, reason, about)
+    return _standing(result, facts, about) or result if facts and reason == Reason.LIMIT_REACHED else result
+
+
+def _standing(result: ScanResult, facts: CodeFacts, about: Circumstances) -> ScanResult | None:
+    """The answer for a used-up code whose points a limit held back from this very customer: their scan stands."""
+    if points_status(facts, Reason.ACCEPTED, about.user_id) != PointsStatus.PENDING:
+        return None
+    return _about_earlier(result, facts, about, points=worth_of(facts))
+
+
+def _about_earlier(result: ScanResult, facts: CodeFacts, about: Circumstances, *, points: Decimal) -> ScanResult | None:
+    """The same answer, about the customer's accepted scan that a limit held points back from; None without one."""
+    asked = {"user_id": about.user_id, "code_id": facts.id, "campaign_runs": facts.campaign_runs}
+    found = sql.row(STANDING, asked)
+    if found is None or found[0] is None:
+        return None
+    return replace(
+        result,
+        scan_id=found[0],
+        outcome=Outcome.SUCCESS,
+        reason=Reason.ACCEPTED,
+        points_status=PointsStatus.PENDING,
+        points=points,
+        attempt_id=result.scan_id,
+    )
 
 
 def _facts(code: str | None, about: Circumstances) -> CodeFacts | None:
@@ -332,6 +379,25 @@ def _note_attempt(result: ScanResult, about: Circumstances, scanned: str) -> Non
         ATTEMPT_TOLD, parameters | events.insertion(messages=messages, brand_id=result.facts.brand_id, at=about.at)
     )
     events.wake_after_commit(messages)
+
+
+def _ask_again(result: ScanResult, attempt_id: uuid.UUID, about: Circumstances, scanned: str) -> None:
+    """Record the attempt as what it is; ask for the points of the scan that stands, unless they are on their way."""
+    attempt = replace(
+        result,
+        scan_id=attempt_id,
+        outcome=Outcome.WARNING,
+        reason=Reason.LIMIT_REACHED,
+        points_status=PointsStatus.LIMITED,
+        attempt_id=None,
+    )
+    assert result.facts is not None  # noqa: S101 - a scan that stands has a code
+    with transaction.atomic():
+        _note_attempt(attempt, about, scanned)
+        if sql.row(REOPEN, {"scan_id": result.scan_id}):
+            rollups.unsettle(scan_id=result.scan_id)
+            events.publish(messages=[_scan_event(attempt, about)], brand_id=result.facts.brand_id, at=about.at)
+    metrics.scanned(outcome=attempt.outcome.value, reason=attempt.reason.value)
 
 
 def _announcement(result: ScanResult, about: Circumstances) -> list[events.Message]:
@@ -499,7 +565,7 @@ def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
     promised = earlier.user_id is not None and earlier.points_promised
     status = PointsStatus.PENDING if promised else PointsStatus(earlier.points_status)
     facts = _facts(earlier.code if earlier.auth_code_id else None, about)
-    return ScanResult(
+    answered = ScanResult(
         scan_id=earlier.scan_id,
         outcome=Outcome(earlier.outcome),
         reason=Reason(earlier.reason),
@@ -508,6 +574,10 @@ def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
         scan_count=earlier.scan_count,
         facts=facts,
     )
+    held_back = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
+    if facts is None or not held_back:
+        return answered
+    return _about_earlier(answered, facts, about, points=earlier.points_promised) or answered
 
 
 def locate_pending(*, limit: int) -> int:

@@ -204,8 +204,10 @@ class VerifyProduct(APIView):
         """Tell a customer whether a product is genuine, record the scan, and let its points follow.
 
         The answer comes at once; the points a moment later. `GET /api/v1/scans/{scan_id}` tells when they are there.
-        Every accepted scan counts, also a customer's own second one, which earns nothing more. Only POST records a
-        scan. The body may be left out.
+        Every accepted scan counts, also a customer's own second one, which earns nothing more. A used-up code whose
+        points a daily or monthly limit held back stays its customer's: scanned again it is answered with the
+        `scan_id` of their accepted scan, and the points are tried again. Only POST records a scan. The body may be
+        left out.
         """
         scanner = Scanner(request)
         scanner.check_limits()

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from authcodes import dashboard, rollup_checks, rollups
+from authcodes import dashboard, rollup_checks, rollups, scanning
 from authcodes.dashboard import Filters, Status
 from authcodes.models import (
     CellRollup,
@@ -23,8 +23,10 @@ from authcodes.models import (
     ScannerRollup,
     VainAttempt,
 )
+from authcodes.scanning import Circumstances
 from authcodes.tasks import roll_up_closed_days
 from brands.models import Brand
+from loyalty import events
 from tests import make, portal
 from tests.authcodes.dashboards import fill
 
@@ -168,6 +170,21 @@ def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> No
         rollups.catch_up(brand=brand, at=timezone.now())
 
     assert (before.errors, before.scanners, VainAttempt.objects.count()) == (1, 1, 0)
+
+
+def test_points_that_are_asked_for_again_after_weeks_are_found(brand: Brand) -> None:
+    limited = scanned(brand, days_ago(20), points_status="limited")
+    rollups.catch_up(brand=brand, at=timezone.now())
+
+    about = Circumstances(at=timezone.now(), user_id=limited.user_id)
+    scanning.scan(scanned=limited.code, about=about)
+    rollups.catch_up(brand=brand, at=timezone.now())  # before they are there
+    events.drain()
+    rollups.catch_up(brand=brand, at=timezone.now())
+
+    rolled_up = DayRollup.objects.get(day=local(limited.scanned_at))
+    assert (rolled_up.points, rolled_up.unsettled) == (1, 0)
+    assert list(rollup_checks.differences()) == []
 
 
 def test_check_rollups_agrees_and_rebuild_makes_it_agree(brand: Brand) -> None:

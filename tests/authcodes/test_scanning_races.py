@@ -7,7 +7,7 @@ from authcodes import scanning
 from authcodes.models import AuthCode, Scan
 from authcodes.scanning import Circumstances
 from loyalty import events
-from loyalty.models import LoyaltyTransaction
+from loyalty.models import Event, LoyaltyTransaction
 from tests import make
 from tests.races import at_once
 
@@ -72,3 +72,36 @@ def test_one_idempotency_key_sent_many_times_at_once_is_one_scan(brand):
 
     assert {(result.scan_id, result.outcome, result.scan_count) for result in results} == {(scan_id, "success", 1)}
     assert AuthCode.objects.get().scan_count == 1
+
+
+def ask_again_at_once(brand):
+    """The results of scans at once of a code whose points a limit held back until now."""
+    code, customer = make.code(brand), make.customer(brand)
+    brand.daily_point_limit = 1
+    brand.save()
+    make.points(customer, brand, 1)
+    scan_once_each(code, [customer])
+    events.drain()
+    brand.daily_point_limit = None
+    brand.save()
+    return scan_once_each(code, [customer] * 12)
+
+
+def test_points_that_a_limit_held_back_are_asked_for_once(brand):
+    results = ask_again_at_once(brand)
+
+    assert Event.objects.filter(detail_type="scan-auth", status="pending").count() == 1
+    events.drain()
+    [line] = LoyaltyTransaction.objects.filter(points_earned=10)
+    scan = Scan.objects.get(outcome="success")
+    assert {(result.scan_id, result.points_status) for result in results} == {(scan.pk, "pending")}
+    assert (line.reason_id, scan.points_status, scan.points_awarded) == (scan.code, "awarded", 10)
+
+
+def test_control_without_the_condition_they_are_asked_for_several_times(brand, monkeypatch):
+    guard = "AND points_status IN ('limited', 'not_eligible')"
+    monkeypatch.setattr(scanning, "REOPEN", scanning.REOPEN.replace(guard, ""))
+
+    ask_again_at_once(brand)
+
+    assert Event.objects.filter(detail_type="scan-auth", status="pending").count() > 1

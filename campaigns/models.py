@@ -78,7 +78,9 @@ class Milestone(models.Model):
     reward_points = models.DecimalField(
         max_digits=10, decimal_places=2, default=0, validators=[MinValueValidator(0)], help_text=_("Points it pays.")
     )
-    auto_claim = models.BooleanField(default=True, help_text=_("Given at once; otherwise the customer claims it."))
+    auto_claim = models.BooleanField(
+        default=True, help_text=_("Points are paid at once. A thing waits for the customer to claim it in any case.")
+    )
 
     class Meta:
         ordering = ["campaign_id", "threshold"]

@@ -49,11 +49,11 @@ ADVANCE = """
 GIVE = """
     INSERT INTO campaigns_rewardclaim (milestone_id, user_id, status, created_at, claimed_at)
     SELECT reward.milestone_id, reward.user_id,
-           CASE WHEN reward.auto_claim THEN 'claimed' ELSE 'available' END,
-           %(at)s::timestamptz, CASE WHEN reward.auto_claim THEN %(at)s::timestamptz END
+           CASE WHEN reward.claimed THEN 'claimed' ELSE 'available' END,
+           %(at)s::timestamptz, CASE WHEN reward.claimed THEN %(at)s::timestamptz END
       FROM held
       JOIN jsonb_to_recordset(%(rewards)s::jsonb)
-           AS reward (item int, user_id bigint, milestone_id bigint, auto_claim boolean)
+           AS reward (item int, user_id bigint, milestone_id bigint, claimed boolean)
      USING (item)
     ON CONFLICT (milestone_id, user_id) DO NOTHING
 """
@@ -69,6 +69,11 @@ class Stop:
     reward_points: Decimal
     auto_claim: bool
     given: bool
+
+    @property
+    def is_paid_at_once(self) -> bool:
+        """Only points come by themselves: a thing waits for the customer, who gets its code by claiming it."""
+        return self.auto_claim and self.reward_points > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,7 @@ def steps(taken: Sequence[tuple[int, Sequence[Progress]]]) -> dict[str, str]:
         for each in progress
     ]
     rewards = [
-        {"item": item, "user_id": user_id, "milestone_id": stop.milestone_id, "auto_claim": stop.auto_claim}
+        {"item": item, "user_id": user_id, "milestone_id": stop.milestone_id, "claimed": stop.is_paid_at_once}
         for item, (user_id, progress) in enumerate(taken)
         for each in progress
         for stop in each.given

@@ -437,7 +437,7 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, fo
             }
             for each in accrual.progress
             for stop in each.given
-            if not stop.auto_claim
+            if not stop.is_paid_at_once
         ],
     }
     rewards = [
@@ -453,7 +453,7 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, fo
         )
         for each in accrual.progress
         for stop in each.given
-        if stop.auto_claim and stop.reward_points
+        if stop.is_paid_at_once
     ]
     own = [
         message("balance-changed", "balance-changed", balance, wanted=found.has_passes),

@@ -67,15 +67,18 @@ def test_a_milestone_is_achieved_once_and_noted(brand, customer):
     assert UserLoyaltyCampaign.objects.get().milestones_achieved == [mug.pk]
 
 
-@pytest.mark.parametrize(("auto_claim", "status"), [(True, "claimed"), (False, "available")])
-def test_a_reward_is_claimed_by_itself_or_waits_for_the_customer(brand, customer, auto_claim, status):
-    make.milestone(make.campaign(brand), 1, auto_claim=auto_claim, reward_points=5)
+@pytest.mark.parametrize(
+    ("auto_claim", "reward_points", "status"),
+    [(True, 5, "claimed"), (False, 5, "available"), (True, 0, "available"), (False, 0, "available")],
+)
+def test_points_come_by_themselves_if_they_may_and_a_thing_waits(brand, customer, auto_claim, reward_points, status):
+    make.milestone(make.campaign(brand), 1, auto_claim=auto_claim, reward_points=reward_points)
 
     [reached] = advance(brand, customer)
 
     claim = RewardClaim.objects.get()
-    assert (claim.status, claim.claimed_at is not None) == (status, auto_claim)
-    assert reached.given[0].reward_points == Decimal(5)
+    assert (claim.status, claim.claimed_at is not None) == (status, status == "claimed")
+    assert reached.given[0].reward_points == Decimal(reward_points)
 
 
 def test_a_milestone_added_below_the_progress_is_given_at_the_next_action(brand, customer):

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from importlib import import_module
 from uuid import uuid4
 
 import pytest
@@ -223,8 +224,8 @@ def claim(mine, milestone):
 def reached(mine, brand, deliver):
     """A milestone that the customer reached; its reward waits."""
 
-    def reach(**terms):
-        milestone = make.milestone(make.campaign(brand), 1, auto_claim=False, **terms)
+    def reach(*, auto_claim=False, **terms):
+        milestone = make.milestone(make.campaign(brand), 1, auto_claim=auto_claim, **terms)
         mine.verify(make.code(brand))
         deliver()
         return milestone
@@ -232,8 +233,9 @@ def reached(mine, brand, deliver):
     return reach
 
 
-def test_thing_is_claimed_once_and_gets_a_code(mine, reached):
-    milestone = reached(reward_name="A sticker")
+@pytest.mark.parametrize("auto_claim", [True, False])
+def test_thing_is_claimed_once_and_gets_a_code(mine, reached, auto_claim):
+    milestone = reached(reward_name="A sticker", auto_claim=auto_claim)
 
     first, second = claim(mine, milestone), claim(mine, milestone)
 
@@ -242,6 +244,27 @@ def test_thing_is_claimed_once_and_gets_a_code(mine, reached):
     assert first.json()["data"]["redemption_id"] == made.pk
     assert (made.name, made.cost, made.milestone) == ("A sticker", 0, milestone)
     assert RewardClaim.objects.get().status == "claimed"
+
+
+def test_the_notice_of_an_accrual_tells_of_the_thing_that_waits(mine, reached):
+    reached(reward_name="A sticker", auto_claim=True)
+
+    notice = Event.objects.get(detail_type="notify")
+    assert [reward["reward_name"] for reward in notice.detail["payload"]["rewards"]] == ["A sticker"]
+
+
+def test_things_that_came_without_a_code_are_made_to_wait(mine, reached):
+    thing, claimed, paid = (reached(auto_claim=True, reward_points=points) for points in (0, 0, 5))
+    claim(mine, claimed)
+    paid.reward_points = 0  # since then
+    paid.save()
+    RewardClaim.objects.filter(milestone=thing).update(status="claimed", claimed_at=timezone.now())
+
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("loyalty.migrations.0016_things_that_were_won_wait").WAIT)
+
+    waiting = RewardClaim.objects.filter(status="available")
+    assert list(waiting.values_list("milestone_id", flat=True)) == [thing.pk]
 
 
 def test_points_are_claimed_once_and_come_as_all_points_do(mine, customer, reached, deliver):

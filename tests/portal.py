@@ -104,6 +104,8 @@ def form_of(response: Any) -> dict[str, Any]:
             value = bound.value()
             if value is not None and value is not False:
                 sent[bound.html_name] = value
+            if bound.field.show_hidden_initial:
+                sent[bound.html_initial_name] = "" if bound.initial is None else bound.initial
     return sent
 
 

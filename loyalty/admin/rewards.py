@@ -1,13 +1,41 @@
 """Page: a brand's catalogue of rewards. A corrected stock stands in the audit trail like every other change."""
 
-from django.contrib import admin
+from typing import Any
 
-from brands.portal import TenantAdmin
+from django.contrib import admin
+from django.utils.translation import gettext as _
+
+from brands.portal import TenantAdmin, TenantForm
 from loyalty.models import Reward
+
+
+class RewardForm(TenantForm):
+    """Members take from the stock while the form is open: left as it was shown it stays as it is."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "stock" in self.fields:
+            self.fields["stock"].show_hidden_initial = True
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        shown = self.add_initial_prefix("stock")
+        if self.instance.pk and shown in self.data and "stock" in self.changed_data:
+            left = Reward.objects.select_for_update(no_key=True).get(pk=self.instance.pk).stock
+            if left != self.fields["stock"].clean(self.data[shown]):
+                self.refuse_stock(left)
+        return cleaned
+
+    def refuse_stock(self, left: int | None) -> None:
+        """Tell the figure that the person did not see; saved once more, theirs counts."""
+        now = _("no limit") if left is None else left
+        self.add_error("stock", _("It changed meanwhile: now it is %(stock)s.") % {"stock": now})
+        self.data = {**self.data.dict(), self.add_initial_prefix("stock"): left}  # type: ignore[attr-defined] # a QueryDict
 
 
 @admin.register(Reward)
 class RewardPage(TenantAdmin):
+    form = RewardForm
     list_display = ("name", "cost", "stock", "minimum_level", "is_active", "valid_from", "valid_until")
     list_filter = ("is_active",)
     list_select_related = ("minimum_level",)

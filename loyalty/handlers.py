@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 
 from brands.models import Brand
 from campaigns.models import Campaign
-from loyalty import points
+from loyalty import events, points
 from loyalty.accrual import Action, Claim, Entry, accrue
-from loyalty.events import Delivery
+from loyalty.events import Delivery, TryLater
 from loyalty.levels import Level
 from loyalty.models import EarningRule, RewardType
-from loyalty.refusals import NotEligible
+from loyalty.refusals import LoyaltyDisabled, MemberBlocked, NotEligible
 
 ZERO = Decimal(0)
 
@@ -62,7 +62,10 @@ def on_login(delivery: Delivery) -> None:
 
 
 def on_reward_claimed(delivery: Delivery) -> None:
-    """A milestone's reward that pays points. Advances no campaign: it is itself a campaign's result."""
+    """A milestone's reward that pays points. Advances no campaign: it is itself a campaign's result.
+
+    Raises TryLater while the programme is switched off or the member blocked; past its window it waits for staff.
+    """
     payload = delivery.payload
     entry = Entry(reason_id=f"milestone:{payload['milestone_id']}", note=f"Reward: {payload['reward_name']}")
     worth = Decimal(payload["points"])
@@ -71,8 +74,11 @@ def on_reward_claimed(delivery: Delivery) -> None:
         return worth
 
     action = _action(delivery, "reward", [entry], fixed)
-    # It was won, and cannot be won again: by an accrual that was allowed.
-    accrue(Claim(delivery, replace(action, limited=False, asks_external=False)))
+    # It was won, and cannot be won again: by an accrual that was allowed. What only lasts a while puts it off.
+    try:
+        accrue(Claim(delivery, replace(action, limited=False, asks_external=False)))
+    except (LoyaltyDisabled, MemberBlocked) as refusal:
+        raise TryLater(refusal.message, after=events.pause(delivery.attempts)) from refusal
 
 
 def _accrue(delivery: Delivery, campaign_type: Campaign.Type, entries: list[Entry], amount: Decimal = ZERO) -> None:

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone
 
+from brands.models import Brand
 from loyalty import events
-from loyalty.models import Event, LoyaltyTransaction
+from loyalty.models import Event, LoyaltyTransaction, UserPoints
 from tests import make
 
 
@@ -138,6 +139,31 @@ def test_a_reward_is_paid_in_full_past_the_limit_of_the_day(brand, customer):
     events.drain()
 
     assert make.account(customer, brand).points == 55
+
+
+@pytest.mark.parametrize(
+    ("rows", "meanwhile", "again"),
+    [
+        (UserPoints.objects, {"status": "blocked"}, {"status": "active"}),
+        (Brand.objects, {"loyalty_active": False}, {"loyalty_active": True}),
+    ],
+    ids=["blocked", "switched off"],
+)
+def test_a_reward_that_was_won_waits_for_what_only_lasts_a_while(brand, customer, rows, meanwhile, again):
+    won = {"type": "reward", "milestone_id": 7, "reward_name": "Bonus", "points": "50"}
+    to = {"brand_id": brand.pk, "user_id": customer.pk}
+    message = events.Message(kind="reward-claimed", payload=won, arguments=to)
+    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+
+    rows.update(**meanwhile)
+    events.drain()
+    put_off = Event.objects.get()
+    rows.update(**again)
+    Event.objects.update(due_at=timezone.now())
+    events.drain()
+
+    assert (put_off.status, put_off.attempts) == ("pending", 1)
+    assert make.account(customer, brand).points == 50
 
 
 @pytest.mark.parametrize("status", ["blocked"])

@@ -60,7 +60,7 @@ def account_of(*, brand_id: int, user_id: int) -> UserPoints | None:
 
 
 def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
-    """Block accounts, or let them in again. Returns those that this changed."""
+    """Block accounts, or let them in again. Returns those that this changed. Called by blocking, in its transaction."""
     others = [account for account in accounts if account.status != status]
     rows = UserPoints.objects.filter(pk__in=[account.pk for account in others])
     with transaction.atomic():

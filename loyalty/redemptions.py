@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from brands import audit, sql
@@ -356,33 +356,38 @@ def use(
 ) -> Redemption:
     """Mark a code used, exactly once; the same `request` again is told the same.
 
-    Raises RedemptionUsed, RedemptionExpired, RedemptionCancelled.
+    Raises RedemptionUsed, RedemptionExpired, RedemptionCancelled, MemberBlocked.
     """
-    good = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
+    # Exists, not a join: Django would look for the row in a subquery then, which is not asked again after a wait.
+    active = Exists(UserPoints.objects.filter(pk=OuterRef("user_point"), status=UserPoints.Status.ACTIVE))
+    good = active & (Q(expires_at__isnull=True) | Q(expires_at__gt=at))
     fresh = Redemption.objects.filter(good, pk=redemption.pk, status=Redemption.Status.ISSUED)
     taken = fresh.update(
         status=Redemption.Status.USED, used_at=at, used_by=by, used_key_id=key_id, used_request=request
     )
     redemption.refresh_from_db()
     if not taken and redemption.used_request != request:
-        raise worthless(redemption)
+        raise worthless(redemption, at)
     return redemption
 
 
 def state_of(redemption: Redemption, at: datetime) -> str:
-    """good, used, expired or cancelled."""
+    """good, used, expired, cancelled, or blocked: good again once its member is let in."""
     if redemption.status != Redemption.Status.ISSUED:
         return redemption.status
-    expired = redemption.expires_at is not None and redemption.expires_at <= at
-    return "expired" if expired else "good"
+    if redemption.expires_at is not None and redemption.expires_at <= at:
+        return "expired"
+    return "blocked" if redemption.user_point.status == UserPoints.Status.BLOCKED else "good"
 
 
-def worthless(redemption: Redemption) -> Exception:
+def worthless(redemption: Redemption, at: datetime) -> Exception:
     """Why a code that is not good is none."""
     if redemption.status == Redemption.Status.USED and redemption.used_at:
         return RedemptionUsed(details={"used_at": events.iso(redemption.used_at)})
     if redemption.status == Redemption.Status.CANCELLED:
         return RedemptionCancelled()
+    if state_of(redemption, at) == "blocked":
+        return MemberBlocked()
     return RedemptionExpired(details={"expired_at": events.iso(redemption.expires_at)} if redemption.expires_at else {})
 
 

@@ -26,7 +26,7 @@ from brands.portal import TenantAdmin, badge
 from brands.refusals import Refused
 from brands.roles import ACT, ERASE, VIEW, reach
 from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
-from loyalty import adjustments, erasure, members, membership
+from loyalty import adjustments, blocking, erasure, membership
 from loyalty.admin.notice_deliveries import COLOURS as NOTICE_COLOURS
 from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
 from loyalty.notices import devices, preferences
@@ -153,7 +153,7 @@ class MemberPage(TenantAdmin):
         self, request: HttpRequest, queryset: QuerySet[UserPoints], status: UserPoints.Status, what: str
     ) -> None:
         accounts = self.chosen(request, queryset)
-        self.report(request, members.set_status(accounts=accounts, status=status, at=timezone.now()), what)
+        self.report(request, blocking.set_status(accounts=accounts, status=status, at=timezone.now()), what)
 
     def has_adjust_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))

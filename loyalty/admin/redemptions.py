@@ -26,12 +26,13 @@ from loyalty import redemption_codes, redemptions
 from loyalty.masking import masked
 from loyalty.models import Redemption
 
-COLOURS = {"good": "success", "used": "info", "expired": "warning", "cancelled": ""}
+COLOURS = {"good": "success", "used": "info", "expired": "warning", "cancelled": "", "blocked": "danger"}
 WORDS = {
     "good": gettext_lazy("Good"),
     "used": gettext_lazy("Used"),
     "expired": gettext_lazy("Expired"),
     "cancelled": gettext_lazy("Cancelled"),
+    "blocked": gettext_lazy("Member blocked"),
 }
 
 

@@ -27,7 +27,7 @@ from loyalty.views.account import PaginationOutput, page_parameters, principal_o
 from loyalty.views.events import IDEMPOTENCY_HEADER, IDEMPOTENCY_KEY, idempotency_key
 from loyalty.views.rewards import OBSTACLES
 
-STATES = ["good", "used", "expired", "cancelled"]
+STATES = ["good", "used", "expired", "cancelled", "blocked"]
 NEEDED_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
@@ -214,7 +214,8 @@ class Redemptions(APIView):
         """The rewards that the customer took or won at the token's brand, newest first, with their codes."""
         principal = principal_of(request)
         limits.hit("read", str(principal.user_id))
-        mine = Redemption.objects.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
+        theirs = Redemption.objects.select_related("user_point")
+        mine = theirs.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
         found, pagination = paged(request, mine, order=("-id",), view=self)
         return Response({"success": True, "data": [present_mine(each) for each in found], "pagination": pagination})
 
@@ -280,6 +281,7 @@ class CheckRedemption(APIView):
     def post(self, request: Request) -> Response:
         """For a till: what a customer's code is for, and whether it is still good. Needs a hub key.
 
+        A member who is blocked gets nothing for a code that is otherwise good; its `state` is `blocked` then.
         The code may be typed with or without separators; a slip in it is noticed.
         """
         caller = till_of(request)
@@ -299,7 +301,7 @@ class UseRedemption(APIView):
         tag="Rewards",
         summary="Use a code",
         needs=[KEY],
-        errors=[*TILL_ERRORS, "REDEMPTION_USED", "REDEMPTION_EXPIRED", "REDEMPTION_CANCELLED"],
+        errors=[*TILL_ERRORS, "REDEMPTION_USED", "REDEMPTION_EXPIRED", "REDEMPTION_CANCELLED", "MEMBER_BLOCKED"],
         parameters=[IDEMPOTENCY_HEADER],
         request=TillInput,
         responses=TillOutput,

@@ -52,6 +52,19 @@ def test_till_is_closed_to_printers_and_to_other_brands(brand, redemption):
     assert Redemption.objects.get().status == "issued"
 
 
+def test_till_shows_that_a_member_is_blocked_and_takes_nothing(brand, redemption):
+    brand.members.update(status="blocked")
+    client = browser(staff(brand))
+
+    shown = text(client.get(reverse(TILL), {"code": redemption.code}))
+    refused = text(client.post(reverse(TILL), {"code": redemption.code}))
+
+    assert "Member blocked" in shown
+    assert "mark as used" not in shown
+    assert "account is blocked" in refused
+    assert Redemption.objects.get().status == "issued"
+
+
 def test_looking_up_uses_nothing(brand, redemption):
     browser(staff(brand)).get(reverse(TILL), {"code": redemption.code})
 

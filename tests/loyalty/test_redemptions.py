@@ -346,6 +346,29 @@ def test_expired_and_cancelled_codes_are_worth_nothing(api, brand, customer, red
     assert error(hub.post("redemptions/use", {"code": redemption.code})) == (409, "REDEMPTION_CANCELLED")
 
 
+def test_code_of_a_blocked_member_is_good_again_once_they_are_let_in(api, brand, redemption):
+    hub = api.hub()
+    brand.members.update(status="blocked")
+
+    state = hub.post("redemptions/check", {"code": redemption.code}).json()["data"]["state"]
+    refused = hub.post("redemptions/use", {"code": redemption.code})
+    brand.members.update(status="active")
+    used = hub.post("redemptions/use", {"code": redemption.code})
+
+    assert (state, error(refused)) == ("blocked", (403, "MEMBER_BLOCKED"))
+    assert used.json()["data"]["state"] == "used"
+
+
+def test_request_that_used_a_code_is_told_so_though_the_member_is_blocked_since(api, brand, redemption):
+    hub = api.hub()
+    first = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
+    brand.members.update(status="blocked")
+
+    again = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
+
+    assert again.json() == first.json()
+
+
 def test_codes_of_others_and_slips_are_unknown(api, redemption):
     other = make.brand()
     slip = redemption.code[:-1] + ("A" if redemption.code[-1] != "A" else "B")

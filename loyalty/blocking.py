@@ -1,0 +1,41 @@
+"""Blocking members, and letting them in again: their wallet passes hear of it too."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
+
+from django.db import transaction
+
+from loyalty import events, members
+from loyalty.accrual import plain
+from loyalty.models import UserPoints, WalletPass
+
+BRAND = attrgetter("brand_id")
+
+
+def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
+    """Block accounts, or let them in again. Returns those that this changed. Owns the transaction."""
+    with transaction.atomic():
+        changed = members.set_status(accounts=accounts, status=status, at=at)
+        # Looked for after the accounts' rows have changed: a pass that is made meanwhile waits for us.
+        held = WalletPass.objects.filter(account__in=changed).values("account")
+        holders = UserPoints.objects.filter(pk__in=held).order_by("brand_id", "pk")
+        for brand_id, several in groupby(holders, key=BRAND):
+            events.publish(messages=[balance_changed(account) for account in several], brand_id=brand_id, at=at)
+    return changed
+
+
+def balance_changed(account: UserPoints) -> events.Message:
+    """For wallets: what a pass says is something else, though the points are the same."""
+    return events.Message(
+        kind="balance-changed",
+        arguments={"brand_id": account.brand_id, "user_id": account.user_id},
+        payload={
+            "user_point_id": account.pk,
+            "points": plain(account.points),
+            "current_level": account.current_level,
+            "level_updated": False,
+            "cause": f"{account.status}:{account.pk}",
+        },
+    )

@@ -12,7 +12,8 @@ from django.utils import timezone
 from PIL import Image
 
 from brands import pictures
-from loyalty import membership
+from brands.audit import Deed
+from loyalty import membership, redemptions
 from loyalty.models import UserPoints, WalletPass
 from loyalty.wallets import passes, renders
 from tests import make, wallets
@@ -86,6 +87,18 @@ def test_card_says_balance_level_and_progress(package, brand, account):
     assert told["webServiceURL"] == f"http://{brand.hostnames.get().hostname}/wallets/apple"
     assert told["authenticationToken"] == WalletPass.objects.get().token
     assert membership.read(told["barcodes"][0]["message"]) == account.pk
+
+
+def test_points_that_came_back_bring_nobody_nearer_to_a_level(package, brand, customer, account):
+    make.level(brand, "Silver", 100)
+    make.points(customer, brand, 60)
+    deed = Deed(make.user(is_staff=True), timezone.now(), "", "A mistake")
+    redemptions.cancel(redemption=make.redemption(customer, make.reward(brand, cost=60)), deed=deed)
+
+    card = json.loads(package()["pass.json"])["storeCard"]
+
+    assert card["headerFields"][0]["value"] == 60
+    assert card["secondaryFields"][1]["value"] == "40 points to Silver"
 
 
 def test_balance_may_have_hundredths(package, account):

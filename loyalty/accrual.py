@@ -457,10 +457,15 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, fo
     ]
     own = [
         message("balance-changed", "balance-changed", balance, wanted=found.has_passes),
-        message("notify", "notify", notice, wanted=found.sends_notices),
+        message("notify", "notify", notice, wanted=found.sends_notices and is_news(notice)),
         *rewards,
     ]
     return own + announcements(delivery, action, accrual, found) if found.listened else own
+
+
+def is_news(notice: dict[str, Any]) -> bool:
+    """Whether there is anything to tell: a step in a campaign that pays nothing yet is none."""
+    return bool(notice["points_earned"] or notice["level_updated"] or notice["rewards"])
 
 
 def announcements(delivery: events.Delivery, action: Action, accrual: Accrual, found: Facts) -> list[events.Message]:

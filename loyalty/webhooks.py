@@ -70,10 +70,11 @@ class Credit:
 
 
 def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str], UUID]) -> list[Message]:
-    """points.earned and, if it took the customer to a level, level.reached: those that somebody listens to."""
+    """points.earned, if there were any, and level.reached, if that is where it took the customer; to who listens."""
     level = {"current_level": credit.current_level, "lifetime_points": credit.lifetime_points}
-    told: dict[WebhookType, dict[str, Any]] = {
-        WebhookType.POINTS_EARNED: {
+    told: dict[WebhookType, dict[str, Any]] = {}
+    if credit.points_earned:
+        told[WebhookType.POINTS_EARNED] = {
             "points_earned": credit.points_earned,
             "new_balance": credit.new_balance,
             "transaction_id": credit.transaction_id,
@@ -82,7 +83,6 @@ def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str],
             **level,
             "cause": credit.cause,
         }
-    }
     if credit.level_updated:
         told[WebhookType.LEVEL_REACHED] = {**level, "cause": credit.cause}
     about = {"brand_id": credit.brand_id, "user_id": credit.user_id, "at": credit.at}

@@ -95,7 +95,8 @@ def on_notify(delivery: Delivery) -> None:
     with transaction.atomic():
         events.finish(delivery)
         if template == Template.POINTS_EARNED:
-            following = [*gather(delivery, settings.merge_seconds, at=at), *beside_points(delivery, at=at)]
+            points = gather(delivery, settings.merge_seconds, at=at) if facts["points_earned"] else []
+            following = [*points, *beside_points(delivery, at=at)]
         else:
             news = News(template, f"event:{delivery.event_id}", facts, [str(delivery.event_id)])
             following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], news=news, at=at)

@@ -69,6 +69,19 @@ def test_points_earned_are_told(brand, customer, shop, deliver):
     assert call.headers["content-type"] == "application/json"
 
 
+def test_a_step_in_a_campaign_that_pays_nothing_earned_no_points(brand, customer, shop, deliver):
+    make.campaign(brand, type="login")
+    endpoint(brand, shop)
+    about = {"brand_id": brand.pk, "user_id": customer.pk}
+    message = events.Message(kind="log-user-login", payload={"type": "login"}, arguments=about)
+    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    deliver()
+    send()
+
+    assert LoyaltyTransaction.objects.get().points_earned == 0
+    assert shop.calls == []
+
+
 def test_a_level_reached_is_told_beside_the_points(brand, customer, shop, deliver):
     make.level(brand, "Silver", 10)
     endpoint(brand, shop)

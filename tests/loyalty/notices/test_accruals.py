@@ -2,12 +2,14 @@
 
 import time
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from authcodes import scanning
+from authcodes import reconcile, scanning
 from authcodes.scanning import Circumstances
+from loyalty import events
 from loyalty.models import Event, LoyaltyTransaction, Notice, NoticeDelivery, NoticeSettings
 from tests import make
 from tests.stack import Stack, wait_until
@@ -43,6 +45,21 @@ def test_a_level_and_a_reward_to_be_claimed_are_told(brand, customer, own, box, 
 
     subjects = sorted(mail["Subject"] for mail in box.mails)
     assert subjects == ["A reward is waiting for you: A mug", f"New points at {brand.name}: 10", "You are Gold now"]
+
+
+def test_steps_that_pay_nothing_are_not_told_but_what_they_bring_is(brand, customer, own, box, work):
+    make.milestone(make.campaign(brand, type="login"), 2, reward_name="A mug")
+    for at in (timezone.now() - timedelta(days=1), timezone.now()):
+        about = {"brand_id": brand.pk, "user_id": customer.pk}
+        message = events.Message(kind="log-user-login", payload={"type": "login"}, arguments=about)
+        events.publish(messages=[message], brand_id=brand.pk, at=at)
+
+    work()
+
+    assert [mail["Subject"] for mail in box.mails] == ["A reward is waiting for you: A mug"]
+    notices = Event.objects.filter(detail_type="notify").order_by("pk")
+    assert list(notices.values_list("status", flat=True)) == ["ignored", "done"]
+    assert list(reconcile.differences()) == []
 
 
 def test_without_notices_nothing_is_left_to_do(brand, customer, work):

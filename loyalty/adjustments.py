@@ -43,7 +43,8 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: Deed) -> Ad
     refuse_bad_wishes(account=account, points=points, reason=deed.reason)
     with transaction.atomic():
         write = ledger.credit if points > 0 else ledger.debit
-        line = write(account=account.pk, points=abs(points), reason_id=f"adjust:{key}", note=deed.reason, at=deed.at)
+        reason_id = f"{ledger.ADJUSTED}{key}"
+        line = write(account=account.pk, points=abs(points), reason_id=reason_id, note=deed.reason, at=deed.at)
         level, updated = check_level(account, line, points, deed.at)
         made = Adjustment(points, line.balance, line.loyalty_transaction_id, level, updated)
         told = [balance_changed(account, made, key), *announcements(account, made, line, key, deed)]
@@ -85,7 +86,7 @@ def balance_changed(account: UserPoints, made: Adjustment, key: UUID) -> events.
             "points": plain(made.new_balance),
             "current_level": made.current_level,
             "level_updated": made.level_updated,
-            "cause": f"adjust:{key}",
+            "cause": f"{ledger.ADJUSTED}{key}",
         },
         wanted=WalletPass.objects.filter(account=account).exists(),
     )
@@ -101,11 +102,11 @@ def announcements(account: UserPoints, made: Adjustment, line: Credit, key: UUID
         new_balance=plain(made.new_balance),
         lifetime_points=plain(line.lifetime),
         transaction_id=str(made.transaction_id),
-        reason_ids=[f"adjust:{key}"],
+        reason_ids=[f"{ledger.ADJUSTED}{key}"],
         note=deed.reason,
         current_level=made.current_level,
         level_updated=made.level_updated,
-        cause=f"adjust:{key}",
+        cause=f"{ledger.ADJUSTED}{key}",
         at=deed.at,
     )
     return webhooks.of_credit(credit, listened=listened, ids=lambda what: uuid5(key, what))

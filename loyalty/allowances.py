@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Sum
 
-from loyalty.ledger import RETURNED
+from loyalty.ledger import ADJUSTED, RETURNED, WON
 from loyalty.models import LoyaltyTransaction
 
 ZERO = Decimal(0)
@@ -51,8 +51,10 @@ def tightest(
 
 
 def _earned(account: int, *, since: datetime) -> Decimal:
+    """What is not limited uses no limit up: only what actions earned counts."""
     lines = LoyaltyTransaction.objects.filter(
         user_point_id=account, reason=LoyaltyTransaction.Reason.EARNED, created_at__gte=since
     )
-    earned = lines.exclude(reason_id__startswith=RETURNED)
-    return earned.aggregate(total=Sum("points_earned"))["total"] or ZERO
+    for beginning in (RETURNED, ADJUSTED, WON):
+        lines = lines.exclude(reason_id__startswith=beginning)
+    return lines.aggregate(total=Sum("points_earned"))["total"] or ZERO

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from brands.models import Brand
 from campaigns.models import Campaign
-from loyalty import events, points
+from loyalty import events, ledger, points
 from loyalty.accrual import Action, Claim, Entry, accrue
 from loyalty.events import Delivery, TryLater
 from loyalty.levels import Level
@@ -67,7 +67,7 @@ def on_reward_claimed(delivery: Delivery) -> None:
     Raises TryLater while the programme is switched off or the member blocked; past its window it waits for staff.
     """
     payload = delivery.payload
-    entry = Entry(reason_id=f"milestone:{payload['milestone_id']}", note=f"Reward: {payload['reward_name']}")
+    entry = Entry(reason_id=f"{ledger.WON}{payload['milestone_id']}", note=f"Reward: {payload['reward_name']}")
     worth = Decimal(payload["points"])
 
     def fixed(_level: Level | None) -> Decimal:

@@ -124,7 +124,8 @@ EXPIRE = """
      WHERE a.user_point_id = l.user_point_id
     RETURNING a.user_point_id, a.user_id, a.points, a.current_level, l.points_expired
 """
-RETURNED = "redeem-undo:"  # what the reason_id of points that came back begins with
+# What reason_ids begin with: of points that came back, that staff added or took, and that a milestone paid.
+RETURNED, ADJUSTED, WON = "redeem-undo:", "adjust:", "milestone:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,15 @@ def test_only_what_was_earned_since_midnight_in_the_zone_counts(account):
     assert found.resets_at == datetime(2026, 5, 2, 18, 30, tzinfo=UTC)
 
 
+@pytest.mark.parametrize("reason_id", ["adjust:1", "milestone:1", "redeem-undo:1"])
+def test_what_is_not_limited_uses_no_limit_up(account, reason_id):
+    noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    earn(account, 7, noon)
+    ledger.credit(account=account.pk, points=Decimal(500), reason_id=reason_id, note="", at=noon)
+
+    assert tightest(account, "UTC", noon, daily=Decimal(20), monthly=Decimal(300)).used == 7
+
+
 def test_the_limit_that_leaves_less_is_the_one(account):
     earn(account, 30, datetime(2026, 5, 1, 12, tzinfo=UTC))
 

@@ -202,6 +202,23 @@ def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(ph
     assert Scan.objects.get().user == customer
 
 
+def test_a_customer_for_whom_no_token_can_be_had_scans_nothing_until_there_is_one(phone, brand):
+    customer, page = make.customer(brand, password=PASSWORD), phone()
+    page.goto("/s/")
+    log_in(page, customer)
+    expect(page.locator("#account h2")).to_be_visible()
+
+    page.context.route("**/page/session", lambda route: route.fulfill(status=429, json={"error": "RATE_LIMITED"}))
+    page.goto(f"/s/{make.code(brand)}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Too many attempts")
+    assert not Scan.objects.exists()
+    page.context.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
+    assert Scan.objects.get().user == customer
+
+
 def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand):
     shares = phone(permissions=["geolocation"], geolocation={"latitude": 48.8566, "longitude": 2.3522})
     shares.goto(f"/s/{make.code(brand)}")

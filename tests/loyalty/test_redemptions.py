@@ -261,7 +261,7 @@ def test_things_that_came_without_a_code_are_made_to_wait(mine, reached):
     RewardClaim.objects.filter(milestone=thing).update(status="claimed", claimed_at=timezone.now())
 
     with connection.cursor() as cursor:
-        cursor.execute(import_module("loyalty.migrations.0016_things_that_were_won_wait").WAIT)
+        cursor.execute(import_module("loyalty.migrations.0017_things_that_were_won_wait").WAIT)
 
     waiting = RewardClaim.objects.filter(status="available")
     assert list(waiting.values_list("milestone_id", flat=True)) == [thing.pk]

@@ -25,7 +25,7 @@ WAIT = """
 class Migration(migrations.Migration):
     dependencies = [
         ("campaigns", "0005_only_points_come_by_themselves"),
-        ("loyalty", "0015_whom_webhook_messages_are_about"),
+        ("loyalty", "0016_forgotten_passwords"),
     ]
 
     operations = [migrations.RunSQL(WAIT, migrations.RunSQL.noop)]

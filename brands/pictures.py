@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
-from PIL import Image, ImageOps
+from PIL import Image, ImageFile, ImageOps
 
 from brands.models import Brand, Picture
 from brands.refusals import Invalid
@@ -75,6 +75,7 @@ def _opened(upload: bytes) -> Any:
     """The image, upright and decoded as RGBA, never larger than MOST_PIXELS. Raises Invalid."""
     if len(upload) > LARGEST_UPLOAD:
         raise Invalid(_("The picture is larger than %(most)d MB.") % {"most": LARGEST_UPLOAD // 1_000_000})
+    ImageFile.LOAD_TRUNCATED_IMAGES = False  # WeasyPrint, once loaded, has the whole process take half a file for one
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)

@@ -6,7 +6,7 @@ import random
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from PIL import Image, PngImagePlugin
+from PIL import Image, ImageFile, PngImagePlugin
 
 from brands import pictures
 from brands.models import AuditEntry, Picture
@@ -86,6 +86,13 @@ def test_the_small_one_stays_small_whatever_it_shows(draw, most):
 def test_what_is_no_picture_of_the_three_kinds_is_refused(upload):
     with pytest.raises(Invalid, match="no picture"):
         pictures.logo(upload)
+
+
+def test_half_a_picture_is_refused_where_documents_were_made_too(monkeypatch):
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # as WeasyPrint does when it is loaded
+
+    with pytest.raises(Invalid, match="no picture"):
+        pictures.logo(drawing()[:-40])
 
 
 def test_too_many_bytes_or_pixels_are_refused_before_they_are_decoded():

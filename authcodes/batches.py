@@ -28,10 +28,6 @@ PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}")
 # Any number will do; it keeps two overlapping batches from being created past each other.
 CREATION_LOCK = 7_216_001
 LOCK_CREATION = "SELECT pg_advisory_xact_lock(%s)"
-# One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
-TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
-PATIENCE = "SET LOCAL statement_timeout = '15min'"
-CODES_AT_ONCE = 200_000  # codes that are changed while somebody waits for the page; more are a job
 
 Kind = CodeChange.Kind
 

@@ -20,6 +20,7 @@ from authcodes.models import AuthCode, PrintRun, Product, Recall
 from authcodes.prints import Wanted, plain
 from authcodes.symbols import Level
 from authcodes.tags import LENGTH, SEPARATOR
+from brands.hosts import hostname_of
 from brands.models import Brand
 from brands.refusals import Refused
 
@@ -126,7 +127,7 @@ def cover_sheet(run: PrintRun) -> bytes:
 
 def specimen(run: PrintRun, wanted: Wanted) -> str:
     """As long as a code of the run, so of as many modules, and none itself: scanning it uses no code up."""
-    hostname = prints.hostname_of(run.brand_id)
+    hostname = hostname_of(run.brand_id)
     code = (SPECIMEN * 8)[: len(run.first_code)]
     if run.batch and run.batch.is_signed:
         code += SEPARATOR + "0" * LENGTH

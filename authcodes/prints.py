@@ -22,7 +22,8 @@ from authcodes.models import AuthCode, AuthCodeQuerySet, BatchRange, Job, PrintR
 from authcodes.sheet_proofs import Sample
 from authcodes.stretches import Stretch, stretch
 from authcodes.symbols import Level, side, symbol
-from brands.models import Brand, BrandHostname, User
+from brands.hosts import hostname_of
+from brands.models import Brand, User
 from brands.refusals import Invalid, NotFound
 
 What, Payload = PrintRun.What, PrintRun.Payload
@@ -261,12 +262,6 @@ def take_turns(brand: Brand) -> None:
     """Wait for everybody else who starts a run of the brand's; others wait until this transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(TURN, [brand.pk])
-
-
-def hostname_of(brand_id: int) -> str:
-    """The one that a brand's codes are printed with; empty where it has none."""
-    found = BrandHostname.objects.filter(brand_id=brand_id).order_by("-is_primary", "hostname").first()
-    return found.hostname if found else ""
 
 
 def payload_of(code: AuthCode, wanted: Wanted, hostname: str) -> str:

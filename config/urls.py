@@ -7,9 +7,9 @@ from django.urls import include, path, register_converter
 from django.views.generic import RedirectView
 
 from authcodes.views import codes, scans
+from brands.hosts import brand_of
 from brands.page import looks, wallet
 from brands.page.assets import asset
-from brands.page.hosts import brand_of
 from brands.page.password import NewPasswordPage
 from brands.page.session import Session
 from brands.page.views import ScanPage

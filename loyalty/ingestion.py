@@ -20,7 +20,6 @@ PAYLOAD = PolymorphicProxySerializer(
     component_name="Payload", serializers=list(PAYLOADS.values()), resource_type_field_name=None
 )
 
-EMITTED = {"balance-changed", "notify"}
 TOKENS = {"authorization", "access_token", "refresh_token", "token"}
 
 
@@ -76,7 +75,7 @@ def take_in(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) -> boo
     payload = envelope["detail"]["payload"]
     if kind in PAYLOADS:
         payload = PAYLOADS[kind].parse(payload)
-    elif kind in settings.EVENT_HANDLERS or kind in EMITTED:
+    elif kind in settings.EVENT_HANDLERS:
         raise Invalid("The service publishes this kind itself.", details={"field": "detail-type"})
     else:
         payload = without_tokens(payload)

@@ -3,7 +3,6 @@
 Names belong to the person, wherever they are a customer; language, phone and what they want to hear to one brand.
 """
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,8 +14,6 @@ from loyalty import events, members
 from loyalty.notices import preferences
 from loyalty.notices.preferences import Preferences, Switches
 
-# Any constant UUID: a name space of its own for completed fields.
-FOLLOWING = uuid.UUID("f0a1f6a2-52b9-4d0b-9d56-0f6a2b1d7c33")
 NAMES = ("first_name", "last_name")
 
 

@@ -8,7 +8,8 @@ from django.utils.translation import ngettext
 
 from authcodes.batches import BatchSettings
 from authcodes.tags import SEPARATOR
-from brands.models import Brand, BrandHostname
+from brands.hosts import hostname_of
+from brands.models import Brand
 
 
 def summary_of(form: Any) -> dict[str, Any]:
@@ -29,13 +30,13 @@ def summary_of(form: Any) -> dict[str, Any]:
 def told_of(brand: Brand, wanted: BatchSettings) -> dict[str, Any]:
     """The codes there would be, what is printed, and what is given to them."""
     first, last = wanted.numbering.first_code, wanted.numbering.last_code
-    host = BrandHostname.objects.filter(brand=brand, is_primary=True).first()
+    host = hostname_of(brand.pk)
     printed = f"{first}{SEPARATOR}…" if wanted.signed else first
     return {
         "first": first,
         "last": last,
         "quantity": wanted.quantity,
-        "printed": f"https://{host.hostname}/s/{printed}" if host else printed,
+        "printed": f"https://{host}/s/{printed}" if host else printed,
         "lines": [line for line in lines_of(wanted) if line],
     }
 

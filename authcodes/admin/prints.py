@@ -34,6 +34,7 @@ from authcodes.sheets import calibration, write
 from authcodes.sketches import sketch
 from authcodes.stretches import stretch, whole
 from brands import roles, zones
+from brands.hosts import hostname_of
 from brands.lists import ChoicesFilter, DayFilter, OwnRowsFilter
 from brands.models import Brand, User
 from brands.portal import TenantAdmin, badge, page_of, person
@@ -352,7 +353,7 @@ def shown(selection: Selection, wanted: Wanted) -> dict[str, Any]:
 def pictured(selection: Selection, wanted: Wanted) -> dict[str, Any]:
     """Page 1, or the first image, as the portal shows it."""
     code = selection.sample()
-    text = prints.payload_of(code, wanted, prints.hostname_of(selection.brand.pk))
+    text = prints.payload_of(code, wanted, hostname_of(selection.brand.pk))
     if wanted.is_labels:
         design = prints.design_of(selection, wanted)
         picture = in_page(sketch(prints.first_page(selection, wanted), design), "svg+xml")
@@ -407,7 +408,7 @@ def look_at(form: Any, select: Callable[[], Selection]) -> HttpResponse:
         return pdf(file.getvalue(), "page-1.pdf")
     draw = qr.svg if wanted.what == PrintRun.What.SVG else qr.png
     code = selection.sample()
-    text = prints.payload_of(code, wanted, prints.hostname_of(selection.brand.pk))
+    text = prints.payload_of(code, wanted, hostname_of(selection.brand.pk))
     image = draw(text=text, size_mm=wanted.image_mm, level=wanted.level_of(code.batch))
     kind = "image/svg+xml" if wanted.what == PrintRun.What.SVG else "image/png"
     return offered(proved(image, text, kind=wanted.what, code=code.code), f"code-1.{wanted.what}", kind)

@@ -21,12 +21,12 @@ from rest_framework.views import APIView
 
 from authcodes import qr
 from authcodes.models import AuthCode, BatchRange, Scan
-from authcodes.prints import hostname_of
 from authcodes.proofs import Unreadable, proved
 from authcodes.reading import read
 from authcodes.symbols import Level
 from brands import limits
 from brands.authentication import SESSION_OR_BEARER, caller_of, staff_may_read
+from brands.hosts import hostname_of
 from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
 from brands.paging import Page, paged
 from brands.refusals import AuthenticationRequired, Forbidden, NotFound

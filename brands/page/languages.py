@@ -16,11 +16,7 @@ def language_of(request: HttpRequest) -> str:
     ]
     for tag in asked:
         try:
-            return get_supported_language_variant(tag) if tag and tag != "*" else _none()
+            return get_supported_language_variant(tag)
         except LookupError:
             continue
     return settings.LANGUAGE_CODE
-
-
-def _none() -> str:
-    raise LookupError

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 from PIL import Image, ImageDraw, ImageFont
 
 from brands import colours
+from brands.hosts import brand_of
 from brands.models import Brand, Picture
 from brands.page import assets
-from brands.page.hosts import brand_of
 from brands.picture_view import FOR_EVER
 
 ICON_SIZES = {32, 180, 192, 512}

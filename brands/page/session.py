@@ -11,8 +11,8 @@ from django.views import View
 from django.views.decorators.csrf import csrf_protect
 
 from brands import keys
+from brands.hosts import brand_of
 from brands.page import account
-from brands.page.hosts import brand_of
 from brands.page.inner import Answer
 from brands.page.languages import language_of
 from brands.page.visitor import Visitor
@@ -21,7 +21,7 @@ LONGEST = 5_000  # bytes
 
 
 class Session(View):
-    """`{"act": "access" | "log_in" | "register" | "log_out", ...}` from the page's own scripts."""
+    """`{"act": "access" | "refused" | "log_in" | "register" | "log_out", ...}` from the page's own scripts."""
 
     http_method_names = ["post"]
 

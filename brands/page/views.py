@@ -17,10 +17,10 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.gzip import gzip_page
 
 from brands import keys
+from brands.hosts import brand_of
 from brands.models import Brand
 from brands.page import account, assets, guest_scan, looks, reading
 from brands.page.guest_scan import GuestScan
-from brands.page.hosts import brand_of
 from brands.page.inner import Answer
 from brands.page.languages import COOKIE, LANGUAGES, language_of
 from brands.page.visitor import Visitor
@@ -84,8 +84,6 @@ class PageView(View):
             "here": self.here,
             "nonce": secrets.token_urlsafe(18),
             "is_customer": self.visitor.is_customer or bool(self.visitor.unsure),
-            "language": translation.get_language(),
-            "rtl": translation.get_language_bidi(),
             "languages": LANGUAGES.items(),
             "obstacles": OBSTACLES,
         }

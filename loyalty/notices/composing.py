@@ -13,7 +13,8 @@ from django.utils import translation
 from django.utils.formats import date_format, number_format
 
 from brands import tokens
-from brands.models import Brand, BrandHostname, User
+from brands.hosts import hostname_of
+from brands.models import Brand, User
 from loyalty.models import Channel, NoticeTemplate, Template, Topic
 from loyalty.notices import catalogue, placeholders
 from loyalty.notices.catalogue import KINDS, Words
@@ -154,8 +155,7 @@ def address_of(brand: Brand, purpose: str, told: Mapping[str, Any]) -> str:
 
 
 def site_of(brand: Brand) -> str:
-    found = BrandHostname.objects.filter(brand=brand).order_by("-is_primary", "hostname").first()
-    return f"{'https' if settings.HTTPS else 'http'}://{found.hostname if found else 'localhost'}"
+    return f"{'https' if settings.HTTPS else 'http'}://{hostname_of(brand.pk) or 'localhost'}"
 
 
 def read_link(purpose: str, token: str, *, max_age: timedelta | None = None) -> dict[str, Any] | None:

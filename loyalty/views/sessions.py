@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from brands import limits, tokens
 from brands.authentication import caller_of
+from brands.hosts import brand_called
 from brands.inputs import Input
 from brands.models import Brand, User
 from brands.openapi import ANYBODY, KEY, endpoint
@@ -93,19 +94,18 @@ def brand_of(request: Request, *, named: int | None, user: User | None = None) -
     if named is not None:
         found = Brand.objects.filter(pk=named).first()
     else:
-        found = Brand.objects.filter(hostnames__hostname__in=_called(request)).first() or _only_brand_of(user)
+        found = brand_called(_called(request)) or _only_brand_of(user)
     if found is None:
         raise Invalid("Name the brand: send brand_id, or the api-key of its app.", details={"field": "brand_id"})
     return found
 
 
-def _called(request: Request) -> list[str]:
-    """The hostname that the request comes from, else goes to, with its port and without."""
+def _called(request: Request) -> str:
+    """The hostname that the request comes from, else goes to, with its port."""
     try:
-        called = urlsplit(request.headers.get("origin") or f"//{request.get_host()}")
+        return urlsplit(request.headers.get("origin") or f"//{request.get_host()}").netloc
     except ValueError:  # an origin like `http://[` is no address
-        return []
-    return [called.netloc.lower(), (called.hostname or "").lower()]
+        return ""
 
 
 def _only_brand_of(user: User | None) -> Brand | None:

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from brands import sql
-from brands.models import Brand, BrandHostname
+from brands.hosts import hostname_of
+from brands.models import Brand
 from loyalty import levels, membership
 from loyalty.accrual import plain
 from loyalty.levels import Level
@@ -73,10 +74,9 @@ SAID = """
 
 
 def look_of(brand: Brand) -> Look:
-    hosts = BrandHostname.objects.filter(brand=brand).order_by("-is_primary", "hostname")
-    host = hosts.values_list("hostname", flat=True).first()
     colours = (brand.colour_background, brand.colour_text, brand.colour_accent)
-    return Look(brand.pk, brand.name, *colours, brand.logo_id, brand.support_email, address=address_of(host))
+    address = address_of(hostname_of(brand.pk))
+    return Look(brand.pk, brand.name, *colours, brand.logo_id, brand.support_email, address=address)
 
 
 def address_of(host: str | None) -> str:

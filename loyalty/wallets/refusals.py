@@ -8,7 +8,7 @@ from brands.refusals import Refused, TokenInvalid
 
 
 class WalletUnavailable(Refused):
-    """`reason` is for programs: not_configured, expired, not_yet_valid or unreadable."""
+    """`reason` is for programs: not_configured, expired or unreadable."""
 
     code = "WALLET_UNAVAILABLE"
     default_message = _("This brand does not offer passes for this wallet at the moment.")

@@ -57,6 +57,14 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
     assert not BatchRange.objects.exists()
 
 
+def test_summary_without_a_primary_hostname_says_what_is_printed_all_the_same(client, brand):
+    brand.hostnames.update(is_primary=False)
+
+    told = summary(client, brand).context["told"]
+
+    assert told["printed"] == f"https://{brand.hostnames.get().hostname}/s/AUT-000007"
+
+
 def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 40}
 

@@ -1,15 +1,12 @@
 """A webhook in the portal: added, its secret shown once, tried out, and stopped with a word to its owner."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
 
-from loyalty import external, webhook_endpoints
-from loyalty.models import WebhookDelivery, WebhookEndpoint
-from tests.browser.window import DESKTOP
+from loyalty import webhook_endpoints
+from loyalty.models import WebhookEndpoint
 from tests.receivers import Receiver, receiver
 
 PHONE = (390, 844)
@@ -55,32 +52,3 @@ def test_one_that_was_switched_off_is_told_on_the_front_page(window, brand):
 
     made.refresh_from_db()
     assert made.is_active
-
-
-@pytest.mark.skipif("PICTURES" not in os.environ, reason="draws the pages for people to look at")
-@pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_pictures(window, brand, shop, size):
-    at = timezone.now()
-    types = ["points.earned", "level.reached"]
-    made, _secret = webhook_endpoints.create(brand=brand, url="https://shop.example/a", types=types, at=at)
-    message = WebhookDelivery.objects.create(
-        endpoint=made, brand=brand, message_id="msg_1", type="points.earned", body='{"type": "points.earned"}'
-    )
-    message.calls.create(milliseconds=10_000, error="no whole answer within 10 seconds")
-    message.calls.create(milliseconds=31, status=500, answer="<h1>Oops</h1>")
-    system, _ = external.create(
-        brand=brand, url="https://erp.example/", when_refused="hold", when_away="hold", is_active=True
-    )
-    owner = window(size=size)
-    pages = {
-        "endpoint": f"loyalty/webhookendpoint/{made.pk}/change/",
-        "endpoints": "loyalty/webhookendpoint/",
-        "add": "loyalty/webhookendpoint/add/",
-        "ping": f"loyalty/webhookendpoint/{made.pk}/ping/",
-        "messages": "loyalty/webhookdelivery/",
-        "message": f"loyalty/webhookdelivery/{message.pk}/change/",
-        "external": f"loyalty/externalsystem/{system.pk}/change/",
-    }
-    for name, where in pages.items():
-        owner.goto(where)
-        owner.page.screenshot(path=Path(os.environ["PICTURES"]) / f"{name}-{size[0]}.png", full_page=True)

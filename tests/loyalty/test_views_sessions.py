@@ -99,6 +99,13 @@ def test_origin_names_the_brand(api, member, origin):
     assert log_in(api.having(origin=origin)).json()["brand_id"] == shop.pk
 
 
+def test_of_two_brands_on_a_host_the_port_tells_which(api, member):
+    make.brand(name="Alpha", hostname="shop.example.com")
+    zeta = make.brand(name="Zeta", hostname="shop.example.com:8443")
+
+    assert log_in(api.having(origin="https://shop.example.com:8443")).json()["brand_id"] == zeta.pk
+
+
 def test_only_brand_of_a_customer_needs_no_name(api, brand, member):
     assert log_in(api).json()["brand_id"] == brand.pk
 

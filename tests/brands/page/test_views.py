@@ -534,6 +534,10 @@ def test_a_host_of_no_brand_says_so(brand, client):
         page = client.get(address, headers={"host": "portal.example.com"})
         assert page.status_code == 404
         assert "No brand at this address" in text(page)
+        assert '<html lang="en" dir="ltr">' in text(page)
+
+    page = client.get("/s/", headers={"host": "portal.example.com", "accept-language": "ar"})
+    assert '<html lang="ar" dir="rtl">' in text(page)
 
 
 def test_the_root_of_a_brands_host_is_its_page_and_of_others_the_portal(browser, client, brand):

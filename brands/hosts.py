@@ -1,0 +1,29 @@
+"""Brands and the hostnames under which they are reached."""
+
+from django.http import HttpRequest
+
+from brands.models import Brand, BrandHostname
+
+
+def brand_of(request: HttpRequest) -> Brand | None:
+    """The brand whose page it is, by the Host header; None for the portal's own host and for others."""
+    return brand_called(request.get_host())
+
+
+def brand_called(netloc: str) -> Brand | None:
+    """The brand with this hostname, stored with its port or, failing that, without."""
+    called = netloc.lower()
+    names = [called, called.rpartition(":")[0] or called]
+    found = (
+        BrandHostname.objects.select_related("brand__logo")
+        .defer("brand__logo__content", "brand__logo__small")
+        .filter(hostname__in=names)
+    )
+    first = next(iter(sorted(found, key=lambda it: it.hostname != called)), None)
+    return first.brand if first else None
+
+
+def hostname_of(brand_id: int) -> str:
+    """The one that codes, passes and mails lead to: the primary one, else the first; empty where a brand has none."""
+    found = BrandHostname.objects.filter(brand_id=brand_id).order_by("-is_primary", "hostname")
+    return found.values_list("hostname", flat=True).first() or ""

@@ -55,6 +55,11 @@ class TenantForm(ModelForm):
         field = refusal.details.get("field")
         self.add_error(field if field in self.fields else None, refusal.message)
 
+    def _get_validation_exclusions(self) -> set[str]:
+        """A row stays with its brand, but what must be unique there may change: else only the database would object."""
+        excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc] # missing in the stubs
+        return excluded - {"brand"} if self.instance.pk else excluded
+
 
 class Lookup(AutocompleteSelect):
     """A choice looked up while it is typed. What no row's id can be chooses nothing; Django's own fails of it."""

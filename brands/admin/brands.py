@@ -20,7 +20,7 @@ class HostnameForm(TenantForm):
     """Leaves it to the table that one hostname is primary: seen alone, a new one looks like the second."""
 
     def _get_validation_exclusions(self) -> set[str]:
-        return {*super()._get_validation_exclusions(), "is_primary"}  # type: ignore[misc] # missing in the stubs
+        return {*super()._get_validation_exclusions(), "is_primary"}
 
 
 class HostnameTable(InlineFormSet):

@@ -11,7 +11,7 @@ from django.db.models import ForeignKey
 from django.test import Client
 from django.urls import reverse
 
-from authcodes.models import AuthCode, BatchRange
+from authcodes.models import AuthCode, BatchRange, Printer
 from brands.models import Brand, Membership, User
 from brands.roles import CHANGE, TABLE, VIEW, may
 from campaigns.models import Milestone
@@ -228,6 +228,43 @@ def test_rows_can_be_added_to_ones_own_brand_only(client: Client, own: Any, fore
     taken = add(client, label, new_rows(*own)[label])
     assert taken.status_code == (200 if label in SHOWN_ONCE else 302)
     assert count() == before + 1
+
+
+RENAMED = [
+    ("authcodes.product", "sku"),
+    ("authcodes.batchrange", "range_name"),
+    ("authcodes.printer", "name"),
+    ("loyalty.brandlevel", "threshold"),
+    ("loyalty.earningrule", "kind"),
+]
+
+
+@pytest.mark.parametrize(("label", "field"), RENAMED)
+def test_a_row_cannot_take_what_another_of_its_brand_has(brand: Brand, label: str, field: str) -> None:
+    first, second = twins(brand)[label]
+    client, its = browser(staff(brand)), address(label, "change", second.pk)
+
+    refused = client.post(its, {**form_of(client.get(its)), field: getattr(first, field)})
+
+    assert refused.status_code == 200
+    assert "already exists" in str(errors(refused))
+    before = getattr(second, field)
+    second.refresh_from_db()
+    assert getattr(second, field) == before
+
+
+def twins(brand: Brand) -> dict[str, tuple[Any, Any]]:
+    """Of each kind whose names are unique in a brand two rows that differ."""
+    levels = make.level(brand, "Silver", 100), make.level(brand, "Gold", 200)
+    rules = make.earning_rule(brand, "log-user-login"), make.earning_rule(brand, "order-complete")
+    printers = [Printer.objects.create(brand=brand, name=name, scale="1.01") for name in ("Hall", "Office")]
+    return {
+        "authcodes.product": (make.product(brand), make.product(brand)),
+        "authcodes.batchrange": (make.batch(brand), make.batch(brand)),
+        "authcodes.printer": (printers[0], printers[1]),
+        "loyalty.brandlevel": levels,
+        "loyalty.earningrule": rules,
+    }
 
 
 @pytest.mark.parametrize("name", ["product", "campaign"])

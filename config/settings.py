@@ -321,6 +321,13 @@ PERSONAL_DATA = {
     "loyalty": "loyalty.persons",
 }
 
+# Label -> `panel(customer, brand)`: what this list has of a customer, on the customer's page.
+CUSTOMER_PANELS = {
+    "loyalty.loyaltytransaction": "loyalty.admin.ledger.panel",
+    "campaigns.userloyaltycampaign": "campaigns.admin.progress.panel",
+    "authcodes.scan": "authcodes.admin.scans.panel",
+}
+
 # --- Codes -----------------------------------------------------------------------------------------------------------
 # Version -> secret; the highest version signs new batches, older ones keep verifying what is already printed.
 CODE_TAG_SECRETS = env.pairs("CODE_TAG_SECRETS") or ({1: SECRET_KEY} if LOCAL else {})

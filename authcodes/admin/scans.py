@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.db.models import Case, Q, QuerySet, Value, When
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from authcodes.admin.exports import ExportingAdmin
@@ -13,7 +14,10 @@ from authcodes.admin.filters import CodeStatusFilter, CustomerFilter, PlaceFilte
 from authcodes.admin.searching import Search
 from authcodes.exports import CUSTOMER_IS_OURS
 from authcodes.models import Job, Scan
+from brands import panels, zones
 from brands.lists import ChoicesFilter, OwnRowsFilter
+from brands.models import Brand, User
+from brands.panels import Line, Panel
 from brands.portal import badge
 from brands.roles import VIEW
 from brands.unfolded import display
@@ -87,4 +91,28 @@ class ScanPage(ExportingAdmin):
 
     @display(description=_("result"), ordering="outcome")
     def result(self, scan: Scan) -> SafeString:
-        return badge(COLOURS[scan.outcome], scan.get_outcome_display())
+        return result_of(scan)
+
+
+def result_of(scan: Scan) -> SafeString:
+    return badge(COLOURS[scan.outcome], scan.get_outcome_display())
+
+
+def panel(customer: User, brand: Brand) -> Panel:
+    """A customer's last scans of a brand's codes, where the brand knows who it was."""
+    scans = Scan.objects.filter(CUSTOMER_IS_OURS, user=customer, brand=brand).select_related("product")
+    return Panel(
+        gettext("Scans"),
+        [
+            Line(
+                zones.told(scan.scanned_at, brand.zone),
+                result_of(scan),
+                scan.code,
+                ", ".join(str(part) for part in (scan.product, scan.get_reason_display(), scan.location) if part),
+                panels.address_of(scan),
+            )
+            for scan in scans.order_by("-scanned_at", "-scan_id")[: panels.MOST]
+        ],
+        gettext("Nothing was scanned yet."),
+        panels.list_of(Scan, customer),
+    )

@@ -1,9 +1,13 @@
 """Page: how far customers are in a campaign. For reading: accrual writes it."""
 
 from django.contrib import admin
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from brands import panels, zones
 from brands.lists import OwnRowsFilter
+from brands.models import Brand, User
+from brands.panels import Line, Panel
 from brands.portal import TenantAdmin
 from brands.unfolded import display
 from campaigns.models import UserLoyaltyCampaign
@@ -22,8 +26,32 @@ class ProgressPage(TenantAdmin):
 
     @display(description=_("progress"), ordering="progress")
     def reached(self, row: UserLoyaltyCampaign) -> str:
-        return f"{row.progress} / {row.campaign.target_value}"
+        return reached(row)
 
     @display(description=_("milestones"))
     def milestones(self, row: UserLoyaltyCampaign) -> int:
         return len(row.milestones_achieved)
+
+
+def reached(row: UserLoyaltyCampaign) -> str:
+    return f"{row.progress} / {row.campaign.target_value}"
+
+
+def panel(customer: User, brand: Brand) -> Panel:
+    """The campaigns of a brand that a customer got ahead in last."""
+    rows = UserLoyaltyCampaign.objects.filter(user=customer, campaign__brand=brand).select_related("campaign")
+    return Panel(
+        gettext("Campaigns"),
+        [
+            Line(
+                zones.told(row.updated_at, brand.zone),
+                "",
+                row.campaign.campaign_name,
+                reached(row),
+                panels.address_of(row),
+            )
+            for row in rows.order_by("-updated_at", "-id")[: panels.MOST]
+        ],
+        gettext("No campaign was begun yet."),
+        panels.list_of(UserLoyaltyCampaign, customer),
+    )

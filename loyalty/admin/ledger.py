@@ -4,10 +4,13 @@ from decimal import Decimal
 
 from django.contrib import admin
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from brands import panels, zones
 from brands.lists import ChoicesFilter
-from brands.models import User
+from brands.models import Brand, User
+from brands.panels import Line, Panel
 from brands.portal import TenantAdmin, badge
 from brands.unfolded import display
 from loyalty.models import LoyaltyTransaction
@@ -34,8 +37,37 @@ class LedgerPage(TenantAdmin):
 
     @display(description=_("reason"), ordering="reason")
     def kind(self, line: LoyaltyTransaction) -> SafeString:
-        return badge(COLOURS[line.reason], line.get_reason_display())
+        return state_of(line)
 
     @display(description=_("points"))
     def points(self, line: LoyaltyTransaction) -> Decimal:
-        return SIGNS[line.reason] * line.amount
+        return points_of(line)
+
+
+def state_of(line: LoyaltyTransaction) -> SafeString:
+    return badge(COLOURS[line.reason], line.get_reason_display())
+
+
+def points_of(line: LoyaltyTransaction) -> Decimal:
+    """Negative where they went."""
+    return SIGNS[line.reason] * line.amount
+
+
+def panel(customer: User, brand: Brand) -> Panel:
+    """A customer's last lines at a brand."""
+    lines = LoyaltyTransaction.objects.filter(user_point__user=customer, user_point__brand=brand)
+    return Panel(
+        gettext("Points"),
+        [
+            Line(
+                zones.told(line.created_at, brand.zone),
+                state_of(line),
+                line.note or line.reason_id,
+                gettext("%(points)s points") % {"points": points_of(line)},
+                panels.address_of(line),
+            )
+            for line in lines.order_by("-loyalty_transaction_id")[: panels.MOST]
+        ],
+        gettext("No points were earned or taken yet."),
+        panels.list_of(LoyaltyTransaction, customer),
+    )

@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from brands import panels
 from brands.audited import deed
 from brands.lists import ChoicesFilter, DayFilter
 from brands.portal import TenantAdmin, badge
@@ -99,14 +100,16 @@ class MemberPage(TenantAdmin):
         (gettext_lazy("Points"), {"fields": (("points", "points_earned"), ("points_redeemed", "points_expired"))}),
         (gettext_lazy("History"), {"fields": (("enrolled_at", "updated_at"),)}),
     )
-    change_form_outer_after_template = "admin/loyalty/notices/of_member.html"
+    change_form_outer_after_template = "admin/loyalty/member.html"
     actions = ("block", "unblock")
     actions_detail = ("adjust", "erase")
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        told = self.notices_of(request, self.get_object(request, unquote(object_id)))
+        member = self.get_object(request, unquote(object_id))
+        told = self.notices_of(request, member)
+        told["panels"] = list(panels.of_customer(request, member.user, member.brand))
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
 
     def notices_of(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:

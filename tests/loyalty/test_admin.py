@@ -1,14 +1,18 @@
 """The portal's pages about points: blocking members, redelivering events, reading the ledger."""
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from brands.models import Brand, User
+from campaigns.models import UserLoyaltyCampaign
 from loyalty.models import BrandLevel, Event, UserPoints
 from tests import make
-from tests.portal import address, browser, event, form_of, staff, text
+from tests.portal import address, browser, event, form_of, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +63,51 @@ def test_members_are_found_by_address_and_name(client: Client, brand: Brand) -> 
 
     for words in ("anna@example.com", " ANNA@example.com ", "anna@", "ann", "adl"):
         assert found(client, "loyalty.userpoints", q=words) == ([anna] if words != "anna@" else [])
+
+
+def test_member_page_shows_the_last_of_each_list_and_leads_to_all(client: Client, brand: Brand, customer: User) -> None:
+    member = make.account(customer, brand)
+    page = address("loyalty.userpoints", "change", member.pk)
+    before = text(client.get(page))
+    assert all(words in before for words in ("No points were", "No campaign was", "Nothing was scanned"))
+    for number in range(12):
+        make.points(customer, brand, number + 1, reason_id=f"shop:{number}")
+    progress = UserLoyaltyCampaign.objects.create(user=customer, campaign=make.campaign(brand), progress=3)
+    scanned = scan(make.code(brand), user=customer, location="Pune")
+    another = make.brand()
+    scan(make.code(another), user=customer, location="Elsewhere")
+
+    shown = text(client.get(page))
+
+    assert [f">{number}.00 points" in shown for number in (12, 3, 2)] == [True, True, False]
+    assert "3 / 5" in shown
+    assert "Pune" in shown
+    assert "Elsewhere" not in shown
+    for row in (progress, scanned, member.transactions.first()):
+        label = row._meta.label_lower
+        assert f'href="{address(label, "change", row.pk)}"' in shown
+        assert f'href="{address(label)}?q={quote(customer.email, safe="")}"' in shown
+        assert row in found(client, label, q=customer.email)
+
+
+def test_member_page_costs_the_same_whatever_the_member_did(
+    client: Client, brand: Brand, customer: User, django_assert_num_queries: Any
+) -> None:
+    page = address("loyalty.userpoints", "change", make.account(customer, brand).pk)
+
+    def did(number: int) -> None:
+        make.points(customer, brand, number)
+        UserLoyaltyCampaign.objects.create(user=customer, campaign=make.campaign(brand))
+        scan(make.code(brand), user=customer)
+
+    did(1)
+    client.get(page)
+    with CaptureQueriesContext(connection) as asked:
+        client.get(page)
+    for number in range(2, 9):
+        did(number)
+    with django_assert_num_queries(len(asked)):
+        client.get(page)
 
 
 def test_dead_events_get_another_chance(client: Client, brand: Brand) -> None:

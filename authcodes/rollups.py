@@ -4,15 +4,18 @@ A rollup is derived from Scan, and from which codes are scanned, and can be made
 it: the dashboard reads today from Scan, so figures are fresh and a scan writes nothing for them.
 """
 
+import logging
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from authcodes.models import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
 from brands.models import Brand
+
+logger = logging.getLogger(__name__)
 
 # Points and places settle late, and points of a limited scan may be claimed once more: these days are done again.
 AGAIN_DAYS = 3
@@ -118,6 +121,19 @@ FIRST_DAY = """
 def roll_up(*, brand: Brand, day: date) -> None:
     """Make the rollup of one closed day of the brand's zone, or make it again. Raises ValueError while it lasts."""
     _roll_up(brand, day, day, today=local_day(brand, timezone.now()))
+
+
+def catch_up_all(*, at: datetime) -> int:
+    """Catch up at each brand; returns how many days. One at which it fails is told in the log, and tried again."""
+    days = 0
+    for brand in Brand.objects.order_by("pk"):
+        try:
+            days += catch_up(brand=brand, at=at)
+        except Exception as error:
+            if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
+                raise
+            logger.exception("the days of the brand %s could not be rolled up", brand.slug)
+    return days
 
 
 def catch_up(*, brand: Brand, at: datetime) -> int:

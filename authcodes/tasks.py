@@ -5,7 +5,6 @@ from celery.signals import worker_init
 from django.utils import timezone
 
 from authcodes import imports, jobs, places, rollups, scanning
-from brands.models import Brand
 
 PORTION = 500
 
@@ -43,4 +42,4 @@ def resume_jobs() -> int:
 @shared_task
 def roll_up_closed_days() -> int:
     """Every few minutes: what the dashboard reads of days that have closed, and of those that settled late."""
-    return sum(rollups.catch_up(brand=brand, at=timezone.now()) for brand in Brand.objects.all())
+    return rollups.catch_up_all(at=timezone.now())

@@ -8,14 +8,24 @@ from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Permis
 from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
-from django.db import models
+from django.db import connection, models
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+# Names that Python finds in the system's files, and that mean another place on another host, or none.
+NO_PLACES = {"localtime", "posixrules", "Factory"}
+KNOWN_ZONE = "SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)"
+
 
 def validate_time_zone(name: str) -> None:
-    if name not in available_timezones():
+    """Python and PostgreSQL have a list each, and both have to cut a brand's days."""
+    known = name in available_timezones() - NO_PLACES
+    if known:
+        with connection.cursor() as cursor:
+            cursor.execute(KNOWN_ZONE, [name])
+            known = cursor.fetchone()[0]
+    if not known:
         raise ValidationError(_("%(name)s is no time zone; write one like Europe/Berlin."), params={"name": name})
 
 

@@ -112,6 +112,17 @@ def test_the_task_rolls_up_what_has_closed(brand: Brand) -> None:
     assert DayRollup.objects.get().accepted == 1
 
 
+def test_a_brand_that_cannot_be_rolled_up_keeps_none_from_it(brand: Brand, caplog: pytest.LogCaptureFixture) -> None:
+    Brand.objects.filter(pk=brand.pk).update(time_zone="Mars/Olympus")
+    later = make.brand(time_zone="Asia/Kolkata")
+    scanned(later, days_ago(2))
+
+    roll_up_closed_days()
+
+    assert RollupMark.objects.get().brand == later
+    assert f"the days of the brand {brand.slug} could not be rolled up" in caplog.text
+
+
 def test_points_and_places_that_settle_late_are_picked_up(brand: Brand) -> None:
     late = scanned(brand, days_ago(20), points_status="pending")
     recent = scanned(brand, days_ago(2), points_status="limited")

@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.http import Http404
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from brands import authentication, keys, people, tokens
-from brands.models import ApiKey, AuditEntry, Brand, BrandHostname, Membership, User
+from brands.models import ApiKey, AuditEntry, Brand, BrandHostname, Membership, User, validate_time_zone
 from brands.portal_login import LoginForm
 from brands.portal_site import PortalSite
 from brands.refusals import ApiKeyInvalid, Invalid
@@ -427,13 +428,21 @@ def test_two_primary_hostnames_are_one_too_many(client: Client, brand: Brand) ->
     assert "Only one hostname" in text(refused)
 
 
-@pytest.mark.parametrize("zone", ["Mars/Olympus", ""])
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "localtime", "Factory", "+02", ""])
 def test_time_zone_must_be_one(client: Client, brand: Brand, zone: str) -> None:
     its = address("brands.brand", "change", brand.pk)
 
     refused = client.post(its, {**form_of(client.get(its)), "time_zone": zone})
 
     assert list(errors(refused)) == ["time_zone"]
+
+
+def test_time_zone_must_be_one_that_the_database_knows(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
+    monkeypatch.setattr("brands.models.available_timezones", lambda: {"Europe/Berlin", "Mars/Olympus"})
+
+    validate_time_zone("Europe/Berlin")
+    with pytest.raises(ValidationError):
+        validate_time_zone("Mars/Olympus")
 
 
 def test_passwords_are_not_guessed_at_the_portals_login(settings: Any, rf: Any) -> None:

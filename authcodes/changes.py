@@ -20,10 +20,14 @@ from brands.models import User
 
 # One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
 TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
+TURN_IF_FREE = "SELECT pg_try_advisory_xact_lock(7216002, %s::int)"
 PATIENCE = "SET LOCAL statement_timeout = '15min'"
-CODES_AT_ONCE = 200_000  # codes that are changed while somebody waits for the page; more are a job
+# Codes that are changed while somebody waits for the page; more are a job, which switches no more off or on in one
+# transaction: a scan of one of them waits for its end.
+CODES_AT_ONCE = 50_000
 
 Kind = CodeChange.Kind
+SWITCHES = frozenset({Kind.DEACTIVATED, Kind.REACTIVATED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +83,28 @@ AMONG = "id = ANY(%(ids)s)"
 STILL_ASSIGNED = "SELECT count(*) FROM authcodes_authcode WHERE {which} AND product_id IS NOT NULL"
 
 
-def change(*, codes: Stretch, order: Order, by: User | None, at: datetime, action_id: UUID | None = None) -> int:
+def change(
+    *,
+    codes: Stretch,
+    order: Order,
+    by: User | None,
+    at: datetime,
+    action_id: UUID | None = None,
+    waits: bool = True,
+) -> int:
     """Do it to a stretch of codes: one UPDATE, and one line in their history. Returns how many codes changed.
 
     Assigning is all or nothing, and so is taking that back. Raises BatchRefused when some of the codes have another
-    product, or were scanned. With an `action_id` it is done once.
+    product, or were scanned, and, unless it `waits`, while another change of the brand's codes goes on. With an
+    `action_id` it is done once.
     """
     deed = _deed(order, by, at, action_id)
     where = {"batch": codes.batch.pk, "first": codes.first, "last": codes.last}
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PATIENCE)
-        cursor.execute(TURN, [codes.batch.brand_id])
-        if action_id and history.is_noted(action_id):
+        if waits:
+            cursor.execute(PATIENCE)
+        _take_turn(cursor, codes.batch.brand_id, waits=waits)
+        if action_id and history.is_noted(action_id, first=codes.first):
             return 0
         changed = _update(cursor, order, IN_STRETCH, where, deed.at)
         _refuse_partly(cursor, order, IN_STRETCH, where, missing=codes.size - changed)
@@ -99,19 +113,25 @@ def change(*, codes: Stretch, order: Order, by: User | None, at: datetime, actio
     return changed
 
 
-def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at: datetime) -> int:
+def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at: datetime, waits: bool = True) -> int:
     """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
     brands = {code.pk: code.brand_id for code in codes}
     where = {"ids": list(brands)}
     with transaction.atomic(), connection.cursor() as cursor:
         for brand_id in sorted(set(brands.values())):
-            cursor.execute(TURN, [brand_id])
+            _take_turn(cursor, brand_id, waits=waits)
         _update(cursor, order, AMONG, where, at, "RETURNING id")
         changed = [pk for (pk,) in cursor.fetchall()]
         _refuse_partly(cursor, order, AMONG, where, missing=len(brands) - len(changed))
         touched = AuthCode.objects.filter(pk__in=changed).select_related("batch")
         history.note_codes(_deed(order, by, at, None), codes=touched)
     return len(changed)
+
+
+def _take_turn(cursor: Any, brand_id: int, *, waits: bool) -> None:
+    cursor.execute(TURN if waits else TURN_IF_FREE, [brand_id])
+    if not waits and not cursor.fetchone()[0]:
+        raise BatchRefused(_("Another change of this brand's codes is running. Try again when it is done."))
 
 
 def _deed(order: Order, by: User | None, at: datetime, action_id: UUID | None) -> Deed:
@@ -177,8 +197,24 @@ def start_change(*, codes: Stretch, order: Order, by: User) -> Job:
 
 
 def run_change(run: jobs.Run) -> None:
-    """The job's handler: all of it in one transaction. Run again, it finds its work done and leaves it."""
-    run.progress(0, run.job.total)  # the last moment to cancel it
+    """The job's handler: an assignment in one transaction, codes switched off or on part by part.
+
+    Run again, it finds what is done and leaves it; cancelled, what is done stays done. The history says how much.
+    """
+    codes, order, action_id = _asked(run)
+    done = 0
+    for part in codes.parts(CODES_AT_ONCE) if order.kind in SWITCHES else [codes]:
+        run.progress(done, codes.size)  # the last moment to cancel what is left
+        change(codes=part, order=order, by=run.job.created_by, at=timezone.now(), action_id=action_id)
+        done += part.size
+    run.tell(done, codes.size)
+    changed = history.codes_of(action_id)
+    words = _("%(number)s codes changed.") % {"number": f"{changed:,}"}
+    run.log(words if changed else _("Nothing was left to change."))
+
+
+def _asked(run: jobs.Run) -> tuple[Stretch, Order, UUID]:
+    """What start_change wrote down."""
     asked = run.parameters
     batch = BatchRange.objects.get(pk=asked["batch_id"], brand=run.job.brand)
     assignment = None
@@ -188,9 +224,7 @@ def run_change(run: jobs.Run) -> None:
         assignment = Assignment(product=product, **rest)
     order = Order(Kind(asked["kind"]), asked["reason"], assignment)
     codes = stretch(batch=batch, first=asked["first"], last=asked["last"])
-    action_id = UUID(asked["action_id"])
-    changed = change(codes=codes, order=order, by=run.job.created_by, at=timezone.now(), action_id=action_id)
-    run.log(f"{changed} codes changed." if changed else "Nothing was left to change.")
+    return codes, order, UUID(asked["action_id"])
 
 
 def deactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connection
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from authcodes.models import AuthCode, BatchRange, CodeChange, Import, Product
@@ -133,8 +134,15 @@ def _tell_trail(deed: Deed, runs: Iterable[CodeChange]) -> None:
         audit.record(deed=audit.Deed(deed.by, deed.at, reason=deed.reason), action=deed.kind.label, rows=rows)
 
 
-def is_noted(action_id: UUID) -> bool:
-    return CodeChange.objects.filter(action_id=action_id).exists()
+def is_noted(action_id: UUID, *, first: str) -> bool:
+    """Whether this action has changed the codes that begin with `first`."""
+    return CodeChange.objects.filter(action_id=action_id, first_code=first).exists()
+
+
+def codes_of(action_id: UUID) -> int:
+    """How many codes an action has changed so far."""
+    found: int | None = CodeChange.objects.filter(action_id=action_id).aggregate(codes=Sum("codes"))["codes"]
+    return found or 0
 
 
 def _told(deed: Deed, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:

@@ -1,5 +1,6 @@
 """Stretches of a batch's codes, from one to another: which are meant, and what a change of them would meet."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import Count, Q
@@ -25,6 +26,14 @@ class Stretch:
     def codes(self) -> AuthCodeQuerySet:
         found: AuthCodeQuerySet = AuthCode.objects.filter(batch=self.batch, code__range=(self.first, self.last))
         return found
+
+    def parts(self, size: int) -> "Iterator[Stretch]":
+        """The same codes in stretches of `size` at most, in order."""
+        numbering = numbering_of(self.batch)
+        low = numbering.number(self.first) or 0
+        for begin in range(low, low + self.size, size):
+            end = min(begin + size, low + self.size) - 1
+            yield Stretch(self.batch, numbering.code(begin), numbering.code(end), end - begin + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ KNOWN_ERRORS: list[tuple[type[Exception], str, str]] = [
 # SQLSTATE classes of a server that is gone, full, starting or stopping; without any, the connection itself failed.
 SERVER_AWAY = ("08", "53", "57P")
 DATABASE_RETRY_SECONDS = 5
+LOCK_NOT_AVAILABLE = "55P03"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +143,22 @@ def problem_of(error: BaseException | None) -> Problem | None:
     if isinstance(error, drf_errors.ValidationError):
         fields = error.detail if isinstance(error.detail, dict) else {"non_field_errors": error.detail}
         return Problem("VALIDATION_ERROR", first_words(error.detail), {"fields": fields})
-    if isinstance(error, OperationalError) and is_server_away(error):
-        logger.error("The database does not answer: %s", error)
-        return Problem(
-            "UNAVAILABLE", "The service cannot answer right now. Try again.", retry_after=DATABASE_RETRY_SECONDS
-        )
+    if isinstance(error, OperationalError) and (words := unavailable(error)):
+        return Problem("UNAVAILABLE", words, retry_after=DATABASE_RETRY_SECONDS)
     known = next((entry for entry in KNOWN_ERRORS if isinstance(error, entry[0])), None)
     return Problem(known[1], known[2], retry_after=getattr(error, "wait", None)) if known else None
 
 
-def is_server_away(error: OperationalError) -> bool:
+def unavailable(error: OperationalError) -> str:
+    """What to say of a database that will answer later; nothing where a statement is to blame."""
     state = getattr(error.__cause__, "sqlstate", None)
-    return state is None or state.startswith(SERVER_AWAY)
+    if state is None or state.startswith(SERVER_AWAY):
+        logger.error("The database does not answer: %s", error)
+        return "The service cannot answer right now. Try again."
+    if state == LOCK_NOT_AVAILABLE:
+        logger.warning("A lock was not to be had in time: %s", error)
+        return "A large change is going on that this has to wait for. Nothing was done. Try again."
+    return ""
 
 
 def first_words(detail: Any, path: str = "") -> str:
@@ -201,7 +206,7 @@ def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
     if wants_json(request):
         body = Json().render(problem.envelope(request_id(request)))
         return HttpResponse(body, content_type=Json.media_type, status=status, headers=headers)
-    page = f"{status}.html" if status in {400, 403, 404} else "500.html" if status >= 500 else "400.html"
+    page = f"{status}.html" if status in {400, 403, 404, 503} else "500.html" if status >= 500 else "400.html"
     words = {"message": problem.message, "request_id": request_id(request)}
     return HttpResponse(render_to_string(page, words), status=status, headers=headers)
 

@@ -77,6 +77,9 @@ TEMPLATES = [
 DATABASE_STATEMENT_TIMEOUT_MS = env.integer("DATABASE_STATEMENT_TIMEOUT_MS", 60_000)
 # Only brands.sql binds on the server, so only its statements are prepared; PgBouncer before 1.21 cannot keep them.
 PGBOUNCER = env.flag("PGBOUNCER", default=False)
+# Whoever waits for an answer waits no longer than this for a lock (config.wsgi): what a large change of codes holds
+# would soon hold every thread of the web.
+WEB_LOCK_TIMEOUT_MS = env.integer("WEB_LOCK_TIMEOUT_MS", 2_000)
 _session: dict[str, Any] = {
     "application_name": "loyalty",
     "connect_timeout": 5,

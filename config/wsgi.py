@@ -2,9 +2,15 @@
 
 import os
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+# Workers and commands have the time to wait for a lock. Behind PgBouncer the web's role or database sets it.
+for database in settings.DATABASES.values():
+    if "options" in database["OPTIONS"]:
+        database["OPTIONS"]["options"] += f" -c lock_timeout={settings.WEB_LOCK_TIMEOUT_MS}"
 
 django_application = get_wsgi_application()
 

@@ -245,7 +245,7 @@ def _carried_out(page: TenantAdmin, request: HttpRequest, codes: Stretch, order:
     if codes.size > changes.CODES_AT_ONCE:
         job = changes.start_change(codes=codes, order=order, by=person(request))
         return redirect("admin:authcodes_job_change", job.pk)
-    changed = changes.change(codes=codes, order=order, by=person(request), at=timezone.now())
+    changed = changes.change(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
     page.message_user(request, told_count(words.done, changed))
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
 
@@ -296,7 +296,7 @@ def _typed_preview(lines: list[typed.Typed], wrong: list[typed.Typed], given: As
 def _typed_done(page: TenantAdmin, request: HttpRequest, lines: list[typed.Typed], given: Assignment) -> HttpResponse:
     codes = list(_named(lines, given.product))
     order = Order(Kind.ASSIGNED, assignment=given)
-    changed = changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now())
+    changed = changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
     page.message_user(request, told_count(WORDS[order.kind].done, changed))
     if len(codes) == 1:
         return redirect("admin:authcodes_authcode_change", codes[0].pk)
@@ -309,12 +309,22 @@ def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeC
         raise PermissionDenied
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        order = Order(kind, reason=form.cleaned_data["reason"])
-        changed = changes.change_codes(codes=[code], order=order, by=person(request), at=timezone.now())
-        page.message_user(request, told_count(WORDS[kind].done, changed))
-        return redirect("admin:authcodes_authcode_change", code.pk)
+        changed = _switched(request, [code], form, kind)
+        if changed is not None:
+            page.message_user(request, told_count(WORDS[kind].done, changed))
+            return redirect("admin:authcodes_authcode_change", code.pk)
     back = reverse("admin:authcodes_authcode_change", args=[code.pk])
     return render(page, request, kind, form=form, chosen=[code], at_once=True, back=back)
+
+
+def _switched(request: HttpRequest, codes: list[AuthCode], form: ReasonForm, kind: CodeChange.Kind) -> int | None:
+    """How many were switched off or on; None, and the form says why, when they cannot be."""
+    order = Order(kind, reason=form.cleaned_data["reason"])
+    try:
+        return changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
+    except BatchRefused as refusal:
+        form.refuse(refusal)
+        return None
 
 
 def of_chosen(
@@ -328,10 +338,8 @@ def of_chosen(
     form = ReasonForm(request.POST if "reason" in request.POST else None)
     if not codes:
         return None
-    if form.is_valid():
-        order = Order(kind, reason=form.cleaned_data["reason"])
-        changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now())
-        report(codes, order.reason)
+    if form.is_valid() and _switched(request, codes, form, kind) is not None:
+        report(codes, form.cleaned_data["reason"])
         return None
     kept = [(name, value) for name in ("action", "select_across") for value in request.POST.getlist(name)[:1]]
     kept += [("_selected_action", value) for value in request.POST.getlist("_selected_action")]

@@ -1,6 +1,7 @@
 """Changing many codes in the portal: asked, looked at, then done; a stretch, typed ones, chosen ones, or one."""
 
 import pytest
+from django.db.models import Q
 from django.utils import timezone
 
 from authcodes import changes, scanning
@@ -8,6 +9,7 @@ from authcodes.models import AuthCode, CodeChange, Job
 from authcodes.scanning import Circumstances
 from brands.models import Membership
 from tests import make
+from tests.locks import holding
 from tests.portal import address, browser, links, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -320,6 +322,25 @@ def test_another_brands_code_does_not_exist(client, what):
 
 def test_one_code_needs_a_reason_too(client, batch):
     assert list(errors(switch(client, batch.codes.first(), "deactivate", ""))) == ["reason"]
+
+
+BUSY = "Another change of this brand"
+
+
+def test_while_another_change_runs_nothing_waits_and_nothing_typed_is_lost(client, batch, product):
+    code = batch.codes.first()
+
+    with holding(changes.TURN, [batch.brand_id]):
+        stretch = send(client, batch, "deactivate", "confirm", reason="stolen from a lorry")
+        typed = type_in(client, product, "AB-0001", "confirm", notes="by phone")
+        one = switch(client, code, "deactivate", "torn off")
+        chosen = choose(client, "deactivate", [code], reason="chosen one")
+
+    for answer, words in ((stretch, "a lorry"), (typed, "by phone"), (one, "torn off"), (chosen, "chosen one")):
+        assert BUSY in str(errors(answer)["__all__"])
+        assert words in text(answer)
+    assert not AuthCode.objects.filter(Q(deactivated_at__isnull=False) | Q(product__isnull=False)).exists()
+    assert "Deactivated: 1" in messages(client, switch(client, code, "deactivate"))
 
 
 def choose(client, action, codes, **more):

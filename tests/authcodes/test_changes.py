@@ -208,7 +208,7 @@ def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
     assert (job.status, job.percent, job.kind) == ("done", 100, "change-codes")
     assert [line.partition(" ")[2] for line in job.log.splitlines()] == [
         "8 codes changed.",
-        "Nothing was left to change.",
+        "8 codes changed.",
     ]
     assert AuthCode.objects.filter(product=product, inventory_location="Shelf 4", points_per_scan=7).count() == 8
     assert told(batch) == [("assigned", "AB-0002", "AB-0009", 8)]
@@ -225,6 +225,48 @@ def test_a_job_cancelled_before_it_begins_changes_nothing(batch, owner):
 
     job.refresh_from_db()
     assert (job.status, AuthCode.objects.deactivated().exists()) == ("cancelled", False)
+
+
+class Cancelling(jobs.Run):
+    """Somebody cancels the job when some codes are done."""
+
+    def progress(self, done, total):
+        if done:
+            raise jobs.Cancelled
+        super().progress(done, total)
+
+
+def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, owner, monkeypatch):
+    monkeypatch.setattr(changes, "CODES_AT_ONCE", 4)
+    whole = stretch(batch=batch, first="1", last="10")
+    job = changes.start_change(codes=whole, order=Order(Kind.DEACTIVATED, "stolen"), by=owner)
+
+    Job.objects.update(status="running", attempts=1)
+    with pytest.raises(jobs.Cancelled):
+        changes.run_change(Cancelling(Job.objects.get()))
+    assert told(batch) == [("deactivated", "AB-0001", "AB-0004", 4)]
+    assert batch.codes.deactivated().count() == 4
+
+    Job.objects.update(status="queued")
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.log.partition(" ")[2]) == ("done", "10 codes changed.\n")
+    assert told(batch) == [
+        ("deactivated", "AB-0009", "AB-0010", 2),
+        ("deactivated", "AB-0005", "AB-0008", 4),
+        ("deactivated", "AB-0001", "AB-0004", 4),
+    ]
+    assert len(set(batch.changes.filter(kind="deactivated").values_list("action_id"))) == 1
+
+
+def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
+    monkeypatch.setattr(changes, "CODES_AT_ONCE", 4)
+    order = Order(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
+    job = changes.start_change(codes=stretch(batch=batch, first="1", last="10"), order=order, by=owner)
+
+    jobs.run(job.pk)
+
+    assert told(batch) == [("assigned", "AB-0001", "AB-0010", 10)]
 
 
 def test_a_job_that_meets_assigned_codes_fails_and_changes_nothing(batch, owner):

@@ -13,6 +13,7 @@ from campaigns.models import Campaign
 from loyalty.models import UserPoints
 from tests import make
 from tests.api import error, somewhere
+from tests.locks import holding, impatient
 
 WRONG = ["unknown", "expired", "deactivated", "unassigned", "other_brand", "bad_tag"]
 
@@ -51,6 +52,22 @@ def wrong_code(brand, reason):
 def recall(code, **told):
     about = {"recall_id": "R-7", "contact": "0800 123", "message": "Bring it back.", "reason": "mould", **told}
     return recalls.recall_batch(batch=code.batch, at=timezone.now(), **about)
+
+
+LOCK_CODE = "SELECT 1 FROM authcodes_authcode WHERE id = %s FOR UPDATE"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_scan_of_a_code_that_a_large_change_holds_may_be_sent_again(mine, brand):
+    code = make.code(brand)
+
+    with holding(LOCK_CODE, [code.pk]), impatient():
+        refused = scan(mine, code)
+
+    assert error(refused) == (503, "UNAVAILABLE")
+    assert refused["Retry-After"] == "5"
+    assert not Scan.objects.exists()
+    assert scan(mine, code).status_code == 200
 
 
 # --- Success ---------------------------------------------------------------------------------------------------------

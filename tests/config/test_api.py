@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.wsgi import get_wsgi_application
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.http import Http404, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import path
@@ -29,6 +29,7 @@ from brands.refusals import RateLimited, Refused, Unavailable
 from config import api, bodies
 from config.requests import WholeBodies
 from loyalty.doors import StoredRefusal
+from tests.locks import holding, impatient
 
 pytestmark = pytest.mark.urls(__name__)
 
@@ -232,6 +233,20 @@ def test_database_that_shuts_down_meanwhile_is_unavailable():
     connection.close()
 
     assert error_of(answer_to(error.value)) == (503, "UNAVAILABLE")
+
+
+@pytest.mark.parametrize("address", ["/api/raises", "/page"])
+def test_what_another_change_holds_is_unavailable(db, address):
+    lock = "SELECT pg_advisory_xact_lock(1)"
+    with holding(lock), impatient(), pytest.raises(OperationalError) as error, transaction.atomic():
+        connection.cursor().execute(lock)
+
+    response = answer_to(error.value, address)
+    words = response.content.decode()
+
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert "Try again." in words
+    assert ("<h1>Not right now</h1>" in words, "UNAVAILABLE" in words) == (address == "/page", address != "/page")
 
 
 def test_statement_that_takes_too_long_is_a_bug(db):

@@ -116,6 +116,19 @@ def test_the_service_does_not_start_with_a_bad_setting(change, named, tmp_path):
     assert named in tried.stderr.splitlines()[-1]
 
 
+def test_the_web_waits_for_no_lock_for_long_and_nobody_else_is_hurried(tmp_path):
+    told = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS']['options'])"
+    settings = {**PRODUCTION, "WEB_LOCK_TIMEOUT_MS": "700", "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
+    settings["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+    options = [
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=settings, capture_output=True, text=True, check=True)
+        for code in (f"import config.wsgi; {told}", told)
+    ]
+
+    assert ["-c lock_timeout=700" in each.stdout for each in options] == [True, False]
+
+
 def read_by_settings():
     """The variables that config/settings.py asks the environment for."""
     tree = ast.parse((ROOT / "config" / "settings.py").read_text())

@@ -153,7 +153,7 @@ def _codes(group: Group, filters: Filters, parameters: Parameters) -> str:
             WHERE product_id IS NULL AND brand_id = ANY({parameters.add(list(group.brand_ids))})
               AND batch_id IN ({batches}))
     """
-    ever = _first_scans(group, EVER, parameters, batches)
+    ever = _first_scans(group, Filters(batch_id=filters.batch_id), parameters, batches)
     if filters.status == Status.UNSCANNED:
         return f"SELECT {assigned} - {ever} AS assigned, 0 AS scanned"
     scanned = _first_scans(group, _when_and_where(filters), parameters, batches) if filters.by_scan else ever
@@ -180,12 +180,15 @@ def _deactivated_codes(group: Group, filters: Filters, parameters: Parameters) -
 
 
 def _when_and_where(filters: Filters) -> Filters:
-    return Filters(first_day=filters.first_day, last_day=filters.last_day, location=filters.location)
+    """What of the filters is left where batches stand for the rest."""
+    return replace(filters, status=None, campaign_id=None)
 
 
 def _batches(group: Group, filters: Filters, parameters: Parameters) -> str:
     """A SELECT of the batches whose codes are asked for."""
     where = [f"brand_id = ANY({parameters.add(list(group.brand_ids))})"]
+    if filters.batch_id is not None:
+        where.append(f"id = {parameters.add(filters.batch_id)}")
     if filters.campaign_id is not None:
         where.append(f"campaign_id = {parameters.add(filters.campaign_id)}")
     if filters.status == Status.EXPIRED:

@@ -1,4 +1,4 @@
-"""The dashboard's four filters, and what each means for codes and for scans: lists that figures lead to ask here.
+"""The dashboard's filters, and what each means for codes and for scans: lists that figures lead to ask here.
 
 docs/dashboard.md has it in words. The dashboard's statements say the same over rollups; tests compare the two for every
 combination. `brands` are those of the rows: days and expiry are cut in each one's own zone.
@@ -29,13 +29,14 @@ class Status(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What docs/dashboard.md says of each. Days are the brand's own, both included."""
+    """What docs/dashboard.md says of each. Days are the brand's own, both included. One batch: on its own pages."""
 
     status: Status | None = None
     first_day: date | None = None
     last_day: date | None = None
     location: str = ""
     campaign_id: int | None = None
+    batch_id: int | None = None
 
     @property
     def by_scan(self) -> bool:
@@ -99,6 +100,8 @@ def codes_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
         asked &= codes_with(filters.status, brands=brands)
     if filters.campaign_id is not None:
         asked &= codes_of(filters.campaign_id)
+    if filters.batch_id is not None:
+        asked &= Q(batch=filters.batch_id)
     return asked
 
 
@@ -110,6 +113,8 @@ def scans_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
         asked &= scans_with(filters.status, brands=brands)
     if filters.campaign_id is not None:
         asked &= scans_of(filters.campaign_id)
+    if filters.batch_id is not None:
+        asked &= Q(batch=filters.batch_id)
     return asked
 
 

@@ -80,8 +80,10 @@ class Sources:
     # --- which rows -------------------------------------------------------------------------------------------------
 
     def narrowed(self, row: str) -> list[str]:
-        """Brand, campaign, place and expiry of a scan or of a row of a rollup that has these."""
+        """Brand, batch, campaign, place and expiry of a scan or of a row of a rollup that has these."""
         where = [f"{row}.brand_id = ANY({self.brands})"]
+        if self.filters.batch_id is not None:
+            where.append(f"{row}.batch_id = {self.parameters.add(self.filters.batch_id)}")
         if self.filters.campaign_id is not None:
             where.append(f"{row}.campaign_id = {self.parameters.add(self.filters.campaign_id)}")
         if self.filters.location:
@@ -154,7 +156,7 @@ class Sources:
         filters = self.filters
         of_scanned = filters.status == Status.SCANNED
         where = [*(["r.scanned"] if of_scanned else [])]
-        if not (filters.by_scan or filters.campaign_id is not None or filters.status == Status.EXPIRED):
+        if not (filters.by_scan or self.by_batch):
             where.append(f"r.brand_id = ANY({self.brands})")
             return [f"SELECT r.user_id FROM authcodes_scanner r WHERE {' AND '.join(where)}", *self.late_scanners()]
         where += [*self.narrowed("r"), *self.closed("r")]
@@ -178,12 +180,18 @@ class Sources:
         """Rollups of many codes do not know the states of single ones, but for attempts in vain."""
         return bool(self.group.until) and self.filters.status not in {Status.UNSCANNED, Status.DEACTIVATED}
 
+    @property
+    def by_batch(self) -> bool:
+        """Whether rows that know no batch and no campaign are of no use."""
+        filters = self.filters
+        asked = filters.batch_id is not None or filters.campaign_id is not None
+        return asked or filters.status == Status.EXPIRED
+
     # --- the sources ------------------------------------------------------------------------------------------------
 
     def table(self, *, places: bool = False) -> str:
         """The smallest rollup that knows what is asked."""
-        by_batch = self.filters.campaign_id is not None or self.filters.status == Status.EXPIRED
-        if places and not by_batch:
+        if places and not self.by_batch:
             return "authcodes_placerollup"
         return "authcodes_cellrollup" if places or self.filters.location else "authcodes_dayrollup"
 

@@ -173,13 +173,16 @@ def _check_label(selection: Selection, wanted: Wanted) -> None:
 
 def _check_gs1(selection: Selection) -> None:
     """Each code needs a product with a real GTIN, and fits a serial number."""
-    used = set(selection.codes.order_by().values_list("product__gtin", flat=True).distinct())
-    wrong = sorted({gtin or "" for gtin in used if not gtin or not is_gtin(gtin)})
+    codes = selection.codes.filter(brand=selection.brand).order_by()
+    gtins = dict(Product.objects.filter(brand=selection.brand).values_list("pk", "gtin"))
+    lacking = [pk for pk, gtin in gtins.items() if not gtin]
+    wrong = [pk for pk, gtin in gtins.items() if gtin and not is_gtin(gtin)]
     words = ""
-    if "" in wrong:
+    # The codes are asked for what is wrong, which indexes know, and not what they all have.
+    if codes.filter(product__isnull=True).exists() or (lacking and codes.filter(product__in=lacking).exists()):
         words = _("Some of these codes have no product with a GTIN, which a GS1 Digital Link needs.")
-    elif wrong:
-        words = _("The GTIN %(gtin)s has a wrong check digit.") % {"gtin": wrong[0]}
+    elif wrong and (found := codes.filter(product__in=wrong).values_list("product__gtin", flat=True)[:1]):
+        words = _("The GTIN %(gtin)s has a wrong check digit.") % {"gtin": found[0]}
     elif any(len(qr.printed(code)) > LONGEST_SERIAL for code in selection.samples()):
         words = _("A GS1 serial number has at most %(most)d characters; these codes are longer as they are printed.")
         words %= {"most": LONGEST_SERIAL}
@@ -196,7 +199,7 @@ def is_gtin(text: str) -> bool:
 def warnings(selection: Selection, wanted: Wanted, *, thorough: bool = True) -> list[str]:
     """What to think about before paper is used. If not `thorough`, what the first code and the settings tell."""
     found = []
-    if thorough and (off := selection.codes.deactivated().count()):
+    if thorough and (off := selection.codes.filter(brand=selection.brand).deactivated().count()):
         words = _("%(count)s of these codes are deactivated. They are printed, and scan as not valid.")
         found.append(words % {"count": f"{off:,}"})
     if wanted.is_labels:

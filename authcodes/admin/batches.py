@@ -17,16 +17,16 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import batches
+from authcodes import batches, dashboard
 from authcodes.admin import orders
 from authcodes.admin.batch_summary import summary_of
 from authcodes.admin.changes import kind_badge
 from authcodes.admin.exports import is_id, within
 from authcodes.admin.prints import may_print
 from authcodes.batches import BatchSettings
+from authcodes.dashboard_filters import Filters
 from authcodes.models import AuthCode, BatchRange, CodeChange
 from authcodes.refusals import BatchRefused
-from authcodes.stretches import outlook
 from brands import roles, zones
 from brands.lists import DayFilter, OwnRowsFilter
 from brands.portal import TenantAdmin, TenantForm, badge, person
@@ -248,7 +248,8 @@ class BatchPage(TenantAdmin):
 
     def facts_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
         """Where the batch is, how many of its codes are what, and what may be done with them."""
-        found = outlook(AuthCode.objects.filter(batch=batch))
+        found = dashboard.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
+        deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
         recall = getattr(batch, "recall", None)
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined]
         return {
@@ -259,10 +260,10 @@ class BatchPage(TenantAdmin):
             "missing": batch.quantity - batch.generated_count,
             "finish_address": _address("finish", batch) if stopped and self.may(request, ADD, batch) else "",
             "counts": [
-                (_("Codes"), found.codes, _list_of("authcode", batch)),
+                (_("Codes"), batch.generated_count, _list_of("authcode", batch)),
                 (_("Assigned"), found.assigned, _list_of("authcode", batch, assigned="yes")),
                 (_("Scanned"), found.scanned, _list_of("authcode", batch, status="scanned")),
-                (_("Deactivated"), found.deactivated, _list_of("authcode", batch, status="deactivated")),
+                (_("Deactivated"), deactivated, _list_of("authcode", batch, status="deactivated")),
             ],
             "actions": [*_prints_for(request, batch), *_orders_for(request, batch), *_exports_for(request, batch)],
         }

@@ -99,7 +99,10 @@ def attempt(
 
 
 def all_filters(brands: Sequence[Brand]) -> Iterator[Filters]:
-    """Every combination of a status or none, days or none on either side, a place or none, a campaign or none."""
+    """Every combination of a status or none, days or none on either side, a place or none, a campaign or none.
+
+    And some of one batch.
+    """
     today = timezone.now().astimezone(brands[0].zone).date()
     ranges: list[tuple[date | None, date | None]] = [
         (None, None),
@@ -113,6 +116,10 @@ def all_filters(brands: Sequence[Brand]) -> Iterator[Filters]:
         [None, *Status], ranges, ["", PLACES[0]], [None, campaign.pk]
     ):
         yield Filters(status, first, last, place, campaign_id)
+    for batch in BatchRange.objects.filter(brand=brands[0]).order_by("pk")[:2]:
+        for status in (None, *Status):
+            yield Filters(status, batch_id=batch.pk)
+        yield Filters(None, *ranges[3], PLACES[0], campaign.pk, batch.pk)
 
 
 class Plainly:
@@ -131,6 +138,7 @@ class Plainly:
             if code.product_id
             and self.has_status(code, filters.status)
             and filters.campaign_id in {None, code.batch.campaign_id}
+            and filters.batch_id in {None, code.batch_id}
         ]
         first = {
             scan.auth_code_id
@@ -145,6 +153,7 @@ class Plainly:
             for scan in self.scans_there
             if self.then_and_there(scan, filters)
             and filters.campaign_id in {None, scan.campaign_id}
+            and filters.batch_id in {None, scan.batch_id}
             and (filters.status is None or (scan.auth_code and self.has_status(scan.auth_code, filters.status)))
         ]
         outcomes = Counter(scan.outcome for scan in asked)

@@ -201,6 +201,17 @@ def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
     assert [listed(client, where) for _label, _count, where in counts] == [names, names[:7], names[:1], names[8:]]
 
 
+def test_pages_of_a_batch_read_only_codes_that_a_partial_index_holds(client, batch):
+    recall = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+    with CaptureQueriesContext(connection) as asked:
+        assert page(client, batch).status_code == client.get(recall).status_code == 200
+
+    reading = [" ".join(query["sql"].replace('"', "").split()) for query in asked if "authcodes_authcode" in query["sql"]]
+    assert len(reading) == 4
+    partial = ("WHERE product_id IS NULL AND brand_id = ANY", "deactivated_at IS NOT NULL")
+    assert [sql for sql in reading if not any(words in sql for words in partial)] == []
+
+
 def test_batch_page_offers_what_the_person_may_do(brand, batch):
     def offered(role):
         shown = links(text(page(browser(staff(brand, role=role)), batch)))

@@ -58,9 +58,8 @@ def lift(client, recall, reason="Wrong batch"):
 def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, batch):
     ann, bob = make.customer(brand), make.customer(brand)
     one, two, _ = batch.codes.order_by("pk")
-    for code, user in ((one, ann), (one, bob), (two, ann)):
-        scan(code, user=user)
-        type(code).objects.filter(pk=code.pk).update(scan_count=1)
+    for code, user, count in ((one, ann, 1), (one, bob, 2), (two, ann, 1)):
+        scan(code, user=user, scan_count=count)
     scan(make.code(brand), user=make.customer(brand))
     its = address("authcodes.batchrange", "recall", batch.pk)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import BigIntegerField, OuterRef
+from django.db.models import BigIntegerField, Max, OuterRef
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from django.utils import timezone
@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from authcodes import history, jobs, tags
 from authcodes.history import Deed, numbering_of
-from authcodes.models import BatchRange, CodeChange, Job, Product
+from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
 from authcodes.models.jobs import JobQuerySet
 from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
 from authcodes.refusals import BatchRefused
@@ -242,6 +242,12 @@ def _generate_chunk(batch_id: int, at: datetime) -> Chunk | None:
             deed = Deed(Kind.GENERATED, at, batch.created_by, product=batch.product)
             history.note_batch(deed, batch=batch)
         return Chunk(size, done, batch.quantity)
+
+
+def most_scans(*, batch: BatchRange) -> int:
+    """How often the most scanned of its codes was accepted. Reads all of them."""
+    most: int | None = AuthCode.objects.filter(batch=batch).aggregate(most=Max("scan_count"))["most"]
+    return most or 0
 
 
 def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at: datetime) -> None:

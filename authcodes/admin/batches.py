@@ -99,6 +99,17 @@ class BatchForm(PrintableForm):
             raise forms.ValidationError(_("The expiration date is in the past."))
         return day
 
+    def clean_scan_limit(self) -> int | None:
+        """What was accepted stays accepted: a lower limit would say that it should not have been."""
+        limit: int | None = self.cleaned_data["scan_limit"]
+        if limit is None or "scan_limit" not in self.changed_data:
+            return limit
+        most = batches.most_scans(batch=self.instance)
+        if limit < most:
+            words = _("A code of this batch was scanned %(most)d times already: write that or more, or leave it empty.")
+            raise forms.ValidationError(words % {"most": most})
+        return limit
+
 
 @admin.register(BatchRange)
 class BatchPage(TenantAdmin):

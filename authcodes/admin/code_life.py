@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
@@ -23,7 +23,7 @@ from authcodes.models import AuthCode, CodeChange, Scan
 from authcodes.stretches import spans_more
 from brands import roles, zones
 from brands.portal import person
-from brands.roles import CHANGE, VIEW
+from brands.roles import ACT, CHANGE, VIEW
 from brands.unfolded import action
 
 Kind = CodeChange.Kind
@@ -88,6 +88,8 @@ class CodeLife(ExportingAdmin):
         def report(codes: list[AuthCode], reason: str) -> None:
             self.report(request, codes, done, reason=reason)
 
+        if not self.reach(request, ACT).of(queryset, "brand").exists():
+            self.message_user(request, _("None of these codes would change."), messages.WARNING)
         codes = self.chosen(request, queryset)
         return orders.of_chosen(self, request, codes, kind, report)
 

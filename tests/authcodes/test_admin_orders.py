@@ -368,3 +368,12 @@ def test_chosen_codes_are_switched_off_with_one_reason(client, owner, batch):
     lines = CodeChange.objects.filter(kind="deactivated", changed_by=owner, reason="stolen")
     assert sorted(line.run for line in lines) == ["AB-0001 … AB-0002", "AB-0005"]
     assert len({line.action_id for line in lines}) == 1
+
+
+def test_an_action_that_finds_nothing_to_do_says_so(client, batch):
+    codes = list(batch.codes.all()[:2])
+
+    assert "None of these codes would change." in text(choose(client, "reactivate", codes))
+    choose(client, "deactivate", codes, reason="stolen")
+    assert "None of these codes would change." in text(choose(client, "deactivate", codes))
+    assert CodeChange.objects.filter(kind__in=["deactivated", "reactivated"]).count() == 1

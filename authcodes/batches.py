@@ -177,7 +177,7 @@ def generate(*, batch_id: int, at: datetime, progress: Callable[[int, int], None
 
 def start_generation(*, batch: BatchRange, by: User | None) -> Job:
     """Have a worker make the batch's codes, in the caller's transaction."""
-    title = f"Generate {batch.quantity} codes of {batch.range_name}"
+    title = _("Generate %(number)d codes of %(range)s") % {"number": batch.quantity, "range": batch.range_name}
     parameters = {"batch_id": batch.pk}
     return jobs.start(
         brand=batch.brand, kind=Job.Kind.GENERATE, title=title, parameters=parameters, by=by, total=batch.quantity
@@ -208,7 +208,7 @@ def run_generation(run: jobs.Run) -> None:
         (run.progress if done < quantity else run.tell)(done, quantity)
 
     made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=told)
-    run.log(f"{made} codes made.")
+    run.log(_("%(number)d codes made.") % {"number": made})
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,8 @@ def _refuse_partly(cursor: Any, order: Order, which: str, where: dict[str, Any],
 
 def start_change(*, codes: Stretch, order: Order, by: User) -> Job:
     """Have a worker do to a stretch what takes too long for a page."""
-    title = f"{order.kind.label}: {codes.size} codes of {codes.batch.range_name}"
+    told = {"change": order.kind.label, "number": codes.size, "range": codes.batch.range_name}
+    title = _("%(change)s: %(number)d codes of %(range)s") % told
     parameters: dict[str, Any] = {
         "batch_id": codes.batch.pk,
         "first": codes.first,

@@ -164,7 +164,7 @@ def export(*, run: jobs.Run, report: Report, rows: QuerySet[Any]) -> int:
         day = timezone.now().astimezone(run.job.brand.zone).date()
         file.seek(0)
         run.keep(file, name=f"{report.name}-{run.job.brand.slug}-{day}.{wanted}")
-    run.log(f"{done:,} rows written.")
+    run.log(_("%(number)s rows written.") % {"number": f"{done:,}"})
     return done
 
 

@@ -104,7 +104,7 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
     made.file.save(f"{uuid.uuid4().hex}.csv", file, save=False)
     with transaction.atomic():
         made.save()
-        _start(made, Job.Kind.CHECK_IMPORT, f"Check {name}", by)
+        _start(made, Job.Kind.CHECK_IMPORT, _("Check %(file)s") % {"file": name}, by)
     return made
 
 
@@ -131,7 +131,7 @@ def run_check(run: jobs.Run) -> None:
     except Invalid as refusal:
         _refuse(upload, run, refusal.message)
         raise
-    run.log(f"{rows} rows checked.")
+    run.log(_("%(number)d rows checked.") % {"number": rows})
 
 
 def _check(upload: Import, run: jobs.Run) -> int:
@@ -234,7 +234,7 @@ def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
             upload.refresh_from_db()
             raise ImportRefused(_why_not_committed(upload))
         upload.refresh_from_db()
-        return _start(upload, Job.Kind.COMMIT_IMPORT, f"Commit {upload.file_name}", by)
+        return _start(upload, Job.Kind.COMMIT_IMPORT, _("Commit %(file)s") % {"file": upload.file_name}, by)
 
 
 def _why_not_committed(upload: Import) -> str:
@@ -257,7 +257,8 @@ def run_commit(run: jobs.Run) -> None:
             cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.COMMITTING]})
         raise
     run.tell(upload.codes, upload.codes)
-    run.log(f"{changed} codes assigned." if changed else "This import was committed before.")
+    told = _("%(number)d codes assigned.") % {"number": changed}
+    run.log(told if changed else _("This import was committed before."))
 
 
 def _carry_out(upload: Import, by: User | None) -> int:
@@ -298,7 +299,7 @@ def undo(*, upload: Import, by: User, at: datetime) -> Job:
             message = _("Only a committed import can be undone, within %(hours)d hours.") % {"hours": UNDO_HOURS}
             raise ImportRefused(message)
         upload.refresh_from_db()
-        return _start(upload, Job.Kind.UNDO_IMPORT, f"Undo {upload.file_name}", by)
+        return _start(upload, Job.Kind.UNDO_IMPORT, _("Undo %(file)s") % {"file": upload.file_name}, by)
 
 
 def run_undo(run: jobs.Run) -> None:
@@ -312,7 +313,8 @@ def run_undo(run: jobs.Run) -> None:
         undoing.update(status=Import.Status.COMMITTED)
         raise
     run.tell(upload.codes, upload.codes)
-    run.log(f"{restored} codes are as they were before." if restored else "This import was undone before.")
+    told = _("%(number)d codes are as they were before.") % {"number": restored}
+    run.log(told if restored else _("This import was undone before."))
 
 
 def _take_back(upload: Import, by: User | None) -> int:

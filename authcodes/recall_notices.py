@@ -57,7 +57,8 @@ def run(run: jobs.Run) -> None:
         told += gathering.announce(brand_id=brand_id, user_ids=chunk, news=news_of(recall), at=timezone.now())
         done += len(chunk)
         (run.progress if done < len(customers) else run.tell)(done, len(customers))
-    run.log(f"{told:,} customers are told; {done - told:,} were told before.")
+    words = _("%(told)s customers are told; %(before)s were told before.")
+    run.log(words % {"told": f"{told:,}", "before": f"{done - told:,}"})
 
 
 def scanned_by(batch: BatchRange) -> list[int]:

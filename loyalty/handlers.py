@@ -67,7 +67,8 @@ def on_reward_claimed(delivery: Delivery) -> None:
     Raises TryLater while the programme is switched off or the member blocked; past its window it waits for staff.
     """
     payload = delivery.payload
-    entry = Entry(reason_id=f"{ledger.WON}{payload['milestone_id']}", note=f"Reward: {payload['reward_name']}")
+    words = _("Reward: %(name)s") % {"name": payload["reward_name"]}
+    entry = Entry(reason_id=f"{ledger.WON}{payload['milestone_id']}", note=words)
     worth = Decimal(payload["points"])
 
     def fixed(_level: Level | None) -> Decimal:

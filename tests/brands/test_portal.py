@@ -163,7 +163,13 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
     tables = {"milestones-TOTAL_FORMS": 0, "milestones-INITIAL_FORMS": 0}
     return {
         "brands.apikey": {"brand": brand.pk, "name": "n", "kind": "app", "reason": "n"},
-        "brands.membership": {"brand": brand.pk, "user": its["brands.user"].pk, "role": "owner"},
+        "brands.membership": {
+            "brand": brand.pk,
+            "user": its["brands.user"].pk,
+            "role": "owner",
+            "password1": "a long new one",
+            "password2": "a long new one",
+        },
         "brands.user": {
             "brand": brand.pk,
             "role": "owner",

@@ -14,8 +14,8 @@ from authcodes.models import Scan
 from authcodes.refusals import AuthCodeInvalid
 from authcodes.scanning import ScanResult
 from brands.models import Brand
-from loyalty.accrual import plain
 from loyalty.events import iso
+from loyalty.points import plain
 
 Outcome, Reason, Status = Scan.Outcome, Scan.Reason, Scan.PointsStatus
 

@@ -21,8 +21,8 @@ from brands.authentication import active_user
 from brands.refusals import TokenInvalid
 from campaigns.models import Campaign
 from loyalty import events, points, webhooks
-from loyalty.accrual import plain
 from loyalty.models import UserPoints, WebhookType
+from loyalty.points import plain
 from loyalty.refusals import IdempotencyKeyReused
 
 ZERO = Decimal(0)

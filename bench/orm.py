@@ -15,8 +15,9 @@ from django.utils import timezone
 from authcodes.models import AuthCode, Scan
 from brands.models import User
 from campaigns.models import Campaign, RewardClaim, UserLoyaltyCampaign
-from loyalty.accrual import TEMPLATE, plain
+from loyalty.accrual import TEMPLATE
 from loyalty.models import BrandLevel, Event, LoyaltyTransaction, UserPoints
+from loyalty.points import plain
 
 KIND = "bench-scan"
 

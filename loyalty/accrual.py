@@ -18,10 +18,12 @@ from brands.sql import Fragment
 from campaigns.progress import ADVANCE, GIVE, Progress, advance, steps
 from loyalty import allowances, events, external, facts, ledger, levels, members, webhooks
 from loyalty.allowances import Allowance
+from loyalty.balances import balance_changed
 from loyalty.facts import Facts
 from loyalty.ledger import Line
 from loyalty.levels import Level
 from loyalty.models import UserPoints
+from loyalty.points import plain
 from loyalty.refusals import LoyaltyDisabled, MemberBlocked, PointsAlreadyClaimed, UserNotEnrolled
 
 ZERO = Decimal(0)
@@ -132,13 +134,6 @@ class Accrual:
                 "resets_at": events.iso(self.allowance.resets_at),
             }
         return answer
-
-
-def plain(number: Decimal | None) -> int | float | None:
-    """A JSON number: whole points without a fraction."""
-    if number is None:
-        return None
-    return int(number) if number == number.to_integral_value() else float(number)
 
 
 def present_progress(progress: Progress) -> dict[str, Any]:
@@ -414,12 +409,18 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, fo
             wanted=wanted,
         )
 
-    balance = {
-        "user_point_id": found.account,
-        "points": plain(accrual.new_balance),
-        "current_level": accrual.current_level,
-        "level_updated": accrual.level_updated,
-    }
+    assert found.account is not None  # noqa: S101 - who has a line has an account
+    balance = balance_changed(
+        brand_id=action.brand_id,
+        user_id=action.user_id,
+        account=found.account,
+        points=accrual.new_balance,
+        level=accrual.current_level,
+        level_updated=accrual.level_updated,
+        cause=str(delivery.event_id),
+        wanted=found.has_passes,
+        event_id=delivery.following_id("balance-changed"),
+    )
     notice = {
         "template": TEMPLATE,
         "points_earned": plain(accrual.points_earned),
@@ -456,7 +457,7 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, fo
         if stop.is_paid_at_once
     ]
     own = [
-        message("balance-changed", "balance-changed", balance, wanted=found.has_passes),
+        balance,
         message("notify", "notify", notice, wanted=found.sends_notices and is_news(notice)),
         *rewards,
     ]

@@ -13,10 +13,11 @@ from brands import audit
 from brands.audit import Deed, Row
 from brands.refusals import Invalid
 from loyalty import events, ledger, levels, webhooks
-from loyalty.accrual import plain
+from loyalty.balances import balance_changed
 from loyalty.ledger import Credit
 from loyalty.levels import Level
 from loyalty.models import BrandLevel, UserPoints, WalletPass
+from loyalty.points import plain
 from loyalty.refusals import MemberBlocked
 
 ZERO = Decimal(0)
@@ -47,7 +48,17 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: Deed) -> Ad
         line = write(account=account.pk, points=abs(points), reason_id=reason_id, note=deed.reason, at=deed.at)
         level, updated = check_level(account, line, points, deed.at)
         made = Adjustment(points, line.balance, line.loyalty_transaction_id, level, updated)
-        told = [balance_changed(account, made, key), *announcements(account, made, line, key, deed)]
+        balance = balance_changed(
+            brand_id=account.brand_id,
+            user_id=account.user_id,
+            account=account.pk,
+            points=made.new_balance,
+            level=made.current_level,
+            level_updated=made.level_updated,
+            cause=f"{ledger.ADJUSTED}{key}",
+            wanted=WalletPass.objects.filter(account=account).exists(),
+        )
+        told = [balance, *announcements(account, made, line, key, deed)]
         events.publish(messages=told, brand_id=account.brand_id, at=deed.at)
         write_down(account, made, deed)
     return made
@@ -74,22 +85,6 @@ def check_level(account: UserPoints, line: Credit, points: Decimal, at: datetime
     ledger.promote(account=account.pk, level=level, at=at)
     before = line.lifetime - max(points, ZERO)
     return level, levels.crossed(levels=ladder, name=level, before=before, after=line.lifetime)
-
-
-def balance_changed(account: UserPoints, made: Adjustment, key: UUID) -> events.Message:
-    """As after an accrual, for wallets. Call with the account locked: a pass that is made meanwhile waits for us."""
-    return events.Message(
-        kind="balance-changed",
-        arguments={"brand_id": account.brand_id, "user_id": account.user_id},
-        payload={
-            "user_point_id": account.pk,
-            "points": plain(made.new_balance),
-            "current_level": made.current_level,
-            "level_updated": made.level_updated,
-            "cause": f"{ledger.ADJUSTED}{key}",
-        },
-        wanted=WalletPass.objects.filter(account=account).exists(),
-    )
 
 
 def announcements(account: UserPoints, made: Adjustment, line: Credit, key: UUID, deed: Deed) -> list[events.Message]:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from django.db import transaction
 
 from loyalty import events, members
-from loyalty.accrual import plain
+from loyalty.balances import balance_changed
 from loyalty.models import UserPoints, WalletPass
 
 BRAND = attrgetter("brand_id")
@@ -22,20 +22,18 @@ def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at:
         held = WalletPass.objects.filter(account__in=changed).values("account")
         holders = UserPoints.objects.filter(pk__in=held).order_by("brand_id", "pk")
         for brand_id, several in groupby(holders, key=BRAND):
-            events.publish(messages=[balance_changed(account) for account in several], brand_id=brand_id, at=at)
+            events.publish(messages=[told(account) for account in several], brand_id=brand_id, at=at)
     return changed
 
 
-def balance_changed(account: UserPoints) -> events.Message:
-    """For wallets: what a pass says is something else, though the points are the same."""
-    return events.Message(
-        kind="balance-changed",
-        arguments={"brand_id": account.brand_id, "user_id": account.user_id},
-        payload={
-            "user_point_id": account.pk,
-            "points": plain(account.points),
-            "current_level": account.current_level,
-            "level_updated": False,
-            "cause": f"{account.status}:{account.pk}",
-        },
+def told(account: UserPoints) -> events.Message:
+    """What a pass says is something else, though the points are the same."""
+    return balance_changed(
+        brand_id=account.brand_id,
+        user_id=account.user_id,
+        account=account.pk,
+        points=account.points,
+        level=account.current_level,
+        cause=f"{account.status}:{account.pk}",
+        wanted=True,
     )

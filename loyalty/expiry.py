@@ -21,10 +21,11 @@ from django.utils.translation import gettext as _
 from brands import sql, zones
 from brands.models import Brand
 from loyalty import events, ledger
-from loyalty.accrual import plain
+from loyalty.balances import balance_changed
 from loyalty.expiry_rules import Rule
 from loyalty.ledger import Expired
 from loyalty.models import ExpiryRun, ExpiryWarning, UserPoints, WalletPass
+from loyalty.points import plain
 
 logger = logging.getLogger(__name__)
 
@@ -192,16 +193,13 @@ def changes(held: ExpiryRun, gone: Sequence[Expired]) -> list[events.Message]:
     )
     cause = f"expire:{held.day}"
     return [
-        events.Message(
-            kind="balance-changed",
-            arguments={"brand_id": held.brand_id, "user_id": each.user_id},
-            payload={
-                "user_point_id": each.account,
-                "points": plain(each.balance),
-                "current_level": each.current_level,
-                "level_updated": False,
-                "cause": cause,
-            },
+        balance_changed(
+            brand_id=held.brand_id,
+            user_id=each.user_id,
+            account=each.account,
+            points=each.balance,
+            level=each.current_level,
+            cause=cause,
             event_id=uuid.uuid5(FOLLOWING, f"{cause}:{each.account}"),
             wanted=each.account in passes,
         )

@@ -1,4 +1,4 @@
-"""How many points an action is worth: the four rules of a scan, and those of an amount."""
+"""How many points an action is worth: the four rules of a scan, and those of an amount; and how points are written."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -30,3 +30,10 @@ def for_scan(
 def percentage(*, of: Decimal, percent: Decimal) -> Decimal:
     """`percent` of an amount in whole points, halves rounded up; at most what a ledger line holds."""
     return min((of * percent / 100).quantize(WHOLE, rounding=ROUND_HALF_UP), MOST)
+
+
+def plain(number: Decimal | None) -> int | float | None:
+    """A JSON number: whole points without a fraction."""
+    if number is None:
+        return None
+    return int(number) if number == number.to_integral_value() else float(number)

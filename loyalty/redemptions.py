@@ -19,8 +19,9 @@ from brands.refusals import Invalid
 from campaigns import progress
 from campaigns.models import Milestone, RewardClaim
 from loyalty import events, ledger, members, redemption_codes, rewards, webhooks
-from loyalty.accrual import plain
+from loyalty.balances import balance_changed
 from loyalty.models import Redemption, Reward, UserPoints, WalletPass, WebhookType
+from loyalty.points import plain
 from loyalty.refusals import (
     IdempotencyKeyReused,
     LoyaltyDisabled,
@@ -222,21 +223,25 @@ def write(account: int, facts: Facts, offer: Offer, wish: Wish) -> None:
 
 def consequences(account: int, facts: Facts, offer: Offer, wish: Wish, cause: str) -> list[events.Message]:
     """For wallets, and for the webhooks that listen."""
-    balance = plain(facts.holder.balance - offer.cost)
-    payload = {
-        "user_point_id": account,
-        "points": balance,
-        "current_level": facts.level,
-        "level_updated": False,
-        "cause": cause,
-    }
-    told = [balance_changed(brand_id=wish.brand_id, user_id=wish.user_id, payload=payload, has_passes=facts.has_passes)]
+    balance = facts.holder.balance - offer.cost
+    told = [
+        balance_changed(
+            brand_id=wish.brand_id,
+            user_id=wish.user_id,
+            account=account,
+            points=balance,
+            level=facts.level,
+            cause=cause,
+            wanted=facts.has_passes,
+            event_id=following_id(cause),
+        )
+    ]
     if WebhookType.REWARD_REDEEMED in facts.listened:
         data = {
             "redemption_id": facts.redemption_id,
             "reward_id": wish.reward_id,
             "points": plain(offer.cost),
-            "new_balance": balance,
+            "new_balance": plain(balance),
         }
         told.append(
             webhooks.announcement(
@@ -251,18 +256,9 @@ def consequences(account: int, facts: Facts, offer: Offer, wish: Wish, cause: st
     return told
 
 
-def balance_changed(*, brand_id: int, user_id: int, payload: Mapping[str, Any], has_passes: bool) -> events.Message:
-    """As after an accrual, for wallets; once for each cause.
-
-    Call with the account locked: a pass that is made meanwhile waits for us.
-    """
-    return events.Message(
-        kind="balance-changed",
-        arguments={"brand_id": brand_id, "user_id": user_id},
-        payload=dict(payload),
-        event_id=uuid.uuid5(FOLLOWING, f"balance-changed:{payload['cause']}"),
-        wanted=has_passes,
-    )
+def following_id(cause: str) -> uuid.UUID:
+    """Of what wallets hear, once for each cause."""
+    return uuid.uuid5(FOLLOWING, f"balance-changed:{cause}")
 
 
 # --- Rewards of milestones -------------------------------------------------------------------------------------------
@@ -431,18 +427,16 @@ def return_points(redemption: Redemption, account: UserPoints, deed: Deed) -> No
     line = ledger.give_back(
         account=account.pk, points=redemption.cost, redemption_id=redemption.pk, note=words, at=deed.at
     )
-    payload = {
-        "user_point_id": account.pk,
-        "points": plain(line.balance),
-        "current_level": line.current_level,
-        "level_updated": False,
-        "cause": f"{ledger.RETURNED}{redemption.pk}",
-    }
+    cause = f"{ledger.RETURNED}{redemption.pk}"
     message = balance_changed(
         brand_id=account.brand_id,
         user_id=account.user_id,
-        payload=payload,
-        has_passes=WalletPass.objects.filter(account=account).exists(),
+        account=account.pk,
+        points=line.balance,
+        level=line.current_level,
+        cause=cause,
+        wanted=WalletPass.objects.filter(account=account).exists(),
+        event_id=following_id(cause),
     )
     events.publish(messages=[message], brand_id=account.brand_id, at=deed.at)
 

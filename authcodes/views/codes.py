@@ -31,8 +31,8 @@ from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
 from brands.paging import Page, paged
 from brands.refusals import AuthenticationRequired, Forbidden, NotFound
 from brands.tokens import Principal
-from loyalty.accrual import plain
 from loyalty.events import iso
+from loyalty.points import plain
 from loyalty.views.account import PaginationOutput, page_parameters
 
 KINDS: dict[str, tuple[str, Any]] = {"png": ("image/png", qr.png), "svg": ("image/svg+xml", qr.svg)}

@@ -39,10 +39,10 @@ from brands.refusals import (
 )
 from brands.tokens import Principal
 from loyalty import members
-from loyalty.accrual import plain
 from loyalty.doors import keyed_id
 from loyalty.events import iso
 from loyalty.payloads import LocationInput
+from loyalty.points import plain
 from loyalty.views.events import IDEMPOTENCY_HEADER, idempotency_key
 
 EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]

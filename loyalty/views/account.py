@@ -20,10 +20,10 @@ from brands.paging import Page, paged
 from brands.refusals import Invalid
 from brands.tokens import Principal
 from loyalty import expiry, levels, members
-from loyalty.accrual import plain
 from loyalty.events import iso
 from loyalty.levels import Level
 from loyalty.models import BrandLevel, LoyaltyTransaction, UserPoints
+from loyalty.points import plain
 
 ZERO = Decimal(0)
 EARLIEST, LATEST = date(1900, 1, 1), date(2199, 12, 31)

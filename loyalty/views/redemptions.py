@@ -17,11 +17,11 @@ from brands.openapi import BEARER, KEY, endpoint
 from brands.paging import paged
 from brands.refusals import Forbidden, Invalid
 from loyalty import redemption_codes, redemptions
-from loyalty.accrual import plain
 from loyalty.doors import keyed_id
 from loyalty.events import iso
 from loyalty.masking import masked
 from loyalty.models import Redemption
+from loyalty.points import plain
 from loyalty.redemptions import Claimed, Wish
 from loyalty.views.account import PaginationOutput, page_parameters, principal_of
 from loyalty.views.events import IDEMPOTENCY_HEADER, IDEMPOTENCY_KEY, idempotency_key

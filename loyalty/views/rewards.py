@@ -18,10 +18,10 @@ from brands.models import Brand
 from brands.openapi import BEARER, endpoint
 from brands.paging import paged
 from loyalty import levels, members, redemptions, rewards
-from loyalty.accrual import plain
 from loyalty.events import iso
 from loyalty.levels import Level
 from loyalty.models import Redemption, Reward, UserPoints
+from loyalty.points import plain
 from loyalty.rewards import Holder
 from loyalty.views.account import PaginationOutput, levels_of, page_parameters, principal_of
 

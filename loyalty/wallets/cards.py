@@ -11,9 +11,9 @@ from brands import sql
 from brands.hosts import hostname_of
 from brands.models import Brand
 from loyalty import levels, membership
-from loyalty.accrual import plain
 from loyalty.levels import Level
 from loyalty.models import UserPoints, WalletPass
+from loyalty.points import plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from authcodes.demo_credentials import Credentials
 from authcodes.models import AuthCode, BatchRange, Product
 from brands.models import Brand, User
 from brands.refusals import Refused
-from loyalty.accrual import plain
+from loyalty.points import plain
 
 CODES_SHOWN = 40
 

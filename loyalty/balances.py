@@ -1,0 +1,38 @@
+"""What wallets hear of an account: one message, whatever changed it."""
+
+from decimal import Decimal
+from uuid import UUID, uuid4
+
+from loyalty import events
+from loyalty.points import plain
+
+
+def balance_changed(
+    *,
+    brand_id: int,
+    user_id: int,
+    account: int,
+    points: Decimal,
+    level: str,
+    level_updated: bool = False,
+    cause: str,
+    wanted: bool,
+    event_id: UUID | None = None,
+) -> events.Message:
+    """Balance and level as they are from now on. `wanted`: somebody carries a pass of the account.
+
+    Call with the account locked, or unchanged since `wanted` was read: a pass that is made meanwhile waits for us.
+    """
+    return events.Message(
+        kind="balance-changed",
+        arguments={"brand_id": brand_id, "user_id": user_id},
+        payload={
+            "user_point_id": account,
+            "points": plain(points),
+            "current_level": level,
+            "level_updated": level_updated,
+            "cause": cause,
+        },
+        event_id=event_id or uuid4(),
+        wanted=wanted,
+    )

@@ -27,7 +27,7 @@ FRESH = "Demo codes"  # and a number: ordinary codes, ready to be scanned
 FRESH_AT_LEAST = 50
 FRESH_BATCH = 500
 # Any number will do; it keeps bin/run and somebody's `manage.py demo` from making the demo twice.
-LOCK = 7_216_002
+LOCK = 7_216_004
 
 POINTS, PERCENT = RewardType.POINTS, RewardType.PERCENTAGE
 Kind, Type = EarningRule.Kind, Campaign.Type

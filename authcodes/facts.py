@@ -1,7 +1,7 @@
 """Everything one scan needs to know about a code and its customer, read in one statement."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -161,7 +161,16 @@ class Asked:
 
 def read_together(asked: Sequence[Asked]) -> list[CodeFacts | None]:
     """As read, for at most MOST scans."""
-    rows = [{"item": item, **asdict(each), "at": each.at.isoformat()} for item, each in enumerate(asked)]
+    rows = [
+        {
+            "item": item,
+            "code": each.code,
+            "user_id": each.user_id,
+            "at": each.at.isoformat(),
+            "scan_id": str(each.scan_id),
+        }
+        for item, each in enumerate(asked)
+    ]
     found: list[CodeFacts | None] = [None] * len(rows)
     for item, *columns in sql.rows(FACTS_TOGETHER, {"asked": ENCODER.encode(rows)}):
         found[item] = CodeFacts(*columns)

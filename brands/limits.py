@@ -4,12 +4,13 @@ Without Redis the service goes on and lets everybody pass, but for names in FAIL
 """
 
 import logging
+import os
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha1
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from math import ceil
-from threading import Lock
+from threading import Lock, local
 from time import monotonic, time
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from django.http import HttpRequest
 from limits import RateLimitItem, parse
 from limits.storage import RedisStorage
 from limits.strategies import MovingWindowRateLimiter
+from redis.connection import ConnectionInterface
 from rest_framework.request import Request
 
 from brands.refusals import RateLimited, Unavailable
@@ -88,7 +90,23 @@ class Outage:
                 logger.warning("Rate limits are off, Redis does not answer: %s", error)
 
 
+class Lines(local):
+    """The connections that a thread has opened, by their URL. They are not lent, so a call need not wait for a pool."""
+
+    def __init__(self) -> None:
+        self.opened: dict[str, ConnectionInterface] = {}
+
+
 outage = Outage()
+lines = Lines()
+
+
+def forget_lines() -> None:
+    """In a child of a fork, which would talk on its parent's."""
+    lines.opened.clear()
+
+
+os.register_at_fork(after_in_child=forget_lines)
 
 
 def hit(name: str, *identifiers: object) -> None:
@@ -190,22 +208,42 @@ def ask(question: Callable[[], T]) -> T | None:
 
 def run(script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
     """What a Lua script answers, which Redis keeps under its hash."""
-    digest = sha1(script.encode(), usedforsecurity=False).hexdigest()
     try:
-        return command("EVALSHA", digest, len(keys), *keys, *arguments)
+        return command("EVALSHA", digest(script), len(keys), *keys, *arguments)
     except redis.exceptions.NoScriptError:
         return command("EVAL", script, len(keys), *keys, *arguments)
 
 
+@cache
+def digest(script: str) -> str:
+    return sha1(script.encode(), usedforsecurity=False).hexdigest()
+
+
 def command(*words: Any) -> Any:
     """What Redis answers to one command, by the shortest way: its client spends more on a call than Redis does."""
-    pool = client().connection_pool
-    connection = pool.get_connection()  # a new one, where the server has closed this one
+    connection = line()
+    connection.send_command(*words)  # type: ignore[no-untyped-call]
+    return connection.read_response()
+
+
+def line() -> ConnectionInterface:
+    """This thread's own connection. It opens itself when it is used, and anew where the server has closed it."""
+    url = settings.REDIS_URL
+    connection: ConnectionInterface | None = lines.opened.get(url)
+    if connection is None:
+        pool = client_at(url).connection_pool
+        connection = lines.opened[url] = pool.connection_class(**pool.connection_kwargs)
+    elif connection.is_connected and is_spoilt(connection):
+        connection.disconnect()  # type: ignore[no-untyped-call]
+    return connection
+
+
+def is_spoilt(connection: ConnectionInterface) -> bool:
+    """Whether there is something to read before anything was asked: the server has gone, or answers of before."""
     try:
-        connection.send_command(*words)  # type: ignore[no-untyped-call]
-        return connection.read_response()
-    finally:
-        pool.release(connection)
+        return bool(connection.can_read())
+    except (redis.RedisError, OSError):
+        return True
 
 
 def wait_seconds(item: RateLimitItem, *who: str) -> int:

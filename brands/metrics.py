@@ -33,15 +33,18 @@ class Slot:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._process: int | None = None
-        self._number = 0
+        self._number: int | None = None
         self._lock: IO[bytes] | None = None
+        os.register_at_fork(after_in_child=self._leave)
 
     def __call__(self) -> int:
-        if self._process != os.getpid():  # at first, and in a child after a fork
+        if self._number is None:  # at first, and in a child after a fork
             self._number, self._lock = self._take()
-            self._process = os.getpid()
         return self._number
+
+    def _leave(self) -> None:
+        """In a child: the slot stays the parent's."""
+        self._number = None
 
     def _take(self) -> tuple[int, IO[bytes]]:
         for number in count():

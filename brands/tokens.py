@@ -4,7 +4,8 @@ import logging
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
+from time import time
 from typing import Any
 
 import jwt
@@ -19,6 +20,7 @@ from brands.refusals import TokenInvalid
 
 LONGEST_TOKEN = 16_384  # characters; checking a longer one would only cost time
 LARGEST_ID = 2**63 - 1
+TOKENS_KNOWN = 4_096  # by each process, a kilobyte each
 EXTERNAL_CLOCK_SKEW_SECONDS = 10
 EVER = timedelta(days=36_500)
 # How long a refresh token still gets what it was changed for: the first answer may have been lost, or be under way.
@@ -153,12 +155,23 @@ def _signed(claims: dict[str, Any]) -> str:
 def _own_claims(token: str, *, kind: str, may_be_expired: bool = False) -> dict[str, Any]:
     if len(token) > LONGEST_TOKEN:
         raise TokenInvalid
+    backend = _backend(leeway=EVER if may_be_expired else timedelta())
     try:
-        claims = _backend(leeway=EVER if may_be_expired else timedelta()).decode(token)  # type: ignore[arg-type] # text
+        claims = _decoded(token, backend)
     except (TokenBackendError, ValueError) as error:  # ValueError: characters that have no UTF-8 form
         raise TokenInvalid from error
     if claims.get("token_type") != kind or "exp" not in claims:
         raise TokenInvalid
+    if not may_be_expired and int(claims["exp"]) <= time():
+        raise TokenInvalid
+    return claims
+
+
+@lru_cache(maxsize=TOKENS_KNOWN)
+def _decoded(token: str, backend: TokenBackend) -> dict[str, Any]:
+    """The claims of a token that passes; not to be changed. One that has passed is seldom used once: of what was
+    looked at only its end can change, which callers look at again."""
+    claims: dict[str, Any] = backend.decode(token)  # type: ignore[arg-type] # text
     return claims
 
 

@@ -222,7 +222,7 @@ EVENT_LEASE_SECONDS = env.integer("EVENT_LEASE_SECONDS", 30, minimum=1)
 EVENT_RETRY_HOURS = env.integer("EVENT_RETRY_HOURS", 24, minimum=1)
 # Longer than anything is tried (72 hours), and than a stored answer is replayed.
 EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
-EVENT_BATCH = env.integer("EVENT_BATCH", 20, minimum=1)
+EVENT_BATCH = env.integer("EVENT_BATCH", 50, minimum=1)
 # manage.py receive_sqs takes events from this queue, of the brands that are named (their slugs; * for every one).
 SQS_QUEUE_URL = env.text("SQS_QUEUE_URL")
 SQS_BRANDS = env.words("SQS_BRANDS")

@@ -88,7 +88,10 @@ def no_icon(_request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204)
 
 
+# Django tries them one after the other: first what is asked for most.
 api = [
+    path("verify/product/<scanned:auth_code>", scans.VerifyProduct.as_view()),
+    path("auth-codes/scan", scans.ScanCode.as_view()),
     path("auth/token", sessions.Login.as_view()),
     path("auth/token/refresh", sessions.Refresh.as_view()),
     path("auth/token/revoke", sessions.Revoke.as_view()),
@@ -97,7 +100,6 @@ api = [
     path("auth/password/reset", passwords.ResetPassword.as_view()),
     path("brand/loyalty/campaign/event", events.CampaignEvent.as_view()),
     path("events", events.Ingest.as_view()),
-    path("verify/product/<scanned:auth_code>", scans.VerifyProduct.as_view()),
     path("customer/loyalty/points", account.Points.as_view()),
     path("customer/loyalty/transactions", account.Transactions.as_view()),
     path("customer/devices", devices.Devices.as_view()),
@@ -116,7 +118,6 @@ api = [
     path("redemptions/use", redemptions.UseRedemption.as_view()),
     path("batch-ranges/<id:batch_id>/qr-codes", codes.BatchQrCodes.as_view()),
     path("auth-codes/validate", scans.ValidateCode.as_view()),
-    path("auth-codes/scan", scans.ScanCode.as_view()),
     path("auth-codes/<code:code>/scans", codes.CodeScans.as_view()),
     path("scans/<uuid:scan_id>", scans.ScanState.as_view()),
     path("scans/<uuid:scan_id>/adopt", scans.AdoptScan.as_view()),
@@ -151,13 +152,13 @@ page = [
 ]
 
 urlpatterns = [
+    path("api/v1/", include(api)),
     path("", home),
     *page,
     path("favicon.ico", no_icon),
     path("admin/", admin.site.urls),
     path("pictures/<uuid:picture_id>/small", PictureFile.as_view(), {"size": "small"}, name="small-picture"),
     path("pictures/<uuid:picture_id>/large", PictureFile.as_view(), {"size": "large"}, name="large-picture"),
-    path("api/v1/", include(api)),
     path("wallets/apple/v1/", include(passkit_service)),
     path("wallets/logos/<id:brand_id>/<slug:name>.png", wallets.GoogleLogo.as_view()),
     path("notices/opt-out/<str:token>", notices.OptOut.as_view(), name="opt-out"),

@@ -41,6 +41,8 @@ EXTERNAL = "external"  # events that could earn points, of brands whose own loya
 CRASHES_ALLOWED = 5
 # After so many attempts an event is delivered alone.
 TOGETHER_AT_MOST = 3
+# In a busy hour portions grow, and with them what each event saves.
+FEW, MOST_PATIENT = 4, 3
 
 COLUMNS = """
     event_id, source, detail_type, brand_id, account, region, time, detail, lane, request_id, status, attempts, due_at,
@@ -581,8 +583,8 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
     """Deliver everything that is due in a lane, and what comes meanwhile; returns how many events that was.
 
     While there is work nobody needs to call: this looks again, `patience` seconds after a portion that was not full,
-    because one seldom comes alone and several cost little more. When a call counts again comes a last look, for what
-    was published in between.
+    because one seldom comes alone and several cost little more; up to MOST_PATIENT times as long where they are more
+    than FEW. When a call counts again comes a last look, for what was published in between.
     """
     delivered, promised = 0, True  # whoever called us spared others their call
     terms, worker = lane_named(lane), uuid.uuid4().hex
@@ -596,7 +598,7 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
             deliver_portion(taken, stay=stay)
             delivered += len(taken)
             if patience and len(taken) < terms.batch:
-                time.sleep(patience)
+                time.sleep(patience * min(MOST_PATIENT, max(1, len(taken) / FEW)))
         elif promised:
             promised = False
             wake.done(lane=lane, worker=worker)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
@@ -151,7 +151,13 @@ class Credit:
 def posting(items: Sequence[tuple[Sequence[Line], str]]) -> dict[str, str]:
     """Parameters of LINES and BALANCE: for each item its lines, and the account's level after them."""
     lines = [
-        {"item": item, **asdict(line), "points": str(line.points)}
+        {
+            "item": item,
+            "number": line.number,
+            "points": str(line.points),
+            "reason_id": line.reason_id,
+            "note": line.note,
+        }
         for item, (new, _) in enumerate(items)
         for line in new
     ]

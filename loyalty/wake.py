@@ -20,8 +20,8 @@ SEAT = "loyalty:seat"
 # A call that nobody answers stops counting after this; until then the next ones would add nothing to it.
 CALL_LASTS_MS = 1_000
 # What a worker promises that is at work: to look again within this. One that dies keeps others waiting no longer.
-LOOK_LASTS_MS = 100
-HELP_LASTS_MS = 50
+LOOK_LASTS_MS = 200
+HELP_LASTS_MS = 200
 # For so long a process that has called, or has found a call, calls no more. Whoever ends a call looks once more that
 # much later, so what was published meanwhile is seen.
 QUIET_SECONDS = 0.005

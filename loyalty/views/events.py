@@ -117,7 +117,7 @@ class AccrualOutput(serializers.Serializer[Any]):
 
 def idempotency_key(request: Request) -> str:
     """The header's value, or "" without it. Raises Invalid for one that cannot be a key, an empty one too."""
-    key = request.headers.get("Idempotency-Key")
+    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
         raise Invalid("An Idempotency-Key has 1 to 255 printable ASCII characters without spaces.")
     return key or ""

@@ -1,6 +1,8 @@
 """Limits hold exactly under parallel calls, tell when to come back, and do not stop the service without Redis."""
 
+import gc
 import logging
+import os
 import socket
 import time
 import uuid
@@ -291,6 +293,38 @@ def test_dead_connections_are_replaced_at_once(rates, who):
         another.client_kill_filter(_id=str(limits.client().client_id()))
 
     assert not passes("scan", who)
+
+
+def test_a_dead_line_is_replaced_at_once(rates, who):
+    rates(scan="1/minute")
+    unlocked(who)
+    with redis.Redis.from_url(project.REDIS_URL) as another:
+        another.client_kill_filter(_id=str(limits.command("CLIENT", "ID")))
+
+    assert not unlocked(who)
+
+
+def test_threads_that_have_ended_leave_no_line(who, at_once):
+    """However many there were: the server would run out of connections, and the limits would be off."""
+    lines = at_once(40, lambda: limits.command("CLIENT", "ID"))
+    gc.collect()
+
+    assert len(set(lines)) == 40
+    with redis.Redis.from_url(project.REDIS_URL) as another:
+        assert not {int(each["id"]) for each in another.client_list()} & set(lines)
+
+
+def test_a_child_does_not_talk_on_its_parents_line(who):
+    own = limits.command("CLIENT", "ID")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writing, str(limits.command("CLIENT", "ID")).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+
+    assert int(os.read(reading, 99)) != own
+    assert limits.command("CLIENT", "ID") == own
 
 
 def test_redis_that_does_not_answer_is_given_up_soon(settings, who, tmp_path):

@@ -64,6 +64,22 @@ def test_access_token_ends(customer, brand):
         tokens.read_access(pair.access)
 
 
+def test_access_token_ends_also_where_it_was_read_before(pair, monkeypatch):
+    tokens.read_access(pair.access)
+    monkeypatch.setattr(tokens, "time", lambda: time.time() + settings.ACCESS_TOKEN_MINUTES * 60)
+
+    with pytest.raises(TokenInvalid):
+        tokens.read_access(pair.access)
+
+
+def test_another_key_ends_tokens_that_were_read_before(pair, settings):
+    tokens.read_access(pair.access)
+    settings.SIMPLE_JWT = {**settings.SIMPLE_JWT, "SIGNING_KEY": "another" * 10}
+
+    with pytest.raises(TokenInvalid):
+        tokens.read_access(pair.access)
+
+
 def test_refresh_token_is_no_access_token(pair):
     with pytest.raises(TokenInvalid):
         tokens.read_access(pair.refresh)

@@ -117,6 +117,18 @@ def test_what_comes_within_its_patience_is_delivered_without_a_call(redis, publi
     assert (calls(redis), slept) == (1, [0.03, 0.03])
 
 
+@pytest.mark.parametrize(("found", "times"), [(1, 1), (4, 1), (6, 1.5), (13, 3)])
+def test_patience_grows_with_what_it_found(redis, publish, monkeypatch, found, times):
+    slept = []
+    monkeypatch.setattr(events.time, "sleep", slept.append)
+    for _number in range(found):
+        publish()
+
+    events.drain(patience=0.02)
+
+    assert slept == [pytest.approx(0.02 * times)]
+
+
 def test_a_worker_that_ends_leaves_the_promise_of_another(redis, publish):
     wake.will_look_again(lane="points", worker="another")
     events.drain()

@@ -174,6 +174,7 @@ def client_address(request: HttpRequest | Request) -> str:
     return grouped(hops[-min(trusted, len(hops))]) or grouped(socket) or "unknown"
 
 
+@lru_cache(maxsize=4_096)
 def grouped(text: str) -> str:
     """The address in `text` (it may carry a port), an IPv6 one as its network; empty where there is none."""
     address = address_in(text.strip())

@@ -9,8 +9,12 @@ from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
+from django.utils.deprecation import MiddlewareMixin
 
 from brands import metrics
 from brands.outgoing import LOOP_NAME
@@ -23,6 +27,7 @@ TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9
 # What asks these knows an address and no hostname, and their answers depend on neither.
 PROBES = {"/healthz", "/readyz", "/metrics"}
 NOWHERE = "(none)"
+API = "/api/v1/"
 
 activity = logging.getLogger("activity")  # a line for every request, where settings.LOG_ACTIVITY asks for it
 
@@ -31,6 +36,27 @@ class TracedRequest(HttpRequest):
     """A request that went through RequestId."""
 
     request_id: str
+
+
+class ForBrowsers(MiddlewareMixin):
+    """What browsers need and programs do not: a call of the API without a session's cookie goes past it."""
+
+    def __call__(self, request: HttpRequest) -> Any:
+        if request.path_info.startswith(API) and settings.SESSION_COOKIE_NAME not in request.COOKIES:
+            return self.get_response(request)
+        return super().__call__(request)
+
+
+class Sessions(ForBrowsers, SessionMiddleware):
+    """Django's, for browsers."""
+
+
+class Users(ForBrowsers, AuthenticationMiddleware):
+    """Django's, for browsers."""
+
+
+class Messages(ForBrowsers, MessageMiddleware):
+    """Django's, for browsers."""
 
 
 class RequestId:

@@ -49,11 +49,11 @@ MIDDLEWARE = [
     "config.requests.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "config.requests.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "config.requests.Users",
+    "config.requests.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 

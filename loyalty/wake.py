@@ -24,7 +24,7 @@ LOOK_LASTS_MS = 200
 HELP_LASTS_MS = 200
 # For so long a process that has called, or has found a call, calls no more. Whoever ends a call looks once more that
 # much later, so what was published meanwhile is seen.
-QUIET_SECONDS = 0.005
+QUIET_SECONDS = 0.02
 # Of a worker that dies the seat is free again after this; longer than any one delivery should take.
 SEAT_LASTS_MS = 45_000
 # KEYS: a seat. ARGV: who sits there, milliseconds. One that was lost meanwhile is taken again, if it is free.

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import path
 
 from config import api
+from config.requests import Messages, Sessions, Users
 
 pytestmark = pytest.mark.urls(__name__)
 
@@ -60,3 +61,15 @@ def test_query_with_a_nul_is_not_valid():
 @pytest.mark.parametrize(("sent", "read"), [("%FF", "%FF"), ("%ED%A0%80", "%ED%A0%80"), ("%C3%A9", "é"), ("%25", "%")])
 def test_bytes_that_are_no_text_stay_escaped(sent, read):
     assert get(f"/api/codes/{sent}").content.decode() == read
+
+
+@pytest.mark.parametrize(
+    ("address", "cookies", "has_session"),
+    [("/api/v1/scans", {}, False), ("/api/v1/scans", {"sessionid": "x"}, True), ("/admin/", {}, True)],
+)
+def test_only_browsers_get_a_session(rf, settings, address, cookies, has_session):
+    settings.SESSION_COOKIE_NAME = "sessionid"
+    rf.cookies.load(cookies)
+    view = Sessions(Users(Messages(lambda request: HttpResponse(f"{hasattr(request, 'session')}"))))
+
+    assert view(rf.get(address)).content.decode() == str(has_session)

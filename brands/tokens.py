@@ -157,7 +157,7 @@ def _own_claims(token: str, *, kind: str, may_be_expired: bool = False) -> dict[
         raise TokenInvalid
     backend = _backend(leeway=EVER if may_be_expired else timedelta())
     try:
-        claims = _decoded(token, backend)
+        claims = _remembered(token, backend) if kind == "access" else _decoded(token, backend)
     except (TokenBackendError, ValueError) as error:  # ValueError: characters that have no UTF-8 form
         raise TokenInvalid from error
     if claims.get("token_type") != kind or "exp" not in claims:
@@ -167,12 +167,13 @@ def _own_claims(token: str, *, kind: str, may_be_expired: bool = False) -> dict[
     return claims
 
 
-@lru_cache(maxsize=TOKENS_KNOWN)
 def _decoded(token: str, backend: TokenBackend) -> dict[str, Any]:
-    """The claims of a token that passes; not to be changed. One that has passed is seldom used once: of what was
-    looked at only its end can change, which callers look at again."""
     claims: dict[str, Any] = backend.decode(token)  # type: ignore[arg-type] # text
     return claims
+
+
+# An access token that has passed is seldom used once, and only its end can change, which is looked at each time.
+_remembered = lru_cache(maxsize=TOKENS_KNOWN)(_decoded)
 
 
 def _backend(*, leeway: timedelta) -> TokenBackend:

@@ -21,6 +21,7 @@ from limits import RateLimitItem, parse
 from limits.storage import RedisStorage
 from limits.strategies import MovingWindowRateLimiter
 from redis.connection import ConnectionInterface
+from redis.maint_notifications import MaintNotificationsConfig
 from rest_framework.request import Request
 
 from brands.refusals import RateLimited, Unavailable
@@ -204,7 +205,17 @@ def ask(question: Callable[[], T]) -> T | None:
         return question()
     except redis.RedisError as error:
         outage.begin(error)
+        hang_up()
         return None
+
+
+def hang_up() -> None:
+    """What is asked after an outage goes to whoever is behind the address then: a master that was made a replica
+    keeps its connections, and refuses every write on them."""
+    for connection in lines.opened.values():
+        connection.disconnect()  # type: ignore[no-untyped-call]
+    lines.opened.clear()
+    client().connection_pool.disconnect(inuse_connections=False)
 
 
 def run(script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
@@ -290,5 +301,7 @@ def client_at(url: str) -> redis.Redis:
         url,
         socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
         socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
+        # They keep a connection from being closed when its thread has ended.
+        maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )
     return redis.Redis(connection_pool=pool)

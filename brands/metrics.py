@@ -44,7 +44,7 @@ class Slot:
 
     def _leave(self) -> None:
         """In a child: the slot stays the parent's."""
-        self._number = None
+        self._number = self._lock = None
 
     def _take(self) -> tuple[int, IO[bytes]]:
         for number in count():

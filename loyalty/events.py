@@ -43,6 +43,8 @@ CRASHES_ALLOWED = 5
 TOGETHER_AT_MOST = 3
 # In a busy hour portions grow, and with them what each event saves.
 FEW, MOST_PATIENT = 4, 3
+# From so many on another worker may take its part: some of them may have to go one at a time.
+MANY = 40
 
 COLUMNS = """
     event_id, source, detail_type, brand_id, account, region, time, detail, lane, request_id, status, attempts, due_at,
@@ -593,7 +595,7 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
         if taken:
             promised = True
             wake.will_look_again(lane=lane, worker=worker)
-            if len(taken) == terms.batch:
+            if len(taken) >= min(MANY, terms.batch):
                 wake.call_help(lane=lane, queue=terms.queue)
             deliver_portion(taken, stay=stay)
             delivered += len(taken)

@@ -304,6 +304,16 @@ def test_a_dead_line_is_replaced_at_once(rates, who):
     assert not unlocked(who)
 
 
+def test_after_an_outage_lines_are_new(who, outage, monkeypatch):
+    """A master that was made a replica keeps its connections, and would refuse every write on them."""
+    monkeypatch.setattr(limits, "PAUSE_SECONDS", 0)
+    before = limits.command("CLIENT", "ID"), limits.client().client_id()
+
+    assert limits.ask(lambda: limits.command("REFUSED")) is None
+
+    assert not {limits.command("CLIENT", "ID"), limits.client().client_id()} & set(before)
+
+
 def test_threads_that_have_ended_leave_no_line(who, at_once):
     """However many there were: the server would run out of connections, and the limits would be off."""
     lines = at_once(40, lambda: limits.command("CLIENT", "ID"))
@@ -319,8 +329,10 @@ def test_a_child_does_not_talk_on_its_parents_line(who):
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        os.write(writing, str(limits.command("CLIENT", "ID")).encode())
-        os._exit(0)
+        try:
+            os.write(writing, str(limits.command("CLIENT", "ID")).encode())
+        finally:
+            os._exit(0)
     os.waitpid(child, 0)
 
     assert int(os.read(reading, 99)) != own

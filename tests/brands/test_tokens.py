@@ -72,6 +72,13 @@ def test_access_token_ends_also_where_it_was_read_before(pair, monkeypatch):
         tokens.read_access(pair.access)
 
 
+@pytest.mark.parametrize("junk", ["!", "===", "\n", " a", "."])
+def test_a_token_has_few_spellings(pair, junk):
+    """Else anybody could fill with one token what is remembered of tokens."""
+    with pytest.raises(TokenInvalid):
+        tokens.read_access(pair.access + junk)
+
+
 def test_another_key_ends_tokens_that_were_read_before(pair, settings):
     tokens.read_access(pair.access)
     settings.SIMPLE_JWT = {**settings.SIMPLE_JWT, "SIGNING_KEY": "another" * 10}

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 from brands.tracing import ids
 
@@ -20,8 +21,14 @@ SECRETS = [
     ),
     (re.compile(r"\b(?:hub|app)_[\w-]{20,}"), "<key>"),
     (re.compile(r"(?<![\w.+%-])[\w.+%-]++@[\w-]+(?:\.[\w-]+)+"), "<e-mail>"),
-    (re.compile(r"(://[^\s:/@]+):[^\s/@]+@"), r"\1:<secret>@"),
+    (re.compile(r"(://[^\s:/@]*):[^\s/@]+@"), r"\1:<secret>@"),
+    # PostgreSQL quotes the row that it refused: names, addresses, positions.
+    (re.compile(r"(Failing row contains) \([^\n]*"), r"\1 <row>"),
+    (re.compile(r"(Key \([^)\n]*\))=\([^\n]*?\)(?= |$|\n)"), r"\1=<values>"),
+    # What Django signed: value, time, signature. Links in mails are made of them, and open what they lead to.
+    (re.compile(r"(?<![\w:-])[\w.-]++:[\w-]{6}:[\w-]{43}(?![\w-])"), "<signed>"),
 ]
+NO_ROUTE = "(no route)"
 
 
 def cleaned(text: str) -> str:
@@ -37,6 +44,23 @@ def belongs_to(record: logging.LogRecord) -> dict[str, str]:
         return found
     of_request = getattr(getattr(record, "request", None), "request_id", "")
     return {"request_id": of_request} if of_request else {}
+
+
+def route_of(request: Any) -> str:
+    """The method and the route of a request: its path may hold a code's tag, or a token that still works."""
+    match = getattr(request, "resolver_match", None)
+    return f"{request.method} {match.route if match else NO_ROUTE}"
+
+
+class RoutesInsteadOfPaths(logging.Filter):
+    """For Django's loggers of refused requests. As a logger's filter it comes before every handler, Sentry's too."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        request = getattr(record, "request", None)
+        if request is not None and isinstance(record.args, tuple):
+            paths = {request.path, request.path_info, request.get_full_path()}
+            record.args = tuple(route_of(request) if given in paths else given for given in record.args)
+        return True
 
 
 class Line(logging.Formatter):

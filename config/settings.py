@@ -468,12 +468,17 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "config.logs.Line"}, "json": {"()": "config.logs.JsonLine"}},
+    "filters": {"routes": {"()": "config.logs.RoutesInsteadOfPaths"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
     "loggers": {
         # Django has a handler of its own for these, which knows no request.
         "django": {"handlers": [], "propagate": True},
-        "django.server": {"handlers": [], "propagate": True},
+        # These name a request by its path, which may hold a token or a code's tag.
+        "django.request": {"filters": ["routes"]},
+        "django.security.csrf": {"filters": ["routes"]},
+        # runserver's own line for each request; RequestId writes ours.
+        "django.server": {"handlers": [], "level": "CRITICAL"},
         "activity": {"level": "INFO" if LOG_ACTIVITY else "WARNING"},
         # At info they say every two seconds that the sweeper was sent, came and found nothing.
         "celery.app.trace": {"level": "WARNING"},

@@ -11,10 +11,11 @@ from django.conf import settings
 
 from brands import tracing
 from brands.tracing import Work
-from config.logs import cleaned
+from config.logs import NO_ROUTE, cleaned
 
-# Of a request Sentry learns the address and the method: bodies, cookies and headers are full of keys and people.
-TOLD_OF_REQUESTS = {"url", "method"}
+# Of a request Sentry learns the method, and its route as the transaction: addresses, bodies, cookies and headers are
+# full of keys and people.
+SENT_OF_REQUESTS = {"method"}
 
 
 def start() -> None:
@@ -41,8 +42,9 @@ def harmless(event: dict[str, Any], _hint: dict[str, Any]) -> dict[str, Any]:
     """What Sentry gets: with the ids of the work, without what opens a door or names a person."""
     event["tags"] = {**event.get("tags", {}), **tracing.ids()}
     if "request" in event:
-        told = {name: value for name, value in event["request"].items() if name in TOLD_OF_REQUESTS}
-        event["request"] = told | {"url": str(told.get("url", "")).partition("?")[0]}
+        event["request"] = {name: value for name, value in event["request"].items() if name in SENT_OF_REQUESTS}
+    if event.get("transaction_info", {}).get("source") == "url":  # no route was found, so it is the path
+        event["transaction"] = NO_ROUTE
     event.pop("user", None)
     found: dict[str, Any] = scrubbed(event)
     return found

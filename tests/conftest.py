@@ -1,6 +1,7 @@
 """Fixtures every test may use: a brand with a level, a customer, and the worker's turn."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from brands.models import Brand, User
 from loyalty import events
 from tests import make
 from tests.api import Api
+from tests.log_watch import LogWatch, secrets_in
 
 # Waits for pages and processes may run out of time on a machine that others use.
 OUT_OF_TIME = ["TimeoutError", "ReadTimeout", "did not become true in time"]
@@ -24,6 +26,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=2))
         else:
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=OUT_OF_TIME))
+
+
+@pytest.fixture(scope="session")
+def log_watch() -> Iterator[LogWatch]:
+    watch = LogWatch()
+    logging.getLogger().addHandler(watch)
+    yield watch
+    logging.getLogger().removeHandler(watch)
+
+
+@pytest.fixture(autouse=True)
+def no_secrets_in_logs(log_watch: LogWatch) -> Iterator[None]:
+    """Whatever a test does, the product's log holds no secret, and no person's address or position."""
+    log_watch.take()
+    yield
+    assert secrets_in(log_watch.take()) == []
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ import httpx
 from django.conf import settings
 from django.db import connection
 
+from tests.log_watch import secrets_in
+
 ROOT = Path(__file__).parent.parent
 PATIENCE_SECONDS = 60
 
@@ -137,3 +139,5 @@ class Stack:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         self.processes.clear()
+        if self.log.exists():
+            assert secrets_in(self.log.read_text(errors="replace")) == []

@@ -126,9 +126,21 @@ def test_a_missing_package_stops_the_start_and_names_the_setting(package):
         environment.needed(package, by="SENTRY_DSN")
 
 
-def test_of_a_request_sentry_learns_its_address_only():
+def test_of_a_request_sentry_learns_its_method_and_its_route():
     request = {"url": "http://x/a?token=1", "method": "POST", "headers": {"api-key": "k"}, "cookies": {"a": "b"}}
+    event = {"request": request, "user": {"email": EMAIL}, "transaction": "/password/new/{token}"}
 
-    told = telemetry.harmless({"request": request, "user": {"email": EMAIL}}, {})
+    sent = telemetry.harmless({**event, "transaction_info": {"source": "route"}}, {})
 
-    assert told == {"tags": {}, "request": {"url": "http://x/a", "method": "POST"}}
+    assert sent == {
+        "tags": {},
+        "request": {"method": "POST"},
+        "transaction": "/password/new/{token}",
+        "transaction_info": {"source": "route"},
+    }
+
+
+def test_sentry_does_not_learn_the_path_of_what_has_no_route():
+    sent = telemetry.harmless({"transaction": "/password/nwe/abc", "transaction_info": {"source": "url"}}, {})
+
+    assert sent["transaction"] == "(no route)"

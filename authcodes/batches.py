@@ -20,6 +20,7 @@ from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
 from authcodes.models.jobs import JobQuerySet
 from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
 from authcodes.refusals import BatchRefused
+from brands import guard
 from brands.models import Brand, User
 from campaigns.models import Campaign
 
@@ -151,7 +152,9 @@ def refuse_overlap(numbering: Numbering, brand: Brand) -> None:
 def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
     """What to say of each range that holds some of these codes. Another brand's is not named."""
     near = BatchRange.objects.filter(first_code__lte=numbering.last_code, last_code__gte=numbering.first_code)
-    for batch in near.order_by("first_code").iterator():
+    with guard.lifted("codes are unique in the whole installation"):
+        found = list(near.order_by("first_code"))
+    for batch in found:
         both = shared(numbering, numbering_of(batch))
         if both:
             told = {"first": both[0], "last": both[1], "range": batch.range_name}

@@ -51,10 +51,13 @@ SAMPLES = {
     ],
 }
 
-STORE = """
-    COPY authcodes_importrow (upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes,
-                              error, error_column, repaired) FROM STDIN
-"""
+# PostgreSQL copies into no table with row-level security, so the lines come through one of the session's own.
+COLUMNS = """upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes, error, error_column,
+             repaired"""
+STAGE = f"CREATE TEMPORARY TABLE import_lines AS SELECT {COLUMNS} FROM authcodes_importrow LIMIT 0"  # noqa: S608
+FILL = f"COPY import_lines ({COLUMNS}) FROM STDIN"
+STORE = f"INSERT INTO authcodes_importrow ({COLUMNS}) SELECT {COLUMNS} FROM import_lines"  # noqa: S608
+UNSTAGE = "DROP TABLE import_lines"
 FORGET = "DELETE FROM authcodes_importrow WHERE upload_id = %s"
 FORGET_CHANGES = "DELETE FROM authcodes_importchange WHERE upload_id = %s"
 COUNT = """
@@ -196,13 +199,17 @@ def _store(upload: Import, run: jobs.Run) -> int:
 
 def _copy(upload: Import, run: jobs.Run, rows: Iterable[spreadsheets.Row], error_at: int | None) -> int:
     copied = 0
-    with _checking(upload, run) as cursor, cursor.copy(STORE) as copy:
-        for row in rows:
-            values = row.values if error_at is None else row.values[:error_at] + row.values[error_at + 1 :]
-            it = import_checks.understood(upload.kind, values)
-            stated = (upload.pk, row.line, _array(values), it.code, it.code_end, it.sku, it.location, it.notes)
-            copy.write_row((*stated, it.points, it.codes, it.error, it.column, "f"))
-            copied += 1
+    with _checking(upload, run) as cursor:
+        cursor.execute(STAGE)
+        with cursor.copy(FILL) as copy:
+            for row in rows:
+                values = row.values if error_at is None else row.values[:error_at] + row.values[error_at + 1 :]
+                it = import_checks.understood(upload.kind, values)
+                stated = (upload.pk, row.line, _array(values), it.code, it.code_end, it.sku, it.location, it.notes)
+                copy.write_row((*stated, it.points, it.codes, it.error, it.column, "f"))
+                copied += 1
+        cursor.execute(STORE)
+        cursor.execute(UNSTAGE)
     return copied
 
 

@@ -185,6 +185,8 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     """A person, customer or staff, known by e-mail address."""
 
+    guarded_by = ("registered_brand", "memberships", "points_rows", "audit_entries")
+
     email = models.EmailField(
         max_length=254, unique=True, error_messages={"unique": _("This e-mail address is taken.")}
     )
@@ -309,6 +311,8 @@ class LoginSession(models.Model):
 
 class AuditEntry(models.Model):
     """Something that staff did to a row. Entries are added, never changed: a trigger refuses UPDATE and DELETE."""
+
+    append_only = ("row_name", "reason", "changes")  # which an erasure rewrites
 
     at = models.DateTimeField(_("when"), default=timezone.now, editable=False)
     person = models.ForeignKey(

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
-from brands import tokens
+from brands import guard, tokens
 from brands.models import Brand, Membership, User
 from brands.refusals import Invalid
 
@@ -35,7 +35,7 @@ def give_role(*, user: User, brand: Brand, role: str, password: str = "", at: da
 
 def set_password(*, user: User, password: str, at: datetime) -> None:
     """Give somebody a new password, which passed the validators; whoever is logged in as them is no more."""
-    with transaction.atomic():
+    with guard.lifted("a login is one for all brands, and so are its sessions"), transaction.atomic():
         user.set_password(password)
         user.save(update_fields=["password"])
         tokens.revoke_all(user=user, at=at)

@@ -9,11 +9,12 @@ from typing import Any
 
 from django.core.paginator import InvalidPage
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.template.response import SimpleTemplateResponse
 from django.urls import path
 from unfold.sites import UnfoldAdminSite
 
-from brands import audit, switcher
+from brands import audit, guard, roles, switcher
 from brands.audit import Row
 from brands.audited import deed
 from brands.models import User
@@ -24,10 +25,11 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
         def seen_through_the_choice(request: HttpRequest, *where: Any, **more: Any) -> Any:
             switcher.apply(request)
-            return guarded(request, *where, **more)
+            with roles.guarding(request.user):
+                return finished(checked(request, *where, **more))
 
-        guarded = super().admin_view(view, cacheable)
-        return update_wrapper(seen_through_the_choice, guarded)
+        checked = super().admin_view(view, cacheable)
+        return update_wrapper(seen_through_the_choice, checked)
 
     def get_urls(self) -> list[Any]:
         return [path("brand/", self.admin_view(switcher.choose), name="choose_brand"), *super().get_urls()]
@@ -36,8 +38,12 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         switch = switcher.context(request) if self.has_permission(request) else {}
         return {**super().each_context(request), **switch}
 
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        with guard.lifted("logins belong to no brand"):
+            return super().logout(request, extra_context)
+
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        with transaction.atomic():
+        with guard.lifted("logins belong to no brand"), transaction.atomic():
             answer: HttpResponse = super().password_change(request, extra_context)
             if request.method == "POST" and answer.status_code == 302:
                 self.note_password(request, person(request))
@@ -58,3 +64,12 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         except InvalidPage as error:
             raise Http404 from error
         return found
+
+
+def finished(response: Any) -> Any:
+    """An answer whose rows are all read under the guard of now, also where it would be written later."""
+    if isinstance(response, SimpleTemplateResponse):
+        return response.render()
+    if response.streaming and not isinstance(response, FileResponse):
+        response.streaming_content = guard.carried(response.streaming_content)
+    return response

@@ -1,11 +1,13 @@
 """Roles: what each may do in the portal with which kind of row, and in which brands somebody holds one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet, prefetch_related_objects
 
+from brands import guard
 from brands.models import Membership, User
 
 M = TypeVar("M", bound=Model)
@@ -109,6 +111,19 @@ def whole_reach(user: Any, verbs: str, label: str) -> Reach:
     if user.is_superuser:
         return Reach(everywhere=any(may(SUPERUSER, verb, label) for verb in verbs))
     return Reach(frozenset(it.brand_id for it in memberships(user) if any(may(it.role, verb, label) for verb in verbs)))
+
+
+@contextmanager
+def guarding(user: Any) -> Iterator[None]:
+    """The database's guard for what `user` reads as a member of staff: the brands they work for, whatever their roles.
+
+    Superusers work for all of them, so no guard stands before them.
+    """
+    if user.is_active and user.is_staff and user.is_superuser:
+        yield
+        return
+    with guard.within(it.brand_id for it in memberships(user)) if user.is_authenticated else guard.within(()):
+        yield
 
 
 def memberships(user: User) -> Iterable[Membership]:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from django.db import connections
+from django.db import connections, transaction
 
+from brands import guard
 from brands.postgresql.base import DatabaseWrapper
 
 
@@ -28,6 +29,9 @@ def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]
     the server sees no Python types. Query logs and counters see it as any other statement.
     """
     connection = cast("DatabaseWrapper", connections["default"])
+    if connection.is_pooled and guard.current() and not connection.in_atomic_block:
+        with transaction.atomic():
+            return rows(statement, parameters)
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     if connection.needs_rollback:

@@ -69,6 +69,8 @@ class Campaign(models.Model):
 class Milestone(models.Model):
     """A stop on the way to a campaign's target, with the reward given there once per customer."""
 
+    guarded_by = ("campaign",)
+
     milestone_id = models.BigAutoField(primary_key=True)
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="milestones")
     threshold = models.PositiveIntegerField(
@@ -97,6 +99,8 @@ class Milestone(models.Model):
 class UserLoyaltyCampaign(models.Model):
     """A customer's progress in a campaign."""
 
+    guarded_by = ("campaign",)
+
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="campaign_progress", db_index=False)
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="progress_rows")
     progress = models.PositiveIntegerField(default=1)
@@ -120,6 +124,8 @@ class UserLoyaltyCampaign(models.Model):
 
 class RewardClaim(models.Model):
     """A milestone's reward as one customer holds it: available, then claimed, each once."""
+
+    guarded_by = ("milestone",)
 
     class Status(models.TextChoices):
         AVAILABLE = "available", _("Available")

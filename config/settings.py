@@ -96,8 +96,16 @@ DATABASES = {
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": PGBOUNCER,
+        "POOLED": PGBOUNCER,
+        # Roles and row-level security: brands.guard. Roles are the cluster's, so they are called after the database.
+        "GUARD": env.flag("DATABASE_GUARD", default=True),
+        "ROLES": env.text("DATABASE_ROLES"),
     }
 }
+# Who owns the tables and migrates them, where that is not the application's own login.
+if env.text("DATABASE_OWNER_URL"):
+    _owner = env.database("DATABASE_OWNER_URL", embedded=DATA_DIR / "run", options=_session)
+    DATABASES["default"]["OWNER"] = {name: _owner.get(name, "") for name in ("USER", "PASSWORD", "HOST", "PORT")}
 # A streaming replica for the dashboard and for exports, as far as it has caught up: brands.replica.
 if env.text("REPLICA_DATABASE_URL"):
     DATABASES["replica"] = {

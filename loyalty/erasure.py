@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
-from brands import audit, pseudonyms
+from brands import audit, guard, pseudonyms
 from brands.audit import Deed, Row
 from brands.models import Brand, User
 from brands.refusals import Refused, UserNotFound
@@ -48,7 +48,7 @@ def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
     else of theirs. Handlers take the event first too. So whatever one of them was about to write is there to be
     erased, or will never be written; and rows that name the person wait for none of this until the very end.
     """
-    with transaction.atomic():
+    with guard.lifted("whether a person stays elsewhere decides what is erased"), transaction.atomic():
         account = members.account_of(brand_id=brand_id, user_id=user_id)
         if account:
             members.lock(account=account.pk)

@@ -5,12 +5,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from brands.models import Brand, User
 from loyalty import events
 from tests import make
 from tests.api import Api
 from tests.log_watch import LogWatch, secrets_in
+
+NOT_TRUNCATED = {
+    "loyalty_transaction": "ledger_not_truncated",
+    "brands_auditentry": "audit_trail_not_truncated",
+    "authcodes_codechange": "code_change_not_truncated",
+}
 
 # Waits for pages and processes may run out of time on a machine that others use.
 OUT_OF_TIME = ["TimeoutError", "ReadTimeout", "did not become true in time"]
@@ -42,6 +49,14 @@ def no_secrets_in_logs(log_watch: LogWatch) -> Iterator[None]:
     log_watch.take()
     yield
     assert secrets_in(log_watch.take()) == []
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    """Let the flush between tests empty what refuses TRUNCATE; test_database_roles has these triggers back."""
+    with django_db_blocker.unblock(), connection.as_owner(), connection.cursor() as cursor:
+        for table, trigger in NOT_TRUNCATED.items():
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
 
 
 @pytest.fixture

@@ -86,6 +86,8 @@ class BatchRange(models.Model):
 class Recall(models.Model):
     """A batch called back: whoever scans one of its codes is told so."""
 
+    guarded_by = ("batch",)
+
     batch = models.OneToOneField(BatchRange, on_delete=models.PROTECT, related_name="recall")
     recall_id = models.CharField(max_length=64, help_text=_("The number customers and authorities know it by."))
     contact = models.CharField(max_length=200, help_text=_("Phone, e-mail or page for affected customers."))

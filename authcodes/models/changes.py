@@ -20,6 +20,8 @@ class CodeChange(models.Model):
     Runs that one click changed share its `action_id`.
     """
 
+    append_only: tuple[str, ...] = ()
+
     class Kind(models.TextChoices):
         GENERATED = "generated", _("Generated")
         ASSIGNED = "assigned", _("Assigned")

@@ -80,6 +80,8 @@ class Import(models.Model):
 class ImportRow(models.Model):
     """A line of an uploaded file, as it was written and as it was understood."""
 
+    guarded_by = ("upload",)
+
     upload = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="lines", db_index=False)
     line = models.PositiveIntegerField()
     values = ArrayField(models.TextField())
@@ -105,6 +107,8 @@ class ImportRow(models.Model):
 
 class ImportChange(models.Model):
     """What a code held before an import changed it, where that was not nothing."""
+
+    guarded_by = ("upload",)
 
     upload = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="changes", db_index=False)
     auth_code = models.ForeignKey(AuthCode, on_delete=models.CASCADE, related_name="+", db_index=False)

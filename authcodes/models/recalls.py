@@ -10,6 +10,8 @@ from brands.models import User
 class LiftedRecall(models.Model):
     """A recall as it was until an owner lifted it, with the reason. The batch may be recalled again."""
 
+    guarded_by = ("batch",)
+
     batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="lifted_recalls")
     recall_id = models.CharField(max_length=64)
     contact = models.CharField(max_length=200)

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands import audit, people
+from brands import audit, guard, people
 from brands.audit import Changes
 from brands.lists import DropdownFilter
 from brands.models import Brand, Membership, User
@@ -66,6 +66,10 @@ class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # gene
         if self.opens_the_portal(cleaned) and not cleaned.get("password1"):
             self.add_error("password1", _("Set a new password: whoever registered the account must not keep theirs."))
         return cleaned
+
+    def validate_unique(self) -> None:
+        with guard.lifted("an address is taken wherever it is used"):
+            super().validate_unique()
 
     def opens_the_portal(self, cleaned: dict[str, Any]) -> bool:
         """Whether this lets a customer in: that their address is theirs, nobody has proved."""
@@ -149,9 +153,10 @@ class UserPage(TenantAdmin):
 
     def create(self, request: HttpRequest, obj: User, form: Any) -> User:
         obj.is_staff = True
-        super().create(request, obj, form)
         told = form.cleaned_data
-        people.give_role(user=obj, brand=told["brand"], role=told["role"], at=timezone.now())
+        with guard.lifted("a new account is no brand's until it has its first role"):
+            super().create(request, obj, form)
+            people.give_role(user=obj, brand=told["brand"], role=told["role"], at=timezone.now())
         return obj
 
     def store(self, obj: User, fields: set[str]) -> None:

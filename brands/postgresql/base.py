@@ -1,19 +1,124 @@
 """The connection: DATABASES names this package as its ENGINE."""
 
 import select
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
+from django.db.backends.base.base import NO_DB_ALIAS
 from django.db.backends.postgresql import base
 from psycopg.types.json import JsonbLoader, JsonLoader
 
+from brands import guard
+from brands.postgresql import roles
+from brands.postgresql.operations import DatabaseOperations
+
 INERROR = psycopg.pq.TransactionStatus.INERROR
+ASSUME = "SELECT set_config('role', {role}, {local}), set_config('loyalty.brand_ids', {brand_ids}, {local})"
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's, where a look at the socket stands for its SELECT 1, and brands.sql keeps a cursor."""
+    """Django's, where a look at the socket stands for its SELECT 1, and brands.sql keeps a cursor.
 
+    Before each statement it takes on the role and the brands that brands.guard wants: in the session, or where
+    PgBouncer gives each transaction another session, in the transaction. What it took on last it remembers, so a
+    statement under the same guard as the one before costs nothing.
+    """
+
+    ops_class = DatabaseOperations
     _prepared: "psycopg.Cursor[Any] | None" = None
+    _assumed: tuple[str, str] | None = None  # None: nobody knows
+    _is_owner = False
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether a session lasts no longer than a transaction."""
+        return bool(self.settings_dict.get("POOLED"))
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether roles are taken on at all. Connections without a database make and drop databases."""
+        return bool(self.settings_dict.get("GUARD")) and self.alias != NO_DB_ALIAS
+
+    @property
+    def wanted(self) -> tuple[str, str]:
+        """The role and the brands for the next statement."""
+        if self._is_owner:
+            return ("none", "")
+        scope = guard.current()
+        if scope is not None:
+            return (roles.tenant(self.settings_dict), scope.brand_ids)
+        # Behind PgBouncer the login is the application's already: docs/operations/scale.md.
+        return ("none" if self.is_pooled else roles.application(self.settings_dict), "")
+
+    @contextmanager
+    def as_owner(self) -> Iterator[None]:
+        """Work as the tables' owner: migrations and maintenance do. By the login that DATABASE_OWNER_URL names, or
+        else by the application's, which then owns the tables and lays its role aside."""
+        before, was_owner = self.settings_dict, self._is_owner
+        login = before.get("OWNER")
+        if login and not was_owner:
+            self.close()
+            self.settings_dict = {**before, **login, "POOLED": False}
+        self._is_owner = True
+        try:
+            yield
+        finally:
+            self._is_owner = was_owner
+            if login and not was_owner:
+                self.close()
+                self.settings_dict = before
+
+    def init_connection_state(self) -> None:
+        super().init_connection_state()
+        self._assumed = None
+        if not self.is_pooled:
+            self.assume()
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        if self.is_pooled and guard.current() is not None and not self.in_atomic_block and self.is_guarded:
+            return OneTransactionCursor(self.connection, self._statement(local=True) + ";")
+        self.assume()
+        return super().create_cursor(name)
+
+    def assume(self) -> None:
+        """Take on the role and the brands that are wanted, unless they are taken on already."""
+        if not self.is_guarded or self._assumed == (wanted := self.wanted):
+            return
+        assert self.connection is not None  # noqa: S101 - whoever asks has connected
+        if self.connection.info.transaction_status == INERROR:
+            return  # only a rollback can follow
+        if self.is_pooled and not self.in_atomic_block:
+            return
+        with self.wrap_database_errors, psycopg.ClientCursor(self.connection) as cursor:
+            try:
+                cursor.execute(self._statement(local=self.is_pooled))
+            except psycopg.errors.InvalidParameterValue as error:
+                message = f"{error.diag.message_primary}. Run `manage.py migrate`: it makes the database's roles."
+                raise psycopg.OperationalError(message) from error
+        self._assumed = wanted
+
+    def _statement(self, *, local: bool) -> str:
+        role, brand_ids = (psycopg.sql.quote(word) for word in self.wanted)
+        return ASSUME.format(role=role, brand_ids=brand_ids, local=str(local).lower())
+
+    def _commit(self) -> Any:
+        # In the transaction alone, or undone by a commit that fails.
+        known, self._assumed = self._assumed, None
+        result = super()._commit()
+        self._assumed = None if self.is_pooled else known
+        return result
+
+    def _rollback(self) -> Any:
+        self._assumed = None
+        return super()._rollback()
+
+    def _savepoint_rollback(self, sid: str) -> None:
+        try:
+            super()._savepoint_rollback(sid)
+        finally:
+            self._assumed = None
 
     def is_usable(self) -> bool:
         """Whether the next statement will find a server, and no transaction that has failed.
@@ -31,9 +136,24 @@ class DatabaseWrapper(base.DatabaseWrapper):
     @property
     def prepared(self) -> "psycopg.Cursor[Any]":
         """The one cursor of this connection that binds and prepares on the server, and decodes JSON."""
+        self.assume()
         if self._prepared is None or self._prepared.connection is not self.connection:
             self._prepared = psycopg.Cursor(self.connection)
             # Django has its fields decode JSON; here nobody else would.
             self._prepared.adapters.register_loader("json", JsonLoader)
             self._prepared.adapters.register_loader("jsonb", JsonbLoader)
         return self._prepared
+
+
+class OneTransactionCursor(base.Cursor):
+    """Sends what has to precede a statement with it: both are one message, and so one transaction."""
+
+    def __init__(self, connection: Any, before: str) -> None:
+        super().__init__(connection)
+        self.before = before
+
+    def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+        assert isinstance(query, str)  # noqa: S101 - as Django writes it
+        super().execute(self.before + query, params, **options)
+        self.nextset()
+        return self

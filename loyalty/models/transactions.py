@@ -15,6 +15,9 @@ ZERO = Decimal(0)
 class LoyaltyTransaction(models.Model):
     """A line of the ledger. Lines are added, never changed: a database trigger refuses UPDATE and DELETE."""
 
+    guarded_by = ("user_point",)
+    append_only: tuple[str, ...] = ()
+
     class Reason(models.TextChoices):
         EARNED = "earned", _("Earned")
         REDEEMED = "redeemed", _("Redeemed")

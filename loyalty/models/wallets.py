@@ -133,6 +133,8 @@ class WalletPass(models.Model):
 class WalletDevice(models.Model):
     """An Apple device that holds a pass and wants to hear of its changes."""
 
+    guarded_by = ("wallet_pass",)
+
     wallet_pass = models.ForeignKey(WalletPass, on_delete=models.CASCADE, related_name="devices", db_index=False)
     device = models.CharField(max_length=128, help_text=_("The device's name for itself in this brand's passes."))
     push_token = models.CharField(max_length=256)

@@ -132,6 +132,8 @@ class WebhookDelivery(models.Model):
 class WebhookAttempt(models.Model):
     """One call and what came of it. `status` null: there was no answer, and `error` says why."""
 
+    guarded_by = ("delivery",)
+
     delivery = models.ForeignKey(WebhookDelivery, on_delete=models.CASCADE, related_name="calls")
     at = models.DateTimeField(_("when"), default=timezone.now)
     status = models.PositiveIntegerField(null=True)

@@ -1,0 +1,94 @@
+"""The database's roles and their rights: the only code that makes them, at the end of every migrate."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from brands import policies
+from brands.postgresql import roles
+
+if TYPE_CHECKING:
+    from brands.postgresql.base import DatabaseWrapper
+
+MAKE = """
+DO $$ BEGIN
+    CREATE ROLE {role} NOLOGIN NOBYPASSRLS;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+END $$
+"""
+MISSING = "SELECT name FROM unnest(%s::text[]) name WHERE NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = name)"
+MAY_MAKE = "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
+MAY_TAKE_ON = "SELECT pg_has_role(%s, %s, 'MEMBER')"
+# A comment alone would outlive a restore without rights.
+PRESENT = """
+SELECT c.relname
+FROM pg_class c
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+  AND obj_description(c.oid, 'pg_class') = 'database roles ' || (%(wanted)s::jsonb ->> c.relname)
+  AND has_table_privilege(%(application)s, c.oid, 'SELECT')
+  AND (NOT c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = c.oid AND polname = 'tenant_policy'))
+"""
+
+
+class RolesMissingError(Exception):
+    """The roles do not exist and this login may not make them. Says what an administrator has to run."""
+
+
+def names(connection: "DatabaseWrapper") -> tuple[str, str]:
+    """The application's role and the tenants', quoted."""
+    settings, quote = connection.settings_dict, connection.ops.quote_name
+    return quote(roles.application(settings)), quote(roles.tenant(settings))
+
+
+def make(connection: "DatabaseWrapper", *, login: str) -> None:
+    """Make the roles where they are missing, and let `login` take them on. Raises RolesMissingError."""
+    plain = [roles.application(connection.settings_dict), roles.tenant(connection.settings_dict)]
+    with connection.cursor() as cursor:
+        cursor.execute(MISSING, [plain])
+        missing = [name for [name] in cursor.fetchall()]
+        cursor.execute(MAY_MAKE)
+        [may_make] = cursor.fetchone()
+        if missing and not may_make:
+            raise RolesMissingError("\n".join(f"{line};" for line in preparation(connection, login=login)))
+        for role in names(connection):
+            cursor.execute(MAKE.format(role=role)) if missing else None
+        for name, role in zip(plain, names(connection), strict=True):
+            cursor.execute(MAY_TAKE_ON, [login, name])
+            if cursor.fetchone() != (True,):
+                cursor.execute(f"GRANT {role} TO {connection.ops.quote_name(login)}")
+
+
+def preparation(connection: "DatabaseWrapper", *, login: str) -> Iterator[str]:
+    """What an administrator runs once, where the owner of the tables may make no roles."""
+    for role in names(connection):
+        yield f"CREATE ROLE {role} NOLOGIN NOBYPASSRLS"
+        yield f"GRANT {role} TO {connection.ops.quote_name(login)}"
+
+
+def apply(connection: "DatabaseWrapper") -> list[str]:
+    """Give each table the rights and policies that the models ask for. Returns the tables that lacked something.
+
+    A table as it should be is left alone: a change waits for everybody who reads it.
+    """
+    application, tenant = names(connection)
+    with connection.cursor() as cursor:
+        cursor.execute(f"GRANT USAGE ON SCHEMA public TO {application}, {tenant}")
+        cursor.execute(f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {application}, {tenant}")
+        found = set(connection.introspection.table_names(cursor))
+    wanted = {table.name: table for table in policies.tables() if table.name in found}
+    present = _present(connection, wanted)
+    changed = [table for name, table in wanted.items() if name not in present]
+    for table in changed:
+        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+            for statement in table.statements(application=application, tenant=tenant):
+                cursor.execute(statement)
+    return [table.name for table in changed]
+
+
+def _present(connection: "DatabaseWrapper", wanted: dict[str, Any]) -> set[str]:
+    with connection.cursor() as cursor:
+        prints = json.dumps({name: table.fingerprint for name, table in wanted.items()})
+        cursor.execute(PRESENT, {"wanted": prints, "application": roles.application(connection.settings_dict)})
+        return {name for [name] in cursor.fetchall()}

@@ -1,0 +1,73 @@
+"""The database guard: whose rows the statements of this thread may see, whatever they ask for.
+
+PostgreSQL enforces it by row-level security (brands.policies). Here stands only what is wanted; the connection
+(brands.postgresql) takes on role and scope before its next statement.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The brands whose rows may be seen and written; none of them: nothing at all."""
+
+    brand_ids: str  # as PostgreSQL writes an array
+
+
+_scope: ContextVar[Scope | None] = ContextVar("database_scope", default=None)
+
+
+def current() -> Scope | None:
+    """None outside of the guard: the application's own role, which sees all brands."""
+    return _scope.get()
+
+
+def scope_of(brand_ids: Iterable[int]) -> Scope:
+    return Scope(f"{{{','.join(str(int(each)) for each in sorted(set(brand_ids)))}}}")
+
+
+@contextmanager
+def within(brand_ids: Iterable[int]) -> Iterator[None]:
+    """Whatever is asked inside is answered as if these brands were all that there are."""
+    yield from _with(scope_of(brand_ids))
+
+
+@contextmanager
+def lifted(why: str) -> Iterator[None]:
+    """Leave the guard for what has to know or write more, and say why. Keep the block short, and filter by hand."""
+    assert why  # noqa: S101 - for whoever reads the call
+    yield from _with(None)
+
+
+def _with(scope: Scope | None) -> Iterator[None]:
+    before = _scope.set(scope)
+    try:
+        yield
+    finally:
+        _scope.reset(before)
+
+
+def carried(chunks: Iterable[T]) -> Iterator[T]:
+    """`chunks`, each made under the scope of now: a streamed answer is read when its view has long returned."""
+    scope, rest = _scope.get(), iter(chunks)
+    return iter(_next_under(scope, rest), _END)  # type: ignore[arg-type]
+
+
+_END: Any = object()
+
+
+def _next_under(scope: Scope | None, rest: Iterator[T]) -> Callable[[], T]:
+    def following() -> T:
+        before = _scope.set(scope)
+        try:
+            return next(rest, _END)
+        finally:
+            _scope.reset(before)
+
+    return following

@@ -1,0 +1,130 @@
+"""Row-level security: which rows of each table the roles of brands.postgresql.roles may see, as the models tell.
+
+A model with a foreign key `brand` needs no more than that. Any other says by `guarded_by` through which of its
+relations a row leads to a brand: a row is seen where one of the related rows is. What belongs to no brand stands in
+`UNGUARDED` with its reason. `append_only` on a model leaves no UPDATE but of the columns it names, and no DELETE.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.core.exceptions import FieldDoesNotExist, ImproperlyConfigured
+from django.db.models import ForeignKey, Model
+
+ALL = ("SELECT", "INSERT", "UPDATE", "DELETE")
+
+# What is no brand's, why, and what the tenant's role may do with it (the application's may read and write).
+UNGUARDED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "django_session": ("Portal logins are read before anybody knows whose they are.", ()),
+    "django_content_type": ("Names of models; the same for everybody.", ("SELECT",)),
+    "auth_permission": ("Names of permissions; the same for everybody.", ("SELECT",)),
+    "auth_group": ("Django's groups, which nobody uses: roles.TABLE stands instead.", ("SELECT",)),
+    "auth_group_permissions": ("As auth_group.", ("SELECT",)),
+    "brands_user_groups": ("As auth_group.", ("SELECT",)),
+    "brands_user_user_permissions": ("As auth_group.", ("SELECT",)),
+    "django_admin_log": ("Django's own log of the portal, which nobody writes.", ()),
+}
+# Written by migrations alone.
+BY_OWNER = {"django_migrations"}
+
+# The scope as a subquery: read once in a statement, not once in a row.
+SCOPE = "ANY ((SELECT nullif(current_setting('loyalty.brand_ids', true), '')::bigint[])::bigint[])"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What the roles may do with a table. `visible` is the tenants' condition; empty: all rows or, unguarded, none."""
+
+    name: str
+    application: tuple[str, ...]
+    tenant: tuple[str, ...]
+    visible: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that `statements` would change."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:32]
+
+    def statements(self, *, application: str, tenant: str) -> Iterator[str]:
+        """What makes it so. The names of the roles are quoted."""
+        table = f'"{self.name}"'
+        yield f"REVOKE ALL ON {table} FROM PUBLIC, {application}, {tenant}"
+        yield f"GRANT {', '.join(self.application)} ON {table} TO {application}"
+        if self.tenant:
+            yield f"GRANT {', '.join(self.tenant)} ON {table} TO {tenant}"
+        if self.visible:
+            for policy in ("application_policy", "tenant_policy"):
+                yield f"DROP POLICY IF EXISTS {policy} ON {table}"
+            yield f"CREATE POLICY application_policy ON {table} TO {application} USING (true) WITH CHECK (true)"
+            yield f"CREATE POLICY tenant_policy ON {table} TO {tenant} USING ({self.visible})"
+            yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
+        yield f"COMMENT ON TABLE {table} IS 'database roles {self.fingerprint}'"
+
+
+def tables() -> list[Table]:
+    """Every table that the models have, and Django's own. Raises ImproperlyConfigured for one that nobody guards."""
+    models = {each._meta.db_table: each for each in apps.get_models(include_auto_created=True) if is_stored(each)}
+    return [Table(name, ("SELECT",), ()) for name in sorted(BY_OWNER)] + [
+        table_of(model) for _name, model in sorted(models.items())
+    ]
+
+
+def is_stored(model: type[Model]) -> bool:
+    return model._meta.managed and not model._meta.proxy
+
+
+def table_of(model: type[Model]) -> Table:
+    name = model._meta.db_table
+    rights = rights_of(model)
+    if name in UNGUARDED:
+        return Table(name, rights, UNGUARDED[name][1])
+    return Table(name, rights, rights, condition(model))
+
+
+def rights_of(model: type[Model]) -> tuple[str, ...]:
+    columns = getattr(model, "append_only", None)
+    if columns is None:
+        return ALL
+    return ("SELECT", "INSERT", *([f"UPDATE ({', '.join(columns)})"] if columns else []))
+
+
+def condition(model: type[Model]) -> str:
+    """When a row of `model` belongs to the scope, in SQL."""
+    if brand := brand_column(model):
+        return f"{brand} = {SCOPE}"
+    ways: Iterable[str] = getattr(model, "guarded_by", ())
+    if not ways:
+        message = (
+            f"{model._meta.label} has no foreign key `brand`: say by `guarded_by` which of its relations lead to one, or "
+            "name its table in brands.policies.UNGUARDED with the reason"
+        )
+        raise ImproperlyConfigured(message)
+    return " OR ".join(_through(model, way) for way in ways)
+
+
+def brand_column(model: type[Model]) -> str:
+    """The column that names the brand; empty without one."""
+    if model._meta.label == "brands.Brand":
+        return "id"
+    try:
+        field = model._meta.get_field("brand")
+    except FieldDoesNotExist:
+        return ""
+    return str(field.column) if isinstance(field, ForeignKey) else ""
+
+
+def _through(model: type[Model], way: str) -> str:
+    """Whether a row that is related by `way` is seen: the related table's own policy decides that."""
+    field: Any = model._meta.get_field(way)
+    own, related = (
+        (field.column, field.target_field.column)
+        if field.concrete
+        else (field.field.target_field.column, field.field.column)
+    )
+    if field.concrete and field.related_model._meta.label == "brands.Brand":
+        return f"{own} = {SCOPE}"
+    other = field.related_model._meta.db_table
+    return f'EXISTS (SELECT 1 FROM "{other}" WHERE "{other}"."{related}" = "{model._meta.db_table}"."{own}")'

@@ -1,0 +1,16 @@
+"""What only the tables' owner may do for Django."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from django.db.backends.postgresql import operations
+
+if TYPE_CHECKING:
+    from brands.postgresql.base import DatabaseWrapper
+
+
+class DatabaseOperations(operations.DatabaseOperations):
+    def execute_sql_flush(self, sql_list: Sequence[str]) -> Any:
+        """The application's role may not TRUNCATE."""
+        with cast("DatabaseWrapper", self.connection).as_owner():
+            return super().execute_sql_flush(sql_list)

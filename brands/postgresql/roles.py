@@ -1,0 +1,26 @@
+"""The names of the database's roles. Roles belong to the whole cluster, so they are called after the database."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+LONGEST = 63  # bytes of a name in PostgreSQL
+APPLICATION, TENANT = "_app", "_tenant"
+
+
+def application(settings: Mapping[str, Any]) -> str:
+    """What web, workers and commands are: they read and write rows, and own nothing."""
+    return _prefix(settings) + APPLICATION
+
+
+def tenant(settings: Mapping[str, Any]) -> str:
+    """What they are for one brand's staff, keys and customers: row-level security shows that brand's rows."""
+    return _prefix(settings) + TENANT
+
+
+def _prefix(settings: Mapping[str, Any]) -> str:
+    """DATABASE_ROLES, or the database's name; of a long one its beginning and what tells it from others."""
+    name = str(settings.get("ROLES") or settings["NAME"])
+    if len(name.encode()) <= LONGEST - len(TENANT):
+        return name
+    return f"{name.encode()[:40].decode(errors='ignore')}_{hashlib.sha256(name.encode()).hexdigest()[:12]}"

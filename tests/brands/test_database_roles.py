@@ -1,0 +1,169 @@
+"""The database's roles: what the application and the tenants may do with each table, as PostgreSQL itself tells."""
+
+import pytest
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+from django.db import ProgrammingError, connection, models, transaction
+from django.db.utils import IntegrityError
+from django.test.utils import isolate_apps
+
+from brands import database_roles, guard, policies
+from brands.models import AuditEntry
+from brands.postgresql import roles
+from tests.conftest import NOT_TRUNCATED
+
+pytestmark = pytest.mark.django_db
+
+TABLES = """
+SELECT c.relname, pg_get_userbyid(c.relowner), c.relrowsecurity,
+       ARRAY(SELECT polname::text FROM pg_policy WHERE polrelid = c.oid ORDER BY 1),
+       ARRAY(SELECT p FROM unnest('{TRUNCATE,REFERENCES,TRIGGER}'::text[]) p WHERE has_table_privilege(%s, c.oid, p)),
+       ARRAY(SELECT p FROM unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) p
+              WHERE has_table_privilege(%s, c.oid, p))
+FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') ORDER BY 1
+"""
+GUARDED = ["application_policy", "tenant_policy"]
+
+
+def asked(statement, parameters=None):
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return cursor.fetchall()
+
+
+@pytest.fixture
+def names():
+    return roles.application(connection.settings_dict), roles.tenant(connection.settings_dict)
+
+
+def test_every_table_has_row_level_security_or_a_reason(names):
+    for table, _owner, is_secured, found, _more, tenants in asked(TABLES, [*names]):
+        if table in policies.UNGUARDED or table in policies.BY_OWNER:
+            assert not found
+            assert set(tenants) <= {"SELECT"}, table
+        else:
+            assert is_secured, f"{table} lacks row-level security: migrate, and see brands.policies"
+            assert found == GUARDED, table
+
+
+def test_the_application_owns_nothing_and_can_neither_truncate_nor_alter(names):
+    for table, owner, _is_secured, _policies, more, tenants in asked(TABLES, [*names]):
+        assert owner not in names
+        assert more == [], table
+        assert "TRUNCATE" not in tenants, table
+    for statement in ("TRUNCATE authcodes_scan", "ALTER TABLE authcodes_scan ADD x int", "CREATE TABLE mine (x int)"):
+        with pytest.raises(ProgrammingError), transaction.atomic():
+            asked(statement)
+
+
+def test_the_roles_can_do_nothing_more(names):
+    found = asked(
+        "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb FROM pg_roles WHERE rolname = ANY(%s)", [[*names]]
+    )
+
+    assert found == [(False, False, False, False)] * 2
+    assert asked("SELECT current_user::text") == [(names[0],)]
+
+
+@pytest.mark.parametrize("table", NOT_TRUNCATED)
+def test_what_is_append_only_refuses_truncate_from_its_owner_too(table):
+    with connection.as_owner():
+        asked_of_owner = f"ALTER TABLE {table} ENABLE TRIGGER {NOT_TRUNCATED[table]}"
+        with connection.cursor() as cursor:
+            cursor.execute(asked_of_owner)
+        with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {table} CASCADE")
+
+
+def test_what_is_append_only_cannot_be_changed_by_the_application():
+    tables = {model._meta.db_table for model in apps.get_models() if hasattr(model, "append_only")}
+
+    assert tables == set(NOT_TRUNCATED)
+    for table in tables:
+        for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET brand_id = 1", f"TRUNCATE {table}"):
+            with pytest.raises(ProgrammingError), transaction.atomic():
+                asked(statement)
+
+
+def test_a_table_that_nobody_guards_is_said_plainly():
+    with isolate_apps("brands"):
+
+        class Forgotten(models.Model):
+            class Meta:
+                app_label = "brands"
+
+    with pytest.raises(
+        ImproperlyConfigured, match=r"brands\.Forgotten has no foreign key `brand`: say by `guarded_by`"
+    ):
+        policies.table_of(Forgotten)
+
+
+def test_migrating_again_changes_no_table():
+    with connection.as_owner():
+        assert database_roles.apply(connection) == []
+
+
+def test_a_table_that_lost_its_policy_gets_it_back():
+    with connection.as_owner():
+        with connection.cursor() as cursor:
+            cursor.execute("DROP POLICY tenant_policy ON authcodes_product")
+        assert database_roles.apply(connection) == ["authcodes_product"]
+
+
+def test_migrate_names_what_an_administrator_has_to_run(settings, monkeypatch):
+    """A login that may make no roles finds none: nothing is migrated, and the statements are in the message."""
+    with connection.as_owner(), connection.cursor() as cursor:
+        cursor.execute("SELECT rolname FROM pg_roles WHERE rolname = 'plain_owner'")
+        if not cursor.fetchone():
+            cursor.execute("CREATE ROLE plain_owner")
+        cursor.execute("SET LOCAL ROLE plain_owner")
+        monkeypatch.setitem(connection.settings_dict, "ROLES", "nobody_made")
+        connection._assumed = connection.wanted
+        with pytest.raises(
+            database_roles.RolesMissingError, match='CREATE ROLE "nobody_made_app" NOLOGIN NOBYPASSRLS;'
+        ):
+            database_roles.make(connection, login="shop")
+
+
+def test_roles_are_called_after_the_database_and_fit_a_name():
+    assert roles.application({"NAME": "shop"}) == "shop_app"
+    assert roles.tenant({"NAME": "shop", "ROLES": "east"}) == "east_tenant"
+    long = [roles.tenant({"NAME": f"{'x' * 62}{end}"}) for end in "ab"]
+    assert all(len(name) <= 63 for name in long)
+    assert len(set(long)) == 2
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT id FROM authcodes_authcode WHERE code = 'x'",
+        "UPDATE authcodes_authcode SET scan_count = scan_count + 1 WHERE id = 1",
+        "SELECT user_point_id FROM user_points WHERE user_id = 1 AND brand_id = 1 FOR UPDATE",
+        "SELECT id FROM brands_user WHERE id = 1",
+        "SELECT reason_id FROM loyalty_transaction WHERE user_point_id = 1",
+    ],
+)
+def test_the_guard_adds_no_condition_to_what_scans_and_accruals_ask(statement):
+    """Its plan is that of the owner, whom no policy concerns."""
+
+    def plan():
+        return asked(f"EXPLAIN (COSTS OFF) {statement}")
+
+    ours = plan()
+    with connection.as_owner():
+        owners = plan()
+    with guard.within([1]):
+        guarded = plan()
+
+    assert ours == owners
+    assert guarded != owners
+
+
+def test_the_erasure_may_rewrite_names_in_the_audit_trail(brand):
+    assert AuditEntry.append_only == ("row_name", "reason", "changes")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT has_column_privilege(%s, 'brands_auditentry', 'reason', 'UPDATE')",
+            [roles.application(connection.settings_dict)],
+        )
+        assert cursor.fetchone() == (True,)

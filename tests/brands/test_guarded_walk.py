@@ -1,0 +1,101 @@
+"""The walk over every page, with and without the application's own filters, with and without the database's guard."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.db.models import ForeignKey
+from django.test import Client
+from django.urls import reverse
+
+from brands.models import Brand, Membership
+from brands.roles import Reach
+from loyalty.models import UserPoints
+from tests import make
+from tests.portal import LABELS, address, brand_with_everything, browser, scan, staff, text
+
+pytestmark = pytest.mark.django_db
+MARKER = "zebra"
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def foreign() -> tuple[Brand, dict[str, Any]]:
+    return brand_with_everything(MARKER)
+
+
+@pytest.fixture
+def client(foreign: Any) -> Client:
+    """Of an owner of another brand, which shares a customer and a scan with the foreign one."""
+    own, its = brand_with_everything("aardvark")
+    shared = make.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
+    Membership.objects.create(user=shared, brand=foreign[0], role="support")
+    UserPoints.objects.create(user=shared, brand=own)
+    scan(its["authcodes.authcode"], user=foreign[1]["brands.user"], outcome="error", reason="other_brand")
+    return browser(staff(own))
+
+
+@pytest.fixture
+def without_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every page had forgotten its filter: whoever may do something at all may do it with every row."""
+    monkeypatch.setattr(Reach, "of", lambda _self, rows, _path: rows)
+    monkeypatch.setattr(Reach, "__contains__", lambda self, _brand_id: bool(self))
+
+
+@pytest.fixture
+def without_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection.ensure_connection()
+    connection.assume()
+    monkeypatch.setitem(connection.settings_dict, "GUARD", False)
+
+
+def asked(foreign: dict[str, Any]) -> list[str]:
+    """Every page there is, each also with the foreign row's id."""
+    found = [reverse("admin:index"), reverse("admin:search") + "?s=z"]
+    for label in LABELS:
+        row = foreign[label]
+        found += [address(label), address(label, "add"), address(label) + "?all="]
+        found += [address(label, what, row.pk) for what in ("change", "delete", "history")]
+        found += [f"{address(label)}?q={words}" for words in (row.pk, "a")]
+    for model in admin.site._registry:
+        for field in model._meta.get_fields():
+            if isinstance(field, ForeignKey):
+                where = f"app_label={model._meta.app_label}&model_name={model._meta.model_name}&field_name={field.name}"
+                found += [f"{reverse('admin:autocomplete')}?{where}&term={term}" for term in ("", "z")]
+    return found
+
+
+def leaks(client: Client, foreign: dict[str, Any]) -> set[str]:
+    """The addresses whose answers tell anything of the other brand."""
+    found = set()
+    for where in asked(foreign):
+        response = client.get(where, follow=True)
+        assert response.status_code in {200, 400, 403, 404}, where
+        if MARKER in text(response).lower():
+            found.add(where)
+    return found
+
+
+def test_as_shipped_nothing_of_another_brand_is_told(client: Client, foreign: Any) -> None:
+    assert leaks(client, foreign[1]) == set()
+
+
+def test_with_every_filter_forgotten_the_database_tells_nothing(
+    client: Client, foreign: Any, without_filters: None
+) -> None:
+    assert leaks(client, foreign[1]) == set()
+
+
+def test_control_without_filters_and_guard_almost_every_page_leaks(
+    client: Client, foreign: Any, without_filters: None, without_guard: None
+) -> None:
+    found = leaks(client, foreign[1])
+
+    tight = {label for label in LABELS if not any(where.startswith(address(label)) for where in found)}
+    assert tight <= {"brands.user"}, tight
+    assert len(found) > 3 * len(LABELS)

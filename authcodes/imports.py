@@ -52,11 +52,11 @@ SAMPLES = {
 }
 
 # PostgreSQL copies into no table with row-level security, so the lines come through one of the session's own.
-COLUMNS = """upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes, error, error_column,
+STORED = """upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes, error, error_column,
              repaired"""
-STAGE = f"CREATE TEMPORARY TABLE import_lines AS SELECT {COLUMNS} FROM authcodes_importrow LIMIT 0"  # noqa: S608
-FILL = f"COPY import_lines ({COLUMNS}) FROM STDIN"
-STORE = f"INSERT INTO authcodes_importrow ({COLUMNS}) SELECT {COLUMNS} FROM import_lines"  # noqa: S608
+STAGE = f"CREATE TEMPORARY TABLE import_lines AS SELECT {STORED} FROM authcodes_importrow LIMIT 0"  # noqa: S608
+FILL = f"COPY import_lines ({STORED}) FROM STDIN"
+STORE = f"INSERT INTO authcodes_importrow ({STORED}) SELECT {STORED} FROM import_lines"  # noqa: S608
 UNSTAGE = "DROP TABLE import_lines"
 FORGET = "DELETE FROM authcodes_importrow WHERE upload_id = %s"
 FORGET_CHANGES = "DELETE FROM authcodes_importchange WHERE upload_id = %s"

@@ -21,6 +21,7 @@ from django.utils.module_loading import import_string
 from authcodes import heartbeat
 from authcodes.models import Job
 from authcodes.models.jobs import JobQuerySet
+from brands import guard
 from brands.models import Brand, User
 from brands.refusals import Refused
 from brands.tracing import Work
@@ -142,7 +143,7 @@ def run(job_id: int) -> None:
 def _attempt(job: Job) -> None:
     run = Run(job)
     try:
-        with heartbeat.beating(run.give_sign, every=BEAT):
+        with heartbeat.beating(run.give_sign, every=BEAT), guard.within([job.brand_id], user_id=job.created_by_id):
             handler_of(job.kind)(run)
     except Overtaken:
         logger.warning("job %s: another worker took it over", job.pk)

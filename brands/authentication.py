@@ -1,15 +1,19 @@
 """Who sends a request: the bearer's user, the api-key's holder, the member of staff."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
-from brands import keys, roles, sql, tokens
+from brands import guard, keys, roles, sql, tokens
 from brands.models import Membership, User
 from brands.refusals import ApiKeyInvalid, TokenInvalid
+
+M = TypeVar("M", bound=Callable[..., Any])
 
 CHALLENGE = "Bearer"
 
@@ -63,6 +67,18 @@ class UnseenBearer(BearerToken):
 
     def load(self, user_id: int) -> Bearer:
         return Bearer(user_id)
+
+
+def for_own_brand(method: M) -> M:
+    """Run a view's method under the database's guard: all that it sees is of the token's brand, or is the user."""
+
+    @wraps(method)
+    def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
+        assert isinstance(request.auth, tokens.Principal)  # noqa: S101 - only views for token holders are decorated
+        with guard.within([request.auth.brand_id], user_id=request.auth.user_id):
+            return method(view, request, *where, **more)
+
+    return cast("M", guarded)
 
 
 # For pages that staff read in the browser (session cookie) and programs read with a token. The first one's

@@ -15,9 +15,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The brands whose rows may be seen and written; none of them: nothing at all."""
+    """The brands whose rows may be seen and written (none: nothing at all), and who asks, for they see themselves."""
 
     brand_ids: str  # as PostgreSQL writes an array
+    user_id: str = ""
 
 
 _scope: ContextVar[Scope | None] = ContextVar("database_scope", default=None)
@@ -28,14 +29,15 @@ def current() -> Scope | None:
     return _scope.get()
 
 
-def scope_of(brand_ids: Iterable[int]) -> Scope:
-    return Scope(f"{{{','.join(str(int(each)) for each in sorted(set(brand_ids)))}}}")
+def scope_of(brand_ids: Iterable[int], user_id: int | None = None) -> Scope:
+    numbers = ",".join(str(int(each)) for each in sorted(set(brand_ids)))
+    return Scope(f"{{{numbers}}}", "" if user_id is None else str(int(user_id)))
 
 
 @contextmanager
-def within(brand_ids: Iterable[int]) -> Iterator[None]:
+def within(brand_ids: Iterable[int], *, user_id: int | None = None) -> Iterator[None]:
     """Whatever is asked inside is answered as if these brands were all that there are."""
-    yield from _with(scope_of(brand_ids))
+    yield from _with(scope_of(brand_ids, user_id))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.core.exceptions import FieldDoesNotExist, ImproperlyConfigured
 from django.db.models import ForeignKey, Model
 
@@ -32,6 +33,8 @@ BY_OWNER = {"django_migrations"}
 
 # The scope as a subquery: read once in a statement, not once in a row.
 SCOPE = "ANY ((SELECT nullif(current_setting('loyalty.brand_ids', true), '')::bigint[])::bigint[])"
+
+MYSELF = "(SELECT nullif(current_setting('loyalty.user_id', true), '')::bigint)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +69,22 @@ class Table:
 
 def tables() -> list[Table]:
     """Every table that the models have, and Django's own. Raises ImproperlyConfigured for one that nobody guards."""
-    models = {each._meta.db_table: each for each in apps.get_models(include_auto_created=True) if is_stored(each)}
+    models = {meta(each).db_table: each for each in apps.get_models(include_auto_created=True) if is_stored(each)}
     return [Table(name, ("SELECT",), ()) for name in sorted(BY_OWNER)] + [
         table_of(model) for _name, model in sorted(models.items())
     ]
 
 
+def meta(model: type[Model]) -> Any:
+    return model._meta  # noqa: SLF001 - Django's public API of models
+
+
 def is_stored(model: type[Model]) -> bool:
-    return model._meta.managed and not model._meta.proxy
+    return bool(meta(model).managed and not meta(model).proxy)
 
 
 def table_of(model: type[Model]) -> Table:
-    name = model._meta.db_table
+    name = meta(model).db_table
     rights = rights_of(model)
     if name in UNGUARDED:
         return Table(name, rights, UNGUARDED[name][1])
@@ -98,19 +105,20 @@ def condition(model: type[Model]) -> str:
     ways: Iterable[str] = getattr(model, "guarded_by", ())
     if not ways:
         message = (
-            f"{model._meta.label} has no foreign key `brand`: say by `guarded_by` which of its relations lead to one, or "
-            "name its table in brands.policies.UNGUARDED with the reason"
+            f"{meta(model).label} has no foreign key `brand`: say by `guarded_by` which of its relations lead to one, "
+            "or name its table in brands.policies.UNGUARDED with the reason"
         )
         raise ImproperlyConfigured(message)
-    return " OR ".join(_through(model, way) for way in ways)
+    found = [_through(model, way) for way in ways]
+    return " OR ".join([f"id = {MYSELF}", *found] if meta(model).label == settings.AUTH_USER_MODEL else found)
 
 
 def brand_column(model: type[Model]) -> str:
     """The column that names the brand; empty without one."""
-    if model._meta.label == "brands.Brand":
+    if meta(model).label == "brands.Brand":
         return "id"
     try:
-        field = model._meta.get_field("brand")
+        field = meta(model).get_field("brand")
     except FieldDoesNotExist:
         return ""
     return str(field.column) if isinstance(field, ForeignKey) else ""
@@ -118,13 +126,14 @@ def brand_column(model: type[Model]) -> str:
 
 def _through(model: type[Model], way: str) -> str:
     """Whether a row that is related by `way` is seen: the related table's own policy decides that."""
-    field: Any = model._meta.get_field(way)
+    field: Any = meta(model).get_field(way)
     own, related = (
         (field.column, field.target_field.column)
         if field.concrete
         else (field.field.target_field.column, field.field.column)
     )
-    if field.concrete and field.related_model._meta.label == "brands.Brand":
+    if field.concrete and meta(field.related_model).label == "brands.Brand":
         return f"{own} = {SCOPE}"
-    other = field.related_model._meta.db_table
-    return f'EXISTS (SELECT 1 FROM "{other}" WHERE "{other}"."{related}" = "{model._meta.db_table}"."{own}")'
+    other = meta(field.related_model).db_table
+    match = f'"{other}"."{related}" = "{meta(model).db_table}"."{own}"'
+    return f'EXISTS (SELECT FROM "{other}" WHERE {match})'

@@ -122,7 +122,8 @@ def guarding(user: Any) -> Iterator[None]:
     if user.is_active and user.is_staff and user.is_superuser:
         yield
         return
-    with guard.within(it.brand_id for it in memberships(user)) if user.is_authenticated else guard.within(()):
+    mine = memberships(user) if user.is_active and user.is_staff else ()
+    with guard.within((it.brand_id for it in mine), user_id=user.pk):
         yield
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,7 +25,7 @@ from authcodes.models import AuthCode, BatchRange, Scan
 from authcodes.proofs import Unreadable, proved
 from authcodes.reading import read
 from authcodes.symbols import Level
-from brands import limits
+from brands import guard, limits, roles
 from brands.authentication import SESSION_OR_BEARER, caller_of, staff_may_read
 from brands.hosts import hostname_of
 from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
@@ -85,6 +86,10 @@ class BrandReader:
 
         self.token = request.auth if isinstance(request.auth, Principal) else None
 
+    def guard(self) -> AbstractContextManager[None]:
+        """The database's guard for what they read."""
+        return guard.within([self.caller.brand_id]) if self.caller else roles.guarding(self.user)
+
     def may_read(self, brand_id: int, label: str) -> bool:
         """Whether rows of the model `label` of this brand are theirs to read, as in the portal."""
         if self.caller:
@@ -110,6 +115,10 @@ class CodeScans(APIView):
     def get(self, request: Request, code: str) -> Response:
         """Who scanned a code, newest first: accepted scans only. For the brand's hub key, or a member of its staff."""
         reader = BrandReader(request)
+        with reader.guard():
+            return self.scans_of(request, reader, code)
+
+    def scans_of(self, request: Request, reader: BrandReader, code: str) -> Response:
         reading = read(code)
         found = AuthCode.objects.select_related("product").filter(code=reading.code if reading else "").first()
         if found is None or not reader.may_read(found.brand_id, "authcodes.scan"):
@@ -199,6 +208,10 @@ class BatchQrCodes(APIView):
         has none.
         """
         reader = BrandReader(request)
+        with reader.guard():
+            return self.images_of(request, reader, batch_id)
+
+    def images_of(self, request: Request, reader: BrandReader, batch_id: int) -> Response:
         batch = BatchRange.objects.filter(pk=batch_id).first()
         if batch is None or not reader.may_read(batch.brand_id, "authcodes.authcode"):
             raise NotFound

@@ -15,7 +15,10 @@ from brands.postgresql import roles
 from brands.postgresql.operations import DatabaseOperations
 
 INERROR = psycopg.pq.TransactionStatus.INERROR
-ASSUME = "SELECT set_config('role', {role}, {local}), set_config('loyalty.brand_ids', {brand_ids}, {local})"
+ASSUME = (
+    "SELECT set_config('role', {0}, {local}), set_config('loyalty.brand_ids', {1}, {local}), "
+    "set_config('loyalty.user_id', {2}, {local})"
+)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -28,7 +31,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     ops_class = DatabaseOperations
     _prepared: "psycopg.Cursor[Any] | None" = None
-    _assumed: tuple[str, str] | None = None  # None: nobody knows
+    _assumed: tuple[str, str, str] | None = None  # None: nobody knows
     _is_owner = False
 
     @property
@@ -42,15 +45,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return bool(self.settings_dict.get("GUARD")) and self.alias != NO_DB_ALIAS
 
     @property
-    def wanted(self) -> tuple[str, str]:
-        """The role and the brands for the next statement."""
+    def wanted(self) -> tuple[str, str, str]:
+        """The role, the brands and the user for the next statement."""
         if self._is_owner:
-            return ("none", "")
+            return ("none", "", "")
         scope = guard.current()
         if scope is not None:
-            return (roles.tenant(self.settings_dict), scope.brand_ids)
+            return (roles.tenant(self.settings_dict), scope.brand_ids, scope.user_id)
         # Behind PgBouncer the login is the application's already: docs/operations/scale.md.
-        return ("none" if self.is_pooled else roles.application(self.settings_dict), "")
+        return ("none" if self.is_pooled else roles.application(self.settings_dict), "", "")
 
     @contextmanager
     def as_owner(self) -> Iterator[None]:
@@ -100,8 +103,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._assumed = wanted
 
     def _statement(self, *, local: bool) -> str:
-        role, brand_ids = (psycopg.sql.quote(word) for word in self.wanted)
-        return ASSUME.format(role=role, brand_ids=brand_ids, local=str(local).lower())
+        words = (psycopg.sql.quote(word) for word in self.wanted)
+        return ASSUME.format(*words, local=str(local).lower())
 
     def _commit(self) -> Any:
         # In the transaction alone, or undone by a commit that fails.

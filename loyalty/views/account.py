@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import limits, zones
+from brands.authentication import for_own_brand
 from brands.models import Brand
 from brands.openapi import BEARER, endpoint
 from brands.paging import Page, paged
@@ -105,6 +106,7 @@ class Points(APIView):
         errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
         responses=PointsOutput,
     )
+    @for_own_brand
     def get(self, request: Request) -> Response:
         """The customer's balance and level at the token's brand; zeros for one who is not enrolled yet."""
         principal = principal_of(request)
@@ -198,6 +200,7 @@ class Transactions(APIView):
         parameters=[*page_parameters(), *FILTERS],
         responses=TransactionsOutput,
     )
+    @for_own_brand
     def get(self, request: Request) -> Response:
         """Every change of the customer's balance at the token's brand, newest first."""
         principal = principal_of(request)

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import limits
+from brands.authentication import for_own_brand
 from brands.openapi import BEARER, endpoint
 from campaigns.models import Campaign
 from campaigns.standing import Standing, standings
@@ -52,6 +53,7 @@ class Campaigns(APIView):
         errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         responses=CampaignsOutput,
     )
+    @for_own_brand
     def get(self, request: Request) -> Response:
         """The running campaigns with the customer's progress, and ended ones that left a reward to claim.
 

@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from brands import limits
 from brands.audit import Deed
+from brands.authentication import for_own_brand
 from brands.inputs import Input
 from brands.models import User
 from brands.openapi import BEARER, endpoint
@@ -38,6 +39,7 @@ class MyData(APIView):
         errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         responses=DataOutput,
     )
+    @for_own_brand
     def get(self, request: Request) -> Response:
         """Everything that the token's brand holds about the customer, from the account to every scan."""
         principal = principal_of(request)

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import limits
+from brands.authentication import for_own_brand
 from brands.inputs import Input
 from brands.openapi import BEARER, endpoint
 from brands.refusals import Invalid
@@ -79,6 +80,7 @@ class ProfileView(APIView):
         errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         responses=ProfileOutput,
     )
+    @for_own_brand
     def get(self, request: Request) -> Response:
         """The customer's name, phone, language, and what they want to hear from the token's brand."""
         principal = principal_of(request)

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import limits
-from brands.authentication import required_caller
+from brands.authentication import for_own_brand, required_caller
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.openapi import BEARER, KEY, endpoint
@@ -210,6 +210,7 @@ class Redemptions(APIView):
         parameters=page_parameters(),
         responses=RedemptionsOutput,
     )
+    @for_own_brand
     def get(self, request: Request) -> Response:
         """The rewards that the customer took or won at the token's brand, newest first, with their codes."""
         principal = principal_of(request)

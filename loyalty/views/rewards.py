@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import limits
+from brands.authentication import for_own_brand
 from brands.models import Brand
 from brands.openapi import BEARER, endpoint
 from brands.paging import paged
@@ -72,6 +73,7 @@ class Rewards(APIView):
         parameters=page_parameters(),
         responses=RewardsOutput,
     )
+    @for_own_brand
     def get(self, request: Request) -> Response:
         """What the brand offers for points, newest first, and for each whether the customer can take it now.
 

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import limits
+from brands.authentication import for_own_brand
 from brands.models import Brand
 from brands.openapi import BEARER, endpoint
 from loyalty import events, members
@@ -76,6 +77,7 @@ class Wallets(APIView):
         errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         responses=WalletsOutput,
     )
+    @for_own_brand
     def get(self, request: Request) -> Response:
         """For which wallets the token's brand makes cards at the moment: what buttons to show. Makes no card."""
         principal = principal_of(request)

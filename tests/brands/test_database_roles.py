@@ -88,7 +88,7 @@ def test_what_is_append_only_cannot_be_changed_by_the_application():
 def test_a_table_that_nobody_guards_is_said_plainly():
     with isolate_apps("brands"):
 
-        class Forgotten(models.Model):
+        class Forgotten(models.Model):  # noqa: DJ008
             class Meta:
                 app_label = "brands"
 

@@ -137,7 +137,7 @@ class TestBehindPgBouncer:
     """Where the next transaction may run in another session, nothing stays behind in this one."""
 
     @pytest.fixture(autouse=True)
-    def pooled(self, brand, monkeypatch):
+    def pooled(self, monkeypatch, brand):  # noqa: ARG002
         make.brand()
         connection.ensure_connection()
         connection.assume()

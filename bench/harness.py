@@ -53,16 +53,17 @@ def say(words: str) -> None:
 def prepare() -> None:
     """Load Django; the first time also give the new database its tables."""
     django.setup()
+    connection.settings_dict["ROLES"] = DATABASE  # of all databases that are made from this one
     ready = data_dir() / "ready"
     if not ready.exists():
-        with connection.cursor() as cursor:
+        with connection.as_owner(), connection.cursor() as cursor:
             for name, value in SERVER_SETTINGS.items():
                 cursor.execute(f"ALTER SYSTEM SET {name} = '{value}'")
             cursor.execute("SELECT pg_reload_conf()")
         call_command("migrate", verbosity=0)
         connection.close()
         connection.settings_dict["NAME"] = "postgres"
-        with connection.cursor() as cursor:
+        with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute(f'CREATE DATABASE {EMPTY} TEMPLATE "{DATABASE}"')
         connection.close()
         connection.settings_dict["NAME"] = DATABASE

@@ -191,7 +191,8 @@ def use_database(name: str, *, new: bool = False) -> None:
 
 
 def run(statement: str, parameters: dict[str, object] | None = None) -> None:
-    with connection.cursor() as cursor:
+    """As the tables' owner, who may do what the application may not."""
+    with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute(statement, parameters)
 
 

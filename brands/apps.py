@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
-from brands import labels
+from brands import checks, labels  # noqa: F401 - it registers the checks
 
 
 class BrandsConfig(AppConfig):

@@ -32,7 +32,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
     _prepared: "psycopg.Cursor[Any] | None" = None
     _assumed: tuple[str, str, str] | None = None  # None: nobody knows
-    _is_owner = False
+    is_owner = False  # inside of `as_owner`
 
     @property
     def is_pooled(self) -> bool:
@@ -47,7 +47,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     @property
     def wanted(self) -> tuple[str, str, str]:
         """The role, the brands and the user for the next statement."""
-        if self._is_owner:
+        if self.is_owner:
             return ("none", "", "")
         scope = guard.current()
         if scope is not None:
@@ -59,16 +59,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def as_owner(self) -> Iterator[None]:
         """Work as the tables' owner: migrations and maintenance do. By the login that DATABASE_OWNER_URL names, or
         else by the application's, which then owns the tables and lays its role aside."""
-        before, was_owner = self.settings_dict, self._is_owner
+        before, was_owner = self.settings_dict, self.is_owner
         login = before.get("OWNER")
         if login and not was_owner:
             self.close()
             self.settings_dict = {**before, **login, "POOLED": False}
-        self._is_owner = True
+        self.is_owner = True
         try:
             yield
         finally:
-            self._is_owner = was_owner
+            self.is_owner = was_owner
             if login and not was_owner:
                 self.close()
                 self.settings_dict = before

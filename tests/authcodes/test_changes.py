@@ -191,7 +191,12 @@ def test_edited_code_is_noted(batch, owner):
     "statement", ["UPDATE authcodes_codechange SET reason = ''", "DELETE FROM authcodes_codechange"]
 )
 def test_history_is_append_only(batch, statement):
-    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+    with (
+        pytest.raises(DatabaseError, match="append-only"),
+        transaction.atomic(),
+        connection.as_owner(),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement)
 
 

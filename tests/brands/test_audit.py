@@ -200,7 +200,12 @@ def test_recall_and_its_lifting_stand_there_with_their_reasons(client: Client, b
 def test_database_refuses_to_change_or_delete_entries(client: Client, brand: Brand, statement: str) -> None:
     edit(client, make.product(brand), "authcodes.product", title="Desk lamp")
 
-    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+    with (
+        pytest.raises(IntegrityError, match="append-only"),
+        transaction.atomic(),
+        connection.as_owner(),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement)
 
 

@@ -21,7 +21,7 @@ def session():
 
 def end(session):
     other = connections.create_connection("default")
-    with other.cursor() as cursor:
+    with other.as_owner(), other.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [session])
     other.close()
 

@@ -49,7 +49,7 @@ def browser() -> Iterator[Browser]:
 
 def empty_tables(_test: TransactionTestCase) -> None:
     emptied = sorted(set(connection.introspection.table_names()) - KEPT)
-    with connection.cursor() as cursor:
+    with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {', '.join(map(connection.ops.quote_name, emptied))}")
 
 

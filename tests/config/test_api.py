@@ -228,7 +228,7 @@ def test_database_out_of_reach_is_unavailable(unreachable, address):
 
 @pytest.mark.django_db(transaction=True)
 def test_database_that_shuts_down_meanwhile_is_unavailable():
-    with pytest.raises(OperationalError) as error, connection.cursor() as cursor:
+    with pytest.raises(OperationalError) as error, connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
     connection.close()
 

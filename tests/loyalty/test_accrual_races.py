@@ -88,10 +88,10 @@ def accounts_unguarded(monkeypatch):
 
 @pytest.fixture
 def ledger_without_its_constraint(transactional_db) -> Iterator[None]:
-    with connection.cursor() as cursor:
+    with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE loyalty_transaction DROP CONSTRAINT one_entry_per_reason")
     yield
-    with connection.cursor() as cursor:
+    with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("TRUNCATE loyalty_transaction CASCADE")
         cursor.execute(
             "ALTER TABLE loyalty_transaction ADD CONSTRAINT one_entry_per_reason UNIQUE (user_point_id, reason_id)"

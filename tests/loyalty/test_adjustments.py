@@ -255,10 +255,10 @@ class TestRaces:
         """The balance is looked at, but not under the lock that holds it."""
         assert "FOR UPDATE" in ledger.DEBIT
         monkeypatch.setattr(ledger, "DEBIT", ledger.DEBIT.replace("FOR UPDATE", ""))
-        with connection.cursor() as cursor:
+        with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute("ALTER TABLE user_points DROP CONSTRAINT points_not_negative")
         yield
-        with connection.cursor() as cursor:
+        with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute("TRUNCATE user_points CASCADE")
             cursor.execute(
                 "ALTER TABLE user_points ADD CONSTRAINT points_not_negative CHECK (points >= 0 AND points_earned >= 0"

@@ -44,7 +44,12 @@ def test_the_same_reason_is_refused_and_changes_nothing(account):
 def test_the_database_refuses_to_edit_a_line(account, statement):
     credit(account)
 
-    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+    with (
+        pytest.raises(IntegrityError, match="append-only"),
+        transaction.atomic(),
+        connection.as_owner(),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement)
 
 

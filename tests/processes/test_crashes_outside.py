@@ -54,7 +54,7 @@ def scanned(brand, customer):
 
 
 def waiting_for_a_lock():
-    with connection.cursor() as cursor:
+    with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_stat_clear_snapshot()")  # or a transaction would see the same again and again
         cursor.execute("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
         return cursor.fetchone()
@@ -76,7 +76,7 @@ def test_a_worker_killed_between_the_external_systems_answer_and_the_commit(bran
         worker = workers.start_worker()
         wait_until(waiting_for_a_lock)
         workers.kill(worker)
-        with connection.cursor() as cursor:
+        with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute(TERMINATE)
     assert (len(outside.calls), LoyaltyTransaction.objects.count()) == (1, 0)
 

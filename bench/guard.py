@@ -1,0 +1,112 @@
+"""What the database's guard costs: the portal's pages with and without it, and a scan with its accrual."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from statistics import median
+from typing import Any
+
+from django.db import connection
+from django.test import Client, override_settings
+
+from bench import growth, world
+from bench.harness import Figure, interleaved, orientation, ratio
+from bench.lists import LISTS, browser, cases, filled, owner_of, timed
+from tests import make
+
+PART = "guard"
+LABELS = ("product", "batchrange", "authcode", "scan", "job", "import")
+PAGES = 1.10
+SCANS = 1.05  # nothing measurable: what two runs of the same differ by here
+
+
+def measure(*, quick: bool) -> list[Figure]:
+    size, rounds = (50_000, 4) if quick else (500_000, 8)
+    return [*pages(size, rounds), *scans(rounds, 60 if quick else 300)]
+
+
+def pages(size: int, rounds: int) -> list[Figure]:
+    world.use_database("bench_guard", new=True)
+    brand = make.brand(time_zone="Asia/Kolkata")
+    filled(brand, size, "D")
+    filled(make.brand(), size // 5, "N")
+    world.run("VACUUM ANALYZE")
+    with override_settings(ALLOWED_HOSTS=["*"]):
+        client = browser(owner_of(brand))
+        asked = addresses(brand, size)
+        ways = {"guarded": partial(walk, client, asked), "unguarded": partial(without, partial(walk, client, asked))}
+        for way in ways.values():
+            way()
+        found, others = interleaved(PART, rounds, ways)
+    guarded, unguarded = found["guarded"], found["unguarded"]
+    total = [[sum(each.values()) for each in results] for results in (guarded, unguarded)]
+    return [
+        ratio(PART, "portal pages together, guarded / unguarded", *total, goal=PAGES, at_least=False),
+        *(ratio(PART, what, [each[what] for each in guarded], [each[what] for each in unguarded]) for what in asked),
+        orientation(PART, "these pages together, guarded", total[0], "ms"),
+        others,
+    ]
+
+
+def addresses(brand: Any, size: int) -> dict[str, str]:
+    """The front page, the long lists as they are asked for, and the first page of others."""
+    found = {"front page": "/admin/"}
+    for name, model in LISTS.items():
+        found |= {f"{name}: {what}": address for what, address in cases(brand, model, size).items() if is_shown(what)}
+    return found | {f"{label}s": f"/admin/authcodes/{label}/" for label in LABELS}
+
+
+def is_shown(what: str) -> bool:
+    """One of each kind; `lists` measures all of them."""
+    return what in {
+        "first page",
+        "page in the middle",
+        "search: how a code begins",
+        "search: a customer",
+        "a month",
+        "a place",
+    }
+
+
+def walk(client: Client, asked: dict[str, str]) -> dict[str, float]:
+    return {what: timed(client, address) for what, address in asked.items()}
+
+
+def scans(rounds: int, times: int) -> list[Figure]:
+    place = growth.filled(10_000)
+    costs = partial(growth.costs, place, times)
+    ways: dict[str, Callable[[], Any]] = {"its role": costs, "the owner": partial(without, costs)}
+    found, others = interleaved(PART, rounds, ways)
+    ours, owners = found.values()
+    return [
+        *(
+            ratio(
+                PART,
+                f"{kind}: under the application's role / as the owner",
+                [each[kind] for each in ours],
+                [each[kind] for each in owners],
+                goal=SCANS,
+                at_least=False,
+            )
+            for kind in ("scan", "accrual")
+        ),
+        Figure(PART, "scan under the application's role", median(each["scan"] for each in ours), "ms"),
+        others,
+    ]
+
+
+def without(act: Callable[[], Any]) -> Any:
+    """Do it without roles and row-level security, as the owner of the tables."""
+    with unguarded():
+        return act()
+
+
+@contextmanager
+def unguarded() -> Iterator[None]:
+    connection.close()
+    connection.settings_dict["GUARD"] = False
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict["GUARD"] = True

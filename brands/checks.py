@@ -1,0 +1,70 @@
+"""What `manage.py check` says of the database's roles."""
+
+from typing import Any, cast
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import Warning as Caution
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+
+from brands.postgresql.base import DatabaseWrapper
+
+ROLE = """
+SELECT rolname, rolsuper OR rolbypassrls,
+       EXISTS (SELECT 1 FROM pg_class WHERE relowner = r.oid AND relnamespace = 'public'::regnamespace)
+FROM pg_roles r WHERE rolname = {who}
+"""
+
+
+@register(Tags.database)
+def roles_guard(databases: Any = None, **_more: Any) -> list[CheckMessage]:
+    """As what the application works, is it subject to row-level security?"""
+    connection = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
+    if DEFAULT_DB_ALIAS not in (databases or ()) or connection.is_owner:
+        return []
+    if not connection.is_guarded:
+        return [off()]
+    try:
+        name, is_beyond, is_owner = asked(connection, "current_user")
+    except OperationalError as error:  # the roles are not there yet, or the server is not
+        return [Caution(str(error).strip(), id="brands.W001")]
+    return [Error(words(name, is_beyond=is_beyond), hint=HINT, id="brands.E001")] if is_beyond or is_owner else []
+
+
+@register(deploy=True)
+def login_guards(**_more: Any) -> list[CheckMessage]:
+    """Could whoever gets a statement of their own into the application lay the role aside?"""
+    connection = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
+    if not settings.DATABASES[DEFAULT_DB_ALIAS]["GUARD"]:
+        return [off()]
+    try:
+        name, is_beyond, is_owner = asked(connection, "session_user")
+    except OperationalError:
+        return []
+    found = words(name, is_beyond=is_beyond)
+    return (
+        [Caution(f"{found} It lays that aside as it connects.", hint=HINT, id="brands.W003")]
+        if is_owner or is_beyond
+        else []
+    )
+
+
+HINT = "Give the application a login of its own, and DATABASE_OWNER_URL to migrate: docs/operations/configure.md."
+
+
+def asked(connection: DatabaseWrapper, who: str) -> tuple[str, bool, bool]:
+    with connection.cursor() as cursor:
+        cursor.execute(ROLE.format(who=who))
+        found: tuple[str, bool, bool] = cursor.fetchone()
+        return found
+
+
+def words(name: str, *, is_beyond: bool) -> str:
+    if is_beyond:
+        return f"The application's database login or role {name} may bypass row-level security."
+    return f"The application's database login or role {name} owns the tables, so that row-level security spares it."
+
+
+def off() -> CheckMessage:
+    words = "DATABASE_GUARD is off: a page that forgets its filter shows rows of every brand."
+    return Caution(words, id="brands.W002")

@@ -1,5 +1,6 @@
 """Searching codes and scans by code, product or customer: each way reads an index, and no more than it has to."""
 
+import sys
 from typing import Any
 
 from django.contrib.admin.views.main import ORDER_VAR
@@ -14,6 +15,17 @@ from brands.models import User
 # Codes whose scans are looked up one by one; where more begin so, the scans are read in their order.
 MOST_CODES = 500
 MOST_PRODUCTS = 50
+
+
+def beginning_with(text: str) -> dict[str, str]:
+    """What to filter codes by that begin so, for codes in the order of their bytes.
+
+    As a range, because LIKE finds no index under row-level security: PostgreSQL would have to trust it with hidden rows.
+    """
+    following = ord(text[-1]) + 1
+    following = 0xE000 if following == 0xD800 else following  # between them are no letters
+    after = text[:-1] + chr(following) if following <= sys.maxunicode else ""
+    return {"code__gte": text, **({"code__lt": after} if after else {})}
 
 
 class Search:
@@ -36,7 +48,7 @@ class Search:
             return rows.filter(pk__in=self.of_customer(self.seen(Scan)).values("auth_code"))
         if not self.some_codes(1):
             return rows.filter(product__in=self.products())
-        found = rows.filter(code__startswith=self.beginning)
+        found = rows.filter(**beginning_with(self.beginning))
         return found if ORDER_VAR in self.request.GET else found.order_by("code")
 
     def scans(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
@@ -46,7 +58,7 @@ class Search:
             return self.of_customer(rows)
         codes = self.some_codes(MOST_CODES + 1)
         if len(codes) > MOST_CODES:
-            return rows.filter(code__startswith=self.beginning)
+            return rows.filter(**beginning_with(self.beginning))
         return rows.filter(Q(auth_code__in=codes) if codes else Q(product__in=self.products()))
 
     def seen(self, model: Any) -> QuerySet[Any]:
@@ -58,7 +70,7 @@ class Search:
     def some_codes(self, most: int) -> list[int]:
         if not self.beginning:
             return []
-        found = self.seen(AuthCode).filter(code__startswith=self.beginning).order_by("code")
+        found = self.seen(AuthCode).filter(**beginning_with(self.beginning)).order_by("code")
         return list(found.values_list("pk", flat=True)[:most])
 
     def products(self) -> list[int]:

@@ -54,12 +54,13 @@ def manage(address, *words):
 
 
 def test_what_was_dumped_comes_back_whole(restored):
-    for command in (["migrate", "--check"], ["check_ledger"], ["check_rollups"]):
+    for command in (["migrate", "--check"], ["migrate"], ["check_ledger"], ["check_rollups"]):
         said = manage(restored, *command)
         assert said.returncode == 0, said.stdout + said.stderr
 
 
 def test_a_copy_that_was_tampered_with_is_seen(restored):
+    manage(restored, "migrate")
     entry = connection.settings_dict
     with psycopg.connect(f"host={entry['HOST']} user={entry['USER']} dbname={RESTORED}") as line:
         line.execute("UPDATE user_points SET points = points + 1, points_earned = points_earned + 1")

@@ -20,7 +20,7 @@ MOST_PRODUCTS = 50
 def beginning_with(text: str) -> dict[str, str]:
     """What to filter codes by that begin so, for codes in the order of their bytes.
 
-    As a range, because LIKE finds no index under row-level security: PostgreSQL would have to trust it with hidden rows.
+    As a range, because LIKE finds no index under row-level security: PostgreSQL does not trust it with hidden rows.
     """
     following = ord(text[-1]) + 1
     following = 0xE000 if following == 0xD800 else following  # between them are no letters

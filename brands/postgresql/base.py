@@ -31,7 +31,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     ops_class = DatabaseOperations
     _prepared: "psycopg.Cursor[Any] | None" = None
-    _assumed: tuple[str, str, str] | None = None  # None: nobody knows
+    _assumed: tuple[bool, guard.Scope | None] | None = None  # None: nobody knows
     is_owner = False  # inside of `as_owner`
 
     @property
@@ -45,15 +45,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return bool(self.settings_dict.get("GUARD")) and self.alias != NO_DB_ALIAS
 
     @property
-    def wanted(self) -> tuple[str, str, str]:
-        """The role, the brands and the user for the next statement."""
-        if self.is_owner:
-            return ("none", "", "")
-        scope = guard.current()
-        if scope is not None:
-            return (roles.tenant(self.settings_dict), scope.brand_ids, scope.user_id)
-        # Behind PgBouncer the login is the application's already: docs/operations/scale.md.
-        return ("none" if self.is_pooled else roles.application(self.settings_dict), "", "")
+    def wanted(self) -> tuple[bool, guard.Scope | None]:
+        """As whom the next statement is to be sent; `_words` has it in PostgreSQL's terms."""
+        return self.is_owner, guard.current()
 
     @contextmanager
     def as_owner(self) -> Iterator[None]:
@@ -87,7 +81,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def assume(self) -> None:
         """Take on the role and the brands that are wanted, unless they are taken on already."""
-        if not self.is_guarded or self._assumed == (wanted := self.wanted):
+        wanted = self.wanted
+        if self._assumed == wanted or not self.is_guarded:
             return
         assert self.connection is not None  # noqa: S101 - whoever asks has connected
         if self.connection.info.transaction_status == INERROR:
@@ -103,8 +98,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._assumed = wanted
 
     def _statement(self, *, local: bool) -> str:
-        words = (psycopg.sql.quote(word) for word in self.wanted)
+        words = (psycopg.sql.quote(word) for word in self._words())
         return ASSUME.format(*words, local=str(local).lower())
+
+    def _words(self) -> tuple[str, str, str]:
+        """The role, the brands and the user."""
+        is_owner, scope = self.wanted
+        if is_owner:
+            return "none", "", ""
+        if scope is not None:
+            return roles.tenant(self.settings_dict), scope.brand_ids, scope.user_id
+        # Behind PgBouncer the login is the application's already: docs/operations/scale.md.
+        return "none" if self.is_pooled else roles.application(self.settings_dict), "", ""
 
     def _commit(self) -> Any:
         # In the transaction alone, or undone by a commit that fails.

@@ -7,7 +7,7 @@ from django.db import ProgrammingError, connection, models, transaction
 from django.db.utils import IntegrityError
 from django.test.utils import isolate_apps
 
-from brands import database_roles, guard, policies
+from brands import checks, database_roles, guard, policies
 from brands.models import AuditEntry
 from brands.postgresql import roles
 from tests.conftest import NOT_TRUNCATED
@@ -118,7 +118,7 @@ def test_migrate_names_what_an_administrator_has_to_run(settings, monkeypatch):
             cursor.execute("CREATE ROLE plain_owner")
         cursor.execute("SET LOCAL ROLE plain_owner")
         monkeypatch.setitem(connection.settings_dict, "ROLES", "nobody_made")
-        connection._assumed = connection.wanted
+        connection._assumed = connection.wanted  # or the next cursor would be the owner's again
         with pytest.raises(
             database_roles.RolesMissingError, match='CREATE ROLE "nobody_made_app" NOLOGIN NOBYPASSRLS;'
         ):
@@ -167,3 +167,68 @@ def test_the_erasure_may_rewrite_names_in_the_audit_trail(brand):
             [roles.application(connection.settings_dict)],
         )
         assert cursor.fetchone() == (True,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_with_two_logins_the_application_cannot_become_the_owner(names):
+    owner = connection.settings_dict
+    with connection.as_owner(), connection.cursor() as cursor:
+        cursor.execute("DROP ROLE IF EXISTS shop_login")
+        cursor.execute("CREATE ROLE shop_login LOGIN PASSWORD 'shop'")
+        for name in names:
+            cursor.execute(f"GRANT {name} TO shop_login")
+    shop = connection.copy()
+    shop.settings_dict = {**owner, "USER": "shop_login", "PASSWORD": "shop", "OWNER": {"USER": owner["USER"]}}
+    try:
+        assert who(shop) == (names[0], "shop_login")
+        with guard.within([1]):
+            assert who(shop) == (names[1], "shop_login")
+        with shop.as_owner():
+            assert who(shop) == (owner["USER"], owner["USER"])
+        assert who(shop) == (names[0], "shop_login")
+        with pytest.raises(ProgrammingError, match="must be owner"), shop.cursor() as cursor:
+            cursor.execute("RESET ROLE; ALTER TABLE brands_brand ADD x int")
+    finally:
+        shop.close()
+        with connection.as_owner(), connection.cursor() as cursor:
+            cursor.execute("DROP ROLE shop_login")
+
+
+def who(wrapper):
+    with wrapper.cursor() as cursor:
+        cursor.execute("SELECT current_user::text, session_user::text")
+        return cursor.fetchone()
+
+
+class TestChecks:
+    def test_the_role_that_the_application_works_as_is_as_it_should_be(self):
+        assert checks.roles_guard(databases=["default"]) == []
+
+    def test_one_login_for_everything_is_said_before_it_is_deployed(self):
+        [found] = checks.login_guards()
+
+        assert found.id == "brands.W003"
+        assert "may bypass row-level security. It lays that aside" in found.msg
+
+    def test_an_application_that_works_as_the_owner_is_an_error(self):
+        with connection.cursor() as cursor:
+            cursor.execute("RESET ROLE")
+        try:
+            [found] = checks.roles_guard(databases=["default"])
+        finally:
+            connection._assumed = None
+
+        assert found.id == "brands.E001"
+
+    def test_a_guard_that_is_off_is_said(self, monkeypatch):
+        monkeypatch.setitem(connection.settings_dict, "GUARD", False)
+
+        assert [it.id for it in [*checks.roles_guard(databases=["default"]), *checks.login_guards()]] == [
+            "brands.W002"
+        ] * 2
+
+
+def test_what_an_administrator_runs_can_be_printed(capsys, names):
+    call_command("database_roles")
+
+    assert f'CREATE ROLE "{names[0]}" NOLOGIN NOBYPASSRLS;' in capsys.readouterr().out

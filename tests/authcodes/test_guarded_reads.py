@@ -1,0 +1,89 @@
+"""What a brand's keys, its customers and its jobs read runs under the database's guard."""
+
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection
+
+from authcodes import jobs
+from authcodes.models import AuthCode, Job
+from authcodes.views.codes import BrandReader
+from brands import guard
+from tests import make
+
+pytestmark = pytest.mark.django_db
+BEFORE = ("brands_user", "brands_apikey", "brands_membership")  # what says who asks
+READS = [
+    "customer/loyalty/points",
+    "customer/loyalty/transactions",
+    "customer/loyalty/campaigns",
+    "customer/loyalty/rewards",
+    "customer/loyalty/redemptions",
+    "customer/wallet",
+    "customer/data",
+    "customer/profile",
+]
+
+
+@contextmanager
+def watched():
+    """Of each statement whose rows it may see."""
+    seen = []
+
+    def watch(execute, sql, *more):
+        seen.append((guard.current(), sql))
+        return execute(sql, *more)
+
+    with connection.execute_wrapper(watch):
+        yield seen
+
+
+@pytest.mark.parametrize("path", READS)
+def test_a_customer_reads_under_the_guard_of_the_tokens_brand(api, brand, path):
+    elsewhere = make.brand()
+    customer = make.customer(elsewhere)
+    make.points(customer, elsewhere, 7)
+    with watched() as seen:
+        answer = api.as_customer(customer).get(path)
+
+    assert answer.status_code == 200, answer.content
+    own = guard.scope_of([brand.pk], customer.pk)
+    assert {scope for scope, _sql in seen} <= {own, None}
+    assert own in {scope for scope, _sql in seen}
+    assert all(any(table in sql for table in BEFORE) for scope, sql in seen if scope is None)
+
+
+@pytest.mark.parametrize("path", ["auth-codes/{code}/scans", "batch-ranges/{batch}/qr-codes"])
+class TestAForgottenCheck:
+    """As if the view believed that every brand's rows are the key's to read."""
+
+    @pytest.fixture(autouse=True)
+    def forgotten(self, monkeypatch):
+        monkeypatch.setattr(BrandReader, "may_read", lambda *_: True)
+
+    def asked(self, api, path):
+        code = make.code(make.brand())
+        return api.hub().get(path.format(code=code.code, batch=code.batch_id)).status_code
+
+    def test_shows_a_key_no_row_of_another_brand(self, api, path):
+        assert self.asked(api, path) == 404
+
+    def test_control_without_the_guard_it_would(self, api, path, monkeypatch):
+        connection.ensure_connection()
+        connection.assume()
+        monkeypatch.setitem(connection.settings_dict, "GUARD", False)
+
+        assert self.asked(api, path) == 200
+
+
+def test_a_job_sees_the_rows_of_its_brand(brand, settings, monkeypatch):
+    make.code(brand)
+    make.code(make.brand())
+    seen = []
+    monkeypatch.setattr(jobs, "handler_of", lambda _kind: lambda _run: seen.append(AuthCode.objects.count()))
+    job = jobs.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
+
+    jobs.run(job.pk)
+
+    assert seen == [1]
+    assert AuthCode.objects.count() == 2

@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Caution
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
@@ -35,7 +34,7 @@ def roles_guard(databases: Any = None, **_more: Any) -> list[CheckMessage]:
 def login_guards(**_more: Any) -> list[CheckMessage]:
     """Could whoever gets a statement of their own into the application lay the role aside?"""
     connection = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
-    if not settings.DATABASES[DEFAULT_DB_ALIAS]["GUARD"]:
+    if not connection.is_guarded:
         return [off()]
     try:
         name, is_beyond, is_owner = asked(connection, "session_user")

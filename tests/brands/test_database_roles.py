@@ -3,6 +3,7 @@
 import pytest
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
 from django.db import ProgrammingError, connection, models, transaction
 from django.db.utils import IntegrityError
 from django.test.utils import isolate_apps
@@ -223,9 +224,8 @@ class TestChecks:
     def test_a_guard_that_is_off_is_said(self, monkeypatch):
         monkeypatch.setitem(connection.settings_dict, "GUARD", False)
 
-        assert [it.id for it in [*checks.roles_guard(databases=["default"]), *checks.login_guards()]] == [
-            "brands.W002"
-        ] * 2
+        found = [*checks.roles_guard(databases=["default"]), *checks.login_guards()]
+        assert [it.id for it in found] == ["brands.W002"] * 2
 
 
 def test_what_an_administrator_runs_can_be_printed(capsys, names):

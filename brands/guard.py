@@ -58,7 +58,7 @@ def _with(scope: Scope | None) -> Iterator[None]:
 def carried(chunks: Iterable[T]) -> Iterator[T]:
     """`chunks`, each made under the scope of now: a streamed answer is read when its view has long returned."""
     scope, rest = _scope.get(), iter(chunks)
-    return iter(_next_under(scope, rest), _END)  # type: ignore[arg-type]
+    return iter(_next_under(scope, rest), _END)
 
 
 _END: Any = object()

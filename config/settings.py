@@ -105,7 +105,9 @@ DATABASES = {
 # Who owns the tables and migrates them, where that is not the application's own login.
 if env.text("DATABASE_OWNER_URL"):
     _owner = env.database("DATABASE_OWNER_URL", embedded=DATA_DIR / "run", options=_session)
-    DATABASES["default"]["OWNER"] = {name: _owner.get(name, "") for name in ("USER", "PASSWORD", "HOST", "PORT")}
+    # Another login, never another database: tests name their own.
+    _login = ("USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
+    DATABASES["default"]["OWNER"] = {name: _owner.get(name, "") for name in _login}
 # A streaming replica for the dashboard and for exports, as far as it has caught up: brands.replica.
 if env.text("REPLICA_DATABASE_URL"):
     DATABASES["replica"] = {

@@ -21,7 +21,7 @@ SCANS = 1.05  # nothing measurable: what two runs of the same differ by here
 
 
 def measure(*, quick: bool) -> list[Figure]:
-    size, rounds = (50_000, 4) if quick else (500_000, 8)
+    size, rounds = (50_000, 3) if quick else (500_000, 8)
     return [*pages(size, rounds), *scans(rounds, 60 if quick else 300)]
 
 

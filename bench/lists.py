@@ -38,13 +38,13 @@ FILL = (
     """
     INSERT INTO authcodes_batchrange
            (brand_id, range_name, product_id, quantity, prefix, starting_number, number_width, scan_limit,
-            expiration_date, campaign_id, first_code, last_code, generated_count, created_at)
+            expiration_date, campaign_id, first_code, last_code, generated_count, created_at, error_correction)
     SELECT %(brand)s, 'Batch ' || n, (%(products)s::bigint[])[1 + n %% 5], %(size)s / %(batches)s,
            %(prefix)s || lpad(n::text, 2, '0'), 1, 10, 1,
            CASE WHEN n %% 4 = 0 THEN current_date - 10 WHEN n %% 4 = 1 THEN current_date + 300 END,
            (%(campaigns)s::bigint[])[1 + n %% 5], %(prefix)s || lpad(n::text, 2, '0') || lpad('1', 10, '0'),
            %(prefix)s || lpad(n::text, 2, '0') || lpad((%(size)s / %(batches)s)::text, 10, '0'),
-           %(size)s / %(batches)s, now()
+           %(size)s / %(batches)s, now(), 'M'
       FROM generate_series(0, %(batches)s - 1) n ORDER BY n
     """,
     """

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from django.db import transaction
+from django.db import ProgrammingError, transaction
 
 from brands import policies
 from brands.postgresql import roles
@@ -20,7 +20,8 @@ END $$
 """
 MISSING = "SELECT name FROM unnest(%s::text[]) name WHERE NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = name)"
 MAY_MAKE = "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
-MAY_TAKE_ON = "SELECT pg_has_role(%s, %s, 'MEMBER')"
+# A role's maker is a member who may grant it; USAGE comes with the right to take it on.
+MAY_TAKE_ON = "SELECT pg_has_role(%s, %s, 'USAGE')"
 # A comment alone would outlive a restore without rights.
 PRESENT = """
 SELECT c.relname
@@ -47,17 +48,23 @@ def make(connection: "DatabaseWrapper", *, login: str) -> None:
     plain = [roles.application(connection.settings_dict), roles.tenant(connection.settings_dict)]
     with connection.cursor() as cursor:
         cursor.execute(MISSING, [plain])
-        missing = [name for [name] in cursor.fetchall()]
+        missing = cursor.fetchall()
         cursor.execute(MAY_MAKE)
-        [may_make] = cursor.fetchone()
-        if missing and not may_make:
-            raise RolesMissingError("\n".join(f"{line};" for line in preparation(connection, login=login)))
-        for role in names(connection):
-            cursor.execute(MAKE.format(role=role)) if missing else None
+        if missing and cursor.fetchone() != (True,):
+            raise missing_error(connection, login)
+        for role in names(connection) if missing else ():
+            cursor.execute(MAKE.format(role=role))
         for name, role in zip(plain, names(connection), strict=True):
             cursor.execute(MAY_TAKE_ON, [login, name])
             if cursor.fetchone() != (True,):
-                cursor.execute(f"GRANT {role} TO {connection.ops.quote_name(login)}")
+                try:
+                    cursor.execute(f"GRANT {role} TO {connection.ops.quote_name(login)}")
+                except ProgrammingError as error:
+                    raise missing_error(connection, login) from error
+
+
+def missing_error(connection: "DatabaseWrapper", login: str) -> RolesMissingError:
+    return RolesMissingError("\n".join(f"{line};" for line in preparation(connection, login=login)))
 
 
 def preparation(connection: "DatabaseWrapper", *, login: str) -> Iterator[str]:

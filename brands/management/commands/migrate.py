@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
@@ -11,21 +12,26 @@ from brands.postgresql.base import DatabaseWrapper
 
 
 class Command(migrate.Command):
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """The checks before it as the owner too: the other roles may not be there yet."""
+        with connection_of(options).as_owner():
+            return super().execute(*args, **options)
+
     def handle(self, *args: Any, **options: Any) -> None:
-        connection = cast("DatabaseWrapper", connections[options["database"]])
-        login = connection.settings_dict["USER"]
-        with connection.as_owner():
-            if not connection.is_guarded or options["plan"] or options["check_unapplied"]:
-                super().handle(*args, **options)
-                return
-            try:
-                database_roles.make(connection, login=login)
-            except database_roles.RolesMissingError as missing:
-                message = (
-                    f"This login may make no roles. Have an administrator run, and then migrate again:\n\n{missing}"
-                )
-                raise CommandError(message) from missing
+        connection = connection_of(options)
+        if not connection.is_guarded or options["plan"] or options["check_unapplied"]:
             super().handle(*args, **options)
-            changed = database_roles.apply(connection)
+            return
+        try:
+            database_roles.make(connection, login=settings.DATABASES[options["database"]]["USER"])
+        except database_roles.RolesMissingError as missing:
+            message = f"This login may make no roles. Have an administrator run, and then migrate again:\n\n{missing}"
+            raise CommandError(message) from missing
+        super().handle(*args, **options)
+        changed = database_roles.apply(connection)
         if changed and options["verbosity"] >= 1:
             self.stdout.write(f"Rights and policies of {len(changed)} tables are up to date.")
+
+
+def connection_of(options: dict[str, Any]) -> DatabaseWrapper:
+    return cast("DatabaseWrapper", connections[options["database"]])

@@ -40,7 +40,8 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         with guard.lifted("logins belong to no brand"):
-            return super().logout(request, extra_context)
+            answer: HttpResponse = super().logout(request, extra_context)
+            return answer
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         with guard.lifted("logins belong to no brand"), transaction.atomic():

@@ -114,17 +114,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _commit(self) -> Any:
         # In the transaction alone, or undone by a commit that fails.
         known, self._assumed = self._assumed, None
-        result = super()._commit()
+        result = super()._commit()  # type: ignore[misc] # missing in the stubs, as the two below
         self._assumed = None if self.is_pooled else known
         return result
 
     def _rollback(self) -> Any:
         self._assumed = None
-        return super()._rollback()
+        return super()._rollback()  # type: ignore[misc]
 
     def _savepoint_rollback(self, sid: str) -> None:
         try:
-            super()._savepoint_rollback(sid)
+            super()._savepoint_rollback(sid)  # type: ignore[misc]
         finally:
             self._assumed = None
 
@@ -153,15 +153,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return self._prepared
 
 
-class OneTransactionCursor(base.Cursor):
+class OneTransactionCursor(base.Cursor):  # no types in the stubs
     """Sends what has to precede a statement with it: both are one message, and so one transaction."""
 
     def __init__(self, connection: Any, before: str) -> None:
-        super().__init__(connection)
+        super().__init__(connection)  # type: ignore[call-arg]
         self.before = before
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
         assert isinstance(query, str)  # noqa: S101 - as Django writes it
-        super().execute(self.before + query, params, **options)
-        self.nextset()
+        super().execute(self.before + query, params, **options)  # type: ignore[misc]
+        self.nextset()  # type: ignore[attr-defined]
         return self

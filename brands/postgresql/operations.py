@@ -1,6 +1,6 @@
 """What only the tables' owner may do for Django."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db.backends.postgresql import operations
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class DatabaseOperations(operations.DatabaseOperations):
-    def execute_sql_flush(self, sql_list: Sequence[str]) -> Any:
+    def execute_sql_flush(self, sql_list: Iterable[str]) -> Any:
         """The application's role may not TRUNCATE."""
         with cast("DatabaseWrapper", self.connection).as_owner():
             return super().execute_sql_flush(sql_list)

@@ -43,8 +43,9 @@ def test_a_customer_reads_under_the_guard_of_the_tokens_brand(api, brand, path):
     elsewhere = make.brand()
     customer = make.customer(elsewhere)
     make.points(customer, elsewhere, 7)
+    caller = api.as_customer(customer)
     with watched() as seen:
-        answer = api.as_customer(customer).get(path)
+        answer = caller.get(path)
 
     assert answer.status_code == 200, answer.content
     own = guard.scope_of([brand.pk], customer.pk)

@@ -121,6 +121,8 @@ def staff_role(user: Any, brand_id: int) -> Membership.Role | None:
     """What `user` may do for the brand; a superuser owns every brand, a customer or a guest has no role."""
     if not (user.is_active and user.is_staff):
         return None
+    if user.session_brand_id not in (None, brand_id):
+        return None
     if user.is_superuser:
         return Membership.Role.OWNER
     role = Membership.objects.filter(user=user, brand_id=brand_id).values_list("role", flat=True).first()

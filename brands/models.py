@@ -203,6 +203,8 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     # The one brand that the person looks at in the portal at the moment; brands.switcher sets it for a request.
     chosen_brand_id: int | None = None
+    # The one brand that the session reaches, where a brand's identity provider began it: brands.staff_login.sessions.
+    session_brand_id: int | None = None
 
     USERNAME_FIELD = "email"
     EMAIL_FIELD = "email"

@@ -48,6 +48,7 @@ GROUPS: dict[Any, dict[str, str]] = {
     _("Brand"): {
         "brands.brand": "storefront",
         "brands.membership": "badge",
+        "staff_login.signinsettings": "passkey",
         "brands.user": "person",
         "brands.apikey": "key",
         "loyalty.walletissuer": "verified_user",

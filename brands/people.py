@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from brands import guard, tokens
 from brands.models import Brand, Membership, User
 from brands.refusals import Invalid
+from brands.staff_login import sessions
 
 # Any number will do. Whoever changes who owns what does so alone: two owners who took each other's role away at the
 # same time would both see the other one stay.
@@ -39,6 +40,7 @@ def set_password(*, user: User, password: str, at: datetime) -> None:
         user.set_password(password)
         user.save(update_fields=["password"])
         tokens.revoke_all(user=user, at=at)
+        sessions.end_others(user=user, keep=None)
 
 
 def change_role(*, membership: Membership, role: str) -> None:
@@ -65,6 +67,7 @@ def save_account(*, user: User, fields: Iterable[str]) -> None:
         if not (user.is_active and user.is_staff):
             take_turns()
             refuse_to_switch_off(user, field="is_staff" if user.is_active else "is_active")
+            sessions.end_others(user=user, keep=None)
         user.save(update_fields=set(fields))
 
 

@@ -20,6 +20,10 @@ ALL = ("SELECT", "INSERT", "UPDATE", "DELETE")
 # What is no brand's, why, and what the tenant's role may do with it (the application's may read and write).
 UNGUARDED: dict[str, tuple[str, tuple[str, ...]]] = {
     "django_session": ("Portal logins are read before anybody knows whose they are.", ()),
+    "staff_login_factor": ("A login is one for all brands; its own page lifts the guard.", ()),
+    "staff_login_recoverycode": ("As staff_login_factor.", ()),
+    "staff_login_staffsession": ("As staff_login_factor.", ()),
+    "staff_login_staffmail": ("As staff_login_factor.", ()),
     "django_content_type": ("Names of models; the same for everybody.", ("SELECT",)),
     "auth_permission": ("Names of permissions; the same for everybody.", ("SELECT",)),
     "auth_group": ("Django's groups, which nobody uses: roles.TABLE stands instead.", ("SELECT",)),

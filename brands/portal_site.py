@@ -12,6 +12,9 @@ from django.db import transaction
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
 from django.urls import path
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
 from unfold.sites import UnfoldAdminSite
 
 from brands import audit, guard, roles, switcher
@@ -19,12 +22,16 @@ from brands.audit import Row
 from brands.audited import deed
 from brands.models import User
 from brands.portal import person
+from brands.staff_login import sessions, views
+from brands.staff_login.account import own
+from brands.staff_login.urls import urls
 
 
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
         def seen_through_the_choice(request: HttpRequest, *where: Any, **more: Any) -> Any:
             switcher.apply(request)
+            sessions.seen(request, at=timezone.now())
             with roles.guarding(request.user):
                 return finished(checked(request, *where, **more))
 
@@ -32,22 +39,31 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         return update_wrapper(seen_through_the_choice, checked)
 
     def get_urls(self) -> list[Any]:
-        return [path("brand/", self.admin_view(switcher.choose), name="choose_brand"), *super().get_urls()]
+        choice = path("brand/", self.admin_view(switcher.choose), name="choose_brand")
+        return [choice, *urls(self), *super().get_urls()]
+
+    @method_decorator(never_cache)
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return views.log_in(request, extra_context or {})
+
+    @method_decorator(never_cache)
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        session_key = request.session.session_key
+        with guard.lifted("logins belong to no brand"):
+            answer: HttpResponse = super().logout(request, extra_context)
+            sessions.forget(session_key)
+        return answer
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         switch = switcher.context(request) if self.has_permission(request) else {}
         return {**super().each_context(request), **switch}
 
-    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        with guard.lifted("logins belong to no brand"):
-            answer: HttpResponse = super().logout(request, extra_context)
-            return answer
-
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         with guard.lifted("logins belong to no brand"), transaction.atomic():
-            answer: HttpResponse = super().password_change(request, extra_context)
-            if request.method == "POST" and answer.status_code == 302:
+            answer: HttpResponse = own(super().password_change)(request, extra_context)
+            if request.method == "POST" and answer.status_code == 302 and sessions.scope_of(request) is None:
                 self.note_password(request, person(request))
+                sessions.keep_only_this(request, person(request))
         return answer
 
     def note_password(self, request: HttpRequest, whose: User) -> None:

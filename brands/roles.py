@@ -26,7 +26,8 @@ TABLE = {
     "brands.brand":                   ("vc",   "v",     "v",     "v",     "vac"),
     "brands.brandhostname":           ("v",    "v",     "v",     "v",     "vacd"),
     "brands.user":                    ("va",   "v",     "",      "v",     "vac"),
-    "brands.membership":              ("vacd", "v",     "",      "",      "vacd"),
+    "brands.membership":              ("vacdx", "v",    "",      "",      "vacdx"),
+    "staff_login.signinsettings":     ("vac",  "v",     "",      "",      "vac"),
     "brands.apikey":                  ("vax",  "v",     "",      "",      "vax"),
     "brands.auditentry":              ("v",    "v",     "",      "",      "v"),
     "campaigns.campaign":             ("vac",  "vac",   "v",     "v",     "vac"),
@@ -128,5 +129,7 @@ def guarding(user: Any) -> Iterator[None]:
 
 
 def memberships(user: User) -> Iterable[Membership]:
+    """The roles that the user's session reaches: all of theirs, or those of one brand."""
     prefetch_related_objects([user], "memberships")
-    return user.memberships.all()
+    only = user.session_brand_id
+    return [it for it in user.memberships.all() if only in (None, it.brand_id)]

@@ -58,6 +58,19 @@ def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
+def origin(name: str) -> str:
+    """How the addresses of a site begin, such as https://portal.example.com."""
+
+    def cast(raw: str) -> str:
+        parts = urlsplit(raw)
+        if parts.scheme not in {"https", "http"} or not parts.netloc or parts.path.strip("/") or parts.query:
+            message = f"{raw!r} is no address like https://portal.example.com"
+            raise ValueError(message)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    return value(name, "", cast)
+
+
 def networks(name: str) -> list[str]:
     """Comma-separated networks such as 10.1.0.0/16 or fd00::/8."""
 

@@ -15,9 +15,11 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.functional import SimpleLazyObject
 
 from brands import metrics
 from brands.outgoing import LOOP_NAME
+from brands.staff_login import sessions
 from brands.tracing import Work
 from config.api import handler400, handler404
 
@@ -52,7 +54,11 @@ class Sessions(ForBrowsers, SessionMiddleware):
 
 
 class Users(ForBrowsers, AuthenticationMiddleware):
-    """Django's, for browsers."""
+    """Django's, for browsers; the user reaches no more than their session does."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        request.user = SimpleLazyObject(lambda: sessions.user_of(request))  # type: ignore[assignment] # as Django's own
 
 
 class Messages(ForBrowsers, MessageMiddleware):

@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "authcodes",
     "loyalty",
     "campaigns",
+    "brands.staff_login",
     "brands",
     "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
@@ -177,6 +178,7 @@ CELERY_BEAT_SCHEDULE = {
     "check-wallets": {"task": "loyalty.tasks.check_wallets", "schedule": 86_400},
     # Each brand's night begins when its day does; what is done for the day is asked for in vain.
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
+    "send-staff-mails": {"task": "brands.tasks.send_staff_mails", "schedule": 60, "options": {"expires": 60}},
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
@@ -261,6 +263,9 @@ RATE_LIMITS = {
     "scan": env.rate("RATE_SCAN", "60/minute"),
     "login": env.rate("RATE_LOGIN", "10/minute"),
     "register": env.rate("RATE_REGISTER", "10/minute"),
+    "second_factor": env.rate("RATE_SECOND_FACTOR", "20/hour"),
+    "staff_mail": env.rate("RATE_STAFF_MAIL", "5/hour"),
+    "staff_oidc": env.rate("RATE_STAFF_OIDC", "20/minute"),
     "redeem": env.rate("RATE_REDEEM", "30/minute"),
     "read": env.rate("RATE_READ", "300/minute"),
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
@@ -305,6 +310,10 @@ SIMPLE_JWT = {
 }
 
 # --- Staff -----------------------------------------------------------------------------------------------------------
+# Whether everybody who logs in to the portal needs a second factor; a brand may demand it for its own staff.
+STAFF_SECOND_FACTOR_REQUIRED = env.flag("STAFF_SECOND_FACTOR_REQUIRED", default=False)
+# Where links in mails to staff lead; without it to the host that the request was sent to, if it is no brand's.
+PORTAL_URL = env.origin("PORTAL_URL")
 # Points that a member of staff may add or take by hand before the page asks whether that many are meant.
 ADJUSTMENT_CONFIRM_ABOVE = env.integer("ADJUSTMENT_CONFIRM_ABOVE", 1_000)
 
@@ -467,6 +476,7 @@ UNFOLD = {
     },
     "COMMAND": {"search_models": False, "show_history": False},
     "LOGIN": {"form": "brands.portal_login.LoginForm"},
+    "ACCOUNT": {"navigation": "brands.staff_login.navigation.account_links"},
     "DASHBOARD_CALLBACK": "authcodes.overview.dashboard",
 }
 
@@ -494,6 +504,8 @@ LOGGING = {
         "celery.app.trace": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
+        # At info it names each passkey that is used.
+        "fido2": {"level": "WARNING"},
     },
 }
 # Who takes errors and spans; the packages are optional, and imported only then.

@@ -20,6 +20,7 @@ from authcodes.prints import Wanted
 from authcodes.stretches import whole
 from brands import keys
 from brands.models import AuditEntry, Brand, BrandHostname, Membership, User
+from brands.staff_login.models import SignInSettings
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from loyalty import redemption_codes
 from loyalty.models import (
@@ -150,6 +151,9 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         "brands.brand": brand,
         "brands.user": customer,
         "brands.membership": Membership.objects.get(user=colleague),
+        "staff_login.signinsettings": SignInSettings.objects.create(
+            brand=brand, oidc_issuer=f"https://{marker}.example.net/staff", oidc_client_id=marker
+        ),
         "brands.apikey": key,
         "campaigns.campaign": campaign,
         "campaigns.userloyaltycampaign": UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign),

@@ -4,19 +4,27 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.forms import SetPasswordMixin
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from brands import audit, guard, people
+from brands.admin.api_keys import WhyForm
 from brands.admin.users import password_field
 from brands.audit import Row
 from brands.audited import deed
 from brands.lists import ChoicesFilter
 from brands.models import Brand, Membership, User
-from brands.portal import TenantAdmin, TenantForm
-from brands.refusals import Invalid
-from brands.roles import ADD, Reach, whole_reach
+from brands.portal import TenantAdmin, TenantForm, person
+from brands.refusals import Invalid, Refused
+from brands.roles import ACT, ADD, Reach, whole_reach
+from brands.staff_login import help_for_staff
+from brands.staff_login.models import StaffMail
+from brands.unfolded import action
 
 
 class RoleForm(TenantForm):
@@ -37,27 +45,29 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
     within: Reach  # the brands where whoever fills this in may make colleagues
 
     password1 = password_field(
-        _("New password"),
+        gettext_lazy("New password"),
         required=False,
-        help_text=_("For a customer's account, whose old password ends. Who works in the portal already keeps theirs."),
+        help_text=gettext_lazy(
+            "For a customer's account, whose old password ends. Who works in the portal already keeps theirs."
+        ),
     )
-    password2 = password_field(_("New password again"), required=False)
+    password2 = password_field(gettext_lazy("New password again"), required=False)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        person = cleaned.get("user")
-        if person is None:
+        chosen = cleaned.get("user")
+        if chosen is None:
             return cleaned
-        if person.is_staff:
+        if chosen.is_staff:
             if cleaned.get("password1"):
                 self.add_error("password1", _("They work in the portal already, and keep their password."))
-        elif not self.within.everywhere and is_customer_outside(person, self.within):
+        elif not self.within.everywhere and is_customer_outside(chosen, self.within):
             # A new password would open to this brand what the person is elsewhere.
             self.add_error("user", _("Make this person an account of their own for work, with another e-mail address."))
         elif not cleaned.get("password1"):
             self.add_error("password1", _("Set a new password: whoever registered the account must not keep theirs."))
         self.validate_passwords()
-        self.validate_password_for_user(person, "password1")
+        self.validate_password_for_user(chosen, "password1")
         return cleaned
 
 
@@ -77,6 +87,7 @@ class MembershipPage(TenantAdmin):
     autocomplete_fields = ("user",)
     fields = ("brand", "user", "role")
     add_fieldsets = ((None, {"fields": (*fields, ("password1", "password2"))}),)
+    actions_detail = ("send_password_link", "reset_factors")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return super().get_fieldsets(request, obj) if obj else self.add_fieldsets
@@ -104,3 +115,51 @@ class MembershipPage(TenantAdmin):
 
     def delete_row(self, obj: Membership) -> None:
         people.end_membership(membership=obj)
+
+    def has_help_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        """A colleague of the brand's, and never a superuser: what opens their account opens every brand."""
+        if object_id is None:
+            return False
+        colleague = self.get_object(request, str(object_id))
+        return self.may(request, ACT, colleague) and help_for_staff.may_help(person(request), colleague.user)
+
+    @action(
+        description=gettext_lazy("Send a link to set a password"),
+        url_path="password-link",
+        icon="mail_lock",
+        permissions=["help"],
+    )
+    def send_password_link(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        words = _("A mail with a link to set a new password goes to %(email)s. Until it is used, nothing changes.")
+        return self.ask(request, object_id, StaffMail.Kind.PASSWORD_LINK, words, _("Send the link"))
+
+    @action(
+        description=gettext_lazy("Reset second factors"),
+        url_path="reset-factors",
+        icon="phonelink_erase",
+        permissions=["help"],
+    )
+    def reset_factors(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        words = _(
+            "A mail goes to %(email)s. Its link asks for their password and then removes their second factors and "
+            "recovery codes. Make sure first that it is they who asked you."
+        )
+        return self.ask(request, object_id, StaffMail.Kind.FACTORS_LINK, words, _("Send the link"))
+
+    def ask(self, request: HttpRequest, object_id: str, kind: StaffMail.Kind, words: str, button: str) -> HttpResponse:
+        """The page that says what will happen and asks why; posted, it happens, and is written down with it."""
+        colleague = self.get_object(request, object_id)
+        if not self.has_help_permission(request, object_id):
+            raise PermissionDenied
+        form = WhyForm(request.POST or None)
+        if form.is_valid():
+            try:
+                help_for_staff.send_link(request, colleague, kind=kind, reason=form.cleaned_data["reason"])
+            except Refused as refusal:
+                form.add_error(None, refusal.message)
+            else:
+                self.message_user(request, _("A mail is on its way to %(email)s.") % {"email": colleague.user.email})
+                return redirect("admin:brands_membership_change", colleague.pk)
+        about = {"form": form, "words": words % {"email": colleague.user.email}, "button": button}
+        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": colleague, **about}
+        return TemplateResponse(request, "staff_login/help.html", context)

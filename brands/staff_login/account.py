@@ -1,0 +1,170 @@
+"""The page of somebody's own sign-in: second factors, recovery codes, and the browsers where they are logged in."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from brands import guard
+from brands.models import User
+from brands.portal import person
+from brands.staff_login import factors, policy, sessions, setup, steps
+from brands.staff_login.forms import PasswordForm
+from brands.staff_login.models import Factor
+from brands.staff_login.pages import View, private, shown, tried
+
+
+def own(view: View) -> View:
+    """A brand's identity provider speaks for the brand and not for the person: who came through it changes nothing of
+    what opens their other brands."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
+        if sessions.scope_of(request) is None:
+            with guard.lifted("a login is one for all brands; the page asks for this user's own rows"):
+                return view(request, *where, **more)
+        words = _("You came through your brand's identity provider. Log in with your password to change your sign-in.")
+        messages.error(request, words)
+        return redirect("admin:index")
+
+    return guarded
+
+
+def proved(view: View) -> View:
+    """Whoever changes what opens an account has typed its password within the last minutes."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
+        if steps.has_proved(request, at=timezone.now()):
+            return view(request, *where, **more)
+        back = request.get_full_path() if request.method == "GET" else reverse("admin:own_account")
+        return redirect(f"{reverse('admin:confirm_password')}?{urlencode({'next': back})}")
+
+    return guarded
+
+
+@private
+@own
+def own_account(request: HttpRequest) -> HttpResponse:
+    user, now = person(request), timezone.now()
+    return shown(
+        request,
+        "account",
+        title=_("Your sign-in"),
+        factors=list(Factor.objects.filter(user=user)),
+        codes_left=factors.recovery_codes_left(user),
+        required=policy.requires_second_factor(user),
+        sessions=sessions.listed(user, at=now),
+        session_key=request.session.session_key,
+    )
+
+
+@private
+@own
+@sensitive_post_parameters("password")
+def confirm_password(request: HttpRequest) -> HttpResponse:
+    form = PasswordForm(request.POST or None)
+    wrong = _("The password is wrong.")
+    if form.is_valid() and tried(form, lambda: is_password(person(request), form.cleaned_data["password"]), wrong):
+        steps.prove(request, at=timezone.now())
+        return HttpResponseRedirect(steps.safe(request, request.GET.get("next", "")) or reverse("admin:own_account"))
+    return shown(request, "confirm", title=_("Confirm that it is you"), form=form)
+
+
+def is_password(user: User, password: str) -> bool:
+    steps.count_try(user)
+    return user.check_password(password)
+
+
+@private
+@own
+@proved
+@sensitive_post_parameters("code", "credential")
+def add_factor(request: HttpRequest) -> HttpResponse:
+    user = person(request)
+    is_first = not factors.has_any(user)
+    page = setup.Page(request, user)
+    if not page.is_done():
+        return shown(request, "add_factor", title=_("Add a second factor"), **page.context())
+    return codes_shown(request, user) if is_first else back(request, _("The second factor was added."))
+
+
+@require_POST
+@private
+@own
+@proved
+def remove_factor(request: HttpRequest) -> HttpResponse:
+    user = person(request)
+    factor = Factor.objects.filter(user=user, pk=number(request.POST.get("factor", ""))).first()
+    if factor is None:
+        return back(request, _("There is no such second factor any more."), messages.ERROR)
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two removals at a time leave one
+        is_last = not Factor.objects.filter(user=user).exclude(pk=factor.pk).exists()
+        if is_last and policy.requires_second_factor(user):
+            words = _("You must have a second factor. Add another one before you remove this one.")
+            return back(request, words, messages.ERROR)
+        factors.remove(factor=factor)
+        setup.tell(request, user, _("Second factor removed: %(factor)s") % {"factor": factor})
+    return back(request, _("The second factor was removed."))
+
+
+@require_POST
+@private
+@own
+@proved
+def new_codes(request: HttpRequest) -> HttpResponse:
+    user = person(request)
+    if not factors.has_any(user):
+        return back(request, _("Recovery codes stand in for a second factor. Add one first."), messages.ERROR)
+    setup.tell(request, user, _("New recovery codes made"))
+    return codes_shown(request, user)
+
+
+def codes_shown(request: HttpRequest, user: User) -> HttpResponse:
+    """The answer itself, not a page to go to: no session or cache ever holds the codes."""
+    codes = factors.new_recovery_codes(user=user)
+    return shown(request, "codes", title=_("Recovery codes"), codes=codes, next_address=reverse("admin:own_account"))
+
+
+@require_POST
+@private
+@own
+def end_session(request: HttpRequest) -> HttpResponse:
+    user = person(request)
+    if request.POST.get("session") == "others":
+        count = sessions.end_others(user=user, keep=request.session.session_key)
+        return back(request, _("Other sessions ended: %(count)d") % {"count": count})
+    if sessions.end(user=user, session_id=number(request.POST.get("session", ""))):
+        return back(request, _("The session was ended."))
+    return back(request, _("There is no such session any more."), messages.ERROR)
+
+
+def number(text: str) -> int:
+    """An id that was sent; 0, which no row has, for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def back(request: HttpRequest, words: str, level: int = messages.SUCCESS) -> HttpResponse:
+    messages.add_message(request, level, words)
+    return redirect("admin:own_account")
+
+
+PAGES: dict[str, tuple[str, Callable[..., HttpResponse]]] = {
+    "own_account": ("account/", own_account),
+    "confirm_password": ("account/confirm/", confirm_password),
+    "add_factor": ("account/factors/add/", add_factor),
+    "remove_factor": ("account/factors/remove/", remove_factor),
+    "new_recovery_codes": ("account/recovery-codes/", new_codes),
+    "end_staff_session": ("account/sessions/end/", end_session),
+}

@@ -1,0 +1,73 @@
+"""The forms of sign-in pages."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import SetPasswordMixin
+from django.utils.translation import gettext_lazy as _
+
+from brands.unfolded import PasswordWidget, TextWidget
+
+CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false", "autofocus": True}
+
+
+class CodeForm(forms.Form):
+    """A code from an authenticator app, or where a login asks for it a recovery code."""
+
+    code = forms.CharField(label=_("Code"), max_length=20, widget=TextWidget(attrs=CODE))
+
+
+class PasskeyForm(forms.Form):
+    """What the browser's script puts in after the passkey has answered."""
+
+    credential = forms.CharField(max_length=20_000, widget=forms.HiddenInput)
+
+
+class NewPasskeyForm(PasskeyForm):
+    name = forms.CharField(
+        label=_("Name"), max_length=60, required=False, widget=TextWidget(attrs={"placeholder": _("My laptop")})
+    )
+
+
+class PasswordForm(forms.Form):
+    password = forms.CharField(
+        label=_("Password"),
+        max_length=256,
+        strip=False,
+        widget=PasswordWidget(attrs={"autocomplete": "current-password", "autofocus": True}),
+    )
+
+
+class ForgotForm(forms.Form):
+    email = forms.EmailField(
+        label=_("Email"), max_length=254, widget=TextWidget(attrs={"autocomplete": "username", "autofocus": True})
+    )
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        return email.lower()
+
+
+class NewPasswordForm(SetPasswordMixin, forms.Form):  # type: ignore[type-arg] # generic in the stubs only
+    password1 = forms.CharField(
+        label=_("New password"),
+        max_length=256,
+        strip=False,
+        widget=PasswordWidget(attrs={"autocomplete": "new-password", "autofocus": True}),
+    )
+    password2 = forms.CharField(
+        label=_("New password again"),
+        max_length=256,
+        strip=False,
+        widget=PasswordWidget(attrs={"autocomplete": "new-password"}),
+    )
+
+    def __init__(self, user: Any, *args: Any, **options: Any) -> None:
+        self.user = user
+        super().__init__(*args, **options)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        self.validate_passwords()
+        self.validate_password_for_user(self.user, "password1")
+        return cleaned

@@ -1,0 +1,37 @@
+"""An owner helps a colleague who cannot get in: by links to the colleague's own mailbox, and in no other way."""
+
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from brands import audit, guard, limits
+from brands.audit import Row
+from brands.audited import deed
+from brands.models import Membership, User
+from brands.staff_login import mails
+from brands.staff_login.models import StaffMail
+
+ACTIONS = {
+    StaffMail.Kind.PASSWORD_LINK: "Link sent to set a new password",
+    StaffMail.Kind.FACTORS_LINK: "Link sent to remove second factors",
+}
+
+
+def may_help(helper: User, colleague: User) -> bool:
+    """Superusers are helped by superusers; nobody helps themselves, they have their own page."""
+    able = colleague.is_active and colleague.is_staff and colleague.pk != helper.pk
+    return able and (helper.is_superuser or not colleague.is_superuser)
+
+
+def send_link(request: HttpRequest, membership: Membership, *, kind: StaffMail.Kind, reason: str) -> None:
+    """What the colleague has at other brands is as safe as before: the link is theirs, and takes their password or
+    gives them a new one.
+
+    Raises RateLimited, and Invalid where the portal was opened at a brand's hostname.
+    """
+    limits.hit("staff_mail", "help", membership.user_id)
+    helper = deed(request, reason)
+    words = _("%(who)s of %(brand)s had this link sent to you.") % {"who": helper.person, "brand": membership.brand}
+    with guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"), transaction.atomic():
+        mails.write(user=membership.user, kind=kind, origin=mails.origin_of(request), words=words)
+        audit.record(deed=helper, action=ACTIONS[kind], rows=[Row(membership.user, membership.brand_id)])

@@ -1,0 +1,144 @@
+"""Mails to staff about their sign-in: the only code that writes StaffMail, sends it and reads its links."""
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from celery import current_app
+from django.conf import settings
+from django.core import signing
+from django.core.mail import EmailMessage
+from django.db import transaction
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+from kombu.exceptions import OperationalError
+
+from brands import tokens
+from brands.hosts import brand_called
+from brands.models import User
+from brands.refusals import Invalid
+from brands.staff_login.models import StaffMail
+
+logger = logging.getLogger(__name__)
+
+LIFE = {StaffMail.Kind.PASSWORD_LINK: timedelta(minutes=30), StaffMail.Kind.FACTORS_LINK: timedelta(hours=24)}
+PAGES = {StaffMail.Kind.PASSWORD_LINK: "admin:new_password", StaffMail.Kind.FACTORS_LINK: "admin:remove_factors"}
+SALT = "staff mail"
+MOST_ATTEMPTS = 20
+AT_ONCE = 20
+KEPT = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A link that is still good, and whose it is."""
+
+    user: User
+    mail_id: int
+
+
+def origin_of(request: HttpRequest) -> str:
+    """How the portal's links begin. Raises Invalid where the request came by a brand's hostname, which leads to
+    wherever the brand points it: it must not receive other people's links."""
+    if settings.PORTAL_URL:
+        return str(settings.PORTAL_URL)
+    if brand_called(request.get_host()) is not None:
+        raise Invalid(_("Open the portal at its own address to have a link sent, not at a brand's."))
+    return f"{request.scheme}://{request.get_host()}"
+
+
+def origin_or_none(request: HttpRequest) -> str:
+    """For a mail without a secret in it; empty where the portal's own address is not known."""
+    try:
+        return origin_of(request)
+    except Invalid:
+        return ""
+
+
+def write(*, user: User | None, kind: str, origin: str, words: str = "") -> StaffMail:
+    """Have a mail sent once the transaction is committed. `user` None: nobody gets one."""
+    mail = StaffMail.objects.create(user=user, kind=kind, origin=origin, words=words)
+    transaction.on_commit(call_worker)
+    return mail
+
+
+def call_worker() -> None:
+    """It may fail: beat looks every minute."""
+    try:
+        current_app.send_task("brands.tasks.send_staff_mails", ignore_result=True)
+    except OperationalError as error:
+        logger.warning("No worker could be called to send mails to staff: %s", error)
+
+
+def send_due(*, at: datetime) -> int:
+    """Send what waits, each in a transaction of its own. Returns how many were done."""
+    done = 0
+    while done < AT_ONCE and _send_one(at):
+        done += 1
+    return done
+
+
+def _send_one(at: datetime) -> bool:
+    with transaction.atomic():
+        waiting = StaffMail.objects.select_for_update(skip_locked=True, of=("self",)).select_related("user")
+        mail = waiting.filter(sent_at=None, attempts__lt=MOST_ATTEMPTS).order_by("attempts", "id").first()
+        if mail is None:
+            return False
+        mail.attempts += 1
+        if mail.user is None or _deliver(mail, mail.user):
+            mail.sent_at = at
+        mail.save(update_fields=["attempts", "sent_at"])
+        return mail.sent_at is not None
+
+
+def _deliver(mail: StaffMail, user: User) -> bool:
+    """Whether the mail server took it."""
+    if not user.is_active:
+        return True
+    subject, _newline, body = render_to_string(
+        f"staff_login/mail/{mail.kind}.txt", {"user": user, "mail": mail, "link": link_of(mail, user)}
+    ).partition("\n")
+    try:
+        EmailMessage(subject.strip(), body.strip() + "\n", settings.DEFAULT_FROM_EMAIL, [user.email]).send()
+    except OSError as error:  # smtplib's errors are OSErrors too
+        logger.warning("A mail to staff was not taken: %s", type(error).__name__)
+        return False
+    return True
+
+
+def link_of(mail: StaffMail, user: User) -> str:
+    """Made when the mail is written and kept nowhere; a new password ends it."""
+    if mail.kind not in PAGES:
+        return ""
+    token = signing.dumps([mail.pk, user.pk, tokens.fingerprint(user)], salt=SALT + mail.kind)
+    return mail.origin + reverse(PAGES[StaffMail.Kind(mail.kind)], args=[token])
+
+
+def opened(*, kind: StaffMail.Kind, token: str) -> Opened:
+    """Whose link `token` is from. Looking uses nothing up. Raises Invalid for one that has ended or was used."""
+    try:
+        mail_id, user_id, fingerprint = signing.loads(token, salt=SALT + kind, max_age=LIFE[kind])
+    except (signing.BadSignature, ValueError, TypeError):
+        raise ended() from None
+    user = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
+    fresh = StaffMail.objects.filter(pk=mail_id, user=user_id, kind=kind, used_at=None).exists()
+    if user is None or not fresh or not constant_time_compare(fingerprint, tokens.fingerprint(user)):
+        raise ended()
+    return Opened(user, mail_id)
+
+
+def use(found: Opened, *, at: datetime) -> None:
+    """Each link is good once, also for two who open it at the same time. Raises Invalid for the second."""
+    if not StaffMail.objects.filter(pk=found.mail_id, used_at=None).update(used_at=at):
+        raise ended()
+
+
+def ended() -> Invalid:
+    return Invalid(_("This link has ended, or was used before. Ask for another one."))
+
+
+def forget_old(*, at: datetime) -> int:
+    return StaffMail.objects.filter(created_at__lt=at - KEPT).delete()[0]

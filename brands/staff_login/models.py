@@ -1,0 +1,153 @@
+"""What the sign-in of staff keeps: a brand's settings, second factors, recovery codes, sessions, mails to send."""
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand, User
+from brands.secrets import EncryptedTextField
+
+
+class SignInSettings(models.Model):
+    """How the staff of one brand sign in. A brand without this row: by password, with a second factor if they like."""
+
+    brand = models.OneToOneField(
+        Brand, on_delete=models.CASCADE, related_name="sign_in_settings", verbose_name=_("brand")
+    )
+    second_factor_required = models.BooleanField(
+        _("second factor required"),
+        default=False,
+        help_text=_("Everybody who works for the brand must set up a second factor the next time they log in."),
+    )
+    oidc_active = models.BooleanField(
+        _("identity provider active"),
+        default=False,
+        help_text=_("Staff may also sign in through the identity provider, and then see this brand only."),
+    )
+    oidc_issuer = models.CharField(
+        _("issuer"),
+        max_length=500,
+        blank=True,
+        help_text=_("As the provider states it, such as https://login.example.com/realms/staff"),
+    )
+    oidc_client_id = models.CharField(_("client id"), max_length=200, blank=True)
+    oidc_client_secret = EncryptedTextField(_("client secret"), blank=True, default="")
+
+    class Meta:
+        verbose_name = _("staff sign-in")
+        verbose_name_plural = _("staff sign-in")
+        ordering = ["brand_id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(oidc_active=False)
+                | ~(models.Q(oidc_issuer="") | models.Q(oidc_client_id="") | models.Q(oidc_client_secret="")),
+                name="active_provider_is_complete",
+                violation_error_message=_("An active identity provider needs issuer, client id and client secret."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(_("Staff sign-in of %(brand)s") % {"brand": self.brand})
+
+
+class Factor(models.Model):
+    """A second factor of a member of staff: an authenticator app, or a passkey."""
+
+    class Kind(models.TextChoices):
+        TOTP = "totp", _("Authenticator app")
+        PASSKEY = "passkey", _("Passkey or security key")
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="factors")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    name = models.CharField(max_length=60)
+    secret = EncryptedTextField(help_text=_("An app's seed in base32, a passkey's credential data in base64."))
+    last_counter = models.BigIntegerField(
+        default=-1, help_text=_("The time step of the last code, or a passkey's signature counter.")
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["created_at", "id"]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(kind__in=["totp", "passkey"]), name="factor_kind_known"),
+            models.UniqueConstraint(fields=["user"], condition=models.Q(kind="totp"), name="one_app_per_user"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RecoveryCode(models.Model):
+    """Stands in once for a factor that is lost. Only a keyed hash is kept."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
+    digest = models.BinaryField(max_length=32)
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["user", "digest"], name="recovery_code_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {'used' if self.used_at else 'unused'}"
+
+
+class StaffSession(models.Model):
+    """A browser in which a member of staff is logged in."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="staff_sessions")
+    session_key = models.CharField(max_length=40, unique=True)
+    brand = models.ForeignKey(
+        Brand,
+        on_delete=models.CASCADE,
+        null=True,
+        related_name="+",
+        help_text=_("The brand whose identity provider let the person in; they see no other."),
+    )
+    network = models.CharField(max_length=50, help_text=_("The address, of IPv6 its network."))
+    device = models.CharField(max_length=120, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_seen_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-last_seen_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.device} ({self.network})"
+
+
+class StaffMail(models.Model):
+    """A mail to a member of staff, written down in the transaction that it tells of."""
+
+    class Kind(models.TextChoices):
+        PASSWORD_LINK = "password_link", _("Link to set a new password")
+        FACTORS_LINK = "factors_link", _("Link to remove second factors")
+        NOTICE = "notice", _("Notice of a change")
+
+    user = models.ForeignKey(
+        User,
+        on_delete=models.CASCADE,
+        null=True,
+        related_name="staff_mails",
+        help_text=_("None where the address that was typed is nobody's: the work is the same, and no mail is sent."),
+    )
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    origin = models.CharField(max_length=300, help_text=_("Of the portal, as links begin."))
+    words = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(kind__in=["password_link", "factors_link", "notice"]), name="staff_mail_kind_known"
+            )
+        ]
+        indexes = [models.Index(fields=["id"], condition=models.Q(sent_at=None), name="staff_mail_to_send")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"

@@ -1,0 +1,19 @@
+"""What the menu behind somebody's name offers."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from brands.staff_login import sessions
+
+
+def account_links(request: HttpRequest) -> list[dict[str, Any]]:
+    """What settings.UNFOLD["ACCOUNT"]["navigation"] calls."""
+    if sessions.scope_of(request) is not None:
+        return []
+    return [
+        {"title": _("Your sign-in"), "link": reverse("admin:own_account")},
+        {"title": _("Change password"), "link": reverse("admin:password_change")},
+    ]

@@ -1,0 +1,262 @@
+"""Signing in through a brand's identity provider: OpenID Connect Core 1.0, authorization code with PKCE (RFC 7636).
+
+Addresses come from the brand's owner, so each is called by brands.outgoing, briefly, and a few at a time.
+"""
+
+import base64
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from threading import Lock
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import jwt
+from django.conf import settings
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from brands import jwks, outgoing
+from brands.models import User
+from brands.refusals import Forbidden, Unavailable
+from brands.staff_login.models import SignInSettings
+
+DISCOVERY = "/.well-known/openid-configuration"
+SCOPE = "openid email"
+ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"})
+LEEWAY_SECONDS = 60
+TIMEOUT_SECONDS = 3.0
+RETRY_SECONDS = 5
+MOST_AT_ONCE = 2  # threads of a process that wait for providers, of all brands together; one of each brand
+LONGEST_TOKEN = 20_000
+# RFC 8176: what a provider says it has seen when it has asked for more than a password.
+SECOND_FACTORS = frozenset({"mfa", "otp", "hwk", "swk", "sc", "face", "fpt", "iris", "retina", "vbm"})
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One sign-in on its way: kept in the session between the way there and the way back."""
+
+    brand_id: int
+    issuer: str
+    token_endpoint: str
+    jwks_uri: str
+    basic: bool  # how the token endpoint wants the client secret: in the header, or in the form
+    state: str
+    nonce: str
+    verifier: str
+    redirect_uri: str
+    at: float
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whom the provider vouches for."""
+
+    email: str
+    has_second_factor: bool
+
+
+class Places:
+    """Who waits for a provider: a slow one takes one thread of a process, and all of them together no more than two."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._taken: set[int] = set()
+
+    @contextmanager
+    def one(self, brand_id: int) -> Iterator[None]:
+        """Raises Unavailable at once where there is none."""
+        with self._lock:
+            if brand_id in self._taken or len(self._taken) >= MOST_AT_ONCE:
+                raise Unavailable(_("The identity provider is being asked already."), retry_after=RETRY_SECONDS)
+            self._taken.add(brand_id)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._taken.discard(brand_id)
+
+
+places = Places()
+
+
+def settings_of(slug: str) -> SignInSettings | None:
+    """The brand's provider, if it has an active one."""
+    return SignInSettings.objects.select_related("brand").filter(brand__slug=slug, oidc_active=True).first()
+
+
+def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[Attempt, str]:
+    """A new attempt, and the provider's page for it. Raises Unavailable while the provider cannot be asked."""
+    with places.one(provider.brand_id):
+        found = fetch(provider.oidc_issuer.rstrip("/") + DISCOVERY)
+    # OpenID Connect Discovery 4.3: or one provider could speak in another's name.
+    if found.get("issuer") != provider.oidc_issuer:
+        raise unavailable()
+    page, token_endpoint, jwks_uri = (
+        address(found.get(name)) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")
+    )
+    ways = found.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    attempt = Attempt(
+        brand_id=provider.brand_id,
+        issuer=provider.oidc_issuer,
+        token_endpoint=token_endpoint,
+        jwks_uri=jwks_uri,
+        basic="client_secret_basic" in ways,
+        state=secrets.token_urlsafe(32),
+        nonce=secrets.token_urlsafe(32),
+        verifier=secrets.token_urlsafe(48),
+        redirect_uri=redirect_uri,
+        at=at,
+    )
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).rstrip(b"=").decode()
+    asked = {
+        "response_type": "code",
+        "scope": SCOPE,
+        "client_id": provider.oidc_client_id,
+        "redirect_uri": redirect_uri,
+        "state": attempt.state,
+        "nonce": attempt.nonce,
+        "code_challenge": challenge,
+        "code_challenge_method": "S256",
+    }
+    return attempt, f"{page}{'&' if urlsplit(page).query else '?'}{urlencode(asked)}"
+
+
+@sensitive_variables()
+def finish(provider: SignInSettings, attempt: Attempt, *, given: Mapping[str, str]) -> Identity:
+    """Who came back from the provider.
+
+    Raises Forbidden for an answer that is not to our question or is not signed by the provider for us, Unavailable
+    while the provider cannot be asked.
+    """
+    if attempt.brand_id != provider.brand_id or attempt.issuer != provider.oidc_issuer:
+        raise refused()
+    if not constant_time_compare(given.get("state", ""), attempt.state):
+        raise refused()
+    if given.get("iss", attempt.issuer) != attempt.issuer:  # RFC 9207
+        raise refused()
+    if not given.get("code"):
+        raise refused()
+    with places.one(provider.brand_id):
+        answer = exchange(provider, attempt, given["code"])
+        keys = fetch(attempt.jwks_uri)
+    return identity_of(str(answer.get("id_token", "")), keys, provider=provider, nonce=attempt.nonce)
+
+
+@sensitive_variables()
+def exchange(provider: SignInSettings, attempt: Attempt, code: str) -> dict[str, Any]:
+    form = {
+        "grant_type": "authorization_code",
+        "code": code[:2_000],
+        "redirect_uri": attempt.redirect_uri,
+        "code_verifier": attempt.verifier,
+    }
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+    if attempt.basic:  # RFC 6749 2.3.1: each part is encoded as in a form first
+        pair = f"{quote(provider.oidc_client_id, safe='')}:{quote(provider.oidc_client_secret, safe='')}"
+        headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
+    else:
+        form |= {"client_id": provider.oidc_client_id, "client_secret": provider.oidc_client_secret}
+    return fetch(attempt.token_endpoint, headers=headers, content=urlencode(form).encode(), refusing=True)
+
+
+@sensitive_variables("token")
+def identity_of(token: str, keys: Mapping[str, Any], *, provider: SignInSettings, nonce: str) -> Identity:
+    """OpenID Connect Core 3.1.3.7. Raises Forbidden."""
+    try:
+        if len(token) > LONGEST_TOKEN:
+            raise refused()
+        header = jwt.get_unverified_header(token)
+        algorithm = header.get("alg")
+        if algorithm not in ALGORITHMS:
+            raise refused()
+        known = jwks.usable_keys(keys, algorithm)
+        key_id = header.get("kid")
+        key = known.get(key_id) if key_id is not None or len(known) != 1 else next(iter(known.values()))
+        if key is None:
+            raise refused()
+        claims = jwt.decode(
+            token,
+            key,
+            algorithms=[algorithm],
+            audience=provider.oidc_client_id,
+            issuer=provider.oidc_issuer,
+            leeway=LEEWAY_SECONDS,
+            options={"require": ["exp", "iat", "iss", "aud", "sub", "nonce"]},
+        )
+    except (jwt.PyJWTError, ValueError, TypeError, AttributeError, RecursionError):
+        raise refused() from None
+    parties = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
+    is_for_us = claims.get("azp", provider.oidc_client_id) == provider.oidc_client_id
+    if not is_for_us or (len(parties) > 1 and "azp" not in claims):
+        raise refused()
+    if not constant_time_compare(str(claims["nonce"]), nonce):
+        raise refused()
+    email = claims.get("email")
+    if claims.get("email_verified") is not True or not isinstance(email, str) or not email:
+        raise refused()
+    seen = claims.get("amr")
+    factors = {each for each in seen if isinstance(each, str)} if isinstance(seen, list) else set()
+    return Identity(email.strip().lower(), bool(factors & SECOND_FACTORS))
+
+
+def staff_with(email: str, *, brand_id: int) -> User | None:
+    """The member of the brand's staff with this address. Nobody is made, and a superuser comes by password only."""
+    able = User.objects.filter(is_active=True, is_staff=True, is_superuser=False)
+    return able.filter(email=email, memberships__brand=brand_id).first()
+
+
+def fetch(
+    url: str, *, headers: Mapping[str, str] | None = None, content: bytes = b"", refusing: bool = False
+) -> dict[str, Any]:
+    """The JSON object behind `url`; with `content` it is a POST. Raises Unavailable, or with `refusing` Forbidden
+    where the provider itself says no."""
+    method = "POST" if content else "GET"
+    try:
+        answer = outgoing.send(
+            method,
+            url,
+            headers=headers or {"Accept": "application/json"},
+            content=content,
+            timeout_seconds=TIMEOUT_SECONDS,
+        )
+        found = json.loads(answer.body)
+    except (outgoing.NotReached, ValueError, RecursionError):
+        raise unavailable() from None
+    if refusing and 400 <= answer.status < 500:
+        raise refused()
+    if answer.status != 200 or not isinstance(found, dict):
+        raise unavailable()
+    return found
+
+
+def address(found: Any) -> str:
+    """A web address as it may be called or gone to. Raises Unavailable for any other."""
+    schemes = {"https", "http"} if settings.OUTGOING_PRIVATE_NETWORKS else {"https"}
+    try:
+        parts = urlsplit(found) if isinstance(found, str) and found.isascii() and found.isprintable() else None
+    except ValueError:
+        parts = None
+    if parts is None or parts.scheme not in schemes or not parts.hostname:
+        raise unavailable()
+    return str(found)
+
+
+def unavailable() -> Unavailable:
+    return Unavailable(
+        _("The identity provider does not answer as it should. Try again, or log in with your password."),
+        retry_after=RETRY_SECONDS,
+    )
+
+
+def refused() -> Forbidden:
+    """One answer for every reason: which one it was is not for whoever tries."""
+    return Forbidden(_("The identity provider's answer lets nobody in here. Try again, or log in with your password."))

@@ -1,0 +1,85 @@
+"""The pages of a sign-in through a brand's identity provider: the way there, and the way back."""
+
+import time
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from brands import limits
+from brands.models import User
+from brands.refusals import Forbidden, Refused
+from brands.staff_login import factors, oidc, policy, sessions, steps
+from brands.staff_login.models import SignInSettings
+from brands.staff_login.oidc import Attempt, Identity
+from brands.staff_login.pages import private, shown
+
+KEY = "oidc"
+PATIENCE_SECONDS = 600
+
+
+@private
+def begin(request: HttpRequest, slug: str) -> HttpResponse:
+    """A brand's own sign-in address: on to its identity provider."""
+    provider = provider_of(slug)
+    try:
+        limits.hit("staff_oidc", provider.brand_id, limits.client_address(request))
+        redirect_uri = request.build_absolute_uri(reverse("admin:brand_sign_in_done", args=[slug]))
+        attempt, page = oidc.begin(provider, redirect_uri=redirect_uri, at=time.time())
+    except Refused as refusal:
+        return not_in(request, provider, refusal)
+    request.session[KEY] = attempt.as_json()
+    return HttpResponseRedirect(page)
+
+
+@private
+@sensitive_variables()
+def done(request: HttpRequest, slug: str) -> HttpResponse:
+    """Back from the provider. An attempt is good once, and for the brand that it was begun for."""
+    provider = provider_of(slug)
+    try:
+        limits.hit("staff_oidc", provider.brand_id, limits.client_address(request))
+        identity = oidc.finish(provider, attempt_of(request), given=request.GET.dict())
+        user = oidc.staff_with(identity.email, brand_id=provider.brand_id)
+        if user is None:
+            raise oidc.refused()
+        return let_in(request, provider, user, identity)
+    except Refused as refusal:
+        return not_in(request, provider, refusal)
+
+
+def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity: Identity) -> HttpResponse:
+    """Into the provider's brand and no other. Raises Forbidden for who needs a second factor and can show none."""
+    brand_id = provider.brand_id
+    if not identity.has_second_factor and policy.requires_second_factor(user, brand_id=brand_id):
+        if not factors.has_any(user):
+            words = _("A second factor is needed. Log in with your password once, and set one up.")
+            raise Forbidden(words)
+        steps.wait(request, user, brand_id=brand_id, next_address=reverse("admin:index"))
+        return redirect("admin:second_factor")
+    sessions.begin(request, user=user, brand_id=brand_id, at=timezone.now())
+    return redirect("admin:index")
+
+
+def attempt_of(request: HttpRequest) -> Attempt:
+    """Raises Forbidden where none was begun here, or long ago."""
+    kept: dict[str, Any] | None = request.session.pop(KEY, None)
+    if kept is None or time.time() - kept["at"] > PATIENCE_SECONDS:
+        raise oidc.refused()
+    return Attempt(**kept)
+
+
+def provider_of(slug: str) -> SignInSettings:
+    """A brand that is not there and one without a provider are the same 404."""
+    provider = oidc.settings_of(slug)
+    if provider is None:
+        raise Http404
+    return provider
+
+
+def not_in(request: HttpRequest, provider: SignInSettings, refusal: Refused) -> HttpResponse:
+    return shown(request, "not_in", title=_("Sign in"), brand=provider.brand, words=refusal.message)

@@ -1,0 +1,45 @@
+"""What the pages of a sign-in share: the portal's look without its menu, and refusals shown on the form."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.cache import add_never_cache_headers
+
+from brands.refusals import Refused
+
+View = Callable[..., HttpResponse]
+
+
+def private(view: View) -> View:
+    """No cache keeps the page, and no other site learns its address, which may be a link of somebody's."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
+        response = view(request, *where, **more)
+        add_never_cache_headers(response)
+        response.headers["Referrer-Policy"] = "same-origin"
+        return response
+
+    return guarded
+
+
+def shown(request: HttpRequest, template: str, *, title: Any, **context: Any) -> HttpResponse:
+    return TemplateResponse(
+        request, f"staff_login/{template}.html", {**admin.site.each_context(request), "title": title, **context}
+    )
+
+
+def tried(form: forms.Form, act: Callable[[], bool], wrong: Any) -> bool:
+    """Whether `act`, which may raise Refused, came out well; if not the form says why."""
+    try:
+        if act():
+            return True
+        form.add_error(None, wrong)
+    except Refused as refusal:
+        form.add_error(None, refusal.message)
+    return False

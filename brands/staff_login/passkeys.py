@@ -1,0 +1,119 @@
+"""Passkeys and security keys (WebAuthn Level 2): what the browser is asked, and what it answers."""
+
+import base64
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from fido2.server import Fido2Server
+from fido2.webauthn import (
+    AttestedCredentialData,
+    AuthenticationResponse,
+    PublicKeyCredentialRpEntity,
+    PublicKeyCredentialUserEntity,
+    RegistrationResponse,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+
+from brands.models import User
+from brands.refusals import Invalid
+from brands.staff_login import factors
+from brands.staff_login.factors import ISSUER
+from brands.staff_login.models import Factor
+
+KEY = "passkey_state"  # in the session, until the answer comes
+LONGEST = 20_000
+
+
+def registration(request: HttpRequest, user: User) -> dict[str, Any]:
+    """What navigator.credentials.create is called with, as JSON. The challenge is kept in the session."""
+    options, state = server(request).register_begin(
+        PublicKeyCredentialUserEntity(
+            id=f"staff-{user.pk}".encode(), name=user.email, display_name=user.get_full_name()
+        ),
+        credentials=[credential_of(factor) for factor in factors.passkeys_of(user)],
+        resident_key_requirement=ResidentKeyRequirement.DISCOURAGED,
+        user_verification=UserVerificationRequirement.PREFERRED,
+    )
+    request.session[KEY] = {**state, "user": user.pk, "for": "add"}
+    return dict(options)
+
+
+def register(request: HttpRequest, user: User, *, name: str, answer: str) -> Factor:
+    """Raises Invalid for an answer that is not to our challenge, from another origin, or broken."""
+    state, given = _state(request, user, "add"), read(answer)
+    try:
+        data = server(request).register_complete(state, given)
+        counter = RegistrationResponse.from_dict(given).response.attestation_object.auth_data.counter
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise refusal() from None
+    if data.credential_data is None:
+        raise refusal()
+    credential = base64.b64encode(bytes(data.credential_data)).decode()
+    return factors.add_passkey(user=user, name=name, credential=credential, counter=counter)
+
+
+def question(request: HttpRequest, user: User) -> dict[str, Any] | None:
+    """What navigator.credentials.get is called with; None for a person without passkeys."""
+    credentials = [credential_of(factor) for factor in factors.passkeys_of(user)]
+    if not credentials:
+        return None
+    options, state = server(request).authenticate_begin(
+        credentials, user_verification=UserVerificationRequirement.PREFERRED
+    )
+    request.session[KEY] = {**state, "user": user.pk, "for": "prove"}
+    return dict(options)
+
+
+def accepts(request: HttpRequest, user: User, *, answer: str, at: datetime) -> bool:
+    """Whether a passkey of the person's signed our challenge. A counter that does not grow betrays a copied key."""
+    try:
+        state, given = _state(request, user, "prove"), read(answer)
+        known = {factor.pk: (factor, credential_of(factor)) for factor in factors.passkeys_of(user)}
+        used = server(request).authenticate_complete(state, [each for _factor, each in known.values()], given)
+        counter = AuthenticationResponse.from_dict(given).response.authenticator_data.counter
+    except (Invalid, ValueError, TypeError, KeyError, AttributeError):
+        return False
+    factor = next(each for each, data in known.values() if data.credential_id == used.credential_id)
+    if counter or factor.last_counter > 0:
+        return factors.use(factor=factor, counter=counter, at=at)
+    factors.use_without_counter(factor=factor, at=at)
+    return True
+
+
+def credential_of(factor: Factor) -> AttestedCredentialData:
+    return AttestedCredentialData(base64.b64decode(factor.secret))
+
+
+def server(request: HttpRequest) -> Fido2Server:
+    """A passkey belongs to the hostname on which it was made, and answers to no other."""
+    host, origin = request.get_host(), f"{request.scheme}://{request.get_host()}"
+    entity = PublicKeyCredentialRpEntity(id=host.partition(":")[0], name=ISSUER)
+    return Fido2Server(entity, verify_origin=lambda found: found == origin)
+
+
+def read(answer: str) -> Mapping[str, Any]:
+    """Raises Invalid for what is no JSON object."""
+    try:
+        given = json.loads(answer[:LONGEST])
+    except (ValueError, RecursionError):
+        raise refusal() from None
+    if not isinstance(given, dict):
+        raise refusal()
+    return given
+
+
+def _state(request: HttpRequest, user: User, purpose: str) -> dict[str, Any]:
+    """The challenge that was asked, once: a second answer to it finds none."""
+    state = request.session.pop(KEY, None)
+    if not state or state.pop("user") != user.pk or state.pop("for") != purpose:
+        raise refusal()
+    return dict(state)
+
+
+def refusal() -> Invalid:
+    return Invalid(_("The passkey did not answer as expected. Try again."))

@@ -1,0 +1,125 @@
+"""Sessions of staff: the only code that begins, lists and ends them, and the reach that a session gives its user."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib import auth
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from brands import guard
+from brands.limits import client_address
+from brands.models import User
+from brands.staff_login.models import StaffSession
+
+KEY = "staff"  # in the session: what it knows of the login that began it
+SEEN_EVERY = timedelta(minutes=5)
+SYSTEMS = {"iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Mac OS X": "macOS"}
+BROWSERS = {"Edg/": "Edge", "OPR/": "Opera", "Firefox/": "Firefox", "Chrome/": "Chrome", "Safari/": "Safari"}
+
+
+def user_of(request: HttpRequest) -> User | AnonymousUser:
+    """Who is logged in, with what the login reaches: a brand's identity provider speaks for that brand alone, and for
+    no superuser, also for one who became it since."""
+    user = auth.get_user(request)
+    if not isinstance(user, User):
+        return AnonymousUser()
+    brand_id = scope_of(request)
+    if brand_id is not None and user.is_superuser:
+        return AnonymousUser()
+    user.session_brand_id = brand_id
+    return user
+
+
+def scope_of(request: HttpRequest) -> int | None:
+    """The one brand that this session reaches; None for a session that reaches all of the user's brands."""
+    found: int | None = request.session.get(KEY, {}).get("brand")
+    return found
+
+
+def begin(request: HttpRequest, *, user: User, brand_id: int | None, at: datetime) -> None:
+    """Log `user` in. Whatever the browser's session held before is forgotten."""
+    request.session.flush()
+    auth.login(request, user, backend=getattr(user, "backend", settings.AUTHENTICATION_BACKENDS[0]))
+    if request.session.session_key is None:
+        request.session.save()
+    row = StaffSession.objects.create(
+        user=user,
+        session_key=request.session.session_key or "",
+        brand_id=brand_id,
+        network=client_address(request),
+        device=device_of(request.META.get("HTTP_USER_AGENT", "")),
+        created_at=at,
+        last_seen_at=at,
+    )
+    request.session[KEY] = {"brand": brand_id, "row": row.pk, "proved_at": at.timestamp()}
+
+
+def device_of(user_agent: str) -> str:
+    """Browser and system in words; what names neither is shown as it is, cut short."""
+    browser = next((name for mark, name in BROWSERS.items() if mark in user_agent), "")
+    system = next((name for mark, name in SYSTEMS.items() if mark in user_agent), "")
+    system = system or ("Linux" if "Linux" in user_agent else "")
+    if browser and system:
+        return str(_("%(browser)s on %(system)s") % {"browser": browser, "system": system})
+    return "".join(letter for letter in user_agent[:120] if letter.isprintable()) or str(_("Unknown browser"))
+
+
+def seen(request: HttpRequest, *, at: datetime) -> None:
+    """Note a page view; most of them change nothing."""
+    row = request.session.get(KEY, {}).get("row")
+    if row is not None:
+        StaffSession.objects.filter(pk=row, last_seen_at__lt=at - SEEN_EVERY).update(last_seen_at=at)
+
+
+def listed(user: User, *, at: datetime) -> Sequence[StaffSession]:
+    """The sessions that may still be good, the last seen first."""
+    alive = StaffSession.objects.filter(user=user, created_at__gt=at - timedelta(seconds=settings.SESSION_COOKIE_AGE))
+    return list(alive.select_related("brand")[:100])
+
+
+def end(*, user: User, session_id: int) -> bool:
+    """End one session of the user's; False where they have none with this id."""
+    row = StaffSession.objects.filter(user=user, pk=session_id).first()
+    if row is None:
+        return False
+    _end(row)
+    return True
+
+
+def end_others(*, user: User, keep: str | None) -> int:
+    """End every session of the user's but the one with the key `keep`. Returns how many."""
+    with guard.lifted("a login is one for all brands, and so are its sessions"):
+        rows = list(StaffSession.objects.filter(user=user).exclude(session_key=keep or ""))
+        for row in rows:
+            _end(row)
+    return len(rows)
+
+
+def keep_only_this(request: HttpRequest, user: User) -> None:
+    """After a new password, which gave this session a new key and made all others useless."""
+    row = request.session.get(KEY, {}).get("row")
+    if row is not None:
+        StaffSession.objects.filter(pk=row, user=user).update(session_key=request.session.session_key)
+    end_others(user=user, keep=request.session.session_key)
+
+
+def forget(session_key: str | None) -> None:
+    """A session that logged itself out is listed no more."""
+    StaffSession.objects.filter(session_key=session_key or "").delete()
+
+
+def forget_ended(*, at: datetime) -> int:
+    """Take away the rows of sessions that are too old to be good."""
+    old = StaffSession.objects.filter(created_at__lt=at - timedelta(days=2))
+    return old.filter(last_seen_at__lt=at - timedelta(seconds=settings.SESSION_COOKIE_AGE)).delete()[0]
+
+
+def _end(row: StaffSession) -> None:
+    store: Any = import_module(settings.SESSION_ENGINE).SessionStore
+    store().delete(row.session_key)
+    row.delete()

@@ -1,0 +1,86 @@
+"""Setting up a factor: the page that shows an app's QR code and calls for a passkey, and takes the answer of either."""
+
+import json
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from brands import audit, secrets
+from brands.audit import Deed, Row
+from brands.audited import deed
+from brands.models import User
+from brands.refusals import Invalid
+from brands.staff_login import factors, mails, passkeys, steps
+from brands.staff_login.forms import CodeForm, NewPasskeyForm
+from brands.staff_login.models import Factor, StaffMail
+from brands.staff_login.pages import tried
+
+KEY = "new_app"  # the seed, encrypted, in the session until its first code was typed
+
+
+class Page:
+    """One request for the page."""
+
+    def __init__(self, request: HttpRequest, user: User) -> None:
+        self.request, self.user = request, user
+        by = request.POST.get("by") if request.method == "POST" else None
+        self.form = CodeForm(request.POST if by == "app" else None)
+        self.passkey_form = NewPasskeyForm(request.POST if by == "passkey" else None)
+
+    def is_done(self) -> bool:
+        """Whether a factor was added; if not the forms say why."""
+        if self.form.is_valid() and tried(self.form, self._add_app, ""):
+            return True
+        return self.passkey_form.is_valid() and tried(self.passkey_form, self._add_passkey, "")
+
+    @sensitive_variables("seed")
+    def context(self) -> dict[str, Any]:
+        has_app = Factor.objects.filter(user=self.user, kind=Factor.Kind.TOTP).exists()
+        shown: dict[str, Any] = {"form": self.form, "passkey_form": self.passkey_form, "has_app": has_app}
+        if not has_app:
+            seed = self._seed() or factors.new_seed()
+            self.request.session[KEY] = secrets.encrypt(seed)
+            grouped = " ".join(seed[start : start + 4] for start in range(0, len(seed), 4))
+            shown |= {"picture": factors.picture_of(seed, self.user), "seed": grouped}
+        return {**shown, "question": json.dumps(passkeys.registration(self.request, self.user))}
+
+    def _seed(self) -> str:
+        kept = self.request.session.get(KEY)
+        return secrets.decrypt(kept) if kept else ""
+
+    @sensitive_variables("seed")
+    def _add_app(self) -> bool:
+        steps.count_try(self.user)
+        seed = self._seed()
+        if not seed:
+            raise Invalid(_("This page was open for too long. Scan the new code."))
+        with transaction.atomic():
+            made = factors.add_app(user=self.user, seed=seed, code=self.form.cleaned_data["code"], at=timezone.now())
+            tell_added(self.request, self.user, made)
+        self.request.session.pop(KEY, None)
+        return True
+
+    def _add_passkey(self) -> bool:
+        told = self.passkey_form.cleaned_data
+        with transaction.atomic():
+            made = passkeys.register(self.request, self.user, name=told["name"], answer=told["credential"])
+            tell_added(self.request, self.user, made)
+        return True
+
+
+def tell_added(request: HttpRequest, user: User, factor: Factor) -> None:
+    tell(request, user, _("Second factor added: %(factor)s") % {"factor": factor})
+
+
+def tell(request: HttpRequest, user: User, words: str) -> None:
+    """Into the trail of each brand that the person works for, and to their mailbox."""
+    brands: list[int | None] = list(user.memberships.values_list("brand_id", flat=True)) or [None]
+    done = deed(request)
+    with transaction.atomic():
+        by = Deed(user, done.at, done.request_id)
+        audit.record(deed=by, action=words, rows=[Row(user, brand_id) for brand_id in brands])
+        mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=mails.origin_or_none(request), words=words + ".")

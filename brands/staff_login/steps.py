@@ -1,0 +1,99 @@
+"""The steps of a login: what the first one proved waits in the session until the second factor is proved too."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from brands import limits
+from brands.models import User
+from brands.staff_login import factors, policy, sessions
+
+KEY = "sign_in"
+PATIENCE = timedelta(minutes=10)
+PROOF_LASTS = timedelta(minutes=10)  # after a password or factor, before a change of factors asks for one again
+LIMIT = "second_factor"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Somebody who gave the right password, or came from a brand's identity provider, and is not logged in yet."""
+
+    user: User
+    brand_id: int | None
+    next_address: str
+
+    @property
+    def may_set_up(self) -> bool:
+        """A provider speaks for its brand alone: it may not give a person a factor that counts elsewhere too."""
+        return self.brand_id is None and not factors.has_any(self.user)
+
+
+def after_password(request: HttpRequest, user: User, *, next_address: str) -> str:
+    """Log `user` in, or have the second factor asked. Returns the page to go on with, as a name."""
+    if factors.has_any(user):
+        wait(request, user, brand_id=None, next_address=next_address)
+        return "admin:second_factor"
+    if policy.requires_second_factor(user):
+        wait(request, user, brand_id=None, next_address=next_address)
+        return "admin:second_factor_setup"
+    sessions.begin(request, user=user, brand_id=None, at=timezone.now())
+    return ""
+
+
+def wait(request: HttpRequest, user: User, *, brand_id: int | None, next_address: str) -> None:
+    """Keep what was proved so far, in a session that is nobody's."""
+    request.session.flush()
+    request.session[KEY] = {
+        "user": user.pk,
+        "password": user.get_session_auth_hash(),
+        "brand": brand_id,
+        "next": next_address,
+        "at": timezone.now().timestamp(),
+    }
+
+
+def pending(request: HttpRequest, *, at: datetime) -> Pending | None:
+    """Who waits for the second step in this browser. A new password or a lost right to log in ends the waiting."""
+    kept: dict[str, Any] | None = request.session.get(KEY)
+    if kept is None or at.timestamp() - kept["at"] > PATIENCE.total_seconds():
+        return None
+    user = User.objects.filter(pk=kept["user"], is_active=True, is_staff=True).first()
+    if user is None or not constant_time_compare(kept["password"], user.get_session_auth_hash()):
+        return None
+    if kept["brand"] is not None and user.is_superuser:
+        return None
+    return Pending(user, kept["brand"], kept["next"])
+
+
+def finish(request: HttpRequest, waiting: Pending) -> None:
+    """Both steps are done."""
+    sessions.begin(request, user=waiting.user, brand_id=waiting.brand_id, at=timezone.now())
+
+
+def count_try(user: User) -> None:
+    """Count a try at a factor or password of somebody who is known already.
+
+    Raises RateLimited, and Unavailable while nobody counts.
+    """
+    limits.hit(LIMIT, user.pk)
+
+
+def has_proved(request: HttpRequest, *, at: datetime) -> bool:
+    """Whether whoever sits there has shown lately that they are the one who logged in."""
+    proved_at: float = request.session.get(sessions.KEY, {}).get("proved_at", 0)
+    return at.timestamp() - proved_at < PROOF_LASTS.total_seconds()
+
+
+def prove(request: HttpRequest, *, at: datetime) -> None:
+    request.session[sessions.KEY] = {**request.session.get(sessions.KEY, {}), "proved_at": at.timestamp()}
+
+
+def safe(request: HttpRequest, address: str) -> str:
+    """`address` if it is one of ours, else nothing."""
+    known = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
+    return address if known else ""

@@ -1,0 +1,183 @@
+"""The pages before the portal: password, second factor, forgotten password, lost factors."""
+
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.views import LoginView
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+
+from brands import limits, people
+from brands.models import User
+from brands.refusals import Invalid
+from brands.staff_login import factors, mails, passkeys, sessions, setup, steps
+from brands.staff_login.forms import CodeForm, ForgotForm, NewPasswordForm, PasskeyForm, PasswordForm
+from brands.staff_login.models import StaffMail
+from brands.staff_login.pages import private, shown, tried
+from brands.staff_login.steps import Pending
+
+
+class PasswordStep(LoginView):
+    """The portal's login form. A right password alone lets in only who neither has nor needs a second factor."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        next_address = self.get_success_url()
+        step = steps.after_password(self.request, form.get_user(), next_address=next_address)
+        return redirect(step) if step else HttpResponseRedirect(next_address)
+
+
+def log_in(request: HttpRequest, extra_context: dict[str, Any]) -> HttpResponse:
+    """As django.contrib.admin has it, with a second step after the password."""
+    if request.method == "GET" and admin.site.has_permission(request):
+        return redirect("admin:index")
+    context = {
+        **admin.site.each_context(request),
+        "title": _("Log in"),
+        "app_path": request.get_full_path(),
+        "username": request.user.get_username(),
+        "next": steps.safe(request, request.GET.get("next", "")) or reverse("admin:index"),
+        **extra_context,
+    }
+    form, template = admin.site.login_form, admin.site.login_template or "admin/login.html"
+    step: Any = PasswordStep.as_view(
+        extra_context=context,
+        authentication_form=form,
+        template_name=template,
+        next_page=reverse("admin:index"),
+    )
+    answer: HttpResponse = step(request)
+    return answer
+
+
+@private
+@sensitive_post_parameters("code", "credential")
+def second_factor(request: HttpRequest) -> HttpResponse:
+    """The second step: a code, or a passkey."""
+    waiting = steps.pending(request, at=timezone.now())
+    if waiting is None:
+        return redirect("admin:login")
+    if not factors.has_any(waiting.user):
+        return redirect("admin:second_factor_setup")
+    by_passkey = request.POST.get("by") == "passkey"
+    form = CodeForm(request.POST if request.method == "POST" and not by_passkey else None)
+    passkey_form = PasskeyForm(request.POST if by_passkey else None)
+    used = passkey_form if by_passkey else form
+    wrong = _("The passkey was not accepted. Use another way.") if by_passkey else _("This code is wrong, or was used.")
+    if used.is_valid() and tried(used, lambda: is_right(request, waiting, used), wrong):
+        steps.finish(request, waiting)
+        return HttpResponseRedirect(waiting.next_address)
+    return shown(
+        request,
+        "second_factor",
+        title=_("Second factor"),
+        form=form,
+        passkey_form=passkey_form,
+        question=json.dumps(passkeys.question(request, waiting.user)),
+        has_passkeys=bool(factors.passkeys_of(waiting.user)),
+    )
+
+
+def is_right(request: HttpRequest, waiting: Pending, form: CodeForm | PasskeyForm) -> bool:
+    """Raises RateLimited after too many tries, of whichever kind."""
+    steps.count_try(waiting.user)
+    if isinstance(form, PasskeyForm):
+        return passkeys.accepts(request, waiting.user, answer=form.cleaned_data["credential"], at=timezone.now())
+    return factors.accepts(user=waiting.user, code=form.cleaned_data["code"], at=timezone.now())
+
+
+@private
+@sensitive_post_parameters("code", "credential")
+def second_factor_setup(request: HttpRequest) -> HttpResponse:
+    """Who needs a second factor and has none sets one up before anything else of the portal is shown."""
+    waiting = steps.pending(request, at=timezone.now())
+    if waiting is None or not waiting.may_set_up:
+        return redirect("admin:second_factor" if waiting else "admin:login")
+    page = setup.Page(request, waiting.user)
+    if not page.is_done():
+        return shown(request, "setup_first", title=_("Set up a second factor"), **page.context())
+    codes = factors.new_recovery_codes(user=waiting.user)
+    steps.finish(request, waiting)
+    return shown(request, "codes_first", title=_("Recovery codes"), codes=codes, next_address=waiting.next_address)
+
+
+@private
+def forgot(request: HttpRequest) -> HttpResponse:
+    """Ask for a link by mail. Whether the address is a member of staff's, neither the answer nor its time tells."""
+    form = ForgotForm(request.POST or None)
+    if form.is_valid() and tried(form, lambda: sent(request, form.cleaned_data["email"]), ""):
+        return redirect("admin:forgot_password_sent")
+    return shown(request, "forgot", title=_("Forgot your password?"), form=form)
+
+
+def sent(request: HttpRequest, email: str) -> bool:
+    limits.hit("staff_mail", "address", limits.client_address(request))
+    limits.hit("staff_mail", "email", email)
+    user = User.objects.filter(email=email, is_active=True, is_staff=True).first()
+    with transaction.atomic():
+        mails.write(user=user, kind=StaffMail.Kind.PASSWORD_LINK, origin=mails.origin_of(request))
+    return True
+
+
+@private
+def forgot_sent(request: HttpRequest) -> HttpResponse:
+    return shown(request, "forgot_sent", title=_("Look into your mailbox"))
+
+
+@private
+@sensitive_post_parameters()
+@sensitive_variables()
+def new_password(request: HttpRequest, token: str) -> HttpResponse:
+    """What the link of a mail opens. Looking at it uses nothing up: mail programmes open links by themselves."""
+    try:
+        found = mails.opened(kind=StaffMail.Kind.PASSWORD_LINK, token=token)
+    except Invalid as refusal:
+        return shown(request, "link_ended", title=_("Set a new password"), words=refusal.message)
+    form = NewPasswordForm(found.user, request.POST or None)
+    if form.is_valid() and tried(form, lambda: set_password(request, found, form.cleaned_data["password1"]), ""):
+        return redirect("admin:login")
+    return shown(request, "new_password", title=_("Set a new password"), form=form, email=found.user.email)
+
+
+@sensitive_variables("password")
+def set_password(request: HttpRequest, found: mails.Opened, password: str) -> bool:
+    """The second factor stays: a mailbox alone does not open the portal."""
+    with transaction.atomic():
+        mails.use(found, at=timezone.now())
+        people.set_password(user=found.user, password=password, at=timezone.now())
+        setup.tell(request, found.user, _("New password set by a link that was sent to this address"))
+    return True
+
+
+@private
+@sensitive_post_parameters("password")
+def remove_factors(request: HttpRequest, token: str) -> HttpResponse:
+    """What the link opens that an owner had sent to somebody who lost their factors: it takes their password too, so
+    neither the owner nor the mailbox alone removes anything."""
+    try:
+        found = mails.opened(kind=StaffMail.Kind.FACTORS_LINK, token=token)
+    except Invalid as refusal:
+        return shown(request, "link_ended", title=_("Remove second factors"), words=refusal.message)
+    form = PasswordForm(request.POST or None)
+    wrong = _("The password is wrong.")
+    if form.is_valid() and tried(form, lambda: removed(request, found, form.cleaned_data["password"]), wrong):
+        return redirect("admin:login")
+    return shown(request, "remove_factors", title=_("Remove second factors"), form=form, email=found.user.email)
+
+
+@sensitive_variables("password")
+def removed(request: HttpRequest, found: mails.Opened, password: str) -> bool:
+    steps.count_try(found.user)
+    if not found.user.check_password(password):
+        return False
+    with transaction.atomic():
+        mails.use(found, at=timezone.now())
+        factors.remove_all(user=found.user)
+        setup.tell(request, found.user, _("All second factors removed by a link that was sent to this address"))
+    sessions.end_others(user=found.user, keep=None)
+    return True

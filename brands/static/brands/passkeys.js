@@ -1,0 +1,45 @@
+// Asks a passkey what the page's form holds as JSON, and sends its answer with the form (WebAuthn Level 2).
+"use strict";
+const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (it) => it.charCodeAt(0));
+const words = (buffer) =>
+  btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+
+function question(asked) {
+  const options = { ...asked, challenge: bytes(asked.challenge) };
+  if (asked.user) options.user = { ...asked.user, id: bytes(asked.user.id) };
+  for (const name of ["excludeCredentials", "allowCredentials"]) {
+    if (asked[name]) options[name] = asked[name].map((each) => ({ ...each, id: bytes(each.id) }));
+  }
+  return { publicKey: options };
+}
+
+function answer(credential) {
+  const response = {};
+  for (const name of ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"]) {
+    if (credential.response[name]) response[name] = words(credential.response[name]);
+  }
+  return JSON.stringify({
+    id: credential.id,
+    rawId: words(credential.rawId),
+    type: credential.type,
+    response,
+    clientExtensionResults: credential.getClientExtensionResults(),
+  });
+}
+
+for (const form of document.querySelectorAll("form[data-passkey]")) {
+  const complaint = form.querySelector("[data-passkey-error]");
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    complaint.hidden = true;
+    try {
+      const asked = question(JSON.parse(form.dataset.question).publicKey);
+      const credential = await navigator.credentials[form.dataset.passkey](asked);
+      form.elements.credential.value = answer(credential);
+      form.submit();
+    } catch {
+      complaint.textContent = form.dataset.failed;
+      complaint.hidden = false;
+    }
+  });
+}

@@ -1,0 +1,49 @@
+"""What the tests of sign-in pages need: no limits but those they set, quick password hashes, a browser nobody is in."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from brands import limits
+from brands.models import Brand, User
+from brands.staff_login.models import SignInSettings
+from tests import make
+from tests.brands.staff_login.provider import CLIENT_ID, SECRET, Provider, running
+from tests.portal import staff
+
+
+@pytest.fixture(autouse=True)
+def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "outage", limits.Outage())  # what one test does to Redis is over with it
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
+    settings.SECURE_SSL_REDIRECT = False
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
+
+
+@pytest.fixture
+def colleague(brand: Brand) -> User:
+    return staff(brand, role="printer", email="colleague@example.com", password=make.PASSWORD)
+
+
+@pytest.fixture
+def window() -> Client:
+    """A browser where nobody is logged in."""
+    return Client(HTTP_USER_AGENT="Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 Safari/537.36")
+
+
+@pytest.fixture
+def provider(brand: Brand, colleague: User, settings: Any) -> Iterator[Provider]:
+    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+    with running() as found:
+        found.email = colleague.email
+        SignInSettings.objects.create(
+            brand=brand,
+            oidc_active=True,
+            oidc_issuer=found.url,
+            oidc_client_id=CLIENT_ID,
+            oidc_client_secret=SECRET,
+        )
+        yield found

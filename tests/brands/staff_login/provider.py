@@ -1,0 +1,135 @@
+"""An identity provider on loopback: discovery, code exchange with PKCE, and ID tokens signed by a real key."""
+
+import base64
+import hashlib
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+from django.test import Client
+
+from brands.models import Brand
+
+CLIENT_ID, SECRET = "the portal", "s3cret/with +signs"
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@dataclass
+class Provider:
+    """`claims` and `discovery` are laid over what an honest provider says; None takes one away."""
+
+    url: str
+    email: str = ""
+    claims: dict[str, Any] = field(default_factory=dict)
+    discovery: dict[str, Any] = field(default_factory=dict)
+    algorithm: str = "RS256"
+    key: Any = KEY
+    waits: float = 0
+    status: int = 200
+    codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    def agree(self, address: str) -> dict[str, str]:
+        """What the person does at the provider: says yes. Answers with what their browser brings back."""
+        asked = dict(parse_qsl(urlsplit(address).query))
+        code = f"code-{len(self.codes)}"
+        self.codes[code] = asked
+        return {"code": code, "state": asked["state"], "iss": self.url}
+
+    def described(self) -> dict[str, Any]:
+        honest = {
+            "issuer": self.url,
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+            "jwks_uri": f"{self.url}/keys",
+        }
+        return laid_over(honest, self.discovery)
+
+    def keys(self) -> dict[str, Any]:
+        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))
+        return {"keys": [{**public, "kid": "1", "use": "sig", "alg": "RS256"}]}
+
+    def exchanged(self, headers: Any, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        asked = self.codes.pop(form.get("code", ""), None)
+        pair = base64.b64decode(headers.get("Authorization", "").removeprefix("Basic ")).decode().split(":")
+        if [unquote(part) for part in pair] != [CLIENT_ID, SECRET]:
+            return 401, {"error": "invalid_client"}
+        digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        if asked is None or challenge != asked["code_challenge"] or form["redirect_uri"] != asked["redirect_uri"]:
+            return 400, {"error": "invalid_grant"}
+        return 200, {"token_type": "Bearer", "id_token": self.token(asked["nonce"])}
+
+    def token(self, nonce: str) -> str:
+        now = int(time.time())
+        honest = {
+            "iss": self.url,
+            "aud": CLIENT_ID,
+            "sub": "subject-1",
+            "iat": now,
+            "exp": now + 300,
+            "nonce": nonce,
+            "email": self.email,
+            "email_verified": True,
+        }
+        key = self.key if self.algorithm.startswith("RS") else (b"k" * 64 if self.algorithm != "none" else None)
+        return jwt.encode(laid_over(honest, self.claims), key, algorithm=self.algorithm, headers={"kid": "1"})
+
+
+def laid_over(honest: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in {**honest, **changed}.items() if value is not None}
+
+
+@contextmanager
+def running() -> Iterator[Provider]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = provider.described() if self.path.endswith("openid-configuration") else provider.keys()
+            self.answer(provider.status, found)
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            form = {name: values[0] for name, values in parse_qs(body).items()}
+            self.answer(*provider.exchanged(self.headers, form))
+
+        def answer(self, status: int, found: dict[str, Any]) -> None:
+            provider.calls.append(self.path)
+            time.sleep(provider.waits)
+            content = json.dumps(found).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    provider = Provider(url=f"http://127.0.0.1:{server.server_address[1]}")
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def way_there(window: Client, brand: Brand) -> Any:
+    return window.get(f"/admin/sign-in/{brand.slug}/")
+
+
+def way_back(window: Client, brand: Brand, brought: dict[str, str]) -> Any:
+    return window.get(f"/admin/sign-in/{brand.slug}/done/", brought)
+
+
+def sign_in(window: Client, brand: Brand, provider: Provider) -> Any:
+    return way_back(window, brand, provider.agree(way_there(window, brand).headers["Location"]))

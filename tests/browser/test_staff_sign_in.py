@@ -1,0 +1,93 @@
+"""Staff set up second factors in a browser: an app by its code, a passkey by Chromium's own virtual authenticator."""
+
+from typing import Any
+
+import pyotp
+import pytest
+
+from brands.staff_login.models import Factor, SignInSettings
+from tests import make
+from tests.browser.window import BY_NAME, DESKTOP, LOOPBACK, PHONE, Window
+from tests.portal import staff
+
+
+@pytest.fixture
+def colleague(brand):
+    SignInSettings.objects.create(brand=brand, second_factor_required=True)
+    return staff(brand, role="owner", email="olivia@example.com", password=make.PASSWORD)
+
+
+def give_password(window: Window) -> None:
+    window.goto("")
+    window.page.get_by_label("Email").fill("olivia@example.com")
+    window.page.get_by_label("Password").fill(make.PASSWORD)
+    window.page.keyboard.press("Enter")
+
+
+def with_authenticator(window: Window) -> Any:
+    devtools = window.context.new_cdp_session(window.page)
+    devtools.send("WebAuthn.enable")
+    options = {"protocol": "ctap2", "transport": "internal", "hasUserVerification": True, "isUserVerified": True}
+    made = devtools.send(
+        "WebAuthn.addVirtualAuthenticator",
+        {"options": {**options, "hasResidentKey": True, "automaticPresenceSimulation": True}},
+    )
+    return devtools, made["authenticatorId"]
+
+
+def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
+    window = Window(browser, portal.url.replace(LOOPBACK, BY_NAME), DESKTOP)
+    devtools, authenticator = with_authenticator(window)
+    give_password(window)
+    window.reads("A second factor is required here")
+
+    window.page.get_by_label("Name").fill("My laptop")
+    window.button("passkey Add a passkey").click()
+    window.reads("Each of these codes lets you in once")
+    window.link("I have kept them").click()
+    window.goto("account/")
+    window.reads("My laptop", "Where you are logged in")
+
+    window.context.clear_cookies()
+    give_password(window)
+    window.reads("Type the code that your authenticator app shows")
+    window.button("passkey Use a passkey").click()
+    window.page.wait_for_url("**/admin/")
+    assert Factor.objects.get().last_used_at is not None
+
+    window.context.clear_cookies()
+    [credential] = devtools.send("WebAuthn.getCredentials", {"authenticatorId": authenticator})["credentials"]
+    devtools.send(
+        "WebAuthn.removeCredential",
+        {"authenticatorId": authenticator, "credentialId": credential["credentialId"]},
+    )
+    devtools.send(
+        "WebAuthn.addCredential",
+        {"authenticatorId": authenticator, "credential": {**credential, "signCount": 0}},
+    )
+    give_password(window)
+    window.button("passkey Use a passkey").click()
+    window.reads("was not accepted")  # a counter that went back is a copied key's
+    assert window.complaints == []
+    window.close()
+
+
+def test_an_app_is_set_up_on_a_phone(portal, browser, colleague):
+    window = Window(browser, portal.url, PHONE)
+    give_password(window)
+    window.page.get_by_text("Type it instead").click()
+    seed = window.page.locator("details .once-shown").inner_text().replace(" ", "")
+
+    window.page.get_by_label("Code").fill(pyotp.TOTP(seed).now())
+    window.button("Add the app").click()
+    window.reads("Each of these codes lets you in once")
+    window.link("I have kept them").click()
+    window.page.wait_for_url("**/admin/")
+    window.goto("account/")
+    window.reads("Authenticator app")
+    owner_page = f"staff_login/signinsettings/{SignInSettings.objects.get().pk}/change/"
+    window.goto(owner_page)
+    window.reads("Identity provider")
+
+    assert window.complaints == []
+    window.close()

@@ -125,7 +125,7 @@ def test_codes_are_filtered_by_place_campaign_batch_product_and_assignment(clien
         assert found(client, CODES, **query) == [code], query
     assert found(client, CODES, assigned="no") == [other]
     assert found(client, CODES, first_scan_location="Pune") == []
-    assert found(client, CODES, assigned="perhaps") == [other, code]
+    assert client.get(address(CODES), {"assigned": "perhaps"}).status_code == 302
 
 
 def test_scans_are_filtered_by_everything_that_they_tell(client: Client, brand: Brand, customer: User) -> None:
@@ -154,7 +154,8 @@ def test_whether_another_brands_customer_scanned_is_not_to_be_found_out(client: 
     code = make.code(brand)
     scan(code, user=stranger)
 
-    assert found(client, SCANS, user__id__exact=stranger.pk) == []
+    for key in (stranger.pk, 999_999_999):  # refused like a customer who is not there
+        assert client.get(address(SCANS), {"user__id__exact": key})["Location"] == f"{address(SCANS)}?e=1"
     assert found(client, SCANS, q=stranger.email) == found(client, CODES, q=stranger.email) == []
     for guess in ({"user__gt": stranger.pk - 1}, {"user__in": stranger.pk}, {"user__email": stranger.email}):
         assert client.get(address(SCANS), guess).status_code == 400, guess

@@ -20,6 +20,7 @@ from brands import metrics
 from brands.outgoing import LOOP_NAME
 from brands.tracing import Work
 from config.api import handler400, handler404
+from config.logs import cleaned
 
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # W3C Trace Context: version, trace, span, flags.
@@ -90,9 +91,9 @@ class RequestId:
 
 
 def callers_id(headers: Mapping[str, str]) -> str:
-    """What the caller, or its trace, calls this request; empty where it says nothing, or nothing sane."""
+    """What the caller, or its trace, calls this request; empty where it says nothing, nothing sane, or a secret."""
     if given := headers.get("HTTP_X_REQUEST_ID"):
-        return given if SANE_ID.fullmatch(given) else ""
+        return given if SANE_ID.fullmatch(given) and cleaned(given) == given else ""
     trace = TRACEPARENT.fullmatch(headers.get("HTTP_TRACEPARENT", ""))
     return trace[1] if trace else ""
 

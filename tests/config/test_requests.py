@@ -49,6 +49,7 @@ def test_the_id_of_a_request_is_always_ours(given):
         ({"X-Request-ID": "a b"}, ""),
         ({"X-Request-ID": "a\nb"}, ""),
         ({"X-Request-ID": "<script>"}, ""),
+        ({"X-Request-ID": "hub_abcdefghijklmnopqrstuvwxyz"}, ""),
         ({"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}, TRACE),
         ({"traceparent": "00-nonsense"}, ""),
         ({}, ""),

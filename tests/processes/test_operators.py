@@ -63,7 +63,8 @@ def test_one_scan_in_figures_and_logs_of_web_and_worker(brand, watched):
     assert own["loyalty_accrual_seconds_count", "scan-auth"] == len(codes)  # one directory: a host's processes add up
     assert own["loyalty_state_read", "database"] == own["loyalty_state_read", "broker"] == 1
     assert httpx.get(f"http://{worker}/metrics").status_code == 404
-    told = [(line["logger"], line["message"]) for line in lines(watched) if line.get("request_id") == answers[3].headers["X-Request-ID"]]
+    request_id = answers[3].headers["X-Request-ID"]
+    told = [(line["logger"], line["message"]) for line in lines(watched) if line.get("request_id") == request_id]
     assert sorted(told) == [  # a worker may be done before the answer is
         ("activity", "POST api/v1/verify/product/<scanned:auth_code>"),
         ("activity", "event scan-auth: done"),

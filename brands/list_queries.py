@@ -55,14 +55,14 @@ class AnswersItsFilters(ModelAdmin):
             if callable(each):
                 spec: Any = each(request, {}, self.model, self)
             else:
-                path, kind = each if isinstance(each, tuple) else (each, FieldListFilter.create)
+                path, kind = as_declared(each)
                 field = get_fields_from_path(self.model, path)[-1]
                 spec = kind(field, request, {}, self.model, self, field_path=path)
             yield from filter(None, spec.expected_parameters())
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if ERROR_FLAG in request.GET:  # with it, Django would blame the database for what a filter cannot take
-            asked = request.GET.copy()
+            asked: Any = request.GET.copy()
             del asked[ERROR_FLAG]
             request.GET = asked
         return super().changelist_view(request, extra_context)
@@ -80,7 +80,13 @@ class AnswersItsFilters(ModelAdmin):
             raise
 
 
+def as_declared(each: Any) -> tuple[str, Any]:
+    """A field's path, and the filter that is made for it."""
+    return each if isinstance(each, tuple) else (each, FieldListFilter.create)
+
+
 def refused(request: HttpRequest, refusal: UnknownFilter) -> HttpResponse:
     """The project's own answer to a bad request, which says why."""
-    answer: HttpResponse = get_resolver().resolve_error_handler(400)(request, exception=refusal)
+    handler: Any = get_resolver().resolve_error_handler(400)
+    answer: HttpResponse = handler(request, exception=refusal)
     return answer

@@ -177,17 +177,25 @@ class OwnRowsFilter(LookupFilter):
 
     form_class = OwnRowsForm
 
+    def __init__(
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
+    ) -> None:
+        super().__init__(field, request, params, model, model_admin, field_path)
+        self.page = model_admin
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         given = set(filter(None, self.lookup_val or ()))
         if not given:
             self.used_parameters.pop(self.lookup_kwarg, None)
         elif not self.are_seen(request, given):
             raise IncorrectLookupParameters
-        return FieldListFilter.queryset(self, request, queryset)  # unfold's own forgets `isnull`
+        found: Any = FieldListFilter.queryset(self, request, queryset)  # unfold's own forgets `isnull`
+        rows: QuerySet[Any] = found
+        return rows
 
     def are_seen(self, request: HttpRequest, keys: set[str]) -> bool:
-        site: Any = self.model_admin.admin_site
-        rows = site.get_model_admin(self.field.remote_field.model).get_queryset(request)
+        page: Any = self.page.admin_site.get_model_admin(self.field.related_model)
+        rows = page.get_queryset(request)
         try:
             return bool(rows.filter(pk__in=keys).count() == len(keys))
         except (ValueError, ValidationError):

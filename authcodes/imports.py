@@ -403,17 +403,22 @@ def may_act(upload: Import, by: User) -> bool:
 
 def revive(upload: Import) -> None:
     """Let go of an import whose job ended without a word: cancelled, or given up after crashes."""
-    kind = RUNNING.get(Import.Status(upload.status))
-    if kind and not jobs_of(upload).unfinished().filter(kind=kind).exists():
-        stuck = Import.objects.filter(pk=upload.pk, status=upload.status)
-        if kind == Job.Kind.CHECK_IMPORT:
-            problem = _("The check did not come to its end. Upload it again.")
-            stuck.update(status=Import.Status.REFUSED, problem=problem)
-        elif kind == Job.Kind.COMMIT_IMPORT:
-            stuck.update(status=Import.Status.CHECKED)
-        else:
-            stuck.update(status=Import.Status.COMMITTED)
+    if fields := released(upload):
+        Import.objects.filter(pk=upload.pk, status=upload.status).update(**fields)
         upload.refresh_from_db()
+
+
+def released(upload: Import) -> dict[str, str]:
+    """What `revive` would store. Pages that are only opened show it and store nothing."""
+    kind = RUNNING.get(Import.Status(upload.status))
+    if not kind or jobs_of(upload).unfinished().filter(kind=kind).exists():
+        return {}
+    if kind == Job.Kind.CHECK_IMPORT:
+        return {
+            "status": Import.Status.REFUSED,
+            "problem": _("The check did not come to its end. Upload it again."),
+        }
+    return {"status": Import.Status.CHECKED if kind == Job.Kind.COMMIT_IMPORT else Import.Status.COMMITTED}
 
 
 def jobs_of(upload: Import) -> JobQuerySet:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.admin.filters import FieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.core.exceptions import EmptyResultSet
+from django.core.exceptions import EmptyResultSet, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -169,9 +170,36 @@ class OwnRowsForm(LookupForm):
 
 
 class OwnRowsFilter(LookupFilter):
-    """By a related row, which is looked up as it is typed; `autocomplete` looks in the related page's rows only."""
+    """By a related row, which is looked up as it is typed; `autocomplete` looks in the related page's rows only.
+
+    A row that the person cannot see is refused as one that is not there.
+    """
 
     form_class = OwnRowsForm
+
+    def __init__(
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
+    ) -> None:
+        super().__init__(field, request, params, model, model_admin, field_path)
+        self.page = model_admin
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        given = set(filter(None, self.lookup_val or ()))
+        if not given:
+            self.used_parameters.pop(self.lookup_kwarg, None)
+        elif not self.are_seen(request, given):
+            raise IncorrectLookupParameters
+        found: Any = FieldListFilter.queryset(self, request, queryset)  # unfold's own forgets `isnull`
+        rows: QuerySet[Any] = found
+        return rows
+
+    def are_seen(self, request: HttpRequest, keys: set[str]) -> bool:
+        page: Any = self.page.admin_site.get_model_admin(self.field.related_model)
+        rows = page.get_queryset(request)
+        try:
+            return bool(rows.filter(pk__in=keys).count() == len(keys))
+        except (ValueError, ValidationError):
+            return False
 
 
 class BrandsFilter:
@@ -196,7 +224,11 @@ class StateFilter(BrandsFilter, DropdownFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         state = self.value()
-        return queryset.filter(self.asked(state, self.page.brands_seen(request))) if state in self.states else queryset
+        if not state:
+            return queryset
+        if state not in self.states:
+            raise IncorrectLookupParameters
+        return queryset.filter(self.asked(state, self.page.brands_seen(request)))
 
 
 class ValuesFilter(DropdownFilter):
@@ -212,7 +244,11 @@ class ValuesFilter(DropdownFilter):
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
-        return queryset.filter(**{self.parameter_name: value}) if value in self.values() else queryset
+        if not value:
+            return queryset
+        if value not in self.values():
+            raise IncorrectLookupParameters
+        return queryset.filter(**{self.parameter_name: value})
 
 
 class TextFilter(BrandsFilter, TypedFilter):
@@ -224,7 +260,7 @@ class TextFilter(BrandsFilter, TypedFilter):
 
 
 class DayFilter(RangeFilter):
-    """From a day to a day, both included, of each row's brand; a day that cannot be read is no limit."""
+    """From a day to a day, both included, of each row's brand; a day that cannot be read is refused."""
 
     def __init__(
         self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
@@ -242,4 +278,8 @@ class DayFilter(RangeFilter):
         return zones.on_days(self.field_path, first, last, brands=brands, path=self.page.brand_path)
 
     def _day(self, end: str) -> date | None:
-        return zones.read_day(str(self.used_parameters.get(f"{self.field_path}_{end}", "")))
+        given = str(self.used_parameters.get(f"{self.field_path}_{end}") or "").strip()
+        day = zones.read_day(given)
+        if given and not day:
+            raise IncorrectLookupParameters
+        return day

@@ -5,8 +5,7 @@ follows: lists, searches, choices, filters, look-ups as one types, forms, histor
 within reach, and an id outside of it does not exist.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -28,6 +27,7 @@ from django.utils.translation import gettext as _
 from brands import roles
 from brands.audited import Audited
 from brands.keyset import KeysetChangeList
+from brands.list_queries import AnswersItsFilters
 from brands.lists import CountedChangeList, EstimatingPaginator, OwnRowsFilter
 from brands.models import AuditEntry, Brand, User
 from brands.refusals import Refused
@@ -112,24 +112,12 @@ class Scope:
         return super().formfield_for_foreignkey(db_field, request, **options)  # type: ignore[misc]
 
 
-# What filters add to their field: a comparison, the related row's key, or the ends of a range.
-FILTER_LOOKUPS = r"(__\w*id)?(__(exact|in|isnull|gt|gte|lt|lte))?|" + r"_(from|to)(_\d)?"
-
-
-def filter_names(filters: Iterable[Any]) -> Iterator[str]:
-    """The fields, or own parameters, that a page's filters ask about."""
-    for each in filters:
-        field = each[0] if isinstance(each, tuple) else each
-        yield field if isinstance(field, str) else field.parameter_name
-
-
-class TenantAdmin(Scope, Audited):
+class TenantAdmin(Scope, AnswersItsFilters, Audited):
     """A page of the portal."""
 
     brand_path = "brand"  # from a row to its brand, as a filter writes it
     customer_path = ""  # to the customer, for pages where an e-mail address in the search box names one
     pages_by_key = False  # for lists that grow without end; their order is of columns that are never NULL
-    linked_filters: ClassVar[tuple[str, ...]] = ()  # lookups of other pages' links, beside the filters that one sees
     form = TenantForm
     paginator = EstimatingPaginator
     show_full_result_count = False
@@ -207,13 +195,6 @@ class TenantAdmin(Scope, Audited):
 
     def get_changelist(self, request: HttpRequest, **_more: Any) -> type[CountedChangeList]:  # noqa: ARG002 - Django's
         return KeysetChangeList if self.pages_by_key else CountedChangeList
-
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:  # noqa: ARG002
-        """Only what the page's own filters ask. Django would let any field of the row be asked, a password's too."""
-        filters = self.get_list_filter(request) if request else self.list_filter
-        if lookup in self.linked_filters:
-            return True
-        return any(re.fullmatch(f"{re.escape(name)}({FILTER_LOOKUPS})", lookup) for name in filter_names(filters))
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         filters = super().get_list_filter(request)

@@ -7,9 +7,13 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
+from django.contrib.admin.views.autocomplete import AutocompleteJsonView
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import InvalidPage
 from django.db import transaction
+from django.db.models import ForeignKey
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse
 from django.urls import path
 from django.utils import timezone
@@ -20,11 +24,22 @@ from unfold.sites import UnfoldAdminSite
 from brands import audit, guard, roles, switcher
 from brands.audit import Row
 from brands.audited import deed
+from brands.list_queries import UnknownFilter, refused
 from brands.models import User
 from brands.portal import person
 from brands.staff_login import sessions, views
 from brands.staff_login.account import own
 from brands.staff_login.urls import urls
+
+
+class OwnChoices(AutocompleteJsonView):
+    """Answers for fields that refer to a row, as forms and filters have them; Django's own fails of other relations."""
+
+    def process_request(self, request: HttpRequest) -> Any:
+        term, page, field, key = super().process_request(request)
+        if not isinstance(field, ForeignKey):
+            raise PermissionDenied
+        return term, page, field, key
 
 
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
@@ -33,7 +48,10 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
             switcher.apply(request)
             sessions.seen(request, at=timezone.now())
             with roles.guarding(request.user):
-                return finished(checked(request, *where, **more))
+                try:
+                    return finished(checked(request, *where, **more))
+                except UnknownFilter as refusal:
+                    return refused(request, refusal)
 
         checked = super().admin_view(view, cacheable)
         return update_wrapper(seen_through_the_choice, checked)
@@ -53,6 +71,9 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
             answer: HttpResponse = super().logout(request, extra_context)
             sessions.forget(session_key)
         return answer
+
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
+        return OwnChoices.as_view(admin_site=self)(request)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         switch = switcher.context(request) if self.has_permission(request) else {}

@@ -14,7 +14,7 @@ opened: "list[Callable[[Work], AbstractContextManager[object]]]" = []
 
 
 def ids() -> Ids:
-    """`request_id`, `event_id`, `event_kind` and `job_id`, as far as the current work has them."""
+    """`request_id`, `caller_request_id`, `event_id`, `event_kind` and `job_id`, as far as the current work has them."""
     return _ids.get()
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,7 +91,12 @@ KNOWN_ERRORS: list[tuple[type[Exception], str, str]] = [
 # SQLSTATE classes of a server that is gone, full, starting or stopping; without any, the connection itself failed.
 SERVER_AWAY = ("08", "53", "57P")
 DATABASE_RETRY_SECONDS = 5
+TOO_SLOW = (
+    "This took too long and was stopped. Ask for less: a shorter range of dates, one filter more, fewer rows. "
+    "Or try again later."
+)
 LOCK_NOT_AVAILABLE = "55P03"
+QUERY_CANCELED = "57014"  # by statement_timeout; what an operator cancels looks the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +155,7 @@ def problem_of(error: BaseException | None) -> Problem | None:
 
 
 def unavailable(error: OperationalError) -> str:
-    """What to say of a database that will answer later; nothing where a statement is to blame."""
+    """What to say of a database that will answer later; nothing where the statement is wrong."""
     state = getattr(error.__cause__, "sqlstate", None)
     if state is None or state.startswith(SERVER_AWAY):
         logger.error("The database does not answer: %s", error)
@@ -158,6 +163,9 @@ def unavailable(error: OperationalError) -> str:
     if state == LOCK_NOT_AVAILABLE:
         logger.warning("A lock was not to be had in time: %s", error)
         return "A large change is going on that this has to wait for. Nothing was done. Try again."
+    if state == QUERY_CANCELED:
+        logger.warning("A statement took too long and was cancelled.")
+        return TOO_SLOW
     return ""
 
 
@@ -194,6 +202,20 @@ def handler500(request: HttpRequest) -> HttpResponse:
     if error:
         error.add_note(f"Request id: {request_id(request)}")
     return answer(request, problem_of(error) or INTERNAL_ERROR)
+
+
+class DatabaseErrors:
+    """Middleware: answers what the database refuses for now, while a page is rendered too."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        problem = problem_of(error) if isinstance(error, OperationalError) else None
+        return answer(request, problem) if problem else None
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's signature

@@ -22,9 +22,10 @@ from brands.outgoing import LOOP_NAME
 from brands.staff_login import sessions
 from brands.tracing import Work
 from config.api import handler400, handler404
+from config.logs import cleaned
 
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-# W3C Trace Context: version, trace, span, flags. The trace's id is as good a request id as one of ours.
+# W3C Trace Context: version, trace, span, flags.
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 # What asks these knows an address and no hostname, and their answers depend on neither.
 PROBES = {"/healthz", "/readyz", "/metrics"}
@@ -66,9 +67,10 @@ class Messages(ForBrowsers, MessageMiddleware):
 
 
 class RequestId:
-    """Gives each request the id that its answer, its errors, its events and the logs carry, and counts it.
+    """Counts each request and gives it an id of our own, for its answer, errors, events, audit entries and logs.
 
-    The id is the caller's own where it is sane, else that of the trace which the request belongs to.
+    A caller's id stands beside it in the log lines of this request and nowhere else: who chose the id of an audit entry
+    or an event could give it that of somebody else's request.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -76,10 +78,11 @@ class RequestId:
 
     def __call__(self, request: TracedRequest) -> HttpResponse:
         began = perf_counter()
-        request.request_id = id_of(request.META)
+        request.request_id = uuid4().hex
         if request.path_info in PROBES:
             request.get_host = lambda: "localhost"  # type: ignore[method-assign]
-        with Work("request", "", request_id=request.request_id) as work:
+        callers = callers_id(request.META)
+        with Work("request", "", request_id=request.request_id, caller_request_id=callers) as work:
             response = refusal(request) or self.get_response(request)
             response["X-Request-ID"] = request.request_id
             match = request.resolver_match  # none where nothing was found
@@ -93,11 +96,12 @@ class RequestId:
         return response
 
 
-def id_of(headers: Mapping[str, str]) -> str:
+def callers_id(headers: Mapping[str, str]) -> str:
+    """What the caller, or its trace, calls this request; empty where it says nothing, nothing sane, or a secret."""
     if given := headers.get("HTTP_X_REQUEST_ID"):
-        return given if SANE_ID.fullmatch(given) else uuid4().hex
+        return given if SANE_ID.fullmatch(given) and cleaned(given) == given else ""
     trace = TRACEPARENT.fullmatch(headers.get("HTTP_TRACEPARENT", ""))
-    return trace[1] if trace else uuid4().hex
+    return trace[1] if trace else ""
 
 
 def refusal(request: HttpRequest) -> HttpResponse | None:

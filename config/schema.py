@@ -63,7 +63,7 @@ TAGS = [
 ]
 HEADERS = {
     "X-Request-ID": {
-        "description": "The request's id in our logs; the caller's own `X-Request-ID`, where it is 64 letters or less.",
+        "description": "The request's id in our logs, made by us. The caller's own `X-Request-ID` is logged beside it.",
         "required": True,
         "schema": {"type": "string"},
     },

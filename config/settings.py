@@ -56,6 +56,7 @@ MIDDLEWARE = [
     "config.requests.Users",
     "config.requests.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.api.DatabaseErrors",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -81,6 +82,9 @@ PGBOUNCER = env.flag("PGBOUNCER", default=False)
 # Whoever waits for an answer waits no longer than this for a lock (config.wsgi): what a large change of codes holds
 # would soon hold every thread of the web.
 WEB_LOCK_TIMEOUT_MS = env.integer("WEB_LOCK_TIMEOUT_MS", 2_000)
+# And no longer than this for a statement: one heavy filter would hold a thread of the web, a few all of them. What may
+# take longer (exports, imports, jobs, a change of many codes) sets its own limit or runs in a worker.
+WEB_STATEMENT_TIMEOUT_MS = env.integer("WEB_STATEMENT_TIMEOUT_MS", 5_000)
 _session: dict[str, Any] = {
     "application_name": "loyalty",
     "connect_timeout": 5,

@@ -7,10 +7,13 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-# Workers and commands have the time to wait for a lock. Behind PgBouncer the web's role or database sets it.
+# Workers and commands have more time. Behind PgBouncer the web's role or database sets both. The later option counts;
+# of two limits of statements, 0 being none, the shorter one.
+limits = filter(None, (settings.WEB_STATEMENT_TIMEOUT_MS, settings.DATABASE_STATEMENT_TIMEOUT_MS))
+web_options = f" -c lock_timeout={settings.WEB_LOCK_TIMEOUT_MS} -c statement_timeout={min(limits, default=0)}"
 for database in settings.DATABASES.values():
     if "options" in database["OPTIONS"]:
-        database["OPTIONS"]["options"] += f" -c lock_timeout={settings.WEB_LOCK_TIMEOUT_MS}"
+        database["OPTIONS"]["options"] += web_options
 
 django_application = get_wsgi_application()
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext
@@ -81,8 +82,10 @@ class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value() or ""
-        if not meaning.read_when_and_where(value).by_scan:
+        if not value:
             return queryset
+        if not meaning.read_when_and_where(value).by_scan:
+            raise IncorrectLookupParameters
         return queryset.exclude(self.asked(value, self.page.brands_seen(request)))
 
     def asked(self, value: str, brands: Sequence[Brand]) -> Q:

@@ -123,11 +123,18 @@ class ImportPage(TenantAdmin):
     def response_add(self, request: HttpRequest, obj: Import, post_url_continue: str | None = None) -> HttpResponse:  # noqa: ARG002
         return redirect("admin:authcodes_import_change", obj.pk)
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Whose job ended without a word is shown as what it will be; the next action stores that."""
+        found = super().get_object(request, object_id, from_field)
+        if request.method != "POST":
+            for name, value in imports.released(found).items():
+                setattr(found, name, value)
+        return found
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         upload = self.get_object(request, object_id)
-        imports.revive(upload)
         told = preview_of(upload, request.GET.get("errors", "1"))
         told |= {"upload_state": self.state(upload), "upload_acts": self.acts(request, upload)}
         return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
@@ -30,7 +31,11 @@ class KindFilter(DropdownFilter):
         return sorted(seen.items(), key=lambda kind: str(kind[1]))
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
-        return queryset.filter(kind=self.value()) if self.value() in kinds() else queryset
+        if not self.value():
+            return queryset
+        if self.value() not in kinds():
+            raise IncorrectLookupParameters
+        return queryset.filter(kind=self.value())
 
 
 def kinds() -> dict[str, str]:

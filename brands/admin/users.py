@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.auth import admin as django_pages  # noqa: F401 - registers the page that goes below
 from django.contrib.auth.forms import SetPasswordMixin
 from django.contrib.auth.models import Group
@@ -36,9 +37,13 @@ class KindFilter(DropdownFilter):
         """For a brand's staff only their own colleagues are staff; who works elsewhere is a customer like others."""
         within = reach(request.user, VIEW, "brands.user")
         staff = User.objects.filter(is_staff=True) if within.everywhere else working_for(within)
+        if not self.value():
+            return queryset
         if self.value() == "staff":
             return queryset.filter(pk__in=staff.values("pk"))
-        return queryset.exclude(pk__in=staff.values("pk")) if self.value() == "customer" else queryset
+        if self.value() == "customer":
+            return queryset.exclude(pk__in=staff.values("pk"))
+        raise IncorrectLookupParameters
 
 
 def password_field(label: Any, *, required: bool, help_text: Any = "") -> forms.CharField:

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -196,11 +197,20 @@ class MessagePage(TenantAdmin):
 
     @action(description=gettext_lazy("Send again"), url_path="resend", icon="replay", permissions=["resend"])
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The page that says what will happen; posted, it happens."""
         message = self.get_object(request, object_id)
         if not self.may(request, ACT, message):
             raise PermissionDenied
-        self.send_again(request, [message])
-        return redirect("admin:loyalty_webhookdelivery_change", message.pk)
+        if request.method == "POST":
+            self.send_again(request, [message])
+            return redirect("admin:loyalty_webhookdelivery_change", message.pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Send again: %(message)s") % {"message": message},
+            "row": message,
+        }
+        return TemplateResponse(request, "admin/loyalty/webhook_resend.html", context)
 
     @admin.action(description=gettext_lazy("Send again, under the same id"), permissions=["act"])
     def resend_chosen(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.db import connection
@@ -19,6 +18,7 @@ from authcodes import changes, dashboard, recalls
 from authcodes.dashboard import Filters, Status
 from authcodes.models import AuthCode, Scan
 from brands import keyset, lists
+from brands.list_queries import UnknownFilter
 from brands.models import Brand, User
 from brands.portal import TenantAdmin
 from tests import make
@@ -125,7 +125,7 @@ def test_codes_are_filtered_by_place_campaign_batch_product_and_assignment(clien
         assert found(client, CODES, **query) == [code], query
     assert found(client, CODES, assigned="no") == [other]
     assert found(client, CODES, first_scan_location="Pune") == []
-    assert found(client, CODES, assigned="perhaps") == [other, code]
+    assert client.get(address(CODES), {"assigned": "perhaps"}).status_code == 302
 
 
 def test_scans_are_filtered_by_everything_that_they_tell(client: Client, brand: Brand, customer: User) -> None:
@@ -154,7 +154,8 @@ def test_whether_another_brands_customer_scanned_is_not_to_be_found_out(client: 
     code = make.code(brand)
     scan(code, user=stranger)
 
-    assert found(client, SCANS, user__id__exact=stranger.pk) == []
+    for key in (stranger.pk, 999_999_999):  # refused like a customer who is not there
+        assert client.get(address(SCANS), {"user__id__exact": key})["Location"] == f"{address(SCANS)}?e=1"
     assert found(client, SCANS, q=stranger.email) == found(client, CODES, q=stranger.email) == []
     for guess in ({"user__gt": stranger.pk - 1}, {"user__in": stranger.pk}, {"user__email": stranger.email}):
         assert client.get(address(SCANS), guess).status_code == 400, guess
@@ -484,7 +485,7 @@ def opened(label: str, person: User, **query: Any) -> Any:
     request.user, request._messages = person, CookieStorage(request)  # type: ignore[attr-defined]
     try:
         shown = page(label).get_changelist_instance(request)
-    except (IncorrectLookupParameters, DisallowedModelAdminLookup):
+    except (IncorrectLookupParameters, UnknownFilter):
         return None
     for spec in shown.filter_specs:
         assert all(str(choice["form"]) for choice in spec.choices(shown))

@@ -157,7 +157,6 @@ def test_lists_of_other_things_are_counted_too() -> None:
         ({"to": "2026-03-02"}, 2),
         ({"from": "2026-03-02", "to": "2026-03-02"}, 1),
         ({"from": "2026-03-04"}, 0),
-        ({"from": "yesterday", "to": "2026-02-30"}, 3),
     ],
 )
 def test_days_are_included_from_first_to_last(brand: Brand, limits: dict[str, str], found: int) -> None:
@@ -179,7 +178,7 @@ def test_filters_of_choices_and_known_values(brand: Brand) -> None:
         return len(client.get(address("loyalty.event"), query).context["cl"].result_list)
 
     assert found(status__exact="dead") == found(detail_type="notify") == 1
-    assert found(detail_type="unheard of") == 2
+    assert client.get(address("loyalty.event"), {"detail_type": "unheard of"}).status_code == 302
 
 
 @pytest.mark.parametrize(

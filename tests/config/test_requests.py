@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import path
 
+from brands import tracing
 from config import api
 from config.requests import Messages, Sessions, Users
 
@@ -16,6 +17,7 @@ handler400, handler404 = api.handler400, api.handler404
 urlpatterns = [
     path("api/codes/<str:code>", lambda _, code: HttpResponse(code)),
     path("api/id", lambda request: HttpResponse(request.request_id)),
+    path("api/callers-id", lambda _: HttpResponse(tracing.ids()["caller_request_id"])),
 ]
 
 
@@ -23,18 +25,40 @@ def get(address, **headers):
     return Client().get(address, headers=headers)
 
 
-@pytest.mark.parametrize("given", ["abc", "A-b_c.9", "x" * 64])
-def test_callers_own_id_is_kept(given):
-    response = get("/api/id", **{"X-Request-ID": given})
-
-    assert response.content.decode() == response["X-Request-ID"] == given
+OURS = re.compile("[0-9a-f]{32}")
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
-@pytest.mark.parametrize("given", ["", " ", "x" * 65, "a b", "a\nb", "<script>", "é", "a;b", '"'])
-def test_unusable_id_is_replaced(given):
-    response = get("/api/id", **{"X-Request-ID": given})
+@pytest.mark.parametrize(
+    "given", ["", " ", "abc", "A-b_c.9", "x" * 64, "x" * 65, "a b", "<script>", "é", '"', "0" * 32]
+)
+def test_the_id_of_a_request_is_always_ours(given):
+    response = get("/api/id", **{"X-Request-ID": given, "traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"})
 
-    assert re.fullmatch("[0-9a-f]{32}", response["X-Request-ID"])
+    assert OURS.fullmatch(response["X-Request-ID"])
+    assert response["X-Request-ID"] not in {given, TRACE}
+    assert response.content.decode() == response["X-Request-ID"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "logged"),
+    [
+        ({"X-Request-ID": "A-b_c.9"}, "A-b_c.9"),
+        ({"X-Request-ID": "x" * 64}, "x" * 64),
+        ({"X-Request-ID": "x" * 65}, ""),
+        ({"X-Request-ID": "a b"}, ""),
+        ({"X-Request-ID": "a\nb"}, ""),
+        ({"X-Request-ID": "<script>"}, ""),
+        ({"X-Request-ID": "hub_abcdefghijklmnopqrstuvwxyz"}, ""),
+        ({"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}, TRACE),
+        ({"traceparent": "00-nonsense"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_callers_id_is_told_beside_ours_if_it_is_sane(headers, logged):
+    response = get("/api/callers-id", **headers)
+
+    assert response.content.decode() == logged
 
 
 def test_every_request_gets_another_id():
@@ -42,16 +66,17 @@ def test_every_request_gets_another_id():
 
 
 def test_errors_carry_the_id_too():
-    response = get("/api/nothing", **{"X-Request-ID": "abc"})
+    response = get("/api/nothing")
 
-    assert response.json()["request_id"] == response["X-Request-ID"] == "abc"
+    assert OURS.fullmatch(response["X-Request-ID"])
+    assert response.json()["request_id"] == response["X-Request-ID"]
 
 
 def test_address_with_a_nul_is_not_found():
-    response = get("/api/codes/AB%00C", **{"X-Request-ID": "abc"})
+    response = get("/api/codes/AB%00C")
 
     assert (response.status_code, response.json()["error"]) == (404, "NOT_FOUND")
-    assert response["X-Request-ID"] == "abc"
+    assert OURS.fullmatch(response["X-Request-ID"])
 
 
 def test_query_with_a_nul_is_not_valid():

@@ -1,6 +1,7 @@
 """The portal's pages of webhooks and of external systems: secrets shown once, acts asked why, messages sent again."""
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from brands.models import AuditEntry
@@ -86,7 +87,7 @@ def test_a_test_message_leads_to_its_own_page_which_looks_again(client, hook, sh
 def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, shop):
     message = webhooks.ping(endpoint=hook, at=timezone.now())
     send()
-    client.get(its(message, "resend"))
+    client.post(its(message, "resend"))
     send()
     client.post(
         address("loyalty.webhookdelivery"), {"action": "resend_chosen", "_selected_action": [message.pk], "index": 0}
@@ -97,11 +98,34 @@ def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, s
     assert len(shop.calls) == 3
 
 
+def test_opening_the_page_that_sends_again_sends_nothing(client, hook, shop):
+    message = webhooks.ping(endpoint=hook, at=timezone.now())
+    send()
+
+    page = client.get(its(message, "resend"))
+    send()
+
+    assert "sent once more" in text(page)
+    assert 'method="post"' in text(page)
+    assert len(shop.calls) == 1
+
+
+def test_a_form_of_another_site_sends_nothing_again(client, hook, shop):
+    message = webhooks.ping(endpoint=hook, at=timezone.now())
+    send()
+    elsewhere = Client(enforce_csrf_checks=True)
+    elsewhere.cookies = client.cookies
+
+    assert elsewhere.post(its(message, "resend")).status_code == 403
+    send()
+    assert len(shop.calls) == 1
+
+
 def test_a_message_about_an_erased_person_says_so_and_is_not_sent_again(client, hook, shop):
     message = webhooks.ping(endpoint=hook, at=timezone.now())
     WebhookDelivery.objects.update(state="dropped", body="")
 
-    page = client.get(its(message, "resend"), follow=True)
+    page = client.post(its(message, "resend"), follow=True)
 
     assert "a person whose data was erased" in text(page)
     assert "Not sent: 1" in text(page)

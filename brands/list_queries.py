@@ -1,0 +1,92 @@
+"""Which query parameters a list answers: those that its own filters produce, and its `linked_filters`. No others."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
+from django.contrib.admin.filters import FieldListFilter
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import get_fields_from_path
+from django.contrib.admin.views.main import ERROR_FLAG
+from django.http import HttpRequest, HttpResponse
+from django.urls import get_resolver
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.refusals import Invalid
+from brands.unfolded import ChangeList, ModelAdmin
+
+logger = logging.getLogger(__name__)
+
+
+class UnknownFilter(Invalid):
+    """A list was asked for something that none of its filters asks."""
+
+    default_message = gettext_lazy(
+        "This list has no such filter, so it shows nothing. Open the list again and choose from its filters."
+    )
+
+
+class AnswersItsFilters(ModelAdmin):
+    """A page whose list answers the parameters of its own filters only, and says so where it does not.
+
+    Django would follow any chain of relations that ends in a field it thinks harmless.
+    """
+
+    # Parameters of links from other pages, beside those of the filters: a name, or `name=value`.
+    linked_filters: ClassVar[tuple[str, ...]] = ()
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        if lookup in self.linked_filters or f"{lookup}={value}" in self.linked_filters:
+            return True
+        return request is not None and lookup in self.filter_parameters(request)
+
+    def filter_parameters(self, request: HttpRequest) -> frozenset[str]:
+        """What the list's own filters produce. They are built once per request."""
+        known: dict[str, frozenset[str]] = vars(request).setdefault("filter_parameters", {})
+        if self.opts.label_lower not in known:
+            known[self.opts.label_lower] = frozenset(self.produced(request))
+        return known[self.opts.label_lower]
+
+    def produced(self, request: HttpRequest) -> Iterator[str]:
+        for each in self.get_list_filter(request):
+            if callable(each):
+                spec: Any = each(request, {}, self.model, self)
+            else:
+                path, kind = as_declared(each)
+                field = get_fields_from_path(self.model, path)[-1]
+                spec = kind(field, request, {}, self.model, self, field_path=path)
+            yield from filter(None, spec.expected_parameters())
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if ERROR_FLAG in request.GET:  # with it, Django would blame the database for what a filter cannot take
+            asked: Any = request.GET.copy()
+            del asked[ERROR_FLAG]
+            request.GET = asked
+        return super().changelist_view(request, extra_context)
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Raises UnknownFilter, or IncorrectLookupParameters for a value that its filter cannot take."""
+        try:
+            return super().get_changelist_instance(request)
+        except DisallowedModelAdminLookup as error:
+            logger.warning("Refused a filter that the list of %s does not have.", self.opts.label_lower)
+            raise UnknownFilter from error
+        except IncorrectLookupParameters:
+            words = _("A filter of the address names nothing that you can see, so the list shows everything.")
+            self.message_user(request, words, messages.ERROR)
+            raise
+
+
+def as_declared(each: Any) -> tuple[str, Any]:
+    """A field's path, and the filter that is made for it."""
+    return each if isinstance(each, tuple) else (each, FieldListFilter.create)
+
+
+def refused(request: HttpRequest, refusal: UnknownFilter) -> HttpResponse:
+    """The project's own answer to a bad request, which says why."""
+    handler: Any = get_resolver().resolve_error_handler(400)
+    answer: HttpResponse = handler(request, exception=refusal)
+    return answer

@@ -1,0 +1,103 @@
+"""A statement of the web that takes too long is stopped, said in words, and logged as what it is."""
+
+import logging
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from django.conf import settings as project
+from django.db import connection
+
+from authcodes.models import Product
+from brands.models import Brand, User
+from config.api import TOO_SLOW
+from loyalty.models import UserPoints
+from tests import make
+from tests.api import Api
+from tests.portal import address, browser, staff, text
+
+SETTINGS = {
+    "SECRET_KEY": "k" * 64,
+    "CODE_TAG_SECRETS": "1:" + "k" * 64,
+    "STORAGE_SECRETS": "1:" + "k" * 64,
+    "ALLOWED_HOSTS": "localhost",
+    "HTTPS": "0",
+    "DATABASE_URL": "postgres://loyalty@localhost/loyalty",
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+}
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def slow(model: Any) -> None:
+    """Reading a row of the table takes a second from here to the end of the test; statements have a third of one."""
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} RENAME TO {table}_of_before")
+        cursor.execute(f"CREATE VIEW {table} AS SELECT * FROM {table}_of_before WHERE pg_sleep(1) IS NOT NULL")
+        cursor.execute("SET LOCAL statement_timeout = 300")
+
+
+def test_a_slow_list_says_what_to_narrow(brand: Brand, caplog: pytest.LogCaptureFixture) -> None:
+    make.product(brand)
+    client = browser(staff(brand))
+    slow(Product)
+
+    with caplog.at_level(logging.INFO):
+        answer = client.get(address("authcodes.product"))
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert TOO_SLOW in text(answer)
+    assert "A statement took too long and was cancelled." in caplog.messages
+    assert not any(record.exc_info or "Server Error" in record.message for record in caplog.records)
+
+
+def test_a_slow_call_of_the_api_wears_the_envelope(
+    api: Api, customer: User, brand: Brand, caplog: pytest.LogCaptureFixture
+) -> None:
+    UserPoints.objects.get_or_create(user=customer, brand=brand)
+    caller = api.as_customer(customer)
+    slow(UserPoints)
+
+    with caplog.at_level(logging.INFO):
+        answer = caller.get("customer/loyalty/points")
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert (answer.json()["error"], answer.json()["message"]) == ("UNAVAILABLE", TOO_SLOW)
+    assert not any(record.exc_info or "Server Error" in record.message for record in caplog.records)
+
+
+def options_of(code: str, **given: str) -> dict[str, str]:
+    """How a process that runs `code` opens its sessions; the last word on each setting counts."""
+    told = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS']['options'])"
+    found = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{told}"],
+        cwd=project.BASE_DIR,
+        env={**SETTINGS, **given, "PATH": os.environ["PATH"], "DATA_DIR": os.environ.get("DATA_DIR", "")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(part.split("=", 1) for part in found.stdout.split() if "=" in part)
+
+
+WEB = "import config.wsgi"
+
+
+def test_statements_of_the_web_have_seconds_and_those_of_workers_a_minute() -> None:
+    assert options_of(WEB)["statement_timeout"] == "5000"
+    assert options_of("pass")["statement_timeout"] == "60000"
+
+
+@pytest.mark.parametrize(
+    ("for_the_web", "for_all", "expected"), [("700", "60000", "700"), ("0", "9000", "9000"), ("7000", "900", "900")]
+)
+def test_the_shorter_limit_counts(for_the_web: str, for_all: str, expected: str) -> None:
+    given = {"WEB_STATEMENT_TIMEOUT_MS": for_the_web, "DATABASE_STATEMENT_TIMEOUT_MS": for_all}
+
+    assert options_of(WEB, **given)["statement_timeout"] == expected

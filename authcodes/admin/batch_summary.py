@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from authcodes.batches import BatchSettings
+from authcodes.prefixes import is_reserved
 from authcodes.tags import SEPARATOR
 from brands.hosts import hostname_of
 from brands.models import Brand
@@ -37,7 +38,7 @@ def told_of(brand: Brand, wanted: BatchSettings) -> dict[str, Any]:
         "last": last,
         "quantity": wanted.quantity,
         "printed": f"https://{host}/s/{printed}" if host else printed,
-        "lines": [line for line in lines_of(wanted) if line],
+        "lines": [line for line in [*lines_of(wanted), *_limits(brand, wanted)] if line],
     }
 
 
@@ -65,3 +66,22 @@ def _points(wanted: BatchSettings) -> str:
     if own:
         return ngettext("A scan earns %(points)d point.", "A scan earns %(points)d points.", own) % {"points": own}
     return _("A scan earns what the customer's level gives.")
+
+
+def _limits(brand: Brand, wanted: BatchSettings) -> list[str]:
+    """What the batch costs at most, what needs a second person, and which prefix would be reserved."""
+    points = wanted.points_per_scan or (wanted.product.redeem_point_value if wanted.product else None) or 0
+    total = wanted.quantity * points * (wanted.scan_limit or 0)
+    most = f"{brand.max_points_per_scan:,}"
+    own = is_reserved(brand=brand, prefix=wanted.prefix)
+    above = (wanted.points_per_scan or 0) > brand.max_points_per_scan
+    return [
+        _("If every code is scanned as often as possible: at most %(total)s points.") % {"total": f"{total:,}"}
+        if total
+        else "",
+        _("Above the ceiling of %(most)s points: until a second manager or owner approves, a scan earns %(most)s.")
+        % {"most": most}
+        if above
+        else "",
+        "" if own else _("The prefix is new. Saving reserves it for this brand, if it is free."),
+    ]

@@ -25,6 +25,8 @@ def summary_of(form: Any) -> dict[str, Any]:
         else:
             wrong += [(label, message) for error in errors for message in error.messages]
     told = told_of(form.cleaned_data["brand"], form.filled) if form.filled else None
+    if told and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
+        told = {**told, "printed": "", "lines": [line for line in told["lines"] if line != tag_line()]}
     return {"told": told, "wrong": wrong, "missing": missing}
 
 
@@ -56,8 +58,12 @@ def lines_of(wanted: BatchSettings) -> list[str]:
         % {"limit": wanted.scan_limit},
         _("The codes are valid to the end of %(day)s.") % {"day": date_format(day)} if day else "",
         _("Scans count for the campaign %(campaign)s.") % {"campaign": wanted.campaign} if wanted.campaign else "",
-        _("Each code is printed with a tag of its own, and does not scan without it.") if wanted.signed else "",
+        tag_line() if wanted.signed else "",
     ]
+
+
+def tag_line() -> str:
+    return _("Each code is printed with a tag of its own, and does not scan without it.")
 
 
 def _points(wanted: BatchSettings) -> str:

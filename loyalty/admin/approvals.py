@@ -1,5 +1,6 @@
 """Page: requests for points above the brand's ceiling. A second person approves or rejects them."""
 
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin, messages
@@ -28,12 +29,12 @@ COLOURS = {"pending": "warning", "approved": "success", "rejected": "danger", "w
 
 @admin.register(PointsApproval)
 class PointsApprovalAdmin(TenantAdmin):
-    list_display = ("row_name", "requested", "max_total", "state", "requested_by", "requested_at", "decided_by")
+    list_display = ("row_name", "requested", "total", "state", "requested_by", "requested_at", "decided_by")
     list_filter = (("status", ChoicesFilter), ("requested_at", DayFilter))
     list_select_related = ("requested_by", "decided_by")
     search_fields = ("row_name",)
     fieldsets = (
-        (None, {"fields": ("brand", ("row_name", "state"), ("requested", "max_total"))}),
+        (None, {"fields": ("brand", ("row_name", "state"), ("requested", "total"))}),
         (gettext_lazy("History"), {"fields": (("requested_by", "requested_at"), ("decided_by", "decided_at"))}),
     )
     change_form_outer_before_template = "admin/loyalty/approval.html"
@@ -58,8 +59,12 @@ class PointsApprovalAdmin(TenantAdmin):
     def requested(self, approval: PointsApproval) -> str:
         return ", ".join(described(approval))
 
+    @display(description=gettext_lazy("total points at most"))
+    def total(self, approval: PointsApproval) -> str:
+        return "-" if approval.max_total is None else f"{approval.max_total:,}"
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        return [*super().get_readonly_fields(request, obj), "state", "requested"]
+        return [*super().get_readonly_fields(request, obj), "state", "requested", "total"]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -70,6 +75,7 @@ class PointsApprovalAdmin(TenantAdmin):
             "approval": approval,
             "approval_state": self.state(approval),
             "requested": described(approval),
+            "total": "" if approval.max_total is None else f"{approval.max_total:,}",
             "row_address": reverse(f"admin:{app}_{model}_change", args=[approval.row_id]),
             "may_decide": approvals.may_decide(approval, person(request)),
             "is_own": approval.requested_by_id == person(request).pk,
@@ -108,8 +114,9 @@ class PointsApprovalAdmin(TenantAdmin):
 def described(approval: PointsApproval) -> list[str]:
     """Each requested value with its field's name."""
     model = page_model(approval)
+    fields = {name: capfirst(str(model._meta.get_field(name).verbose_name)) for name in approval.values}  # noqa: SLF001
     return [
-        f"{capfirst(str(model._meta.get_field(name).verbose_name))}: {_('unlimited') if value is None else value}"  # noqa: SLF001
+        f"{fields[name]}: {_('unlimited') if value is None else format(Decimal(value), ',')}"
         for name, value in approval.values.items()
     ]
 

@@ -137,6 +137,13 @@ def test_summary_of_an_empty_form_says_what_is_missing_and_scolds_nobody(client,
     assert (answer.context["wrong"], answer.context["told"]) == ([], None)
 
 
+def test_summary_says_nothing_of_print_before_somebody_chose_plain_or_protected(client, brand):
+    told = summary(client, brand, signed="").context["told"]
+
+    assert (told["last"], told["printed"]) == ("AUT-000031", "")
+    assert not any("tag" in line for line in told["lines"])
+
+
 def test_codes_are_told_before_the_range_has_a_name(client, brand):
     assert summary(client, brand, range_name="").context["told"]["last"] == "AUT-000031"
 

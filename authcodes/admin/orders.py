@@ -127,8 +127,8 @@ class GivenForm(RefusableForm):
 
     @property
     def assignment(self) -> Assignment:
-        names = ("product", "inventory_location", "points_per_scan", "notes")
-        return Assignment(**{name: self.cleaned_data[name] for name in names if name in self.cleaned_data})
+        names = {"product", "inventory_location", "points_per_scan", "notes"}
+        return Assignment(**{name: value for name, value in self.cleaned_data.items() if name in names})
 
 
 class AssignStretchForm(StretchForm, GivenForm):
@@ -232,13 +232,11 @@ def _preview_of(codes: Stretch, order: Order) -> dict[str, Any]:
 def _changes(kind: CodeChange.Kind, found: Outlook) -> tuple[int, str]:
     """How many codes would change, and what keeps them from it."""
     if kind == Kind.ASSIGNED:
-        taken = _("Nothing can be assigned while some of these codes have another product.") if found.taken else ""
-        return 0 if taken else found.codes, taken
+        taken = _("Nothing can be assigned while some of these codes have another product.")
+        return (0, taken) if found.taken else (found.codes, "")
     if kind == Kind.UNASSIGNED:
-        scanned = (
-            _("Nothing can be taken back: codes that have been scanned keep their product.") if found.scanned else ""
-        )
-        return 0 if scanned else found.assigned, scanned
+        scanned = _("Nothing can be taken back: codes that have been scanned keep their product.")
+        return (0, scanned) if found.scanned else (found.assigned, "")
     return (found.codes - found.deactivated if kind == Kind.DEACTIVATED else found.deactivated), ""
 
 
@@ -263,8 +261,8 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     initial = {"codes": request.GET.get("codes", "")[:MAX_CODE_LENGTH]}
     form = TypedForm(request.POST if request.method == "POST" else None, initial=initial)
-    sets_points = bool(roles.reach(request.user, MONEY, money.LABEL))
-    form.offer(products_of(page, request), page.admin_site, sets_points=sets_points)
+    leads = roles.reach(request.user, MONEY, money.LABEL)
+    form.offer(products_of(page, request), page.admin_site, sets_points=bool(leads))
     told: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
     if request.method == "POST" and form.is_valid():
         try:

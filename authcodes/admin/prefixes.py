@@ -32,12 +32,11 @@ class CodePrefixForm(TenantForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         brand = cleaned.get("brand")
-        if brand and not self.errors:
-            prefix = cleaned.get("prefix", self.instance.prefix)
+        if brand and "prefix" in cleaned and not self.errors:
             try:
-                prefixes.ask(brand=brand, prefix=prefix, deed=deed(self.request))
+                prefixes.ask(brand=brand, prefix=cleaned["prefix"], deed=deed(self.request))
             except Refused as refusal:
-                self.add_error("prefix" if "prefix" in self.fields else "brand", refusal.message)
+                self.add_error("prefix", refusal.message)
         return cleaned
 
     def _get_validation_exclusions(self) -> set[str]:

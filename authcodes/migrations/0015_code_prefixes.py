@@ -27,11 +27,11 @@ CREATE FUNCTION lock_prefix(wanted text) RETURNS void LANGUAGE sql AS $$
     SELECT pg_advisory_xact_lock(hashtextextended(rtrim(wanted, '0123456789'), 7216005))
 $$;
 
-CREATE FUNCTION prefix_is_taken(for_brand bigint, wanted text) RETURNS boolean
+CREATE FUNCTION prefix_is_taken(for_brand bigint, wanted text, own_id bigint DEFAULT 0) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT EXISTS (SELECT 1 FROM authcodes_codeprefix p
                     WHERE rtrim(p.prefix, '0123456789') = rtrim(wanted, '0123456789')
-                      AND p.brand_id <> for_brand AND prefixes_collide(p.prefix, wanted))
+                      AND p.brand_id <> for_brand AND p.id <> own_id AND prefixes_collide(p.prefix, wanted))
 $$;
 
 CREATE FUNCTION range_is_taken(for_brand bigint, wanted text, first text, last text) RETURNS boolean
@@ -45,7 +45,7 @@ $$;
 CREATE FUNCTION refuse_taken_prefix() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
     PERFORM lock_prefix(NEW.prefix);
-    IF prefix_is_taken(NEW.brand_id, NEW.prefix) THEN
+    IF prefix_is_taken(NEW.brand_id, NEW.prefix, NEW.id) THEN
         RAISE EXCEPTION 'this prefix is taken' USING ERRCODE = 'exclusion_violation', CONSTRAINT = 'code_prefix_taken';
     END IF;
     RETURN NEW;
@@ -76,7 +76,7 @@ CREATE TRIGGER batch_prefix_reserved
 DO $$
 DECLARE name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['prefix_is_taken(bigint, text)', 'range_is_taken(bigint, text, text, text)',
+    FOREACH name IN ARRAY ARRAY['prefix_is_taken(bigint, text, bigint)', 'range_is_taken(bigint, text, text, text)',
                                 'refuse_taken_prefix()', 'refuse_unreserved_batch()'] LOOP
         EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name, current_schema());
     END LOOP;
@@ -91,7 +91,7 @@ DROP FUNCTION refuse_unreserved_batch();
 DROP TRIGGER code_prefix_taken ON authcodes_codeprefix;
 DROP FUNCTION refuse_taken_prefix();
 DROP FUNCTION range_is_taken(bigint, text, text, text);
-DROP FUNCTION prefix_is_taken(bigint, text);
+DROP FUNCTION prefix_is_taken(bigint, text, bigint);
 DROP FUNCTION lock_prefix(text);
 DROP FUNCTION prefixes_collide(text, text);
 """

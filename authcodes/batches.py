@@ -20,7 +20,6 @@ from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
 from authcodes.models.jobs import JobQuerySet
 from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
 from authcodes.refusals import BatchRefused
-from brands import guard
 from brands.models import Brand, User
 from campaigns.models import Campaign
 

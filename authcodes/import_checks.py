@@ -299,7 +299,7 @@ def check(upload: Import) -> None:
 
 def check_points(upload: Import, by: User | None) -> int:
     """Mark the rows whose points `by` may not set. Returns how many."""
-    facts = {
+    facts: dict[str, Any] = {
         "upload": upload.pk,
         "most": money.most_points(brand=upload.brand, by=by) if by else -1,
         "points_refused": money.why_not(brand=upload.brand, by=by),

@@ -116,7 +116,7 @@ def ask(*, brand: Brand, prefix: str, deed: Deed, numbering: Numbering | None = 
         raise
 
 
-def _answer(question: str, *parameters: object) -> bool:
+def _answer(question: str, *parameters: str | int) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(question, parameters)
         found: bool = cursor.fetchone()[0]

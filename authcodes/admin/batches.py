@@ -167,7 +167,7 @@ class BatchPage(CeilingAdmin):
             return super().get_form(request, obj, change, **options)
         widgets = {"prefix": TextWidget(attrs={"list": "code-prefixes", "autocomplete": "off"})}
         options |= {"form": NewBatchForm, "help_texts": self.add_help_texts, "widgets": widgets}
-        form = super().get_form(request, obj, change, **options)
+        form: Any = super().get_form(request, obj, change, **options)
         form.request = request
         return form
 

@@ -56,7 +56,7 @@ class CodePrefixAdmin(TenantAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         help_text = _("Every code of a batch begins with it. No other brand can use it. Letters, digits, - and _.")
-        form = super().get_form(request, obj, change, **{**options, "help_texts": {"prefix": help_text}})
+        form: Any = super().get_form(request, obj, change, **{**options, "help_texts": {"prefix": help_text}})
         form.request = request
         return form
 

@@ -110,7 +110,7 @@ class BrandPage(Pictured):
     inlines = (Hostnames,)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
-        form = super().get_form(request, obj, change, **options)
+        form: Any = super().get_form(request, obj, change, **options)
         form.by_operator = person(request).is_superuser
         return form
 

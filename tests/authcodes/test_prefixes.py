@@ -1,5 +1,7 @@
 """Prefixes of codes: each is one brand's, whoever asks first, and nobody learns another's."""
 
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from itertools import product
 
 import pytest
@@ -128,27 +130,32 @@ def test_codes_that_another_brand_made_before_a_prefix_was_moved_stay_theirs(bra
         create(brand, "OLD-", starting_number=200, number_width=4)
 
 
-def attempts(brands):
-    """Two brands ask for prefixes that collide, at the same time, over and over."""
-    wanted = [(brands[number % 2], f"R{number // 2}-" + "1" * (number % 2)) for number in range(24)]
-
-    def ask(each):
+@contextmanager
+def without_triggers():
+    with connection.as_owner():
         with connection.cursor() as cursor:
-            cursor.execute(f"SET session_replication_role = {each[2]}")
+            cursor.execute("SET session_replication_role = replica")
         try:
-            return reserve(each[0], each[1])
+            yield
         finally:
             with connection.cursor() as cursor:
                 cursor.execute("RESET session_replication_role")
 
-    return wanted, ask
+
+def attempts(brands, guard):
+    """Two brands ask for prefixes that collide, at the same time, over and over."""
+    wanted = [(brands[number % 2], f"R{number // 2}-" + "1" * (number % 2)) for number in range(24)]
+
+    def ask(each):
+        with guard():
+            return reserve(*each)
+
+    return at_once(ask, wanted)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_brands_that_ask_at_once_one_gets_the_prefix():
-    wanted, ask = attempts([make.brand(), make.brand()])
-
-    results = at_once(ask, [(*each, "origin") for each in wanted])
+    results = attempts([make.brand(), make.brand()], nullcontext)
 
     assert [type(result) for result in results].count(CodePrefix) == 12
     assert sum(isinstance(result, BatchRefused) for result in results) == 12
@@ -156,9 +163,7 @@ def test_of_two_brands_that_ask_at_once_one_gets_the_prefix():
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_trigger_both_get_it():
-    wanted, ask = attempts([make.brand(), make.brand()])
-
-    results = at_once(ask, [(*each, "replica") for each in wanted])
+    results = attempts([make.brand(), make.brand()], without_triggers)
 
     assert [type(result) for result in results].count(CodePrefix) == 24
 
@@ -283,11 +288,9 @@ def test_no_more_than_that_are_reserved_at_once(settings):
 
 def test_reserving_a_prefix_survives_its_batches(brand):
     make.batch(brand, prefix="OLD-")
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers(), connection.cursor() as cursor:
         for table in ("codechange", "authcode", "batchrange"):
             cursor.execute(f"DELETE FROM authcodes_{table}")
-        cursor.execute("SET LOCAL session_replication_role = origin")
 
     with pytest.raises(BatchRefused):
         reserve(make.brand(), "OLD-")
@@ -332,14 +335,13 @@ def test_owner_reserves_a_prefix_on_its_page(brand):
 
 
 def test_migration_leaves_a_prefix_to_the_brand_that_used_it_first(brand):
-    reserve_old = __import__("authcodes.migrations.0015_code_prefixes", fromlist=["RESERVE"]).RESERVE
+    reserve_old = import_module("authcodes.migrations.0016_code_prefixes").RESERVE
     other = make.brand()
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers():
         for owner, prefix, first in ((other, "BIS-", "0001"), (brand, "BIS-", "0501"), (brand, "BIS-1", "001")):
             row(owner, prefix, first, first[:-1] + "9").save()
         row(brand, "OWN-").save()
-        cursor.execute("SET LOCAL session_replication_role = origin")
+    with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute(reserve_old)
 
     kept = CodePrefix.objects.order_by("prefix").values_list("prefix", "brand_id")

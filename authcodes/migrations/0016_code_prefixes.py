@@ -114,8 +114,8 @@ END $$;
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("authcodes", "0014_jobs_that_tell_customers"),
-        ("brands", "0009_refresh_tokens_answered_again"),
+        ("authcodes", "0015_history_of_codes_is_not_truncated"),
+        ("brands", "0011_points_ceiling_and_protection"),
     ]
 
     operations = [

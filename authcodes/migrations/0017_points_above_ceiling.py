@@ -16,8 +16,8 @@ DROP TRIGGER points_above_ceiling ON authcodes_batchrange;
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("authcodes", "0015_code_prefixes"),
-        ("loyalty", "0018_points_approvals"),
+        ("authcodes", "0016_code_prefixes"),
+        ("loyalty", "0019_points_approvals"),
     ]
 
     operations = [migrations.RunSQL(INSTALL, REMOVE)]

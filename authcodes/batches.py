@@ -1,9 +1,9 @@
 """Batches: the only code that makes batches and their codes, and changes a batch's settings."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -14,21 +14,14 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import history, jobs, tags
+from authcodes import history, jobs, money, prefixes, tags
 from authcodes.history import Deed, numbering_of
 from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
 from authcodes.models.jobs import JobQuerySet
 from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
 from authcodes.refusals import BatchRefused
-from brands import guard
 from brands.models import Brand, User
 from campaigns.models import Campaign
-
-# No dot (it separates the tag), no slash (codes stand in addresses and file names), nothing to escape anywhere.
-PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}")
-# Any number will do; it keeps two overlapping batches from being created past each other.
-CREATION_LOCK = 7_216_001
-LOCK_CREATION = "SELECT pg_advisory_xact_lock(%s)"
 
 Kind = CodeChange.Kind
 
@@ -44,7 +37,10 @@ GENERATE = """
 
 @dataclass(frozen=True, slots=True)
 class BatchSettings:
-    """The settings of spec section 2; `number_width` in digits, `scan_limit` None for unlimited."""
+    """The settings of spec section 2; `number_width` in digits, `scan_limit` None for unlimited.
+
+    `signed` has no default: whoever makes a batch says whether its codes can be guessed.
+    """
 
     range_name: str
     quantity: int
@@ -56,7 +52,7 @@ class BatchSettings:
     scan_limit: int | None = 1
     expiration_date: date | None = None
     campaign: Campaign | None = None
-    signed: bool = False
+    signed: bool = field(kw_only=True)
     error_correction: str = BatchRange.ErrorCorrection.M.value
 
     @property
@@ -67,43 +63,45 @@ class BatchSettings:
 def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User | None = None) -> BatchRange:
     """Store a batch whose codes are yet to be generated. Raises BatchRefused naming the field and what to change."""
     refuse_bad_settings(brand=brand, wanted=wanted, at=at)
+    money.refuse_points(brand=brand, points=wanted.points_per_scan, by=by)
     numbering = wanted.numbering
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(LOCK_CREATION, [CREATION_LOCK])
+    with transaction.atomic():
+        prefixes.reserve(brand=brand, prefix=wanted.prefix, at=at, by=by)
         refuse_overlap(numbering, brand)
-        return BatchRange.objects.create(
-            brand=brand,
-            range_name=wanted.range_name,
-            product=wanted.product,
-            quantity=wanted.quantity,
-            prefix=wanted.prefix,
-            starting_number=wanted.starting_number,
-            number_width=wanted.number_width,
-            points_per_scan=wanted.points_per_scan,
-            scan_limit=wanted.scan_limit,
-            expiration_date=wanted.expiration_date,
-            campaign=wanted.campaign,
-            tag_version=tags.current_version() if wanted.signed else None,
-            error_correction=wanted.error_correction,
-            first_code=numbering.first_code,
-            last_code=numbering.last_code,
-            created_at=at,
-            created_by=by,
-        )
+        with prefixes.refusing_taken():
+            return BatchRange.objects.create(
+                brand=brand,
+                range_name=wanted.range_name,
+                product=wanted.product,
+                quantity=wanted.quantity,
+                prefix=wanted.prefix,
+                starting_number=wanted.starting_number,
+                number_width=wanted.number_width,
+                points_per_scan=wanted.points_per_scan,
+                scan_limit=wanted.scan_limit,
+                expiration_date=wanted.expiration_date,
+                campaign=wanted.campaign,
+                tag_version=tags.current_version() if wanted.signed else None,
+                error_correction=wanted.error_correction,
+                first_code=numbering.first_code,
+                last_code=numbering.last_code,
+                created_at=at,
+                created_by=by,
+            )
 
 
 def refuse_bad_settings(*, brand: Brand, wanted: BatchSettings, at: datetime) -> None:
     """Raises BatchRefused for the first setting that cannot be."""
-    for field, message in objections(brand=brand, wanted=wanted, at=at).items():
-        raise BatchRefused(message, details={"field": field})
+    for name, message in objections(brand=brand, wanted=wanted, at=at).items():
+        raise BatchRefused(message, details={"field": name})
 
 
 def objections(*, brand: Brand, wanted: BatchSettings, at: datetime) -> dict[str, str]:
     """What is wrong with each setting that cannot be, by field; overlaps aside."""
     found: dict[str, str] = {}
-    for field, refused, message in _complaints(brand, wanted, at):
+    for name, refused, message in _complaints(brand, wanted, at):
         if refused:
-            found.setdefault(field, message)
+            found.setdefault(name, message)
     return found
 
 
@@ -114,7 +112,7 @@ def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[t
     most = settings.BATCH_MAX_CODES
     possible = 1 <= wanted.quantity <= most
     yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": f"{most:,}"}
-    yield "prefix", not PREFIX.fullmatch(wanted.prefix), _("A prefix has at most 32 letters, digits, - or _.")
+    yield "prefix", not prefixes.PREFIX.fullmatch(wanted.prefix), _("A prefix has at most 32 letters, digits, - or _.")
     impossible = not 0 <= wanted.starting_number < 10**18
     yield "starting_number", impossible, _("The number must be between 0 and 10^18.")
     yield "number_width", not 1 <= wanted.number_width <= 18, _("A number has 1 to 18 digits.")
@@ -134,6 +132,8 @@ def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[t
     yield "error_correction", unknown, _("Choose L, M, Q or H.")
     unsignable = wanted.signed and tags.current_version() is None
     yield "signed", unsignable, _("No secret for signed codes is configured: set CODE_TAG_SECRETS.")
+    plain = brand.protected_batches_only and not wanted.signed
+    yield "signed", plain, _("This brand makes protected batches only.")
 
 
 def _overflow(wanted: BatchSettings) -> str:
@@ -144,23 +144,21 @@ def _overflow(wanted: BatchSettings) -> str:
 
 
 def refuse_overlap(numbering: Numbering, brand: Brand) -> None:
-    """Codes are unique in the whole installation. Raises BatchRefused."""
+    """Of the brand's own ranges; the database refuses codes of another brand's. Raises BatchRefused."""
     for message in overlaps(numbering, brand):
         raise BatchRefused(message, details={"field": "starting_number"})
 
 
 def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
-    """What to say of each range that holds some of these codes. Another brand's is not named."""
-    near = BatchRange.objects.filter(first_code__lte=numbering.last_code, last_code__gte=numbering.first_code)
-    with guard.lifted("codes are unique in the whole installation"):
-        found = list(near.order_by("first_code"))
-    for batch in found:
+    """What to say of each of the brand's ranges that holds some of these codes."""
+    near = BatchRange.objects.filter(
+        brand=brand, first_code__lte=numbering.last_code, last_code__gte=numbering.first_code
+    )
+    for batch in near.order_by("first_code").iterator():
         both = shared(numbering, numbering_of(batch))
         if both:
             told = {"first": both[0], "last": both[1], "range": batch.range_name}
-            own = _("The codes %(first)s to %(last)s overlap with the range %(range)s.")
-            foreign = _("The codes %(first)s to %(last)s overlap with a range that is already taken.")
-            what = (own if batch.brand_id == brand.pk else foreign) % told
+            what = _("The codes %(first)s to %(last)s overlap with the range %(range)s.") % told
             yield f"{what} {_('Change prefix or starting number.')}"
 
 
@@ -251,6 +249,24 @@ def most_scans(*, batch: BatchRange) -> int:
     """How often the most scanned of its codes was accepted. Reads all of them."""
     most: int | None = AuthCode.objects.filter(batch=batch).aggregate(most=Max("scan_count"))["most"]
     return most or 0
+
+
+def worth(*, batch: BatchRange, values: Mapping[str, Any]) -> int | None:
+    """Points that its codes pay at most, with `values` in place of its own; None where nothing limits their scans."""
+    points = values.get("points_per_scan", batch.points_per_scan) or 0
+    limit = values.get("scan_limit", batch.scan_limit)
+    return None if limit is None else batch.quantity * points * limit
+
+
+def set_approved(
+    *, row: BatchRange, values: Mapping[str, Any], max_total: Decimal | None, by: User, at: datetime
+) -> None:
+    """What settings.APPROVED_POINTS names. Raises BatchRefused if the batch is worth another total by now."""
+    now = worth(batch=row, values=values)
+    if now != max_total:
+        message = _("The batch was changed after this was requested, and is worth another total. Request it again.")
+        raise BatchRefused(message)
+    change_batch(batch=row, changed=values, by=by, at=at)
 
 
 def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at: datetime) -> None:

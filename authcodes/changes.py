@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import history, jobs
+from authcodes import history, jobs, money
 from authcodes.history import Deed
 from authcodes.import_checks import TAKEN
 from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
@@ -68,7 +68,8 @@ CHANGES = {
          WHERE {which} AND (product_id IS NULL OR product_id = %(product)s)
     """,
     Kind.UNASSIGNED: """
-        UPDATE authcodes_authcode SET product_id = NULL, points_per_scan = NULL
+        UPDATE authcodes_authcode
+           SET product_id = NULL, points_per_scan = CASE WHEN %(keeps_points)s THEN points_per_scan END
          WHERE {which} AND product_id IS NOT NULL AND scan_count = 0
     """,
     Kind.DEACTIVATED: """
@@ -98,8 +99,10 @@ def change(
     product, or were scanned, and, unless it `waits`, while another change of the brand's codes goes on. With an
     `action_id` it is done once.
     """
+    _refuse_points(order, by)
     deed = _deed(order, by, at, action_id)
     where = {"batch": codes.batch.pk, "first": codes.first, "last": codes.last}
+    where["keeps_points"] = _keeps_points(by, [codes.batch.brand_id])
     with transaction.atomic(), connection.cursor() as cursor:
         if waits:
             cursor.execute(PATIENCE)
@@ -115,8 +118,9 @@ def change(
 
 def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at: datetime, waits: bool = True) -> int:
     """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
+    _refuse_points(order, by)
     brands = {code.pk: code.brand_id for code in codes}
-    where = {"ids": list(brands)}
+    where = {"ids": list(brands), "keeps_points": _keeps_points(by, set(brands.values()))}
     with transaction.atomic(), connection.cursor() as cursor:
         for brand_id in sorted(set(brands.values())):
             _take_turn(cursor, brand_id, waits=waits)
@@ -126,6 +130,17 @@ def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at
         touched = AuthCode.objects.filter(pk__in=changed).select_related("batch")
         history.note_codes(_deed(order, by, at, None), codes=touched)
     return len(changed)
+
+
+def _refuse_points(order: Order, by: User | None) -> None:
+    """Raises BatchRefused for points that `by` may not set."""
+    if given := order.assignment:
+        money.refuse_points(brand=given.product.brand, points=given.points_per_scan, by=by)
+
+
+def _keeps_points(by: User | None, brand_ids: Iterable[int]) -> bool:
+    """Unassigned codes lose their own points, unless whoever does it may not set any."""
+    return by is not None and not all(money.may_set(by, brand_id) for brand_id in brand_ids)
 
 
 def _take_turn(cursor: Any, brand_id: int, *, waits: bool) -> None:

@@ -226,7 +226,9 @@ def build_batches(plan: Plan, brand: Brand, products: Sequence[Product], campaig
     first, second, third, fourth = products
     a_month_ago = at - timedelta(days=30)
     expired_on = a_month_ago.astimezone(brand.zone).date()
-    mixed = BatchSettings(range_name="Three scans each", quantity=50, prefix=f"{plan.prefix}3-", number_width=5)
+    mixed = BatchSettings(
+        range_name="Three scans each", quantity=50, prefix=f"{plan.prefix}3-", number_width=5, signed=False
+    )
     kinds = [
         (replace(mixed, product=second, scan_limit=3, campaign=campaign), at),
         (named(mixed, "Unlimited scans", f"{plan.prefix}U-", product=third, scan_limit=None), at),
@@ -270,13 +272,16 @@ def top_up(*, plan: Plan, brand: Brand, at: datetime) -> None:
         return
     prefix = f"{plan.prefix}-"
     # Whoever else made ranges with this prefix, on go the numbers after them.
-    taken = BatchRange.objects.filter(prefix=prefix).aggregate(end=Max(F("starting_number") + F("quantity")))["end"]
+    taken = BatchRange.objects.filter(brand=brand, prefix=prefix).aggregate(
+        end=Max(F("starting_number") + F("quantity"))
+    )["end"]
     wanted = BatchSettings(
         range_name=f"{FRESH} from {taken or 1}",
         quantity=FRESH_BATCH,
         prefix=prefix,
         starting_number=taken or 1,
         number_width=8,
+        signed=False,
         product=Product.objects.filter(brand=brand).earliest("pk"),
         campaign=Campaign.objects.filter(brand=brand, type=Campaign.Type.SCAN).running(at).last(),
     )

@@ -8,8 +8,10 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from authcodes import money
 from authcodes.models import Import
 from authcodes.numbering import MAX_CODE_LENGTH
+from brands.models import User
 
 COLUMNS = {
     Import.Kind.LIST.value: ["auth_code", "inventory_location", "notes"],
@@ -253,6 +255,10 @@ RANGE_TAKEN = """
              WHERE r.upload_id = %(upload)s AND r.error = '') t
      WHERE r.id = t.id
 """
+POINTS = """
+    UPDATE authcodes_importrow SET error = %(points_refused)s, error_column = 'points_per_scan'
+     WHERE upload_id = %(upload)s AND error = '' AND points_per_scan > %(most)s
+"""
 FORGET_FINDINGS = """
     UPDATE authcodes_importrow SET error = '', error_column = ''
      WHERE upload_id = %(upload)s AND error = %(taken)s
@@ -288,6 +294,19 @@ def check(upload: Import) -> None:
         finding = [*_find_codes("code", _ENDS[0]), *_find_codes("code_end", _ENDS[1])]
         ranges = [RANGE_SHAPE, RANGE_TWICE, RANGE_TAKEN]
         _run([(FIND_PRODUCT, {}), (NO_PRODUCT, {}), *finding, *((each, {}) for each in ranges)], facts)
+        check_points(upload, upload.uploaded_by)
+
+
+def check_points(upload: Import, by: User | None) -> int:
+    """Mark the rows whose points `by` may not set. Returns how many."""
+    facts: dict[str, Any] = {
+        "upload": upload.pk,
+        "most": money.most_points(brand=upload.brand, by=by) if by else -1,
+        "points_refused": money.why_not(brand=upload.brand, by=by),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(POINTS, facts)
+        return int(cursor.rowcount)
 
 
 def check_conflicts(upload: Import) -> None:

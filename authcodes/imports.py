@@ -261,6 +261,7 @@ def run_commit(run: jobs.Run) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(PATIENCE)
             import_checks.check_conflicts(upload)
+            import_checks.check_points(upload, run.job.created_by)
             cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.COMMITTING]})
         raise
     run.tell(upload.codes, upload.codes)
@@ -276,6 +277,8 @@ def _carry_out(upload: Import, by: User | None) -> int:
         if not mine.update(status=Import.Status.COMMITTED, committed_at=timezone.now()):
             return 0
         _refuse_repeated(upload)
+        if import_checks.check_points(upload, by):
+            raise ImportRefused(_("Nothing was imported: it sets points that are not allowed. The preview shows them."))
         cursor.execute(
             REMEMBER.format(targets=import_assignments.IMPORTED[upload.kind]), import_assignments.import_facts(upload)
         )

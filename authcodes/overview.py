@@ -26,6 +26,7 @@ from brands.navigation import page_of
 from brands.roles import ADD, VIEW, Reach
 from brands.unfolded import SelectWidget
 from campaigns.models import Campaign
+from loyalty.admin.approvals import waiting_for
 from loyalty.models import WebhookEndpoint
 
 # As the lists spell this filter.
@@ -198,6 +199,11 @@ class Page:
     def those(self, verb: str, label: str) -> list[Brand]:
         within = roles.reach(self.request.user, verb, label)
         return [brand for brand in self.brands if brand.pk in within]
+
+    @property
+    def approvals(self) -> int:
+        """Requests for points above the ceiling that wait for this person's decision."""
+        return waiting_for(self.request, list(self.brands))
 
     @property
     def zone(self) -> str:

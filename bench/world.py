@@ -162,6 +162,7 @@ def batch_of(brand: Brand, product: Product, *, quantity: int, prefix: str) -> B
         prefix=prefix,
         starting_number=0,
         number_width=WIDTH,
+        signed=False,
     )
     return batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
 

@@ -129,8 +129,10 @@ def staff_role(user: Any, brand_id: int) -> Membership.Role | None:
     return Membership.Role(role) if role else None
 
 
-def staff_may_read(user: Any, token: tokens.Principal | None, brand_id: int, label: str) -> bool:
-    """Whether `user` may read the brand's rows of the model `label`, by role as in the portal.
+def staff_may_read(
+    user: Any, token: tokens.Principal | None, brand_id: int, label: str, verb: str = roles.VIEW
+) -> bool:
+    """Whether `user` may read the brand's rows of the model `label`, or do `verb` with them, by role as in the portal.
 
     An access token opens only the brand it was made for, but for superusers; and none that is older than the password:
     whoever has it may be another than the one who became a member of staff.
@@ -140,4 +142,4 @@ def staff_may_read(user: Any, token: tokens.Principal | None, brand_id: int, lab
         return False
     if role is None or user.is_superuser:
         return role is not None
-    return (token is None or token.brand_id == brand_id) and roles.may(role, roles.VIEW, label)
+    return (token is None or token.brand_id == brand_id) and roles.may(role, verb, label)

@@ -83,6 +83,17 @@ class Brand(models.Model):
     monthly_point_limit = models.DecimalField(
         max_digits=10, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
     )
+    max_points_per_scan = models.PositiveIntegerField(
+        default=1000,
+        db_default=1000,
+        validators=[MinValueValidator(1)],
+        help_text=_("More than this needs a second person's approval. Only operators can raise it."),
+    )
+    protected_batches_only = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("New batches must have protected codes, each with a secret tag."),
+    )
     points_expire = models.CharField(
         max_length=10, choices=Expiry.choices, default=Expiry.NEVER, db_default=Expiry.NEVER.value
     )

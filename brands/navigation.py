@@ -15,6 +15,7 @@ GROUPS: dict[Any, dict[str, str]] = {
     _("Codes"): {
         "authcodes.batchrange": "inventory_2",
         "authcodes.authcode": "qr_code_2",
+        "authcodes.codeprefix": "bookmark",
         "authcodes.scan": "qr_code_scanner",
         "authcodes.product": "category",
         "authcodes.recall": "report",
@@ -38,6 +39,7 @@ GROUPS: dict[Any, dict[str, str]] = {
         "loyalty.brandlevel": "military_tech",
         "loyalty.reward": "featured_seasonal_and_gifts",
         "loyalty.earningrule": "calculate",
+        "loyalty.pointsapproval": "approval",
     },
     _("Notifications"): {
         "loyalty.noticedelivery": "outgoing_mail",

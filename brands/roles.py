@@ -16,6 +16,7 @@ VIEW, ADD, CHANGE, DELETE, ACT = "v", "a", "c", "d", "x"  # x: the page's own ac
 USE = "u"  # takes codes of rewards at the till
 STOP = "s"  # cancels what others started
 ERASE = "e"  # takes a person out of what the brand holds
+MONEY = "m"  # sets what scans earn: points, scan limit, expiry, campaign
 SUPERUSER = "superuser"
 
 # What is written by an action alone (scans, ledger, events) is for reading, whoever reads.
@@ -35,6 +36,7 @@ TABLE = {
     "campaigns.userloyaltycampaign":  ("v",    "v",     "",      "v",     "v"),
     "campaigns.rewardclaim":          ("v",    "v",     "",      "v",     "v"),
     "loyalty.brandlevel":             ("vacd", "vac",   "",      "v",     "vacd"),
+    "loyalty.pointsapproval":          ("vx",   "vx",    "",      "v",     "vx"),
     "loyalty.earningrule":            ("vacd", "vacd",  "",      "v",     "vacd"),
     "loyalty.userpoints":             ("vxe",  "vx",    "",      "v",     "vxe"),
     "loyalty.loyaltytransaction":     ("v",    "v",     "",      "v",     "v"),
@@ -50,8 +52,9 @@ TABLE = {
     "loyalty.webhookdelivery":        ("vx",   "vx",   "",      "",      "vx"),
     "loyalty.externalsystem":         ("vacx", "vacx", "",      "",      "vacx"),
     "loyalty.event":                  ("vx",   "vx",    "",      "v",     "vx"),
+    "authcodes.codeprefix":            ("va",   "va",    "v",     "v",     "vacd"),
     "authcodes.product":              ("vac",  "vac",   "v",     "v",     "vac"),
-    "authcodes.batchrange":           ("vac",  "vac",   "vac",   "v",     "vac"),
+    "authcodes.batchrange":           ("vacm", "vacm",  "vac",   "v",     "vacm"),
     "authcodes.authcode":             ("vcx",  "vcx",   "vcx",   "v",     "vcx"),
     "authcodes.codechange":            ("v",    "v",     "v",     "v",     "v"),
     "authcodes.recall":               ("vax",  "va",    "v",     "v",     "vax"),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     PasswordWidget = forms.PasswordInput
     ColourWidget = forms.TextInput
     FileWidget = forms.FileInput
+    RadioWidget = forms.RadioSelect
     SelectWidget = forms.Select
     SwitchWidget = forms.CheckboxInput
     NumberWidget = forms.NumberInput
@@ -53,6 +54,7 @@ else:
     from unfold.widgets import UnfoldAdminFileFieldWidget as FileWidget
     from unfold.widgets import UnfoldAdminIntegerFieldWidget as NumberWidget
     from unfold.widgets import UnfoldAdminPasswordWidget as PasswordWidget
+    from unfold.widgets import UnfoldAdminRadioSelectWidget as RadioWidget
     from unfold.widgets import UnfoldAdminSelectWidget as SelectWidget
     from unfold.widgets import UnfoldAdminTextareaWidget as TextareaWidget
     from unfold.widgets import UnfoldAdminTextInputWidget as TextWidget
@@ -73,6 +75,7 @@ __all__ = [
     "ModelForm",
     "NumberWidget",
     "PasswordWidget",
+    "RadioWidget",
     "RangeFilter",
     "SelectWidget",
     "SwitchWidget",

@@ -275,6 +275,7 @@ RATE_LIMITS = {
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
     "wallet": env.rate("RATE_WALLET", "120/minute"),
     "wallet_address": env.rate("RATE_WALLET_ADDRESS", "1200/minute"),
+    "prefix": env.rate("RATE_PREFIX", "30/hour"),
     "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
     "unknown_code_address": env.rate("RATE_UNKNOWN_CODE_ADDRESS", "200/hour"),
 }
@@ -348,6 +349,13 @@ PERSONAL_DATA = {
 }
 
 # Label -> `panel(customer, brand)`: what this list has of a customer, on the customer's page.
+# What writes approved points onto a row of each kind: a function of row, values, who and when.
+APPROVED_POINTS = {
+    "authcodes.batchrange": "authcodes.batches.set_approved",
+    "authcodes.product": "authcodes.products.set_approved",
+    "loyalty.brandlevel": "loyalty.approvals.set_value",
+    "loyalty.earningrule": "loyalty.approvals.set_value",
+}
 CUSTOMER_PANELS = {
     "loyalty.loyaltytransaction": "loyalty.admin.ledger.panel",
     "campaigns.userloyaltycampaign": "campaigns.admin.progress.panel",
@@ -363,6 +371,8 @@ STORAGE_SECRETS = env.pairs("STORAGE_SECRETS") or ({1: SECRET_KEY} if LOCAL else
 OUTGOING_PRIVATE_NETWORKS = env.networks("OUTGOING_PRIVATE_NETWORKS")
 # How long after it a guest may still log in and take the scan over, or say where it happened.
 GUEST_SCAN_MINUTES = env.integer("GUEST_SCAN_MINUTES", 30, minimum=1)
+# Prefixes that a brand may reserve; every code begins with one, and no other brand can use it.
+CODE_PREFIXES_PER_BRAND = env.integer("CODE_PREFIXES_PER_BRAND", 100, minimum=1)
 BATCH_MAX_CODES = env.integer("BATCH_MAX_CODES", 10_000_000, minimum=1)
 GENERATION_CHUNK = env.integer("GENERATION_CHUNK", 50_000, minimum=1)
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from pypdf import PdfReader
 
 from authcodes import prints, recalls
-from authcodes.models import Import, Job, Printer, PrintRun, Scan
+from authcodes.models import CodePrefix, Import, Job, Printer, PrintRun, Scan
 from authcodes.prints import Wanted
 from authcodes.stretches import whole
 from brands import keys
@@ -31,6 +31,7 @@ from loyalty.models import (
     NoticeDelivery,
     NoticeSettings,
     NoticeTemplate,
+    PointsApproval,
     Redemption,
     StoppedAddress,
     WebhookDelivery,
@@ -52,6 +53,7 @@ READ_ONLY = [
     "loyalty.event",
     "loyalty.loyaltytransaction",
     "loyalty.noticedelivery",
+    "loyalty.pointsapproval",
     "loyalty.redemption",
     "loyalty.stoppedaddress",
     "loyalty.webhookdelivery",
@@ -186,6 +188,15 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         ),
         "loyalty.walletissuer": wallets.apple(brand, identifier=f"pass.com.{marker}.card"),
         "loyalty.walletpass": passes.issue(account=account, platform="apple", at=timezone.now())[0],
+        "loyalty.pointsapproval": PointsApproval.objects.create(
+            brand=brand,
+            kind="authcodes.product",
+            row_id=product.pk,
+            row_name=str(product),
+            values={"redeem_point_value": 5000},
+            requested_by=colleague,
+        ),
+        "authcodes.codeprefix": CodePrefix.objects.get(prefix=f"{marker}-"),
         "authcodes.product": product,
         "authcodes.batchrange": batch,
         "authcodes.authcode": batch.codes.get(),

@@ -1,6 +1,19 @@
 """The portal's pages about products, codes, their scans and recalls, and the work on them."""
 
-from authcodes.admin import batches, changes, codes, imports, jobs, lifted, printers, prints, products, recalls, scans
+from authcodes.admin import (
+    batches,
+    changes,
+    codes,
+    imports,
+    jobs,
+    lifted,
+    prefixes,
+    printers,
+    prints,
+    products,
+    recalls,
+    scans,
+)
 
 __all__ = [
     "batches",
@@ -9,6 +22,7 @@ __all__ = [
     "imports",
     "jobs",
     "lifted",
+    "prefixes",
     "printers",
     "prints",
     "products",

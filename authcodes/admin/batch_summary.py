@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from authcodes.batches import BatchSettings
+from authcodes.prefixes import is_reserved
 from authcodes.tags import SEPARATOR
 from brands.hosts import hostname_of
 from brands.models import Brand
@@ -24,6 +25,8 @@ def summary_of(form: Any) -> dict[str, Any]:
         else:
             wrong += [(label, message) for error in errors for message in error.messages]
     told = told_of(form.cleaned_data["brand"], form.filled) if form.filled else None
+    if told and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
+        told = {**told, "printed": "", "lines": [line for line in told["lines"] if line != tag_line()]}
     return {"told": told, "wrong": wrong, "missing": missing}
 
 
@@ -37,7 +40,7 @@ def told_of(brand: Brand, wanted: BatchSettings) -> dict[str, Any]:
         "last": last,
         "quantity": wanted.quantity,
         "printed": f"https://{host}/s/{printed}" if host else printed,
-        "lines": [line for line in lines_of(wanted) if line],
+        "lines": [line for line in [*lines_of(wanted), *_limits(brand, wanted)] if line],
     }
 
 
@@ -55,8 +58,12 @@ def lines_of(wanted: BatchSettings) -> list[str]:
         % {"limit": wanted.scan_limit},
         _("The codes are valid to the end of %(day)s.") % {"day": date_format(day)} if day else "",
         _("Scans count for the campaign %(campaign)s.") % {"campaign": wanted.campaign} if wanted.campaign else "",
-        _("Each code is printed with a tag of its own, and does not scan without it.") if wanted.signed else "",
+        tag_line() if wanted.signed else "",
     ]
+
+
+def tag_line() -> str:
+    return _("Each code is printed with a tag of its own, and does not scan without it.")
 
 
 def _points(wanted: BatchSettings) -> str:
@@ -65,3 +72,22 @@ def _points(wanted: BatchSettings) -> str:
     if own:
         return ngettext("A scan earns %(points)d point.", "A scan earns %(points)d points.", own) % {"points": own}
     return _("A scan earns what the customer's level gives.")
+
+
+def _limits(brand: Brand, wanted: BatchSettings) -> list[str]:
+    """What the batch costs at most, what needs a second person, and which prefix would be reserved."""
+    points = wanted.points_per_scan or (wanted.product.redeem_point_value if wanted.product else None) or 0
+    total = wanted.quantity * points * (wanted.scan_limit or 0)
+    most = f"{brand.max_points_per_scan:,}"
+    own = is_reserved(brand=brand, prefix=wanted.prefix)
+    above = (wanted.points_per_scan or 0) > brand.max_points_per_scan
+    return [
+        _("If every code is scanned as often as possible: at most %(total)s points.") % {"total": f"{total:,}"}
+        if total
+        else "",
+        _("Above the ceiling of %(most)s points: until a second manager or owner approves, a scan earns %(most)s.")
+        % {"most": most}
+        if above
+        else "",
+        "" if own else _("The prefix is new. Saving reserves it for this brand, if it is free."),
+    ]

@@ -1,9 +1,10 @@
 """Page: batches of codes. A new one is made by authcodes.batches, and its codes by a worker."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -19,23 +20,24 @@ from django.utils.translation import gettext_lazy
 
 from authcodes import batches, dashboard
 from authcodes.admin import orders
+from authcodes.admin.batch_forms import MONEY_FIELDS, BatchForm, NewBatchForm, prefix_choices, protection_of, without
 from authcodes.admin.batch_summary import summary_of
 from authcodes.admin.changes import kind_badge
 from authcodes.admin.exports import is_id, within
 from authcodes.admin.prints import may_print
-from authcodes.batches import BatchSettings
 from authcodes.dashboard_filters import Filters
 from authcodes.models import AuthCode, BatchRange, CodeChange
 from authcodes.refusals import BatchRefused
 from brands import roles, zones
 from brands.lists import DayFilter, OwnRowsFilter
-from brands.portal import TenantAdmin, TenantForm, badge, person
-from brands.roles import ADD, CHANGE, VIEW
-from brands.unfolded import SwitchWidget, action, display
+from brands.models import Brand
+from brands.portal import badge, person
+from brands.roles import ADD, CHANGE, MONEY, VIEW
+from brands.unfolded import TextWidget, action, display
+from loyalty.admin.ceiling import CeilingAdmin, HeldBack
 
 Kind = CodeChange.Kind
 CHANGES_SHOWN = 20
-NUMBERING = {"prefix", "quantity", "starting_number", "number_width"}
 # What may be done to a stretch of a batch's codes: where in the address, and the button's icon.
 ORDERS = {
     Kind.ASSIGNED: ("assign", "sell"),
@@ -45,78 +47,14 @@ ORDERS = {
 }
 
 
-class PrintableForm(TenantForm):
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        if "error_correction" in self.fields:  # who may only look has no such field
-            self.fields["error_correction"].required = False
-
-    def clean_error_correction(self) -> str:
-        """Who says nothing leaves it as it is; at first that is M."""
-        found: str = self.cleaned_data["error_correction"] or self.instance.error_correction
-        return found
-
-
-class NewBatchForm(PrintableForm):
-    """All settings of spec section 2; what cannot be is said at its field."""
-
-    filled: BatchSettings | None = None  # once it can be said which codes there would be, be they free or taken
-    signed = forms.BooleanField(
-        label=gettext_lazy("Signed"),
-        required=False,
-        widget=SwitchWidget,
-        help_text=gettext_lazy("Each code is printed with a tag, so that nobody can guess the next one."),
-    )
-
-    def clean(self) -> dict[str, Any]:
-        """Every setting that cannot be is said at its field, also while others are still missing."""
-        cleaned = super().clean()
-        brand = cleaned.get("brand")
-        if brand:
-            wanted = self.wanted()
-            for field, message in batches.objections(brand=brand, wanted=wanted, at=timezone.now()).items():
-                if field not in self.errors:
-                    self.add_error(field, message)
-            if not set(self.errors) & NUMBERING:
-                self.filled = wanted
-                for message in batches.overlaps(wanted.numbering, brand):
-                    self.add_error("starting_number", message)
-        return cleaned
-
-    def wanted(self) -> BatchSettings:
-        """What is filled in so far; a missing setting stands at its default."""
-        given = {name: value for name, value in self.cleaned_data.items() if name != "brand"}
-        return BatchSettings(**{"range_name": "", "quantity": 1, **given})
-
-
-class BatchForm(PrintableForm):
-    """What may still change once codes are printed."""
-
-    def clean_expiration_date(self) -> Any:
-        day = self.cleaned_data["expiration_date"]
-        today = timezone.now().astimezone(self.instance.brand.zone).date()
-        if day and day < today and "expiration_date" in self.changed_data:
-            raise forms.ValidationError(_("The expiration date is in the past."))
-        return day
-
-    def clean_scan_limit(self) -> int | None:
-        """What was accepted stays accepted: a lower limit would say that it should not have been."""
-        limit: int | None = self.cleaned_data["scan_limit"]
-        if limit is None or "scan_limit" not in self.changed_data:
-            return limit
-        most = batches.most_scans(batch=self.instance)
-        if limit < most:
-            words = _("A code of this batch was scanned %(most)d times already: write that or more, or leave it empty.")
-            raise forms.ValidationError(words % {"most": most})
-        return limit
-
-
 @admin.register(BatchRange)
-class BatchPage(TenantAdmin):
+class BatchPage(CeilingAdmin):
     form = BatchForm
+    points_fields = ("points_per_scan",)
     list_display = (
         "range_name",
         "state",
+        "protection",
         "product",
         "codes",
         "quantity",
@@ -132,23 +70,27 @@ class BatchPage(TenantAdmin):
     actions_detail = ("recall",)
     change_form_outer_before_template = "admin/authcodes/batch/outer_before.html"
     change_form_outer_after_template = "admin/authcodes/batch/outer_after.html"
-    settled = ("product", "state", "codes", "quantity", "is_signed", "created_at", "created_by")
+    settled = ("product", "state", "codes", "quantity", "protection", "created_at", "created_by")
     fieldsets = (
         (None, {"fields": ("brand", ("range_name", "state"), ("product", "campaign"))}),
-        (gettext_lazy("Numbering"), {"fields": ("codes", ("quantity", "is_signed"), "error_correction")}),
+        (gettext_lazy("Numbering"), {"fields": ("codes", ("quantity", "protection"), "error_correction")}),
         (gettext_lazy("Rules"), {"fields": (("points_per_scan", "scan_limit"), "expiration_date")}),
         (gettext_lazy("History"), {"fields": (("created_at", "created_by"),)}),
     )
     add_fieldsets = (
         (None, {"fields": ("brand", "range_name", "product", "campaign")}),
+        (gettext_lazy("Protection"), {"fields": ("signed",)}),
         (
             gettext_lazy("Numbering"),
-            {"fields": ("prefix", "quantity", "starting_number", "number_width", "signed", "error_correction")},
+            {"fields": ("prefix", "quantity", "starting_number", "number_width", "error_correction")},
         ),
         (gettext_lazy("Rules"), {"fields": ("points_per_scan", "scan_limit", "expiration_date")}),
     )
     add_help_texts = {
-        "prefix": gettext_lazy("Letters, digits, - and _; every code begins with it."),
+        "prefix": gettext_lazy(
+            "Letters, digits, - and _; every code begins with it. Choose one of the brand's own, or write a new one: "
+            "saving reserves it for this brand."
+        ),
         "quantity": gettext_lazy("How many codes."),
         "starting_number": gettext_lazy("The first code's number."),
     }
@@ -194,9 +136,9 @@ class BatchPage(TenantAdmin):
     def codes(self, batch: BatchRange) -> str:
         return f"{batch.first_code} … {batch.last_code}"
 
-    @display(description=gettext_lazy("signed"))
-    def is_signed(self, batch: BatchRange) -> str:
-        return _("Yes") if batch.is_signed else _("No")
+    @display(description=gettext_lazy("protection"))
+    def protection(self, batch: BatchRange) -> SafeString:
+        return badge(*protection_of(batch))
 
     @action(description=gettext_lazy("Recall"), url_path="recall", icon="report", permissions=["recall"])
     def recall(self, _request: HttpRequest, object_id: str) -> HttpResponse:
@@ -211,17 +153,32 @@ class BatchPage(TenantAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         fields = super().get_readonly_fields(request, obj)
-        return [*fields, *self.settled] if obj else fields
+        if obj is None:
+            return fields
+        return [*fields, *self.settled, *(() if self.may(request, MONEY, obj) else MONEY_FIELDS)]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Whoever may set no money anywhere is not asked for it."""
+        found = super().get_fieldsets(request, obj)
+        return found if obj or self.may(request, MONEY) else without(found, MONEY_FIELDS)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
-        if obj is None:
-            options |= {"form": NewBatchForm, "help_texts": self.add_help_texts}
-        return super().get_form(request, obj, change, **options)
+        if obj is not None:
+            return super().get_form(request, obj, change, **options)
+        widgets = {"prefix": TextWidget(attrs={"list": "code-prefixes", "autocomplete": "off"})}
+        options |= {"form": NewBatchForm, "help_texts": self.add_help_texts, "widgets": widgets}
+        form: Any = super().get_form(request, obj, change, **options)
+        form.request = request
+        return form
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        told = {"summary_address": reverse("admin:authcodes_batchrange_summary")}
+        brands = list(self.reach(request, ADD).of(Brand.objects.all(), "pk"))
+        told = {
+            "summary_address": reverse("admin:authcodes_batchrange_summary"),
+            "code_prefixes": prefix_choices(brands),
+        }
         return super().add_view(request, form_url, {**told, **(extra_context or {})})
 
     def summary(self, request: HttpRequest) -> HttpResponse:
@@ -285,14 +242,32 @@ class BatchPage(TenantAdmin):
             return
         if not self.may(request, CHANGE, obj):
             raise PermissionDenied
-        changed = {name: form.cleaned_data[name] for name in form.changed_data}
+        changed = {name: getattr(obj, name) for name in form.changed_data}
         batches.change_batch(batch=obj, changed=changed, by=person(request), at=timezone.now())
 
     def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
         by = person(request)
-        made = batches.create_batch(brand=obj.brand, wanted=form.wanted(), at=timezone.now(), by=by)
+        wanted = replace(form.wanted(), points_per_scan=obj.points_per_scan)
+        made = batches.create_batch(brand=obj.brand, wanted=wanted, at=timezone.now(), by=by)
         batches.start_generation(batch=made, by=by)
         return made
+
+    def held_back(self, obj: BatchRange, before: BatchRange | None) -> dict[str, HeldBack]:
+        """More scans of codes that are above the ceiling are more points, too."""
+        held = super().held_back(obj, before)
+        above = before is not None and (before.points_per_scan or 0) > obj.brand.max_points_per_scan
+        if before is not None and above and _allows_more_scans(obj, before):
+            held["scan_limit"] = HeldBack(obj.scan_limit, before.scan_limit)
+        return held
+
+    def max_total(self, obj: BatchRange, values: Mapping[str, Any]) -> int | None:
+        return batches.worth(batch=obj, values=values)
+
+
+def _allows_more_scans(obj: BatchRange, before: BatchRange) -> bool:
+    if before.scan_limit is None:
+        return False
+    return obj.scan_limit is None or obj.scan_limit > before.scan_limit
 
 
 def _list_of(model: str, batch: BatchRange, **more: str) -> str:

@@ -44,7 +44,10 @@ GUIDE = {
     "auth_code_start": gettext_lazy("The first code of the range. Required."),
     "auth_code_end": gettext_lazy("The last code, of the same batch. Required."),
     "location": gettext_lazy("Where the items are sold, at most 120 characters. Empty: stays as it is."),
-    "points_per_scan": gettext_lazy("A whole number. Empty: stays as it is, at first what the batch says."),
+    "points_per_scan": gettext_lazy(
+        "A whole number, at most the brand's ceiling; managers and owners only. "
+        "Empty: stays as it is, at first what the batch says."
+    ),
 }
 ERRORS_PER_PAGE = 100
 

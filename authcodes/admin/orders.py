@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import changes, typed
+from authcodes import changes, money, typed
 from authcodes.changes import Assignment, Order
 from authcodes.import_checks import LOCATION_LENGTH, MOST_POINTS, TAKEN
 from authcodes.models import AuthCode, BatchRange, CodeChange, Product
@@ -23,7 +23,7 @@ from authcodes.refusals import BatchRefused
 from authcodes.stretches import Outlook, Stretch, outlook, stretch
 from brands import roles
 from brands.portal import Lookup, TenantAdmin, person
-from brands.roles import ACT
+from brands.roles import ACT, MONEY
 from brands.unfolded import NumberWidget, TextareaWidget, TextWidget
 
 LABEL = "authcodes.authcode"
@@ -48,7 +48,7 @@ WORDS = {
     ),
     Kind.UNASSIGNED: Words(
         gettext_lazy("Take back an assignment"),
-        gettext_lazy("The codes lose their product and points, and scan as not valid until they are assigned again."),
+        gettext_lazy("The codes lose their product, and scan as not valid until they are assigned again."),
         gettext_lazy("Assignment taken back"),
         dangerous=True,
     ),
@@ -116,8 +116,10 @@ class GivenForm(RefusableForm):
         help_text=gettext_lazy("Anything worth noting. Empty: stays as it is."),
     )
 
-    def offer(self, products: Any, admin_site: Any) -> None:
+    def offer(self, products: Any, admin_site: Any, *, sets_points: bool) -> None:
         """Let the person choose among these, looked up while they type."""
+        if not sets_points:
+            del self.fields["points_per_scan"]
         field: Any = self.fields["product"]
         field.queryset = products
         field.widget = Lookup(AuthCode.product.field, admin_site)
@@ -125,8 +127,8 @@ class GivenForm(RefusableForm):
 
     @property
     def assignment(self) -> Assignment:
-        names = ("product", "inventory_location", "points_per_scan", "notes")
-        return Assignment(**{name: self.cleaned_data[name] for name in names})
+        names = {"product", "inventory_location", "points_per_scan", "notes"}
+        return Assignment(**{name: value for name, value in self.cleaned_data.items() if name in names})
 
 
 class AssignStretchForm(StretchForm, GivenForm):
@@ -203,7 +205,8 @@ def _stretch_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, ki
     whole = {"first": batch.first_code, "last": batch.last_code}
     form = form_class(request.POST if request.method == "POST" else None, initial=whole)
     if isinstance(form, AssignStretchForm):
-        form.offer(products_of(page, request).filter(brand=batch.brand_id), page.admin_site)
+        sets_points = money.may_set(person(request), batch.brand_id)
+        form.offer(products_of(page, request).filter(brand=batch.brand_id), page.admin_site, sets_points=sets_points)
     return form
 
 
@@ -229,13 +232,11 @@ def _preview_of(codes: Stretch, order: Order) -> dict[str, Any]:
 def _changes(kind: CodeChange.Kind, found: Outlook) -> tuple[int, str]:
     """How many codes would change, and what keeps them from it."""
     if kind == Kind.ASSIGNED:
-        taken = _("Nothing can be assigned while some of these codes have another product.") if found.taken else ""
-        return 0 if taken else found.codes, taken
+        taken = _("Nothing can be assigned while some of these codes have another product.")
+        return (0, taken) if found.taken else (found.codes, "")
     if kind == Kind.UNASSIGNED:
-        scanned = (
-            _("Nothing can be taken back: codes that have been scanned keep their product.") if found.scanned else ""
-        )
-        return 0 if scanned else found.assigned, scanned
+        scanned = _("Nothing can be taken back: codes that have been scanned keep their product.")
+        return (0, scanned) if found.scanned else (found.assigned, "")
     return (found.codes - found.deactivated if kind == Kind.DEACTIVATED else found.deactivated), ""
 
 
@@ -260,7 +261,8 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     initial = {"codes": request.GET.get("codes", "")[:MAX_CODE_LENGTH]}
     form = TypedForm(request.POST if request.method == "POST" else None, initial=initial)
-    form.offer(products_of(page, request), page.admin_site)
+    leads = roles.reach(request.user, MONEY, money.LABEL)
+    form.offer(products_of(page, request), page.admin_site, sets_points=bool(leads))
     told: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
     if request.method == "POST" and form.is_valid():
         try:

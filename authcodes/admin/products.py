@@ -16,6 +16,7 @@ from brands.pictured import Pictured, PictureForm
 from brands.pictures import Drawn
 from brands.roles import ACT
 from brands.unfolded import action
+from loyalty.admin.ceiling import CeilingAdmin
 
 
 class ProductForm(PictureForm):
@@ -24,7 +25,8 @@ class ProductForm(PictureForm):
 
 
 @admin.register(Product)
-class ProductPage(Pictured):
+class ProductPage(CeilingAdmin, Pictured):
+    points_fields = ("redeem_point_value",)
     form = ProductForm
     picture = "picture"
     list_display = ("title", "sku", "retail_price", "redeem_point_value", "is_active")

@@ -31,6 +31,7 @@ from brands.hosts import hostname_of
 from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
 from brands.paging import Page, paged
 from brands.refusals import AuthenticationRequired, Forbidden, NotFound
+from brands.roles import ACT, VIEW
 from brands.tokens import Principal
 from loyalty.events import iso
 from loyalty.points import plain
@@ -90,11 +91,11 @@ class BrandReader:
         """The database's guard for what they read."""
         return guard.within([self.caller.brand_id]) if self.caller else roles.guarding(self.user)
 
-    def may_read(self, brand_id: int, label: str) -> bool:
+    def may_read(self, brand_id: int, label: str, verb: str = VIEW) -> bool:
         """Whether rows of the model `label` of this brand are theirs to read, as in the portal."""
         if self.caller:
             return self.caller.brand_id == brand_id
-        return staff_may_read(self.user, self.token, brand_id, label)
+        return staff_may_read(self.user, self.token, brand_id, label, verb)
 
 
 class CodeScans(APIView):
@@ -202,10 +203,10 @@ class BatchQrCodes(APIView):
     def get(self, request: Request, batch_id: int) -> Response:
         """The addresses of a batch's QR images, in the order of its codes.
 
-        For the brand's hub key, or a member of its staff. Each address can be fetched without either, for 7 days at
-        least, and gives an image of the size and kind that were asked for here. It is the same all day (UTC), so images
-        can be kept by their addresses. The `Link` header has the address of the next page (`rel="next"`); the last page
-        has none.
+        For the brand's hub key, or a member of its staff who prints: owner, manager or printer. Each address can be
+        fetched without either, for 7 days at least, and gives an image of the size and kind that were asked for here.
+        It is the same all day (UTC), so images can be kept by their addresses. The `Link` header has the address of the
+        next page (`rel="next"`); the last page has none.
         """
         reader = BrandReader(request)
         with reader.guard():
@@ -215,6 +216,8 @@ class BatchQrCodes(APIView):
         batch = BatchRange.objects.filter(pk=batch_id).first()
         if batch is None or not reader.may_read(batch.brand_id, "authcodes.authcode"):
             raise NotFound
+        if not reader.may_read(batch.brand_id, "authcodes.printrun", ACT):
+            raise Forbidden("QR images hold the codes' secret tags; this needs a hub key or staff who print.")
         kind = ListQuery.read(request)["image"]
         query = request.query_params
         asked = {name: str(query[name]) for name in ImageQuery().get_fields() if name in query}

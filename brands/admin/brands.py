@@ -11,7 +11,7 @@ from brands import colours, pictures
 from brands.models import Brand, BrandHostname
 from brands.pictured import Pictured, PictureForm
 from brands.pictures import Drawn
-from brands.portal import TenantForm, TenantInline
+from brands.portal import TenantForm, TenantInline, person
 from brands.roles import ADD, whole_reach
 from brands.unfolded import ColourWidget, InlineFormSet
 
@@ -48,7 +48,12 @@ class Hostnames(TenantInline):
 
 
 class BrandForm(PictureForm):
-    """Refuses colours that some people could not read."""
+    """Refuses colours that some people could not read, and a higher ceiling of points but from operators.
+
+    An owner who could raise the ceiling would need nobody's approval above it.
+    """
+
+    by_operator = False
 
     class Meta:
         widgets = {f"colour_{part}": ColourWidget for part in ("background", "text", "accent")}
@@ -58,6 +63,9 @@ class BrandForm(PictureForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        most = cleaned.get("max_points_per_scan")
+        if most and most > self.instance.max_points_per_scan and not self.by_operator:
+            self.add_error("max_points_per_scan", _("You can lower this. Only an operator can raise it."))
         known = {name: value for name, value in cleaned.items() if colours.SHAPE.fullmatch(str(value))}
         for name, least in (("colour_text", colours.READABLE), ("colour_accent", colours.VISIBLE)):
             if not {name, "colour_background"} <= set(known):
@@ -83,6 +91,7 @@ class BrandPage(Pictured):
                 "fields": (
                     ("loyalty_active", "auto_enroll"),
                     ("daily_point_limit", "monthly_point_limit"),
+                    ("max_points_per_scan", "protected_batches_only"),
                     ("points_expire", "points_expire_after", "expiry_warning_days"),
                 )
             },
@@ -99,6 +108,11 @@ class BrandPage(Pictured):
         ),
     )
     inlines = (Hostnames,)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
+        form: Any = super().get_form(request, obj, change, **options)
+        form.by_operator = person(request).is_superuser
+        return form
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
         """A new brand is none of those that the person may have chosen to look at."""

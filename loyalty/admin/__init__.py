@@ -1,6 +1,7 @@
 """The portal's pages about points: what earns them, who holds them and is told, wallets, and the events behind."""
 
 from loyalty.admin import (
+    approvals,
     events,
     external,
     ledger,
@@ -19,6 +20,7 @@ from loyalty.admin import (
 )
 
 __all__ = [
+    "approvals",
     "events",
     "external",
     "ledger",

@@ -5,12 +5,14 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from brands.portal import TenantAdmin
+from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models import BrandLevel
 
 
 @admin.register(BrandLevel)
-class LevelPage(TenantAdmin):
+class LevelPage(CeilingAdmin):
+    points_fields = ("scan_reward_value",)
+    reward_type_field = "scan_reward_type"
     list_display = ("name", "threshold", "scan_reward_type", "scan_reward_value")
     search_fields = ("name",)
     fieldsets = ((None, {"fields": ("brand", ("name", "threshold"), ("scan_reward_type", "scan_reward_value"))}),)

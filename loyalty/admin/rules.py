@@ -3,12 +3,14 @@
 from django.contrib import admin
 
 from brands.lists import ChoicesFilter
-from brands.portal import TenantAdmin
+from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models import EarningRule
 
 
 @admin.register(EarningRule)
-class EarningRulePage(TenantAdmin):
+class EarningRulePage(CeilingAdmin):
+    points_fields = ("reward_value",)
+    reward_type_field = "reward_type"
     list_display = ("kind", "reward_type", "reward_value", "is_active")
     list_filter = (("kind", ChoicesFilter), "is_active")
     fieldsets = ((None, {"fields": ("brand", ("kind", "is_active"), ("reward_type", "reward_value"))}),)

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from authcodes import batches, changes, jobs, recalls, scanning
-from authcodes.admin.batches import NewBatchForm
+from authcodes.admin.batch_forms import NewBatchForm
 from authcodes.models import AuthCode, BatchRange, Job, Recall
 from authcodes.scanning import Circumstances
 from brands.models import Brand, User
@@ -32,7 +32,7 @@ def client(brand: Brand) -> Client:
 
 def wanted(brand: Brand, **fields: Any) -> dict[str, Any]:
     plain = {"range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6, "quantity": 25}
-    return {"brand": brand.pk, **plain, "scan_limit": 1, **fields}
+    return {"brand": brand.pk, **plain, "scan_limit": 1, "signed": "plain", **fields}
 
 
 def add(client: Client, brand: Brand, **fields: Any) -> Any:
@@ -60,7 +60,7 @@ def test_batch_takes_all_its_settings(client: Client, brand: Brand, settings: An
         points_per_scan=5,
         scan_limit=3,
         expiration_date=in_days(90),
-        signed="on",
+        signed="protected",
     )
 
     assert made.status_code == 302
@@ -105,6 +105,8 @@ def test_codes_of_a_new_batch_are_made_by_a_job(client: Client, brand: Brand) ->
         ({"product": 10**12}, "product"),
         ({"campaign": "x"}, "campaign"),
         ({"prefix": "OLD-", "starting_number": 1}, "starting_number"),
+        ({"signed": "protected"}, "signed"),
+        ({"signed": ""}, "signed"),
         ({"signed": "on"}, "signed"),
     ],
 )
@@ -178,7 +180,9 @@ def test_expired_batch_can_still_be_renamed(client: Client, brand: Brand) -> Non
 
 def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
     made = batches.create_batch(
-        brand=brand, wanted=batches.BatchSettings(range_name="Autumn", quantity=40, prefix="P"), at=timezone.now()
+        brand=brand,
+        wanted=batches.BatchSettings(range_name="Autumn", quantity=40, prefix="P", signed=False),
+        at=timezone.now(),
     )
     batches.start_generation(batch=made, by=None)
     BatchRange.objects.filter(pk=made.pk).update(generated_count=10)

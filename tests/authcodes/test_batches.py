@@ -7,7 +7,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from authcodes import batches
+from authcodes import batches, prefixes
 from authcodes.batches import BatchSettings
 from authcodes.dashboard_filters import codes_with
 from authcodes.models import AuthCode, BatchRange
@@ -23,7 +23,8 @@ def owner(brand):
 
 
 def create(brand, **settings):
-    wanted = BatchSettings(**{"range_name": "Spring", "quantity": 10, "prefix": "SP-", "number_width": 4, **settings})
+    usual = {"range_name": "Spring", "quantity": 10, "prefix": "SP-", "number_width": 4, "signed": False}
+    wanted = BatchSettings(**{**usual, **settings})
     return batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
 
 
@@ -101,13 +102,20 @@ def test_an_overlap_names_the_codes_and_the_own_range(brand):
         create(brand, range_name="Spring")
 
 
-def test_an_overlap_with_another_brand_does_not_name_its_range(brand):
-    create(make.brand(), range_name="Top secret")
+def test_a_batch_says_whether_its_codes_are_protected():
+    with pytest.raises(TypeError, match="signed"):
+        BatchSettings(range_name="Spring", quantity=10)
+
+
+def test_a_brand_may_demand_protected_batches(db, settings):
+    settings.CODE_TAG_SECRETS = {1: "s" * 40}
+    brand = make.brand(protected_batches_only=True)
 
     with pytest.raises(BatchRefused) as refused:
         create(brand)
 
-    assert "Top secret" not in refused.value.message
+    assert refused.value.details == {"field": "signed"}
+    assert create(brand, signed=True).is_signed
 
 
 def test_without_a_secret_no_batch_can_be_signed(brand, settings):
@@ -150,13 +158,14 @@ def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypat
     brand = make.brand()
     wait_at = batches.refuse_overlap
     together = Barrier(12)
+    prefixes.reserve(brand=brand, prefix="SP-", at=timezone.now())
 
     def check_then_wait(numbering, brand):
         wait_at(numbering, brand)
         together.wait()
 
     monkeypatch.setattr(batches, "refuse_overlap", check_then_wait)
-    monkeypatch.setattr(batches, "LOCK_CREATION", "SELECT %s")
+    monkeypatch.setattr(prefixes, "TURN", "SELECT %s")
 
     results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
 
@@ -165,7 +174,7 @@ def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypat
 
 def test_generation_is_noted_when_the_last_code_is_made(brand, owner, settings):
     settings.GENERATION_CHUNK = 4
-    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", product=make.product(brand))
+    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", signed=False, product=make.product(brand))
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=owner)
 
     batches.generate(batch_id=batch.pk, at=timezone.now())

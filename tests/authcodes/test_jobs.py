@@ -334,7 +334,7 @@ def test_a_file_that_cannot_be_deleted_holds_up_neither_jobs_nor_other_files(bra
 
 def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
     settings.GENERATION_CHUNK = 4
-    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4)
+    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
@@ -348,7 +348,7 @@ def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
 
 
 def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
-    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4)
+    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)

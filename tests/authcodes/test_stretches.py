@@ -39,7 +39,7 @@ def test_a_stretch_that_cannot_be_names_the_field(batch, first, last, field):
 
 
 def test_codes_still_being_made_are_waited_for(brand):
-    wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-")
+    wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False)
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
 
     with pytest.raises(BatchRefused, match="still being made"):

@@ -160,6 +160,7 @@ def test_ids_that_cannot_be_do_not_exist(client: Client, label: str) -> None:
 def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """What one would send to add a row for `brand`, referring to `its` rows."""
     numbering = {"prefix": "NEW-", "starting_number": 1, "number_width": 4, "quantity": 1, "scan_limit": 1}
+    numbering["signed"] = "plain"
     tables = {"milestones-TOTAL_FORMS": 0, "milestones-INITIAL_FORMS": 0}
     return {
         "brands.apikey": {"brand": brand.pk, "name": "n", "kind": "app", "reason": "n"},
@@ -198,6 +199,7 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "service_account": SimpleUploadedFile("account.json", wallets.service_account()),
             "issuer_id": wallets.ISSUER_ID,
         },
+        "authcodes.codeprefix": {"brand": brand.pk, "prefix": "ANOTHER-"},
         "authcodes.product": {"brand": brand.pk, "sku": "n", "title": "n"},
         "authcodes.batchrange": {"brand": brand.pk, "range_name": "n", **numbering},
         "authcodes.recall": {

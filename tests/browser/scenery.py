@@ -64,7 +64,9 @@ def play(brand: Brand, owner: User) -> Scene:
         brand=brand, kind="ranges", product=None, file=ContentFile(MISTAKES.encode()), name="autumn.csv", by=owner
     )
     export = exports.start_affected(batch=recalled, wanted=Format.CSV, by=owner)
-    wanted = BatchSettings("Autumn edition", 25_000, Product.objects.get(brand=brand, sku="AUR-GIFT"), "AUT-")
+    wanted = BatchSettings(
+        "Autumn edition", 25_000, Product.objects.get(brand=brand, sku="AUR-GIFT"), "AUT-", signed=False
+    )
     fresh = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=owner)
     batches.start_generation(batch=fresh, by=owner)
     settle()

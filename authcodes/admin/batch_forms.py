@@ -1,0 +1,162 @@
+"""Forms of batches: what a new one may be, and what may still change once codes are printed."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import batches, prefixes
+from authcodes.batches import BatchSettings
+from authcodes.models import BatchRange
+from brands import roles
+from brands.audited import deed
+from brands.models import Brand
+from brands.portal import TenantForm
+from brands.refusals import Refused
+from brands.roles import ADD, MONEY
+from brands.unfolded import RadioWidget
+
+NUMBERING = {"prefix", "quantity", "starting_number", "number_width"}
+# What a scan of the codes is worth, and for how long: for those who may set that.
+MONEY_FIELDS = ("points_per_scan", "scan_limit", "expiration_date", "campaign")
+LABEL = "authcodes.batchrange"
+
+
+class ProtectionWidget(RadioWidget):
+    """Radio buttons whose labels are sentences."""
+
+    option_template_name = "admin/authcodes/batch/choice.html"
+
+
+class PrintableForm(TenantForm):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "error_correction" in self.fields:  # who may only look has no such field
+            self.fields["error_correction"].required = False
+
+    def clean_error_correction(self) -> str:
+        """Who says nothing leaves it as it is; at first that is M."""
+        found: str = self.cleaned_data["error_correction"] or self.instance.error_correction
+        return found
+
+
+def is_protected(choice: str) -> bool:
+    return choice == "protected"
+
+
+class NewBatchForm(PrintableForm):
+    """All settings of spec section 2; what cannot be is said at its field."""
+
+    request: HttpRequest  # the page sets it
+    filled: BatchSettings | None = None  # once it can be said which codes there would be, be they free or taken
+    signed = forms.TypedChoiceField(
+        label=gettext_lazy("Protection"),
+        coerce=is_protected,
+        widget=ProtectionWidget,
+        choices=[
+            (
+                "plain",
+                gettext_lazy("Plain numbers: anybody who has seen one code can guess the next."),
+            ),
+            (
+                "protected",
+                gettext_lazy("Protected codes: each code ends with a secret tag, and nobody can guess the next."),
+            ),
+        ],
+        error_messages={"required": gettext_lazy("Choose plain numbers or protected codes.")},
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Every setting that cannot be is said at its field, also while others are still missing."""
+        cleaned = super().clean()
+        brand = cleaned.get("brand")
+        if brand:
+            wanted = self.wanted()
+            found = batches.objections(brand=brand, wanted=wanted, at=timezone.now())
+            for field, message in {**found, **self.beyond_role(brand, wanted)}.items():
+                # While nothing is chosen, what is wrong with a choice is of no use.
+                if field not in self.errors and (field != "signed" or field in cleaned):
+                    self.add_error(field if field in self.fields else None, message)
+            if not set(self.errors) & NUMBERING:
+                self.filled = wanted
+                for message in batches.overlaps(wanted.numbering, brand):
+                    self.add_error("starting_number", message)
+            if self.request.method == "POST" and not self.errors:
+                self.ask_for_codes(brand, wanted)
+        return cleaned
+
+    def wanted(self) -> BatchSettings:
+        """What is filled in so far; a missing setting stands at its default, and a missing choice at the safe one."""
+        given = {name: value for name, value in self.cleaned_data.items() if name != "brand"}
+        return BatchSettings(**{"range_name": "", "quantity": 1, "signed": True, **given})
+
+    def beyond_role(self, brand: Brand, wanted: BatchSettings) -> dict[str, str]:
+        """What the person may not decide at this brand, by field."""
+        found = {}
+        if brand.pk not in roles.reach(self.request.user, MONEY, LABEL):
+            message = _("Only managers and owners set this.")
+            usual = BatchSettings(range_name="", quantity=1, signed=True)
+            found = {name: message for name in MONEY_FIELDS if getattr(wanted, name) != getattr(usual, name)}
+        may_reserve = brand.pk in roles.reach(self.request.user, ADD, "authcodes.codeprefix")
+        if not (may_reserve or prefixes.is_reserved(brand=brand, prefix=wanted.prefix)):
+            found["prefix"] = _("Choose one of the brand's prefixes. Managers and owners reserve new ones.")
+        return found
+
+    def ask_for_codes(self, brand: Brand, wanted: BatchSettings) -> None:
+        """Only when it is to be saved: a page that is looked at must not tell what other brands have."""
+        try:
+            prefixes.ask(brand=brand, prefix=wanted.prefix, numbering=wanted.numbering, deed=deed(self.request))
+        except Refused as refusal:
+            self.refuse(refusal)
+            if not refusal.details.get("field"):
+                self.add_error("prefix", _("Too many prefixes were tried. Try again later."))
+
+
+class BatchForm(PrintableForm):
+    """What may still change once codes are printed."""
+
+    def clean_expiration_date(self) -> Any:
+        day = self.cleaned_data["expiration_date"]
+        today = timezone.now().astimezone(self.instance.brand.zone).date()
+        if day and day < today and "expiration_date" in self.changed_data:
+            raise forms.ValidationError(_("The expiration date is in the past."))
+        return day
+
+    def clean_scan_limit(self) -> int | None:
+        """What was accepted stays accepted: a lower limit would say that it should not have been."""
+        limit: int | None = self.cleaned_data["scan_limit"]
+        if limit is None or "scan_limit" not in self.changed_data:
+            return limit
+        most = batches.most_scans(batch=self.instance)
+        if limit < most:
+            words = _("A code of this batch was scanned %(most)d times already: write that or more, or leave it empty.")
+            raise forms.ValidationError(words % {"most": most})
+        return limit
+
+
+def without(fieldsets: Any, names: tuple[str, ...]) -> list[Any]:
+    """Fieldsets without some of their fields, and without those that have none left."""
+    found = []
+    for title, options in fieldsets:
+        fields: list[Any] = []
+        for field in options["fields"]:
+            row = tuple(name for name in (field if isinstance(field, tuple) else (field,)) if name not in names)
+            if row:
+                fields.append(row if isinstance(field, tuple) else row[0])
+        if fields:
+            found.append((title, {**options, "fields": tuple(fields)}))
+    return found
+
+
+def prefix_choices(brands: list[Brand]) -> Any:
+    """The prefixes that these brands have, as suggestions of the form."""
+    rows = prefixes.of_brands(brands)
+    return [(row.prefix, row.brand.name if len(brands) > 1 else "") for row in rows]
+
+
+def protection_of(batch: BatchRange) -> tuple[str, str]:
+    """Colour and name of a batch's kind of codes."""
+    return ("success", _("Protected")) if batch.is_signed else ("", _("Plain numbers"))

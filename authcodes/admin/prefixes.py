@@ -1,0 +1,87 @@
+"""Page: the prefixes that a brand's codes begin with. Operators move one to another brand, or free it."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import prefixes
+from authcodes.models import CodePrefix
+from brands import audit
+from brands.audit import Row
+from brands.audited import CHOSEN, deed
+from brands.portal import TenantAdmin, TenantForm, person
+from brands.refusals import Refused
+
+
+class CodePrefixForm(TenantForm):
+    """A new prefix is asked for when it is saved, never while it is typed."""
+
+    request: HttpRequest  # the page sets it
+
+    def clean_prefix(self) -> str:
+        prefix: str = self.cleaned_data["prefix"]
+        if not prefixes.PREFIX.fullmatch(prefix):
+            raise forms.ValidationError(_("A prefix has at most 32 letters, digits, - or _."))
+        return prefix
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        brand = cleaned.get("brand")
+        if brand and "prefix" in cleaned and not self.errors:
+            try:
+                prefixes.ask(brand=brand, prefix=cleaned["prefix"], deed=deed(self.request))
+            except Refused as refusal:
+                self.add_error("prefix", refusal.message)
+        return cleaned
+
+    def _get_validation_exclusions(self) -> set[str]:
+        """Django would say that the prefix exists; the database says it, in one way for all."""
+        return {*super()._get_validation_exclusions(), "prefix"}
+
+
+@admin.register(CodePrefix)
+class CodePrefixAdmin(TenantAdmin):
+    form = CodePrefixForm
+    list_display = ("prefix", "reserved_at", "reserved_by")
+    list_select_related = ("reserved_by",)
+    search_fields = ("prefix__startswith",)
+    search_help_text = gettext_lazy("How the prefix begins.")
+    fieldsets = ((None, {"fields": ("brand", "prefix", ("reserved_at", "reserved_by"))}),)
+    add_fieldsets = ((None, {"fields": ("brand", "prefix")}),)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
+        help_text = _("Every code of a batch begins with it. No other brand can use it. Letters, digits, - and _.")
+        form: Any = super().get_form(request, obj, change, **{**options, "help_texts": {"prefix": help_text}})
+        form.request = request
+        return form
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Operators may move a prefix; what it is stays."""
+        fields = [*super().get_readonly_fields(request, obj), "reserved_at", "reserved_by"]
+        return [*(name for name in fields if name != "brand"), "prefix"] if obj else fields
+
+    def create(self, request: HttpRequest, obj: CodePrefix, form: Any) -> CodePrefix:  # noqa: ARG002
+        brand, prefix = form.cleaned_data["brand"], form.cleaned_data["prefix"]
+        return prefixes.reserve(brand=brand, prefix=prefix, at=timezone.now(), by=person(request))
+
+    def store(self, obj: CodePrefix, fields: set[str]) -> None:
+        if "brand" in fields:
+            prefixes.move(reserved=obj, brand=obj.brand)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
+        """Of a moved prefix each brand's trail has its own entry, which does not name the other."""
+        if not change:
+            super().save_related(request, form, formsets, change)
+            return
+        before, now = getattr(request, CHOSEN)[form.instance.pk], form.instance
+        if before.brand_id != now.brand_id:
+            audit.record(deed=deed(request), action=_("Taken back by the operator"), rows=[Row(now, before.brand_id)])
+            audit.record(deed=deed(request), action=_("Reserved by the operator"), rows=[Row(now, now.brand_id)])
+
+    def delete_row(self, obj: CodePrefix) -> None:
+        prefixes.free(reserved=obj)

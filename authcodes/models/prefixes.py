@@ -1,0 +1,34 @@
+"""Prefixes of codes, each reserved for one brand."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand, User
+
+
+class CodePrefix(models.Model):
+    """A prefix that only one brand may make batches with, whether or not it has any.
+
+    A trigger refuses a prefix that could write the codes of another brand's: see prefix_is_taken in the database.
+    """
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="code_prefixes")
+    prefix = models.CharField(max_length=32, blank=True, db_collation="C")
+    reserved_at = models.DateTimeField(default=timezone.now, editable=False)
+    reserved_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+    )
+
+    class Meta:
+        verbose_name = _("code prefix")
+        verbose_name_plural = _("code prefixes")
+        ordering = ["prefix", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["prefix"], name="code_prefix_unique"),
+            models.CheckConstraint(condition=Q(prefix__regex=r"^[A-Za-z0-9_-]*$"), name="code_prefix_characters"),
+        ]
+
+    def __str__(self) -> str:
+        return self.prefix or str(_("(digits only)"))

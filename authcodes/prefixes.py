@@ -1,0 +1,150 @@
+"""Prefixes of codes: the only code that reserves one for a brand, moves it or frees it, and says that one is taken.
+
+Nothing here tells a brand anything about another: taken is taken, whoever has it and whether or not there are codes.
+"""
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes.models import BatchRange, CodePrefix
+from authcodes.numbering import Numbering
+from authcodes.refusals import BatchRefused
+from brands import audit, limits
+from brands.audit import Deed, Row
+from brands.models import Brand, User
+from brands.refusals import RateLimited
+
+# No dot (it separates the tag), no slash (codes stand in addresses and file names), nothing to escape anywhere.
+PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}")
+# One batch or prefix of a brand at a time: two that overlap, or one too many, would be stored past each other.
+TURN = "SELECT pg_advisory_xact_lock(7216001, %s::int)"
+PREFIX_IS_TAKEN = "SELECT prefix_is_taken(%s, %s)"
+RANGE_IS_TAKEN = "SELECT range_is_taken(%s, %s, %s, %s)"
+
+PREFIX_TAKEN = gettext_lazy("This prefix is taken. Choose another one.")
+CODES_TAKEN = gettext_lazy("Some of these codes are taken. Change prefix or starting number.")
+
+MAX_SUGGESTED = 500
+
+logger = logging.getLogger(__name__)
+
+
+def take_turn(brand: Brand) -> None:
+    """Wait for other batches and prefixes of the brand. Call inside a transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(TURN, [brand.pk])
+
+
+def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) -> CodePrefix:
+    """The brand's own prefix, reserved now unless it is already.
+
+    Raises BatchRefused if another brand's prefix could write the same codes, or the brand has
+    settings.CODE_PREFIXES_PER_BRAND prefixes; an operator is not bound by that.
+    """
+    if not PREFIX.fullmatch(prefix):
+        raise BatchRefused(_("A prefix has at most 32 letters, digits, - or _."), details={"field": "prefix"})
+    with transaction.atomic():
+        take_turn(brand)
+        own = CodePrefix.objects.filter(brand=brand)
+        if found := own.filter(prefix=prefix).first():
+            return found
+        most = settings.CODE_PREFIXES_PER_BRAND
+        if own.count() >= most and not (by and by.is_superuser):
+            message = _("This brand has reserved %(most)d prefixes, the most it may have. Use one of them.")
+            raise BatchRefused(message % {"most": most}, details={"field": "prefix"})
+        with refusing_taken():
+            return CodePrefix.objects.create(brand=brand, prefix=prefix, reserved_at=at, reserved_by=by)
+
+
+def move(*, reserved: CodePrefix, brand: Brand) -> None:
+    """Give a prefix to another brand. Batches that were made with it keep their codes. Raises BatchRefused."""
+    with refusing_taken():
+        CodePrefix.objects.filter(pk=reserved.pk).update(brand=brand)
+
+
+def free(*, reserved: CodePrefix) -> None:
+    """Let any brand reserve it. Raises BatchRefused while batches have it: their codes are in print."""
+    with transaction.atomic():
+        CodePrefix.objects.select_for_update().filter(pk=reserved.pk).first()
+        if BatchRange.objects.filter(brand=reserved.brand_id, prefix=reserved.prefix).exists():
+            raise BatchRefused(_("Batches have this prefix. Move it to another brand, or leave it."))
+        CodePrefix.objects.filter(pk=reserved.pk).delete()
+
+
+def is_reserved(*, brand: Brand, prefix: str) -> bool:
+    """Whether it is this brand's own."""
+    return CodePrefix.objects.filter(brand=brand, prefix=prefix).exists()
+
+
+def of_brands(brands: Sequence[Brand]) -> list[CodePrefix]:
+    """What these brands have reserved, as a form suggests it."""
+    return list(CodePrefix.objects.filter(brand__in=brands).select_related("brand")[:MAX_SUGGESTED])
+
+
+def ask(*, brand: Brand, prefix: str, deed: Deed, numbering: Numbering | None = None) -> None:
+    """Look whether the brand may have this prefix, and these codes, before they are stored.
+
+    Each question about a prefix that is not the brand's own counts against the limit `prefix` of the person at this
+    brand, and each that is answered with no stands in the audit trail. Raises BatchRefused, or RateLimited.
+    """
+    person = deed.person
+    own = is_reserved(brand=brand, prefix=prefix)
+    try:
+        if not own and person and not person.is_superuser:
+            limits.hit("prefix", person.pk, brand.pk)
+        if not own and _answer(PREFIX_IS_TAKEN, brand.pk, prefix):
+            raise BatchRefused(str(PREFIX_TAKEN), details={"field": "prefix"})
+        if numbering and _answer(RANGE_IS_TAKEN, brand.pk, prefix, numbering.first_code, numbering.last_code):
+            if own and person and not person.is_superuser:
+                limits.hit("prefix", person.pk, brand.pk)
+            raise BatchRefused(str(CODES_TAKEN), details={"field": "starting_number"})
+    except RateLimited:
+        logger.warning("Too many prefixes were tried: user %s, brand %s", person and person.pk, brand.pk)
+        _note(brand, deed, _("Tried too many code prefixes"), prefix)
+        raise
+    except BatchRefused:
+        _note(brand, deed, _("Asked for codes that are taken"), prefix)
+        raise
+
+
+def _answer(question: str, *parameters: str | int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(question, parameters)
+        found: bool = cursor.fetchone()[0]
+        return found
+
+
+def _note(brand: Brand, deed: Deed, action: str, prefix: str) -> None:
+    changes: audit.Changes = {"prefix": (None, prefix)}
+    audit.record(deed=deed, action=action, rows=[Row(brand, brand.pk, changes)])
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "batch_codes_taken": (CODES_TAKEN, "starting_number"),
+    "code_prefix_taken": (PREFIX_TAKEN, "prefix"),
+    "code_prefix_unique": (PREFIX_TAKEN, "prefix"),
+    "batch_prefix_reserved": (PREFIX_TAKEN, "prefix"),
+}
+
+
+@contextmanager
+def refusing_taken() -> Iterator[None]:
+    """The database's own no, when another brand was faster, as a refusal at its field."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as error:
+        name = getattr(getattr(error.__cause__, "diag", None), "constraint_name", "")
+        if name not in REFUSED:
+            raise
+        message, field = REFUSED[name]
+        raise BatchRefused(str(message), details={"field": field}) from error

@@ -1,0 +1,21 @@
+"""Products: writes the points that a second person approved."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from authcodes.models import Product
+from brands.models import User
+
+
+def set_approved(
+    *,
+    row: Product,
+    values: Mapping[str, Any],
+    max_total: Decimal | None,  # noqa: ARG001 - a product has no number of codes
+    by: User,  # noqa: ARG001 - the approval says who
+    at: datetime,  # noqa: ARG001
+) -> None:
+    """What settings.APPROVED_POINTS names. Call inside the transaction of the approval."""
+    Product.objects.filter(pk=row.pk).update(**values)

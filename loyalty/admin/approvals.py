@@ -1,0 +1,134 @@
+"""Page: requests for points above the brand's ceiling. A second person approves or rejects them."""
+
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.lists import ChoicesFilter, DayFilter
+from brands.models import Brand
+from brands.portal import TenantAdmin, badge, page_of, person
+from brands.refusals import Refused
+from brands.roles import ACT, reach
+from brands.unfolded import display
+from loyalty import approvals
+from loyalty.models import PointsApproval
+
+COLOURS = {"pending": "warning", "approved": "success", "rejected": "danger", "withdrawn": ""}
+
+
+@admin.register(PointsApproval)
+class PointsApprovalAdmin(TenantAdmin):
+    list_display = ("row_name", "requested", "total", "state", "requested_by", "requested_at", "decided_by")
+    list_filter = (("status", ChoicesFilter), ("requested_at", DayFilter))
+    list_select_related = ("requested_by", "decided_by")
+    search_fields = ("row_name",)
+    fieldsets = (
+        (None, {"fields": ("brand", ("row_name", "state"), ("requested", "total"))}),
+        (gettext_lazy("History"), {"fields": (("requested_by", "requested_at"), ("decided_by", "decided_at"))}),
+    )
+    change_form_outer_before_template = "admin/loyalty/approval.html"
+
+    def get_urls(self) -> list[Any]:
+        own = [
+            path(
+                f"<id:pk>/{name}/",
+                self.admin_site.admin_view(self.decide),
+                {"approves": name == "approve"},
+                name=f"loyalty_pointsapproval_{name}",
+            )
+            for name in ("approve", "reject")
+        ]
+        return [*own, *super().get_urls()]
+
+    @display(description=gettext_lazy("status"), ordering="status")
+    def state(self, approval: PointsApproval) -> SafeString:
+        return badge(COLOURS[approval.status], approval.get_status_display())
+
+    @display(description=gettext_lazy("requested"))
+    def requested(self, approval: PointsApproval) -> str:
+        return ", ".join(described(approval))
+
+    @display(description=gettext_lazy("total points at most"))
+    def total(self, approval: PointsApproval) -> str:
+        return "-" if approval.max_total is None else f"{approval.max_total:,}"
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        return [*super().get_readonly_fields(request, obj), "state", "requested", "total"]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        approval = self.get_object(request, object_id)
+        app, model = approval.kind.split(".")
+        context = {
+            "approval": approval,
+            "approval_state": self.state(approval),
+            "requested": described(approval),
+            "total": "" if approval.max_total is None else f"{approval.max_total:,}",
+            "row_address": reverse(f"admin:{app}_{model}_change", args=[approval.row_id]),
+            "may_decide": approvals.may_decide(approval, person(request)),
+            "is_own": approval.requested_by_id == person(request).pk,
+        }
+        return super().change_view(request, object_id, form_url, {**context, **(extra_context or {})})
+
+    def decide(self, request: HttpRequest, pk: int, approves: bool) -> HttpResponse:  # noqa: FBT001 - from the address
+        approval = self.get_object(request, str(pk))
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if approval.brand_id not in self.reach(request, ACT):
+            raise PermissionDenied
+        try:
+            with transaction.atomic():
+                message = self.approve(request, approval) if approves else self.reject(request, approval)
+        except Refused as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+        else:
+            self.message_user(request, message)
+        return redirect("admin:loyalty_pointsapproval_change", pk)
+
+    def approve(self, request: HttpRequest, approval: PointsApproval) -> str:
+        row: Any = approvals.approve(approval=approval, by=person(request), at=timezone.now())
+        self.note(request, [approval], _("Approved"))
+        page = page_of(row, self.admin_site)
+        page.remember(request, [row])
+        page.note(request, [row], _("Points approved by a second person"))
+        return _("Approved. The new value applies from now on.")
+
+    def reject(self, request: HttpRequest, approval: PointsApproval) -> str:
+        approvals.reject(approval=approval, by=person(request), at=timezone.now())
+        self.note(request, [approval], _("Rejected"))
+        return _("Rejected. Nothing was changed.")
+
+
+def described(approval: PointsApproval) -> list[str]:
+    """Each requested value with its field's name."""
+    model = page_model(approval)
+    fields = {name: capfirst(str(model._meta.get_field(name).verbose_name)) for name in approval.values}  # noqa: SLF001
+    return [
+        f"{fields[name]}: {_('unlimited') if value is None else format(Decimal(value), ',')}"
+        for name, value in approval.values.items()
+    ]
+
+
+def page_model(approval: PointsApproval) -> Any:
+    labels = {model._meta.label_lower: model for model in admin.site._registry}  # noqa: SLF001
+    return labels[approval.kind]
+
+
+def waiting_for(request: HttpRequest, brands: list[Brand]) -> int:
+    """How many requests in these brands this person may decide on; for the front page."""
+    within = reach(request.user, ACT, approvals.LABEL)
+    ids = [brand.pk for brand in brands if brand.pk in within]
+    waiting = PointsApproval.objects.filter(brand__in=ids, status=PointsApproval.Status.PENDING)
+    return waiting.exclude(requested_by=person(request)).count() if ids else 0

@@ -1,0 +1,91 @@
+"""Pages whose rows say what a scan earns: what lies above the brand's ceiling waits for a second person."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands.audited import CHOSEN
+from brands.models import Brand
+from brands.portal import TenantAdmin, person
+from loyalty import approvals
+from loyalty.models import RewardType
+
+HELD_BACK = "_points_held_back"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """What was asked for a field, and what the row has until a second person approves."""
+
+    requested: Any
+    until_then: Any
+
+
+class CeilingAdmin(TenantAdmin):
+    """Saves a row with what one person may set, and asks for the rest."""
+
+    points_fields: ClassVar[tuple[str, ...]] = ()
+    reward_type_field = ""  # where a value may be a percentage
+
+    def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
+        obj = super().save_form(request, form, change)
+        before = getattr(request, CHOSEN)[obj.pk] if change else None
+        held = self.held_back(obj, before)
+        for name, each in held.items():
+            setattr(obj, name, each.until_then)
+            if name not in form.changed_data:  # another type of reward made it too much
+                form.changed_data.append(name)
+        setattr(request, HELD_BACK, held)
+        return obj
+
+    def held_back(self, obj: Any, before: Any) -> dict[str, HeldBack]:
+        """The fields of `obj` that are above the ceiling, and above what they were before."""
+        reward_type = getattr(obj, self.reward_type_field) if self.reward_type_field else RewardType.POINTS
+        same_type = before is not None and (
+            not self.reward_type_field or getattr(before, self.reward_type_field) == reward_type
+        )
+        most = approvals.ceiling(brand=obj.brand, reward_type=reward_type)
+        found = {}
+        for name in self.points_fields:
+            value = getattr(obj, name)
+            had = Decimal(getattr(before, name) or 0) if same_type else Decimal(0)
+            if value is not None and value > max(most, had):
+                found[name] = HeldBack(value, type(value)(max(most, had)))
+        return found
+
+    def max_total(self, obj: Any, values: Mapping[str, Any]) -> int | None:  # noqa: ARG002 - for those who override it
+        """Points at most, where the row says how many codes there are."""
+        return None
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
+        super().save_related(request, form, formsets, change)
+        held: dict[str, HeldBack] = getattr(request, HELD_BACK)
+        obj, by, at = form.instance, person(request), timezone.now()
+        if change and not held and set(self.points_fields) & set(form.changed_data):
+            approvals.withdraw(row=obj, by=by, at=at)
+        if held:
+            values = {name: each.requested for name, each in held.items()}
+            total = self.max_total(obj, values)
+            approval = approvals.request_approval(
+                row=obj, brand=obj.brand, values=values, max_total=total, by=by, at=at
+            )
+            page: Any = self.admin_site.get_model_admin(type(approval))
+            page.note(request, [approval], _("Approval requested"))
+            self.message_user(request, waiting_message(obj.brand, held), messages.WARNING)
+
+
+def waiting_message(brand: Brand, held: Mapping[str, HeldBack]) -> str:
+    """What the person who asked reads."""
+    most = f"{brand.max_points_per_scan:,}"
+    until = ", ".join("-" if it.until_then is None else f"{it.until_then:,}" for it in held.values())
+    message = _(
+        "Above the ceiling of %(most)s points per scan: a second manager or owner must approve. "
+        "Until then the value is %(until)s."
+    )
+    return message % {"most": most, "until": until}

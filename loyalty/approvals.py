@@ -1,0 +1,111 @@
+"""The ceiling of points: the only code that asks for more than a brand allows one person to set, and decides on it.
+
+Whoever asks cannot approve. Nothing is written onto the row before: until then it earns the ceiling, or what it did.
+A trigger holds the same rule for whatever writes such a row in any other way.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Model
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from brands import roles
+from brands.models import Brand, User
+from brands.refusals import Forbidden, Invalid
+from brands.roles import ACT
+from loyalty.models import PointsApproval, RewardType
+
+LABEL = "loyalty.pointsapproval"
+MAX_PERCENT = Decimal(100)
+# For the trigger: which approval the transaction carries out.
+CARRY_OUT = "SELECT set_config('loyalty.points_approval', %s, true)"
+Status = PointsApproval.Status
+
+
+def ceiling(*, brand: Brand, reward_type: str = RewardType.POINTS) -> Decimal:
+    """The most that one person may set: points, or percent of a price."""
+    return MAX_PERCENT if reward_type == RewardType.PERCENTAGE else Decimal(brand.max_points_per_scan)
+
+
+def request_approval(
+    *, row: Any, brand: Brand, values: Mapping[str, Any], max_total: int | None, by: User, at: datetime
+) -> PointsApproval:
+    """Ask a second person for `values` of `row`; what was asked for it before is withdrawn. Call in a transaction."""
+    withdraw(row=row, by=by, at=at)
+    return PointsApproval.objects.create(
+        brand=brand,
+        kind=row._meta.label_lower,  # noqa: SLF001 - Django's public API of models
+        row_id=row.pk,
+        row_name=str(row)[:200],
+        values=dict(values),
+        max_total=max_total,
+        requested_by=by,
+        requested_at=at,
+    )
+
+
+def withdraw(*, row: Any, by: User, at: datetime) -> int:
+    """Take back what waits for a decision on `row`. Returns how many."""
+    waiting = PointsApproval.objects.filter(kind=row._meta.label_lower, row_id=row.pk, status=Status.PENDING)  # noqa: SLF001
+    return waiting.update(status=Status.WITHDRAWN, decided_by=by, decided_at=at)
+
+
+def may_decide(approval: PointsApproval, by: User) -> bool:
+    return (
+        approval.status == Status.PENDING
+        and approval.requested_by_id != by.pk
+        and approval.brand_id in roles.whole_reach(by, ACT, LABEL)
+    )
+
+
+def approve(*, approval: PointsApproval, by: User, at: datetime) -> Model:
+    """Write the approved values onto the row, which is returned. Raises Forbidden, or Invalid if it cannot be any more.
+
+    The row is locked first, as whoever edits it does.
+    """
+    _refuse_stranger(approval, by)
+    with transaction.atomic(), connection.cursor() as cursor:
+        rows: Any = apps.get_model(approval.kind)._base_manager  # noqa: SLF001 - Django's public API of models
+        row: Model | None = (
+            rows.select_for_update(no_key=True).filter(pk=approval.row_id, brand=approval.brand_id).first()
+        )
+        if row is None:
+            raise Invalid(_("What this was asked for is no longer there."))
+        _decide(approval, Status.APPROVED, by, at)
+        cursor.execute(CARRY_OUT, [str(approval.pk)])
+        carry_out = import_string(settings.APPROVED_POINTS[approval.kind])
+        carry_out(row=row, values=approval.values, max_total=approval.max_total, by=by, at=at)
+        cursor.execute(CARRY_OUT, [""])
+        return row
+
+
+def reject(*, approval: PointsApproval, by: User, at: datetime) -> None:
+    """Leave the row as it is. Raises Forbidden or Invalid."""
+    _refuse_stranger(approval, by)
+    _decide(approval, Status.REJECTED, by, at)
+
+
+def _refuse_stranger(approval: PointsApproval, by: User) -> None:
+    if approval.brand_id not in roles.whole_reach(by, ACT, LABEL):
+        raise Forbidden
+    if approval.requested_by_id == by.pk:
+        raise Forbidden(_("Somebody other than the person who asked must decide."))
+
+
+def _decide(approval: PointsApproval, status: PointsApproval.Status, by: User, at: datetime) -> None:
+    """The first decision counts."""
+    waiting = PointsApproval.objects.filter(pk=approval.pk, status=Status.PENDING).exclude(requested_by=by)
+    if not waiting.update(status=status, decided_by=by, decided_at=at):
+        raise Invalid(_("This request was decided or withdrawn already."))
+
+
+def set_value(*, row: Any, values: Mapping[str, Any], max_total: Decimal | None, by: User, at: datetime) -> None:  # noqa: ARG001
+    """What settings.APPROVED_POINTS names for levels and earning rules."""
+    type(row).objects.filter(pk=row.pk).update(**{name: Decimal(value) for name, value in values.items()})

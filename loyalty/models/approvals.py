@@ -1,0 +1,60 @@
+"""Points above a brand's ceiling: what somebody asks for, and what a second person decides."""
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand, User
+
+
+class PointsApproval(models.Model):
+    """A change of what scans earn that waits for, or had, the decision of somebody other than who asked."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending", _("Waiting for approval")
+        APPROVED = "approved", _("Approved")
+        REJECTED = "rejected", _("Rejected")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=60, help_text=_("The row's model: app.model"))
+    row_id = models.BigIntegerField()
+    row_name = models.CharField(_("what"), max_length=200)
+    values = models.JSONField(
+        _("requested"), encoder=DjangoJSONEncoder, help_text=_("Of each field the value it gets when approved.")
+    )
+    max_total = models.DecimalField(
+        _("total points at most"),
+        max_digits=40,
+        decimal_places=0,
+        null=True,
+        help_text=_("Codes x points x scans, if all are scanned as often as possible."),
+    )
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
+    requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    requested_at = models.DateTimeField(default=timezone.now)
+    decided_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("points approval")
+        verbose_name_plural = _("points approvals")
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["brand", "-id"], name="points_approval_of_brand")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "row_id"], condition=Q(status="pending"), name="one_pending_approval_per_row"
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=["pending", "approved", "rejected", "withdrawn"]), name="approval_status_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="approved") | (Q(decided_by__isnull=False) & ~Q(decided_by=F("requested_by"))),
+                name="approved_by_a_second_person",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.row_name

@@ -1,0 +1,296 @@
+"""What scans earn is set by managers and owners, and secret tags are for those who print: over every door."""
+
+import re
+
+import pytest
+from django.core.files.base import ContentFile
+from django.db import connection
+from django.utils import timezone
+
+from authcodes import changes, imports, jobs, scanning, tags
+from authcodes.changes import Assignment, Order
+from authcodes.models import AuthCode, BatchRange, CodeChange, Import, ImportRow, Job, Scan
+from authcodes.refusals import BatchRefused
+from authcodes.scanning import Circumstances
+from authcodes.stretches import whole
+from brands.models import Brand, Membership
+from tests import make
+from tests.portal import LABELS, address, browser, errors, form_of, links, printed, staff, text
+
+pytestmark = pytest.mark.django_db
+RANGES = "product_sku,auth_code_start,auth_code_end,location,points_per_scan\n"
+MONEY = {"points_per_scan": 99, "scan_limit": 50, "expiration_date": "2040-01-01"}
+
+
+@pytest.fixture(autouse=True)
+def portal(settings, tmp_path):
+    settings.SECURE_SSL_REDIRECT = False
+    settings.MEDIA_ROOT = tmp_path
+
+
+@pytest.fixture
+def printer(brand):
+    return staff(brand, role="printer")
+
+
+@pytest.fixture
+def owner(brand):
+    return staff(brand)
+
+
+def new_batch(brand, **fields):
+    numbering = {"prefix": "AUT-", "starting_number": 1, "number_width": 6, "quantity": 5, "signed": "plain"}
+    return {"brand": brand.pk, "range_name": "Autumn", **numbering, "scan_limit": 1, **fields}
+
+
+# --- Printers set no money -------------------------------------------------------------------------------------------
+
+
+def test_printer_makes_no_batch_worth_anything(brand, printer):
+    """The attack: a batch of 99,999,999 points a scan, unlimited."""
+    make.batch(brand, prefix="AUT-", starting_number=900)
+    campaign = make.campaign(brand)
+    sent = new_batch(brand, points_per_scan=99_999_999, scan_limit="", campaign=campaign.pk)
+
+    browser(printer).post(address("authcodes.batchrange", "add"), sent)
+
+    made = BatchRange.objects.get(range_name="Autumn")
+    assert (made.points_per_scan, made.scan_limit, made.campaign, made.expiration_date) == (None, 1, None, None)
+
+
+def test_printer_changes_no_batchs_worth(brand, printer):
+    batch = make.batch(brand)
+    its, client = address("authcodes.batchrange", "change", batch.pk), browser(printer)
+    campaign = make.campaign(brand)
+
+    client.post(its, {**form_of(client.get(its)), **MONEY, "campaign": campaign.pk, "range_name": "Renamed"})
+
+    batch.refresh_from_db()
+    assert (batch.range_name, batch.points_per_scan, batch.scan_limit) == ("Renamed", None, 1)
+    assert (batch.campaign, batch.expiration_date) == (None, None)
+
+
+@pytest.mark.parametrize(("field", "value"), MONEY.items())
+def test_manager_elsewhere_is_a_printer_here(brand, field, value):
+    make.batch(brand, prefix="AUT-", starting_number=900)
+    person = staff(make.brand(), role="manager")
+    Membership.objects.create(user=person, brand=brand, role="printer")
+
+    refused = browser(person).post(address("authcodes.batchrange", "add"), new_batch(brand, **{field: value}))
+
+    assert errors(refused) == {field: ["Only managers and owners set this."]}
+
+
+def test_printer_assigns_codes_without_points_of_their_own(brand, printer):
+    batch, product = make.batch(brand, assigned=False, quantity=3), make.product(brand)
+    given = {"product": product.pk, "points_per_scan": 99, "first": batch.first_code, "last": batch.last_code}
+    client = browser(printer)
+
+    client.post(address("authcodes.batchrange", "assign", batch.pk), {**given, "confirm": "1"})
+    typed = {"codes": batch.first_code, "product": product.pk, "points_per_scan": 99, "confirm": "1"}
+    client.post(address("authcodes.authcode", "assign"), typed)
+
+    assert set(AuthCode.objects.values_list("product", "points_per_scan")) == {(product.pk, None)}
+
+
+def test_no_change_of_codes_by_a_printer_sets_points(brand, printer):
+    batch, product = make.batch(brand, assigned=False, quantity=3), make.product(brand)
+    order = Order(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=product, points_per_scan=1))
+    now = timezone.now()
+
+    with pytest.raises(BatchRefused, match="Only managers and owners"):
+        changes.change(codes=whole(batch), order=order, by=printer, at=now)
+    with pytest.raises(BatchRefused, match="Only managers and owners"):
+        changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
+
+
+def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
+    batch = make.batch(brand, quantity=2)
+    AuthCode.objects.update(points_per_scan=3)
+    undo = Order(CodeChange.Kind.UNASSIGNED, "wrong")
+
+    changes.change_codes(codes=batch.codes.all()[:1], order=undo, by=printer, at=timezone.now())
+    changes.change_codes(codes=batch.codes.all()[1:], order=undo, by=owner, at=timezone.now())
+
+    assert sorted(AuthCode.objects.values_list("product", "points_per_scan"), key=str) == [(None, 3), (None, None)]
+
+
+def checked(brand, by, points):
+    batch, product = make.batch(brand, assigned=False, quantity=2), make.product(brand)
+    content = f"{RANGES}{product.sku},{batch.first_code},{batch.last_code},,{points}\n".encode()
+    upload = imports.upload(
+        brand=brand, kind="ranges", product=None, file=ContentFile(content), name="codes.csv", by=by
+    )
+    run_jobs()
+    upload.refresh_from_db()
+    return upload
+
+
+def run_jobs():
+    for job in Job.objects.unfinished():
+        jobs.run(job.pk)
+
+
+@pytest.mark.parametrize(
+    ("role", "points", "error"),
+    [
+        ("printer", 1, "Only managers and owners set points."),
+        ("printer", 0, "Only managers and owners set points."),
+        ("printer", "", None),
+        ("manager", 1000, None),
+        ("manager", 1001, "At most 1,000 points per scan."),
+        ("owner", 2_000_000_000, "At most 1,000 points per scan."),
+    ],
+)
+def test_import_sets_only_points_that_its_uploader_may(brand, role, points, error):
+    upload = checked(brand, staff(brand, role=role), points)
+
+    row = ImportRow.objects.get(upload=upload)
+    assert row.error.startswith(error) if error else row.error == ""
+
+
+@pytest.mark.parametrize("meanwhile", ["the ceiling falls", "the role ends"])
+def test_import_is_looked_at_again_when_it_is_committed(brand, owner, meanwhile):
+    upload = checked(brand, owner, 500)
+    imports.commit(upload=upload, skip_bad=False, by=owner)
+    if meanwhile == "the ceiling falls":
+        Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=100)
+    else:
+        Membership.objects.filter(user=owner).update(role="printer")
+
+    run_jobs()
+
+    assert not AuthCode.objects.filter(points_per_scan__isnull=False).exists()
+    assert Import.objects.get().status == "checked"
+    assert ImportRow.objects.get().error_column == "points_per_scan"
+
+
+@pytest.mark.parametrize(
+    "label", ["authcodes.product", "loyalty.brandlevel", "loyalty.earningrule", "campaigns.campaign"]
+)
+@pytest.mark.parametrize("role", ["printer", "support"])
+def test_neither_printers_nor_support_write_what_earns(brand, label, role):
+    rows = {
+        "authcodes.product": make.product(brand),
+        "loyalty.brandlevel": make.level(brand, "Gold", 500),
+        "loyalty.earningrule": make.earning_rule(brand, "log-user-login"),
+        "campaigns.campaign": make.campaign(brand),
+    }
+    client = browser(staff(brand, role=role))
+    before = type(rows[label]).objects.filter(pk=rows[label].pk).values().get()
+
+    answers = [
+        client.post(address(label, "change", rows[label].pk), {"redeem_point_value": 9, "reward_value": 9}),
+        client.post(address(label, "add"), {"brand": brand.pk}),
+    ]
+
+    assert {answer.status_code for answer in answers} <= {403, 404}
+    assert type(rows[label]).objects.filter(pk=rows[label].pk).values().get() == before
+
+
+# --- Tags are for those who print ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def signed(brand, settings):
+    settings.CODE_TAG_SECRETS = {1: "s" * 40}
+    return make.batch(brand, signed=True, quantity=3, prefix="SG-", scan_limit=5)
+
+
+def tag_of(code):
+    return tags.tag(code=code.code, batch_id=code.batch_id, version=1)
+
+
+@pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 200), ("support", 403)])
+def test_addresses_of_qr_images_are_for_those_who_print(api, brand, signed, role, status):
+    reader = api.as_customer(staff(brand, role=role))
+
+    assert reader.get(f"batch-ranges/{signed.pk}/qr-codes").status_code == status
+
+
+def everything_of(client):
+    """Each page of the portal that somebody reaches from its lists, and each file."""
+    seen, todo = {}, {address(label) for label in LABELS} | {"/admin/"}
+    while todo and len(seen) < 400:
+        where = todo.pop()
+        answer = client.get(where)
+        seen[where] = text(answer) if answer.status_code == 200 and not is_binary(answer) else ""
+        if answer.status_code == 200:
+            # Filters and orders of lists lead to more of the same rows.
+            todo |= {link for link in links(seen[where]) if "?" not in link and "logout" not in link} - set(seen)
+    return seen
+
+
+def is_binary(answer):
+    return not re.match(r"text/|application/(json|pdf)", answer["Content-Type"])
+
+
+def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, customer, deliver, owner):
+    codes = list(signed.codes.order_by("code"))
+    scanned, untagged, via_event = codes
+    scanning.scan(
+        scanned=f"https://brand.example/s/{scanned.code}.{tag_of(scanned)}",
+        about=Circumstances(at=timezone.now(), user_id=customer.pk),
+    )
+    api.as_customer(customer).app().post(f"verify/product/{via_event.code}.{tag_of(via_event)}", {})
+    deliver()
+    printed(signed, by=owner)
+    run_jobs()
+    support = staff(brand, role="support")
+    client = browser(support)
+    for label in ("authcodes.authcode", "authcodes.scan"):
+        client.post(address(label, "export"), {"format": "csv"})
+    run_jobs()
+
+    seen = everything_of(client)
+
+    secret = [tag_of(code) for code in codes]
+    assert len(seen) > 30
+    assert [where for where, shown in seen.items() if any(tag in shown for tag in secret)] == []
+    assert Scan.objects.exists()
+    bare = api.as_customer(support)
+    for code in codes:
+        assert not any(tag in bare.get(f"auth-codes/{code.code}/scans").content.decode() for tag in secret)
+    for job in Job.objects.all():
+        answer = client.get(address("authcodes.job", "download", job.pk))
+        assert answer.status_code in {302, 403, 404} or not any(tag in text(answer) for tag in secret)
+    assert client.get(address("authcodes.printrun", "batch", signed.pk)).status_code == 403
+    assert untagged.code in "".join(seen.values())
+
+
+def test_nothing_that_the_database_keeps_for_support_holds_a_tag(signed, customer, deliver):
+    code = signed.codes.first()
+    scanning.scan(scanned=f"{code.code}.{tag_of(code)}", about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    deliver()
+
+    with connection.cursor() as cursor:
+        for table in ("authcodes_scan", "loyalty_event", "loyalty_transaction", "brands_auditentry"):
+            cursor.execute(f"SELECT count(*) FROM {table} t WHERE t::text LIKE %s", [f"%{tag_of(code)}%"])
+            assert cursor.fetchone()[0] == 0, table
+
+
+# --- Plain or protected ----------------------------------------------------------------------------------------------
+
+
+def test_form_of_a_new_batch_makes_one_choose(brand, owner):
+    client = browser(owner)
+    shown = text(client.get(address("authcodes.batchrange", "add")))
+
+    refused = client.post(address("authcodes.batchrange", "add"), new_batch(brand, signed=""))
+
+    radios = re.findall(r'<input type="radio" name="signed"[^>]*>', shown)
+    assert len(radios) == 2
+    assert not any(re.search(r"\schecked[\s>=]", radio) for radio in radios)
+    assert "anybody who has seen one code can guess the next" in shown
+    assert "each code ends with a secret tag" in shown
+    assert errors(refused) == {"signed": ["Choose plain numbers or protected codes."]}
+
+
+def test_lists_and_pages_of_batches_say_which(brand, owner, signed):
+    client, plain = browser(owner), make.batch(brand)
+
+    listed = text(client.get(address("authcodes.batchrange")))
+
+    assert (listed.count("Protected"), listed.count("Plain numbers")) >= (1, 1)
+    assert "Plain numbers" in text(client.get(address("authcodes.batchrange", "change", plain.pk)))
+    assert "Protected" in text(client.get(address("authcodes.batchrange", "change", signed.pk)))

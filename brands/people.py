@@ -60,7 +60,12 @@ def end_membership(*, membership: Membership) -> None:
 
 
 def save_account(*, user: User, fields: Iterable[str]) -> None:
-    """Store `fields` of a person. Raises Invalid where switching them off leaves a brand without an owner."""
+    """Store `fields` of a person. Raises Invalid where switching them off leaves a brand without an owner.
+
+    That another address is theirs, they have not proved.
+    """
+    if "email" in fields:
+        user.email_verified_at, fields = None, {*fields, "email_verified_at"}
     with transaction.atomic():
         if not (user.is_active and user.is_staff):
             take_turns()

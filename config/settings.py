@@ -153,6 +153,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 CELERY_TASK_DEFAULT_QUEUE = "work"
 CELERY_TASK_ROUTES = {
+    "loyalty.tasks.forget_confirmations": {"queue": "work"},
     "loyalty.tasks.forget_webhook_messages": {"queue": "work"},
     "loyalty.tasks.expire_points": {"queue": "work"},
     "loyalty.tasks.*": {"queue": "events"},
@@ -178,6 +179,7 @@ CELERY_BEAT_SCHEDULE = {
     # Each brand's night begins when its day does; what is done for the day is asked for in vain.
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
+    "forget-confirmations": {"task": "loyalty.tasks.forget_confirmations", "schedule": 3_600},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
 }
@@ -200,6 +202,7 @@ EVENT_HANDLERS = {
     "send-email": "loyalty.notices.sending.on_deliver",
     "send-sms": "loyalty.notices.sending.on_deliver",
     "send-push": "loyalty.notices.sending.on_deliver",
+    "account-mail": "loyalty.notices.account_mail.on_account_mail",
 }
 # Of these kinds a worker delivers all that it holds at once.
 EVENTS_TOGETHER = {"scan-auth": "authcodes.claims.on_scan_auths"}
@@ -218,6 +221,7 @@ EVENT_LANES = {
     "send-email": "email",
     "send-sms": "sms",
     "send-push": "push",
+    "account-mail": "email",
 }
 WEBHOOK_TIMEOUT_SECONDS = env.integer("WEBHOOK_TIMEOUT_SECONDS", 10, minimum=1)
 WEBHOOK_LOG_DAYS = env.integer("WEBHOOK_LOG_DAYS", 30, minimum=1)
@@ -261,6 +265,8 @@ RATE_LIMITS = {
     "scan": env.rate("RATE_SCAN", "60/minute"),
     "login": env.rate("RATE_LOGIN", "10/minute"),
     "register": env.rate("RATE_REGISTER", "10/minute"),
+    "account_mail": env.rate("RATE_ACCOUNT_MAIL", "5/hour"),
+    "account_mail_address": env.rate("RATE_ACCOUNT_MAIL_ADDRESS", "20/day"),
     "redeem": env.rate("RATE_REDEEM", "30/minute"),
     "read": env.rate("RATE_READ", "300/minute"),
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
@@ -277,6 +283,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+# Whoever registers confirms the address before there is an account: so nobody learns which addresses are known. Off
+# where no mail can be sent.
+REGISTRATION_CONFIRMS_EMAIL = env.flag(
+    "REGISTRATION_CONFIRMS_EMAIL", default=EMAIL_BACKEND != "django.core.mail.backends.dummy.EmailBackend"
+)
 ACCESS_TOKEN_MINUTES = env.integer("ACCESS_TOKEN_MINUTES", 15, minimum=1)
 REFRESH_TOKEN_DAYS = env.integer("REFRESH_TOKEN_DAYS", 30, minimum=1)
 JWT_ISSUER = env.text("JWT_ISSUER", "loyalty")

@@ -13,7 +13,8 @@ from brands.models import Brand, Membership, User
 from brands.refusals import Invalid, Refused
 from brands.tokens import TokenPair
 from campaigns.models import Campaign
-from loyalty import events, members, passwords
+from loyalty import confirmations, events, members, passwords
+from loyalty.confirmations import Begun
 
 
 class LoginRefused(Refused):
@@ -57,8 +58,17 @@ def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: 
     events.publish(messages=[message], brand_id=brand.pk, at=at)
 
 
+def begin_registration(*, email: str, password: str, brand: Brand, at: datetime, **names: str) -> Begun:
+    """Keep what somebody registers with until they confirm the address. Raises Invalid for a weak password."""
+    passwords.check(password, User(email=email, **names))
+    return confirmations.begin_registration(email=email, password=password, brand=brand, at=at, **names)
+
+
 def register(*, email: str, password: str, brand: Brand, at: datetime, **names: Any) -> User:
-    """A new customer of the brand, enrolled if the brand enrols by itself. Raises Invalid."""
+    """A new customer of the brand whose address nobody has confirmed, enrolled if the brand enrols by itself.
+
+    Raises Invalid, also for an address that is known: settings.REGISTRATION_CONFIRMS_EMAIL is the way not to tell.
+    """
     user = User(email=email.lower(), registered_brand=brand, **names)
     passwords.check(password, user)
     user.set_password(password)

@@ -1,6 +1,7 @@
 """What a customer holds: points, level, ledger, passes; what a brand pays for; and the events that carry it all."""
 
 from loyalty.models.accounts import UserPoints
+from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.events import Event, EventQuerySet, default_give_up_at
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.external import ExternalSystem
@@ -36,6 +37,7 @@ __all__ = [
     "Channel",
     "Device",
     "EarningRule",
+    "EmailConfirmation",
     "Event",
     "EventQuerySet",
     "ExpiryRun",

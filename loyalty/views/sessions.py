@@ -1,4 +1,4 @@
-"""Tokens: log in, refresh, revoke; and registering as a customer."""
+"""Tokens: log in, refresh, revoke."""
 
 from urllib.parse import urlsplit
 
@@ -41,13 +41,6 @@ class LoginInput(Input):
         return email.lower()
 
 
-class RegisterInput(LoginInput):
-    """`password` has at least 10 characters, and is neither common nor like the name or address."""
-
-    first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
-    last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
-
-
 class RefreshInput(Input):
     refresh = serializers.CharField(max_length=4096)
 
@@ -59,11 +52,6 @@ class TokensOutput(serializers.Serializer[TokenPair]):
     expires_in = serializers.IntegerField(help_text="Seconds until the access token expires.")
     user_id = serializers.IntegerField()
     brand_id = serializers.IntegerField()
-
-
-class RegisteredOutput(serializers.Serializer[None]):
-    success = serializers.BooleanField()
-    user_id = serializers.IntegerField()
 
 
 def present(pair: TokenPair) -> Response:
@@ -195,31 +183,3 @@ class Revoke(APIView):
         given = RefreshInput.parse(request.data)
         tokens.revoke(refresh=given["refresh"], at=timezone.now())
         return Response(status=204)
-
-
-class Register(APIView):
-    """Become a customer of a brand."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
-
-    @endpoint(
-        "register",
-        tag="Tokens",
-        summary="Register as a customer",
-        needs=[ANYBODY, KEY],
-        errors=["API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
-        parameters=[ORIGIN_PARAMETER],
-        request=RegisterInput,
-        responses={201: RegisteredOutput},
-    )
-    def post(self, request: Request) -> Response:
-        """Become a customer of a brand: that of the api-key, else `brand_id`, else the one whose hostname was called.
-
-        Where the brand enrols its customers by itself, this enrols too.
-        """
-        limits.hit("register", limits.client_address(request))
-        given = RegisterInput.parse(request.data)
-        brand = brand_of(request, named=named_brand(request, stated=given.pop("brand_id", None)))
-        user = sessions.register(brand=brand, at=timezone.now(), **given)
-        return Response({"success": True, "user_id": user.pk}, status=201)

@@ -227,11 +227,18 @@ def wishes(_world: World) -> dict[str, Any]:
     return {"first_name": "Ada", "notifications": {"points": {"email": True}}}
 
 
+def mailed_code(_world: World) -> dict[str, Any]:
+    return {"registration_id": "01985e9c-6d3a-7c41-9f0e-0d9a5c1b7e42", "code": "048213"}
+
+
 DOORS = {
     "log_in": Door("guest", "POST", "auth/token", credentials),
     "refresh_tokens": Door("guest", "POST", "auth/token/refresh", refresh_token),
     "log_out": Door("guest", "POST", "auth/token/revoke", refresh_token),
     "register": Door("guest", "POST", "auth/register", newcomer),
+    "confirm_registration": Door("guest", "POST", "auth/register/confirm", mailed_code),
+    "send_email_verification": Door("customer", "POST", "auth/email/verification"),
+    "confirm_email": Door("customer", "POST", "auth/email/verification/confirm", lambda _w: {"code": "048213"}),
     "forgot_password": Door(
         "guest", "POST", "auth/password/forgot", lambda w: {"email": w.customer.email} | at_brand(w)
     ),

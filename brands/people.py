@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import connection, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands import guard, tokens
@@ -62,7 +63,8 @@ def end_membership(*, membership: Membership) -> None:
 def save_account(*, user: User, fields: Iterable[str]) -> None:
     """Store `fields` of a person. Raises Invalid where switching them off leaves a brand without an owner.
 
-    That another address is theirs, they have not proved.
+    Whoever is switched off stays logged out when they are switched on again. That another address is theirs, they have
+    not proved.
     """
     if "email" in fields:
         user.email_verified_at, fields = None, {*fields, "email_verified_at"}
@@ -71,6 +73,8 @@ def save_account(*, user: User, fields: Iterable[str]) -> None:
             take_turns()
             refuse_to_switch_off(user, field="is_staff" if user.is_active else "is_active")
         user.save(update_fields=set(fields))
+        if not user.is_active:
+            tokens.revoke_all(user=user, at=timezone.now())
 
 
 def refuse_to_switch_off(user: User, *, field: str) -> None:

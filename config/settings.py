@@ -296,9 +296,14 @@ JWT_AUDIENCE = env.text("JWT_AUDIENCE", "loyalty-api")
 JWT_EXTERNAL_JWKS_URL = env.text("JWT_EXTERNAL_JWKS_URL")
 JWT_EXTERNAL_ISSUER = env.text("JWT_EXTERNAL_ISSUER")
 JWT_EXTERNAL_AUDIENCE = env.text("JWT_EXTERNAL_AUDIENCE")
+# It speaks for customers of these brands (their ids) alone, and never for anybody who works in the portal.
+JWT_EXTERNAL_BRANDS = env.numbers("JWT_EXTERNAL_BRANDS")
 JWT_EXTERNAL_ALGORITHM = env.text("JWT_EXTERNAL_ALGORITHM", "RS256")
 if JWT_EXTERNAL_JWKS_URL and not (JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE):
     message = "JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE are missing: JWT_EXTERNAL_JWKS_URL needs both"
+    raise ImproperlyConfigured(message)
+if JWT_EXTERNAL_JWKS_URL and not JWT_EXTERNAL_BRANDS:
+    message = "JWT_EXTERNAL_BRANDS is missing: name the ids of the brands for whose customers JWT_EXTERNAL_ISSUER speaks"
     raise ImproperlyConfigured(message)
 if JWT_EXTERNAL_JWKS_URL and JWT_EXTERNAL_ISSUER == JWT_ISSUER:
     message = "JWT_EXTERNAL_ISSUER has a bad value: it must differ from JWT_ISSUER, or no token would tell its issuer"

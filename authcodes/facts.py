@@ -63,7 +63,12 @@ FACTS = STATEMENT.format(
     listened=LISTENED_HERE,
 )
 EACH = STATEMENT.format(
-    code='a.code COLLATE "C"', at="a.at", scan_id="a.scan_id", user_id="a.user_id", stands="true", listened=LISTENED_HERE
+    code='a.code COLLATE "C"',
+    at="a.at",
+    scan_id="a.scan_id",
+    user_id="a.user_id",
+    stands="true",
+    listened=LISTENED_HERE,
 )
 
 # Of many scans at once each is a row `a`. PostgreSQL, whose counts of rows are always a little old, is left no choice
@@ -86,7 +91,8 @@ FACTS_TOGETHER = f"""
 class CodeFacts:
     """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
 
-    `user_active` is also true where nobody is named, and false where their token has ended. `is_announced`: a webhook of the brand listens to scans.
+    `user_active` is also true where nobody is named, and false where their token has ended. `is_announced`: a webhook
+    of the brand listens to scans.
     """
 
     id: int
@@ -151,7 +157,8 @@ def read(
 ) -> CodeFacts | None:
     """The facts, or None where there is no such code. One index lookup per table.
 
-    `token`: what the customer's own request carried. Given a `scan_id`, `accepted_scan_id` is that scan or else the customer's first accepted scan of the code.
+    `token`: what the customer's own request carried. Given a `scan_id`, `accepted_scan_id` is that scan or else the
+    customer's first accepted scan of the code.
     """
     found = sql.row(FACTS, {"code": code, "user_id": user_id, "at": at, "scan_id": scan_id, **tokens.parameters(token)})
     return CodeFacts(*found) if found else None

@@ -96,7 +96,7 @@ def bearer(header: str) -> str:
 
 
 def active_user(user_id: int, token: tokens.Principal | None = None) -> User | None:
-    """The user, in one small statement; None where deleted or switched off, or where the `token` they sent has ended."""
+    """The user, in one small statement; None where deleted or switched off, or where `token` has ended."""
     values = sql.row(LOAD_USER, {"user_id": user_id, **tokens.parameters(token)})
     if values is None:
         return None

@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands import guard, tokens
+from brands import guard, login_throttle, tokens
 from brands.models import Brand, Membership, User
 from brands.refusals import Invalid
 
@@ -40,6 +40,7 @@ def set_password(*, user: User, password: str, at: datetime) -> None:
         user.set_password(password)
         user.save(update_fields=["password"])
         tokens.revoke_all(user=user, at=at)
+    login_throttle.forgive(email=user.email)
 
 
 def change_role(*, membership: Membership, role: str) -> None:

@@ -14,7 +14,7 @@ from django.template.response import SimpleTemplateResponse
 from django.urls import path
 from unfold.sites import UnfoldAdminSite
 
-from brands import audit, guard, roles, switcher
+from brands import audit, guard, portal_login, roles, switcher
 from brands.audit import Row
 from brands.audited import deed
 from brands.models import User
@@ -42,6 +42,12 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         with guard.lifted("logins belong to no brand"):
             answer: HttpResponse = super().logout(request, extra_context)
             return answer
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        answer: HttpResponse = super().login(request, extra_context)
+        if request.method == "POST" and answer.status_code == 302 and request.user.is_authenticated:
+            portal_login.succeeded(request, answer, person(request))
+        return answer
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         with guard.lifted("logins belong to no brand"), transaction.atomic():

@@ -275,6 +275,9 @@ RATE_LIMITS = {
     "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
     "unknown_code_address": env.rate("RATE_UNKNOWN_CODE_ADDRESS", "200/hour"),
 }
+# Wrong passwords for one account at one door (the portal, or the API at a brand) from devices it was never used from.
+LOGIN_TRIES_PER_DAY = env.integer("LOGIN_TRIES_PER_DAY", 50, minimum=10)
+LOGIN_PAUSED_NOTICE = "loyalty.notices.account_mail.login_paused"
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -303,7 +306,9 @@ if JWT_EXTERNAL_JWKS_URL and not (JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE)
     message = "JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE are missing: JWT_EXTERNAL_JWKS_URL needs both"
     raise ImproperlyConfigured(message)
 if JWT_EXTERNAL_JWKS_URL and not JWT_EXTERNAL_BRANDS:
-    message = "JWT_EXTERNAL_BRANDS is missing: name the ids of the brands for whose customers JWT_EXTERNAL_ISSUER speaks"
+    message = (
+        "JWT_EXTERNAL_BRANDS is missing: name the ids of the brands for whose customers JWT_EXTERNAL_ISSUER speaks"
+    )
     raise ImproperlyConfigured(message)
 if JWT_EXTERNAL_JWKS_URL and JWT_EXTERNAL_ISSUER == JWT_ISSUER:
     message = "JWT_EXTERNAL_ISSUER has a bad value: it must differ from JWT_ISSUER, or no token would tell its issuer"

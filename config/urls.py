@@ -10,6 +10,7 @@ from authcodes.views import codes, scans
 from brands.hosts import brand_of
 from brands.page import looks, wallet
 from brands.page.assets import asset
+from brands.page.confirmation import ConfirmEmailPage, ConfirmRegistrationPage
 from brands.page.password import NewPasswordPage
 from brands.page.session import Session
 from brands.page.views import ScanPage
@@ -152,6 +153,8 @@ page = [
     path("page/session", Session.as_view()),
     path("page/wallet/apple", wallet.apple),
     path("page/wallet/google", wallet.google),
+    path("register/confirm/<str:token>", ConfirmRegistrationPage.as_view(), name="confirm-registration"),
+    path("email/confirm/<str:token>", ConfirmEmailPage.as_view(), name="confirm-email"),
     path("password/new/<str:token>", NewPasswordPage.as_view(), name="new-password"),
 ]
 

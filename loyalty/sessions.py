@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands import tokens
-from brands.models import Brand, Membership, User
+from brands.models import Brand, User
 from brands.refusals import Invalid, Refused
 from brands.tokens import TokenPair
 from campaigns.models import Campaign
@@ -18,29 +18,26 @@ from loyalty.confirmations import Begun
 
 
 class LoginRefused(Refused):
-    """One answer for an unknown address, a wrong password and a switched-off user."""
+    """One answer for an unknown address, a wrong password, a switched-off user and a member of staff."""
 
     code = "AUTHENTICATION_REQUIRED"
     default_message = gettext_lazy("E-mail address or password is wrong.")
 
 
 def check_password(*, email: str, password: str) -> User:
-    """Whose address and password these are. Raises LoginRefused."""
+    """Which customer's address and password these are. Raises LoginRefused, also for who works in the portal: they log
+    in there, and nobody can try their passwords here."""
     user = authenticate(username=email.lower(), password=password)
-    if not isinstance(user, User):
+    if not isinstance(user, User) or user.is_staff or user.is_superuser or user.memberships.exists():
         raise LoginRefused
     return user
 
 
 def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair:
-    """Begin a session of somebody whose password was right, and publish log-user-login: one commit.
-
-    The brand's own staff go to work; their logins earn nothing.
-    """
+    """Begin a session of a customer whose password was right, and publish log-user-login: one commit."""
     with transaction.atomic():
         pair = tokens.issue(user=user, brand=brand, at=at)
-        if not Membership.objects.filter(user=user, brand=brand).exists() and not user.is_superuser:
-            _publish_login(user, brand, pair, channel, at)
+        _publish_login(user, brand, pair, channel, at)
     return pair
 
 

@@ -217,7 +217,9 @@ class VerifyProduct(APIView):
         scanner = Scanner(request)
         scanner.check_limits()
         place = Place.of(LocationInput.parse(request.data))
-        about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place, token=scanner.token)
+        about = Circumstances(
+            at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place, token=scanner.token
+        )
         return scan_and_present(request, scanner, auth_code, about)
 
 
@@ -298,7 +300,9 @@ class ValidateCode(APIView):
         given = ValidateInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
         scanner.check_limits()
-        about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token)
+        about = Circumstances(
+            at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token
+        )
         result = scanning.preview(scanned=given["code"], about=about)
         scanner.note(result.reason)
         return Response(present_preview(result))

@@ -49,7 +49,9 @@ def _attempt(delivery: Delivery) -> str:
         found = rows.filter(pk=delivery.payload["confirmation_id"]).select_related("user").first()
         return _confirmation(delivery, found) if found else "ended"
     user = User.objects.filter(pk=delivery.arguments["user_id"], is_active=True).first()
-    return _send(delivery, user.email, user, delivery.payload["template"], {}) if user else "gone"
+    if user is None:
+        return "gone"
+    return _send(delivery, user.email, user, delivery.payload["template"], {"portal": user.is_staff})
 
 
 def _confirmation(delivery: Delivery, found: EmailConfirmation) -> str:

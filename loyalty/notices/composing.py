@@ -119,7 +119,7 @@ def values_of(asked: Asked) -> Values:
         link = address_of(asked.brand, purpose, told)
         found["confirm_link"] = Value(link, catalogue.phrase(asked.language, "confirm_link"))
     if "sign_in_link" in found:
-        link = f"{site_of(asked.brand)}/s/?forgot"
+        link = site_of(asked.brand) + ("/admin/login/" if asked.facts.get("portal") else "/s/?forgot")
         found["sign_in_link"] = Value(link, catalogue.phrase(asked.language, "sign_in_link"))
     return found
 

@@ -154,7 +154,7 @@ class ConfirmRegistration(APIView):
             user, brand = confirmations.finish_registration_by_link(
                 token=given["token"], password=given["password"], at=at
             )
-        response = present(sessions.log_in(user=user, brand=brand, channel="app", at=at))
+        response = present(sessions.log_in(user=user, brand=brand, channel="app", at=at), device_of=user)
         response.status_code = 201
         return response
 

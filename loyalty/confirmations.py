@@ -94,8 +94,7 @@ def finish_registration_by_link(*, token: str, password: str, at: datetime) -> t
 def confirm(*, user: User, brand_id: int, code: str, at: datetime) -> User:
     """Say that a customer's address is theirs: they were sent `code`. Raises Invalid."""
     rows = EmailConfirmation.objects.filter(user=user, brand_id=brand_id, email=user.email)
-    newest = rows.values_list("pk", flat=True).first()
-    found = _tried(rows.filter(pk=newest), at)
+    found = _tried(rows, at)
     if not constant_time_compare(code_of(found.pk), code):
         raise wrong_code()
     return _verified(found, at)
@@ -155,7 +154,7 @@ def _tried(rows: QuerySet[EmailConfirmation], at: datetime) -> EmailConfirmation
     """The one in `rows`, with one try fewer left. Counted before it is looked at: parallel tries are as many as serial
     ones. Raises Invalid where there is none to be had."""
     left = rows.filter(tries__lt=TRIES, confirmed_at=None, expires_at__gt=at)
-    ids = list(left.values_list("pk", flat=True)[:1])
+    ids = list(left.values_list("pk", flat=True)[:1])  # the newest
     if not ids or not left.filter(pk__in=ids).update(tries=F("tries") + 1):
         raise wrong_code()
     return EmailConfirmation.objects.select_related("brand", "user").get(pk=ids[0])

@@ -18,6 +18,7 @@ from authcodes.views.codes import image_address
 from brands import tokens
 from brands.models import Brand, LoginSession, User
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from loyalty import confirmations
 from loyalty.models import Event, LoyaltyTransaction, Redemption, Reward, UserPoints
 from loyalty.notices import composing
 from tests import make, wallets
@@ -227,8 +228,18 @@ def wishes(_world: World) -> dict[str, Any]:
     return {"first_name": "Ada", "notifications": {"points": {"email": True}}}
 
 
-def mailed_code(_world: World) -> dict[str, Any]:
-    return {"registration_id": "01985e9c-6d3a-7c41-9f0e-0d9a5c1b7e42", "code": "048213"}
+def mailed_code(w: World) -> dict[str, Any]:
+    begun = confirmations.begin_registration(brand=w.brand, at=timezone.now(), **newcomer_alone())
+    return {"registration_id": str(begun.confirmation_id), "code": confirmations.code_of(begun.confirmation_id)}
+
+
+def newcomer_alone() -> dict[str, str]:
+    return {"email": f"{uuid.uuid4().hex}@example.com", "password": PASSWORD}
+
+
+def own_code(w: World) -> dict[str, Any]:
+    made = confirmations.begin_verification(user=w.customer, brand=w.brand, at=timezone.now())
+    return {"code": confirmations.code_of(made.pk)}
 
 
 DOORS = {
@@ -237,8 +248,8 @@ DOORS = {
     "log_out": Door("guest", "POST", "auth/token/revoke", refresh_token),
     "register": Door("guest", "POST", "auth/register", newcomer),
     "confirm_registration": Door("guest", "POST", "auth/register/confirm", mailed_code),
-    "send_email_verification": Door("customer", "POST", "auth/email/verification"),
-    "confirm_email": Door("customer", "POST", "auth/email/verification/confirm", lambda _w: {"code": "048213"}),
+    "send_email_verification": Door("mine", "POST", "auth/email/verification"),
+    "confirm_email": Door("mine", "POST", "auth/email/verification/confirm", own_code),
     "forgot_password": Door(
         "guest", "POST", "auth/password/forgot", lambda w: {"email": w.customer.email} | at_brand(w)
     ),

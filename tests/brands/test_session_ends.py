@@ -95,7 +95,7 @@ def test_an_event_with_a_token_that_has_ended_vouches_for_nobody(brand, customer
         "version": "0",
         "id": "3c4f2a1e-9d7b-4f60-8a3e-2b1c0d9e8f7a",
         "detail-type": "log-user-login",
-        "source": "tests",
+        "source": "shop.customer-app",
         "account": "1",
         "time": "2026-03-14T09:26:53Z",
         "region": "local",

@@ -82,7 +82,7 @@ async function logOut() {
 
 async function showAccount() {
   if (isCustomer()) await account.show(part("account"));
-  part("sign-in").hidden = isCustomer() || (!scan && Boolean(code));
+  part("sign-in").hidden = isCustomer() || !part("confirm").hidden || (!scan && Boolean(code));
 }
 
 function tellPlace() {

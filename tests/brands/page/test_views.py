@@ -343,7 +343,7 @@ def test_the_tokens_are_out_of_reach_of_scripts(brand, settings):
     browser = logged_in(brand, customer_of(brand))
 
     cookies = {name: each for name, each in browser.client.cookies.items() if "page_" in name}
-    assert set(cookies) == {"__Host-page_access", "__Host-page_refresh"}
+    assert set(cookies) == {"__Host-page_access", "__Host-page_refresh", "__Host-page_device"}
     for each in cookies.values():
         assert (each["httponly"], each["secure"], each["samesite"], each["path"], each["domain"]) == (
             *(True, True, "Lax", "/"),

@@ -75,7 +75,8 @@ def save_account(*, user: User, fields: Iterable[str]) -> None:
             refuse_to_switch_off(user, field="is_staff" if user.is_active else "is_active")
         user.save(update_fields=set(fields))
         if not user.is_active:
-            tokens.revoke_all(user=user, at=timezone.now())
+            with guard.lifted("a login is one for all brands, and so are its sessions"):
+                tokens.revoke_all(user=user, at=timezone.now())
 
 
 def refuse_to_switch_off(user: User, *, field: str) -> None:

@@ -22,8 +22,8 @@ TEMPLATES = [
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("brands", "0010_add_email_verified_at_and_session_epoch"),
-        ("loyalty", "0017_things_that_were_won_wait"),
+        ("brands", "0011_add_email_verified_at_and_session_epoch"),
+        ("loyalty", "0018_ledger_is_not_truncated"),
     ]
 
     operations = [

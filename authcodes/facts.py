@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from brands import sql
+from brands import sql, tokens
 from loyalty.events import ENCODER
 from loyalty.webhooks import LISTENED
 
@@ -45,7 +45,7 @@ STATEMENT = """
       LEFT JOIN authcodes_product p ON p.id = c.product_id
       LEFT JOIN authcodes_recall r ON r.batch_id = b.id
       LEFT JOIN campaigns_campaign g ON g.campaign_id = b.campaign_id
-      LEFT JOIN brands_user u ON u.id = {user_id} AND u.is_active
+      LEFT JOIN brands_user u ON u.id = {user_id} AND u.is_active AND {stands}
       LEFT JOIN user_points m ON m.brand_id = c.brand_id AND m.user_id = {user_id}
       LEFT JOIN LATERAL (
            SELECT v.scan_reward_type, v.scan_reward_value FROM loyalty_brandlevel v
@@ -59,10 +59,16 @@ FACTS = STATEMENT.format(
     at="%(at)s::timestamptz",
     scan_id="%(scan_id)s::uuid",
     user_id="%(user_id)s::bigint",
+    stands=tokens.STANDS.format(**tokens.PLACES),
     listened=LISTENED_HERE,
 )
 EACH = STATEMENT.format(
-    code='a.code COLLATE "C"', at="a.at", scan_id="a.scan_id", user_id="a.user_id", listened=LISTENED_HERE
+    code='a.code COLLATE "C"',
+    at="a.at",
+    scan_id="a.scan_id",
+    user_id="a.user_id",
+    stands="true",
+    listened=LISTENED_HERE,
 )
 
 # Of many scans at once each is a row `a`. PostgreSQL, whose counts of rows are always a little old, is left no choice
@@ -85,7 +91,8 @@ FACTS_TOGETHER = f"""
 class CodeFacts:
     """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
 
-    `user_active` is also true where nobody is named. `is_announced`: a webhook of the brand listens to scans.
+    `user_active` is also true where nobody is named, and false where their token has ended. `is_announced`: a webhook
+    of the brand listens to scans.
     """
 
     id: int
@@ -140,12 +147,20 @@ class CodeFacts:
         return {"id": str(self.product_id), "name": self.title, "sku": self.sku, **picture}
 
 
-def read(*, code: str, user_id: int | None, at: datetime, scan_id: UUID | None = None) -> CodeFacts | None:
+def read(
+    *,
+    code: str,
+    user_id: int | None,
+    at: datetime,
+    scan_id: UUID | None = None,
+    token: tokens.Principal | None = None,
+) -> CodeFacts | None:
     """The facts, or None where there is no such code. One index lookup per table.
 
-    Given a `scan_id`, `accepted_scan_id` is that scan or else the customer's first accepted scan of the code.
+    `token`: what the customer's own request carried. Given a `scan_id`, `accepted_scan_id` is that scan or else the
+    customer's first accepted scan of the code.
     """
-    found = sql.row(FACTS, {"code": code, "user_id": user_id, "at": at, "scan_id": scan_id})
+    found = sql.row(FACTS, {"code": code, "user_id": user_id, "at": at, "scan_id": scan_id, **tokens.parameters(token)})
     return CodeFacts(*found) if found else None
 
 

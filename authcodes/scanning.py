@@ -19,6 +19,7 @@ from authcodes.refusals import ScanLimitReached, ScanNotAdoptable
 from brands import metrics, sql
 from brands.authentication import active_user
 from brands.refusals import TokenInvalid
+from brands.tokens import Principal
 from campaigns.models import Campaign
 from loyalty import events, points, webhooks
 from loyalty.models import UserPoints, WebhookType
@@ -174,7 +175,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Who scans where, when and with what. `brand_id`: the brand whose app or key asks, None for anybody."""
+    """Who scans where, when and with what. `brand_id`: the brand whose app or key asks, None for anybody.
+
+    `token`: the customer's own, where their request carried one.
+    """
 
     at: datetime
     user_id: int | None = None
@@ -182,6 +186,7 @@ class Circumstances:
     place: Place = Place()
     device: str = ""
     app_version: str = ""
+    token: Principal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,8 +286,8 @@ def _about_earlier(result: ScanResult, facts: CodeFacts, about: Circumstances, *
 
 def _facts(code: str | None, about: Circumstances) -> CodeFacts | None:
     """Raises TokenInvalid for a user who is not active: views leave the look at the user to this statement."""
-    facts = code_facts.read(code=code, user_id=about.user_id, at=about.at) if code else None
-    if about.user_id is not None and not (facts.user_active if facts else active_user(about.user_id)):
+    facts = code_facts.read(code=code, user_id=about.user_id, at=about.at, token=about.token) if code else None
+    if about.user_id is not None and not (facts.user_active if facts else active_user(about.user_id, about.token)):
         raise TokenInvalid
     return facts
 

@@ -28,7 +28,8 @@ USER_FIELDS = [
     "is_staff",
     "is_active",
 ]
-LOAD_USER = f"SELECT {', '.join(USER_FIELDS)} FROM brands_user WHERE id = %(user_id)s::bigint"  # noqa: S608
+STANDS = tokens.STANDS.format(**tokens.PLACES)
+LOAD_USER = f"SELECT {', '.join(USER_FIELDS)} FROM brands_user u WHERE id = %(user_id)s::bigint AND {STANDS}"  # noqa: S608
 
 
 class Bearer:
@@ -49,11 +50,11 @@ class BearerToken(BaseAuthentication):
         if header is None:
             return None
         principal = tokens.read_access(bearer(header))
-        return self.load(principal.user_id), principal
+        return self.load(principal), principal
 
-    def load(self, user_id: int) -> User | Bearer:
+    def load(self, principal: tokens.Principal) -> User | Bearer:
         """Raises TokenInvalid."""
-        user = active_user(user_id)
+        user = active_user(principal.user_id, principal)
         if user is None:
             raise TokenInvalid
         return user
@@ -65,8 +66,8 @@ class BearerToken(BaseAuthentication):
 class UnseenBearer(BearerToken):
     """For views whose first statement reads the user too, and raises TokenInvalid for an inactive one."""
 
-    def load(self, user_id: int) -> Bearer:
-        return Bearer(user_id)
+    def load(self, principal: tokens.Principal) -> Bearer:
+        return Bearer(principal.user_id)
 
 
 def for_own_brand(method: M) -> M:
@@ -94,9 +95,9 @@ def bearer(header: str) -> str:
     return token.strip()
 
 
-def active_user(user_id: int) -> User | None:
-    """The user, in one small statement; None where deleted or switched off."""
-    values = sql.row(LOAD_USER, {"user_id": user_id})
+def active_user(user_id: int, token: tokens.Principal | None = None) -> User | None:
+    """The user, in one small statement; None where deleted or switched off, or where `token` has ended."""
+    values = sql.row(LOAD_USER, {"user_id": user_id, **tokens.parameters(token)})
     if values is None:
         return None
     user = User.from_db("default", USER_FIELDS, values)

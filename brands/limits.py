@@ -27,7 +27,7 @@ from rest_framework.request import Request
 from brands.refusals import RateLimited, Unavailable
 
 # Where passwords are tried, or other brands' prefixes, an hour without Redis must not become an hour of free guesses.
-FAIL_CLOSED = {"login", "register", "second_factor", "staff_mail", "prefix"}
+FAIL_CLOSED = {"login", "register", "second_factor", "staff_mail", "prefix", "account_mail", "account_mail_address"}
 PAUSE_SECONDS = 1  # after a failure Redis is left alone so long: each try may cost a whole timeout
 WARN_SECONDS = 30
 NETWORK_BITS = 64  # what one IPv6 customer is given; they may call from any address in it

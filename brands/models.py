@@ -209,6 +209,11 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(default=False, help_text=_("May log in to the portal."))
     is_active = models.BooleanField(default=True, help_text=_("Off: refused everywhere from the next request on."))
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
+    email_verified_at = models.DateTimeField(
+        _("address verified"), null=True, blank=True, editable=False, help_text=_("Empty: nobody has proved it theirs.")
+    )
+    # Grows when every session of the user ends; each token and portal session carries the one that it began with.
+    session_epoch = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     objects = UserManager()
 
@@ -233,6 +238,11 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """What Django compares for each session of the portal: another one from each epoch on."""
+        found: str = super()._get_session_auth_hash(secret)  # type: ignore[misc] # the stubs do not know it
+        return f"{self.session_epoch}.{found}" if self.session_epoch else found
 
     def get_full_name(self) -> str:
         return f"{self.first_name} {self.last_name}".strip() or self.email

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import connection, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands import guard, tokens
+from brands import guard, login_throttle, tokens
 from brands.models import Brand, Membership, User
 from brands.refusals import Invalid
 from brands.staff_login import sessions
@@ -41,6 +42,7 @@ def set_password(*, user: User, password: str, at: datetime) -> None:
         user.save(update_fields=["password"])
         tokens.revoke_all(user=user, at=at)
         sessions.end_others(user=user, keep=None)
+    login_throttle.forgive(email=user.email)
 
 
 def change_role(*, membership: Membership, role: str) -> None:
@@ -62,13 +64,22 @@ def end_membership(*, membership: Membership) -> None:
 
 
 def save_account(*, user: User, fields: Iterable[str]) -> None:
-    """Store `fields` of a person. Raises Invalid where switching them off leaves a brand without an owner."""
+    """Store `fields` of a person. Raises Invalid where switching them off leaves a brand without an owner.
+
+    Whoever is switched off stays logged out when they are switched on again. That another address is theirs, they have
+    not proved.
+    """
+    if "email" in fields:
+        user.email_verified_at, fields = None, {*fields, "email_verified_at"}
     with transaction.atomic():
         if not (user.is_active and user.is_staff):
             take_turns()
             refuse_to_switch_off(user, field="is_staff" if user.is_active else "is_active")
             sessions.end_others(user=user, keep=None)
         user.save(update_fields=set(fields))
+        if not user.is_active:
+            with guard.lifted("a login is one for all brands, and so are its sessions"):
+                tokens.revoke_all(user=user, at=timezone.now())
 
 
 def refuse_to_switch_off(user: User, *, field: str) -> None:

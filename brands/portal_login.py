@@ -1,12 +1,19 @@
-"""The portal's login form: passwords are tried there as often as at the API's login, and no more."""
+"""The portal's login form: how often passwords are tried there is counted apart from the API's logins."""
 
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 
-from brands import limits
+from brands import guard, limits, login_records, login_throttle
+from brands.audit import Deed
+from brands.login_throttle import Attempt
+from brands.models import User
 from brands.refusals import Refused
 from brands.unfolded import AuthenticationForm
+
+DEVICE_COOKIE = "portal_device"
 
 
 class LoginForm(AuthenticationForm):
@@ -15,8 +22,52 @@ class LoginForm(AuthenticationForm):
     def clean(self) -> dict[str, Any]:
         assert self.request is not None  # noqa: S101 - the site always gives it
         try:
-            limits.hit("login", "address", limits.client_address(self.request))
-            limits.hit("login", "email", self.cleaned_data.get("username", "").lower())
+            attempt = begin(self.request, self.cleaned_data.get("username", ""))
         except Refused as refusal:
             raise ValidationError(refusal.message) from refusal
-        return super().clean()
+        try:
+            cleaned: dict[str, Any] = super().clean()
+        except ValidationError:
+            failed(self.request, attempt)
+            raise
+        attempt.succeeded()
+        return cleaned
+
+
+def begin(request: HttpRequest, email: str) -> Attempt:
+    """Count a try of a password at the portal; call before looking at it. Raises RateLimited and Unavailable."""
+    network = limits.client_address(request)
+    limits.hit("login", "portal", network)
+    device = request.COOKIES.get(DEVICE_COOKIE, "")
+    return login_throttle.begin(door=login_throttle.PORTAL, email=email, network=network, device=device)
+
+
+def failed(request: HttpRequest, attempt: Attempt) -> None:
+    """The password was wrong, or is nobody's."""
+    login_records.failed(attempt=attempt, brand=None, at=timezone.now(), request_id=_request_id(request))
+
+
+def succeeded(request: HttpRequest, response: HttpResponse, user: User, *, brand_id: int | None = None) -> HttpResponse:
+    """Every step is done: it is written down, and this device lets them in however often others guess.
+
+    `brand_id` is the brand whose identity provider let them in. It vouches for its brand alone, so what it lets in is
+    no device of the account's, and no other brand hears of it. Returns `response`.
+    """
+    deed = Deed(user, timezone.now(), _request_id(request))
+    with guard.lifted("logins belong to no brand"):
+        login_records.logged_in(user=user, deed=deed, brand_id=brand_id)
+    if brand_id is None:
+        response.set_cookie(
+            DEVICE_COOKIE,
+            login_throttle.make_device(user.email),
+            max_age=int(login_throttle.DEVICE_LIFE.total_seconds()),
+            path="/admin/",
+            httponly=True,
+            samesite="Lax",
+            secure=request.is_secure(),
+        )
+    return response
+
+
+def _request_id(request: HttpRequest) -> str:
+    return getattr(request, "request_id", "")

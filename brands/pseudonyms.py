@@ -40,9 +40,11 @@ def take_person_out(user: User) -> None:
     user.email = new_address()
     user.first_name = user.last_name = ""
     user.is_active = False
-    user.last_login = None
+    user.last_login = user.email_verified_at = None
     user.set_unusable_password()
-    user.save(update_fields=["email", "first_name", "last_name", "is_active", "last_login", "password"])
+    user.save(
+        update_fields=["email", "first_name", "last_name", "is_active", "last_login", "email_verified_at", "password"]
+    )
 
 
 def leave_brand(user: User, *, brand_id: int, other_brand_id: int | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import jwt
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 from rest_framework_simplejwt.backends import TokenBackend
 from rest_framework_simplejwt.exceptions import TokenBackendError
 
@@ -26,6 +27,19 @@ EVER = timedelta(days=36_500)
 # How long a refresh token still gets what it was changed for: the first answer may have been lost, or be under way.
 SAME_ANSWER_WITHIN = timedelta(seconds=30)
 
+EXTERNAL = -1  # in place of an epoch: another issuer speaks, for customers of the token's brand and never for staff
+# Whether what a token says of `u`, a row of brands_user, still holds. Belongs into the statement that reads the user
+# anyway; `epoch` is null where nobody sent a token.
+STANDS = """(
+    {epoch}::int IS NULL
+    OR u.session_epoch = {epoch}::int AND ({session}::uuid IS NULL OR EXISTS (
+        SELECT 1 FROM brands_loginsession k WHERE k.family = {session}::uuid AND k.revoked_at IS NULL))
+    OR {epoch}::int = -1 AND NOT (u.is_staff OR u.is_superuser OR EXISTS (
+        SELECT 1 FROM brands_membership w WHERE w.user_id = u.id))
+        AND (u.registered_brand_id = {token_brand}::bigint OR EXISTS (
+            SELECT 1 FROM user_points p WHERE p.user_id = u.id AND p.brand_id = {token_brand}::bigint)))"""
+PLACES = {"epoch": "%(epoch)s", "session": "%(session)s", "token_brand": "%(token_brand)s"}
+
 logger = logging.getLogger(__name__)
 
 
@@ -36,6 +50,9 @@ class Principal:
     user_id: int
     brand_id: int
     fingerprint: str = field(default="", compare=False)  # of the password at the time; another issuer's have none
+    # What must still be so, for `stands`: the user's epoch, or EXTERNAL; and the session that the token is of.
+    epoch: int = field(default=0, compare=False)
+    session: uuid.UUID | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +97,38 @@ def revoke(*, refresh: str, at: datetime) -> None:
 
 
 def revoke_all(*, user: User, at: datetime) -> None:
-    """End every session of `user`."""
+    """End every session of `user` for good, those of the portal too; and one that begins at this very moment.
+
+    Their access tokens, refresh tokens and links to set a password carry the epoch, which is another one from now on.
+    """
     LoginSession.objects.filter(user=user, revoked_at=None).update(revoked_at=at)
+    User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
+    user.session_epoch = User.objects.values_list("session_epoch", flat=True).get(pk=user.pk)
+
+
+def parameters(principal: Principal | None) -> dict[str, Any]:
+    """What STANDS asks of a token, by the names in PLACES."""
+    if principal is None:
+        return {"epoch": None, "session": None, "token_brand": None}
+    return {"epoch": principal.epoch, "session": principal.session, "token_brand": principal.brand_id}
 
 
 def read_access(token: str) -> Principal:
-    """For whom `token` speaks. Whether that user is still active is for the caller to see.
+    """For whom `token` speaks. Whether that user is still active, and the token STANDS, is for the caller to see.
 
     Raises TokenInvalid, and Unavailable while an external issuer's keys cannot be read.
     """
     if _is_external(token):
-        claims, fingerprint = _external_claims(token), ""
-    else:
-        claims = _own_claims(token, kind="access")
-        fingerprint = str(claims.get("pwd", ""))
-    return Principal(_row_id(claims, "user_id"), _row_id(claims, "brand_id"), fingerprint)
+        claims = _external_claims(token)
+        return Principal(_row_id(claims, "user_id"), _row_id(claims, "brand_id"), epoch=EXTERNAL)
+    claims = _own_claims(token, kind="access")
+    return Principal(
+        _row_id(claims, "user_id"),
+        _row_id(claims, "brand_id"),
+        str(claims.get("pwd", "")),
+        epoch=_epoch(claims),
+        session=_session_id(claims) if "sid" in claims else None,  # none in those from before sessions were named
+    )
 
 
 def is_outdated(principal: Principal, user: User) -> bool:
@@ -130,12 +164,18 @@ def _is_fresh(rotated_at: datetime | None, at: datetime) -> bool:
 def _pair(session: LoginSession, at: datetime) -> TokenPair:
     lifetime = _ours()["ACCESS_TOKEN_LIFETIME"]
     # No iat: nobody needs it, and a host whose clock is behind would take the token for one from the future.
-    subject = {"user_id": session.user_id, "brand_id": session.brand_id, "pwd": fingerprint(session.user)}
-    access = {**subject, "token_type": "access", "jti": _new_id(), "exp": at + lifetime}
+    subject = {
+        "user_id": session.user_id,
+        "brand_id": session.brand_id,
+        "pwd": fingerprint(session.user),
+        "sid": str(session.pk),
+    }
+    epoch = session.user.session_epoch
+    access = {**subject, "token_type": "access", "ep": epoch, "jti": _new_id(), "exp": at + lifetime}
     refresh = {**subject, "token_type": "refresh", "jti": session.current_jti, "exp": session.expires_at}
     return TokenPair(
         access=_signed(access),
-        refresh=_signed({**refresh, "sid": str(session.pk)}),
+        refresh=_signed(refresh),
         expires_in=int(lifetime.total_seconds()),
         session_id=str(session.pk),
         user_id=session.user_id,
@@ -144,7 +184,7 @@ def _pair(session: LoginSession, at: datetime) -> TokenPair:
 
 
 def fingerprint(user: User) -> str:
-    """Changes with the user's password, which so ends every session."""
+    """Changes with the user's password and epoch, which so end every session."""
     return user.get_session_auth_hash()[:16]
 
 
@@ -208,7 +248,7 @@ def _external_claims(token: str) -> dict[str, Any]:
         leeway=EXTERNAL_CLOCK_SKEW_SECONDS,
     )
     # token_type is our own word: others tell their kinds of token apart by the audience.
-    if claims.get("token_type", "access") != "access":
+    if claims.get("token_type", "access") != "access" or claims.get("brand_id") not in settings.JWT_EXTERNAL_BRANDS:
         raise TokenInvalid
     return claims
 
@@ -226,6 +266,13 @@ def _verified(token: str, *, algorithm: str = "", **checks: Any) -> dict[str, An
 def _row_id(claims: dict[str, Any], name: str) -> int:
     value = claims.get(name)
     if type(value) is not int or not 0 < value <= LARGEST_ID:
+        raise TokenInvalid
+    return value
+
+
+def _epoch(claims: dict[str, Any]) -> int:
+    value = claims.get("ep", 0)
+    if type(value) is not int or not 0 <= value < 2**31:
         raise TokenInvalid
     return value
 

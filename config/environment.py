@@ -71,6 +71,19 @@ def origin(name: str) -> str:
     return value(name, "", cast)
 
 
+def numbers(name: str) -> frozenset[int]:
+    """Comma-separated ids of rows."""
+
+    def cast(raw: str) -> frozenset[int]:
+        found = frozenset(int(word) for word in raw.split(",") if word.strip())
+        if any(number < 1 for number in found):
+            message = "each must be a number from 1 on"
+            raise ValueError(message)
+        return found
+
+    return value(name, frozenset(), cast)
+
+
 def networks(name: str) -> list[str]:
     """Comma-separated networks such as 10.1.0.0/16 or fd00::/8."""
 

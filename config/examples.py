@@ -59,6 +59,11 @@ REQUESTS: Examples = {
     "refresh_tokens": {"A refresh token": {"refresh": REFRESH}},
     "log_out": {"A refresh token": {"refresh": REFRESH}},
     "register": {"A new customer": {**LOG_IN, "first_name": "Ada", "last_name": "Lovelace"}},
+    "confirm_registration": {
+        "By the code": {"registration_id": SCAN_ID, "code": "048 213"},
+        "By the link": {"token": LINK_TOKEN, "password": "a long pass phrase"},
+    },
+    "confirm_email": {"By the code": {"code": "048 213"}, "By the link": {"token": LINK_TOKEN}},
     "forgot_password": {"At a brand": {"email": "ada@example.com", "brand_id": 7}},
     "reset_password": {"From the link": {"token": LINK_TOKEN, "password": "another long pass phrase"}},
     "register_device": {"An Android phone": {"token": "fY3kQ9xTRk2:APA91bH8", "platform": "android"}},
@@ -277,7 +282,23 @@ LAST_PAGE = {"limit": 50, "next": None, "has_more": False}
 ANSWERS: Examples = {
     "log_in": {"Tokens": TOKENS},
     "refresh_tokens": {"Tokens": TOKENS},
-    "register": {"Registered": {"success": True, "user_id": 42}},
+    "register": {
+        "Whether the address is known or not": {
+            "success": True,
+            "user_id": 42,
+            "registration_id": SCAN_ID,
+            "expires_at": WHEN,
+        },
+        "Where no address is confirmed": {
+            "success": True,
+            "user_id": 42,
+            "registration_id": None,
+            "expires_at": None,
+        },
+    },
+    "confirm_registration": {"Begun": TOKENS},
+    "send_email_verification": {"Sent": {"success": True, "email_verified_at": None}},
+    "confirm_email": {"Proved": {"success": True, "email_verified_at": WHEN}},
     "forgot_password": {"Whether the address is known or not": {"success": True}},
     "reset_password": {"Set": {"success": True}},
     "verify_product": SCANS,

@@ -158,6 +158,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 CELERY_TASK_DEFAULT_QUEUE = "work"
 CELERY_TASK_ROUTES = {
+    "loyalty.tasks.forget_confirmations": {"queue": "work"},
     "loyalty.tasks.forget_webhook_messages": {"queue": "work"},
     "loyalty.tasks.expire_points": {"queue": "work"},
     "loyalty.tasks.*": {"queue": "events"},
@@ -184,6 +185,7 @@ CELERY_BEAT_SCHEDULE = {
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
     "send-staff-mails": {"task": "brands.tasks.send_staff_mails", "schedule": 60, "options": {"expires": 60}},
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
+    "forget-confirmations": {"task": "loyalty.tasks.forget_confirmations", "schedule": 3_600},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
 }
@@ -206,6 +208,7 @@ EVENT_HANDLERS = {
     "send-email": "loyalty.notices.sending.on_deliver",
     "send-sms": "loyalty.notices.sending.on_deliver",
     "send-push": "loyalty.notices.sending.on_deliver",
+    "account-mail": "loyalty.notices.account_mail.on_account_mail",
 }
 # Of these kinds a worker delivers all that it holds at once.
 EVENTS_TOGETHER = {"scan-auth": "authcodes.claims.on_scan_auths"}
@@ -224,6 +227,7 @@ EVENT_LANES = {
     "send-email": "email",
     "send-sms": "sms",
     "send-push": "push",
+    "account-mail": "email",
 }
 WEBHOOK_TIMEOUT_SECONDS = env.integer("WEBHOOK_TIMEOUT_SECONDS", 10, minimum=1)
 WEBHOOK_LOG_DAYS = env.integer("WEBHOOK_LOG_DAYS", 30, minimum=1)
@@ -270,6 +274,8 @@ RATE_LIMITS = {
     "second_factor": env.rate("RATE_SECOND_FACTOR", "20/hour"),
     "staff_mail": env.rate("RATE_STAFF_MAIL", "5/hour"),
     "staff_oidc": env.rate("RATE_STAFF_OIDC", "20/minute"),
+    "account_mail": env.rate("RATE_ACCOUNT_MAIL", "5/hour"),
+    "account_mail_address": env.rate("RATE_ACCOUNT_MAIL_ADDRESS", "20/day"),
     "redeem": env.rate("RATE_REDEEM", "30/minute"),
     "read": env.rate("RATE_READ", "300/minute"),
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
@@ -279,6 +285,9 @@ RATE_LIMITS = {
     "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
     "unknown_code_address": env.rate("RATE_UNKNOWN_CODE_ADDRESS", "200/hour"),
 }
+# Wrong passwords for one account at one door (the portal, or the API at a brand) from devices it was never used from.
+LOGIN_TRIES_PER_DAY = env.integer("LOGIN_TRIES_PER_DAY", 50, minimum=10)
+LOGIN_PAUSED_NOTICE = "loyalty.notices.account_mail.login_paused"
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -287,6 +296,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+# Whoever registers confirms the address before there is an account: so nobody learns which addresses are known. Off
+# where no mail can be sent.
+REGISTRATION_CONFIRMS_EMAIL = env.flag(
+    "REGISTRATION_CONFIRMS_EMAIL", default=EMAIL_BACKEND != "django.core.mail.backends.dummy.EmailBackend"
+)
 ACCESS_TOKEN_MINUTES = env.integer("ACCESS_TOKEN_MINUTES", 15, minimum=1)
 REFRESH_TOKEN_DAYS = env.integer("REFRESH_TOKEN_DAYS", 30, minimum=1)
 JWT_ISSUER = env.text("JWT_ISSUER", "loyalty")
@@ -295,9 +309,16 @@ JWT_AUDIENCE = env.text("JWT_AUDIENCE", "loyalty-api")
 JWT_EXTERNAL_JWKS_URL = env.text("JWT_EXTERNAL_JWKS_URL")
 JWT_EXTERNAL_ISSUER = env.text("JWT_EXTERNAL_ISSUER")
 JWT_EXTERNAL_AUDIENCE = env.text("JWT_EXTERNAL_AUDIENCE")
+# It speaks for customers of these brands (their ids) alone, and never for anybody who works in the portal.
+JWT_EXTERNAL_BRANDS = env.numbers("JWT_EXTERNAL_BRANDS")
 JWT_EXTERNAL_ALGORITHM = env.text("JWT_EXTERNAL_ALGORITHM", "RS256")
 if JWT_EXTERNAL_JWKS_URL and not (JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE):
     message = "JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE are missing: JWT_EXTERNAL_JWKS_URL needs both"
+    raise ImproperlyConfigured(message)
+if JWT_EXTERNAL_JWKS_URL and not JWT_EXTERNAL_BRANDS:
+    message = (
+        "JWT_EXTERNAL_BRANDS is missing: name the ids of the brands for whose customers JWT_EXTERNAL_ISSUER speaks"
+    )
     raise ImproperlyConfigured(message)
 if JWT_EXTERNAL_JWKS_URL and JWT_EXTERNAL_ISSUER == JWT_ISSUER:
     message = "JWT_EXTERNAL_ISSUER has a bad value: it must differ from JWT_ISSUER, or no token would tell its issuer"

@@ -10,6 +10,7 @@ from authcodes.views import codes, scans
 from brands.hosts import brand_of
 from brands.page import looks, wallet
 from brands.page.assets import asset
+from brands.page.confirmation import ConfirmEmailPage, ConfirmRegistrationPage
 from brands.page.password import NewPasswordPage
 from brands.page.session import Session
 from brands.page.views import ScanPage
@@ -26,6 +27,7 @@ from loyalty.views import (
     persons,
     profile,
     redemptions,
+    registration,
     rewards,
     sessions,
     wallets,
@@ -95,7 +97,10 @@ api = [
     path("auth/token", sessions.Login.as_view()),
     path("auth/token/refresh", sessions.Refresh.as_view()),
     path("auth/token/revoke", sessions.Revoke.as_view()),
-    path("auth/register", sessions.Register.as_view()),
+    path("auth/register", registration.Register.as_view()),
+    path("auth/register/confirm", registration.ConfirmRegistration.as_view()),
+    path("auth/email/verification", registration.SendVerification.as_view()),
+    path("auth/email/verification/confirm", registration.ConfirmVerification.as_view()),
     path("auth/password/forgot", passwords.ForgotPassword.as_view()),
     path("auth/password/reset", passwords.ResetPassword.as_view()),
     path("brand/loyalty/campaign/event", events.CampaignEvent.as_view()),
@@ -148,6 +153,8 @@ page = [
     path("page/session", Session.as_view()),
     path("page/wallet/apple", wallet.apple),
     path("page/wallet/google", wallet.google),
+    path("register/confirm/<str:token>", ConfirmRegistrationPage.as_view(), name="confirm-registration"),
+    path("email/confirm/<str:token>", ConfirmEmailPage.as_view(), name="confirm-email"),
     path("password/new/<str:token>", NewPasswordPage.as_view(), name="new-password"),
 ]
 

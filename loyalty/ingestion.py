@@ -8,7 +8,7 @@ from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_fiel
 from rest_framework import serializers
 
 from brands import tokens
-from brands.authentication import bearer
+from brands.authentication import active_user, bearer
 from brands.inputs import Input
 from brands.models import Brand
 from brands.refusals import BrandMismatch, Invalid, TokenInvalid
@@ -98,4 +98,6 @@ def is_vouched_for(arguments: dict[str, Any]) -> bool:
     principal = tokens.read_access(bearer(arguments["authorization"]))
     if (principal.user_id, principal.brand_id) != (arguments["user_id"], arguments["brand_id"]):
         raise BrandMismatch("The event's token belongs to another user or brand.")
+    if active_user(principal.user_id, principal) is None:
+        raise TokenInvalid
     return True

@@ -1,4 +1,6 @@
-"""A forgotten password: asked for by e-mail address, and set anew by whoever opens the link that is sent there."""
+"""A forgotten password: asked for by e-mail address, and set anew by whoever opens the link that is sent there.
+
+The link proves the address too."""
 
 from datetime import datetime, timedelta
 
@@ -12,7 +14,7 @@ from django.utils.translation import gettext as _
 from brands import people, tokens
 from brands.models import Brand, User
 from brands.refusals import Invalid
-from loyalty import events
+from loyalty import confirmations, events
 from loyalty.events import Message
 from loyalty.models import Template
 from loyalty.notices import composing
@@ -50,6 +52,7 @@ def reset(*, token: str, password: str, at: datetime) -> User:
             raise Invalid(message, details={"fields": {"token": [message]}})
         check(password, user)
         people.set_password(user=user, password=password, at=at)
+        confirmations.verify_address(user=user, at=at)
     return user
 
 

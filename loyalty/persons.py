@@ -12,7 +12,7 @@ from django.utils.module_loading import import_string
 from brands.models import User
 from campaigns import progress as campaign_progress
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
-from loyalty import members
+from loyalty import confirmations, members
 from loyalty.models import LoyaltyTransaction, Redemption, UserPoints
 
 
@@ -25,7 +25,7 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
     """The person, the account at the brand, its ledger, campaigns and rewards."""
     at_brand = {"user_id": user_id, "brand_id": brand_id}
     here = {"user_point__user_id": user_id, "user_point__brand_id": brand_id}
-    person = User.objects.values("email", "first_name", "last_name", "date_joined", "last_login")
+    person = User.objects.values("email", "first_name", "last_name", "date_joined", "last_login", "email_verified_at")
     account = UserPoints.objects.filter(**at_brand).values(
         "points", "points_earned", "points_redeemed", "points_expired", "current_level", "status", "enrolled_at"
     )
@@ -47,5 +47,6 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """The account, with its ledger and redemptions, and the campaigns are the pseudonym's, and closed."""
+    confirmations.forget_person(user_id, brand_id)
     campaign_progress.hand_over(user_id=user_id, brand_id=brand_id, to=to)
     members.hand_over(user_id=user_id, brand_id=brand_id, to=to, at=at)

@@ -9,37 +9,35 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands import tokens
-from brands.models import Brand, Membership, User
+from brands.models import Brand, User
 from brands.refusals import Invalid, Refused
 from brands.tokens import TokenPair
 from campaigns.models import Campaign
-from loyalty import events, members, passwords
+from loyalty import confirmations, events, members, passwords
+from loyalty.confirmations import Begun
 
 
 class LoginRefused(Refused):
-    """One answer for an unknown address, a wrong password and a switched-off user."""
+    """One answer for an unknown address, a wrong password, a switched-off user and a member of staff."""
 
     code = "AUTHENTICATION_REQUIRED"
     default_message = gettext_lazy("E-mail address or password is wrong.")
 
 
 def check_password(*, email: str, password: str) -> User:
-    """Whose address and password these are. Raises LoginRefused."""
+    """Which customer's address and password these are. Raises LoginRefused, also for who works in the portal: they log
+    in there, and nobody can try their passwords here."""
     user = authenticate(username=email.lower(), password=password)
-    if not isinstance(user, User):
+    if not isinstance(user, User) or user.is_staff or user.is_superuser or user.memberships.exists():
         raise LoginRefused
     return user
 
 
 def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair:
-    """Begin a session of somebody whose password was right, and publish log-user-login: one commit.
-
-    The brand's own staff go to work; their logins earn nothing.
-    """
+    """Begin a session of a customer whose password was right, and publish log-user-login: one commit."""
     with transaction.atomic():
         pair = tokens.issue(user=user, brand=brand, at=at)
-        if not Membership.objects.filter(user=user, brand=brand).exists() and not user.is_superuser:
-            _publish_login(user, brand, pair, channel, at)
+        _publish_login(user, brand, pair, channel, at)
     return pair
 
 
@@ -57,8 +55,17 @@ def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: 
     events.publish(messages=[message], brand_id=brand.pk, at=at)
 
 
+def begin_registration(*, email: str, password: str, brand: Brand, at: datetime, **names: str) -> Begun:
+    """Keep what somebody registers with until they confirm the address. Raises Invalid for a weak password."""
+    passwords.check(password, User(email=email, **names))
+    return confirmations.begin_registration(email=email, password=password, brand=brand, at=at, **names)
+
+
 def register(*, email: str, password: str, brand: Brand, at: datetime, **names: Any) -> User:
-    """A new customer of the brand, enrolled if the brand enrols by itself. Raises Invalid."""
+    """A new customer of the brand whose address nobody has confirmed, enrolled if the brand enrols by itself.
+
+    Raises Invalid, also for an address that is known: settings.REGISTRATION_CONFIRMS_EMAIL is the way not to tell.
+    """
     user = User(email=email.lower(), registered_brand=brand, **names)
     passwords.check(password, user)
     user.set_password(password)

@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError, connections
 from django.utils import timezone
 
 from brands import metrics
-from loyalty import events, expiry, webhooks
+from loyalty import confirmations, events, expiry, webhooks
 from loyalty.wallets import selfcheck
 
 logger = logging.getLogger(__name__)
@@ -49,6 +49,12 @@ def forget_events() -> int:
     """Every hour: delete consequences of accruals that were over settings.EVENT_LOG_DAYS ago, a bounded number."""
     before = timezone.now() - timedelta(days=settings.EVENT_LOG_DAYS)
     return _with_fresh_connection(partial(events.forget, before=before))
+
+
+@shared_task
+def forget_confirmations() -> int:
+    """Every hour: delete codes that went to addresses and have ended, with what was registered with them."""
+    return _with_fresh_connection(partial(confirmations.forget_ended, at=timezone.now()))
 
 
 @shared_task

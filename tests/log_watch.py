@@ -20,7 +20,7 @@ SECRETS = {
     ),
     "a password in an address": re.compile(r"://[^\s:/@]*:(?!<secret>)[^\s/@]+@"),
     "a link that opens something": re.compile(
-        r"/(?:password/new|notices/opt-out|notices/acknowledge|email/confirm)/[\w:.-]{8,}|/verify/product/[^<\s]|/s/[A-Z0-9]"
+        r"/(?:password/new|notices/opt-out|notices/acknowledge|email/confirm|register/confirm)/[\w:.-]{8,}|/verify/product/[^<\s]|/s/[A-Z0-9]"
     ),
 }
 # Addresses of machines and programs, not of people: Celery's own names, this project's in documents.

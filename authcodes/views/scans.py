@@ -109,8 +109,13 @@ class Scanner:
         self.address = limits.client_address(request)
         self.user_id = self._user_id(customer_id)
         # The scan's own statement looks at its customer alone.
-        if self.principal and self.principal.user_id != self.user_id and not active_user(self.principal.user_id):
+        if self.principal and self.token is None and not active_user(self.principal.user_id, self.principal):
             raise TokenInvalid
+
+    @property
+    def token(self) -> Principal | None:
+        """The scanning customer's own."""
+        return self.principal if self.principal and self.principal.user_id == self.user_id else None
 
     @property
     def brand_id(self) -> int | None:
@@ -212,7 +217,9 @@ class VerifyProduct(APIView):
         scanner = Scanner(request)
         scanner.check_limits()
         place = Place.of(LocationInput.parse(request.data))
-        about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place)
+        about = Circumstances(
+            at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place, token=scanner.token
+        )
         return scan_and_present(request, scanner, auth_code, about)
 
 
@@ -258,6 +265,7 @@ class ScanCode(APIView):
             place=Place.of(given.get("location")),
             device=given.get("device", ""),
             app_version=given.get("app_version", ""),
+            token=scanner.token,
         )
         return scan_and_present(request, scanner, given["code"], about)
 
@@ -292,7 +300,9 @@ class ValidateCode(APIView):
         given = ValidateInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
         scanner.check_limits()
-        about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id)
+        about = Circumstances(
+            at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token
+        )
         result = scanning.preview(scanned=given["code"], about=about)
         scanner.note(result.reason)
         return Response(present_preview(result))

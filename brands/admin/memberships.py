@@ -18,7 +18,7 @@ from brands.admin.users import password_field
 from brands.audit import Row
 from brands.audited import deed
 from brands.lists import ChoicesFilter
-from brands.models import Brand, Membership, User
+from brands.models import Membership, User
 from brands.portal import TenantAdmin, TenantForm, person
 from brands.refusals import Invalid, Refused
 from brands.roles import ACT, ADD, Reach, whole_reach
@@ -40,7 +40,8 @@ class RoleForm(TenantForm):
 
 
 class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # generic in the stubs only
-    """A role for somebody whose account is there; their first one comes with a new password, as a colleague's does."""
+    """A role for a colleague of another brand of one's own. Only the operator makes staff of a customer's account: its
+    first role comes with a new password, as a colleague's does."""
 
     within: Reach  # the brands where whoever fills this in may make colleagues
 
@@ -58,12 +59,12 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
         chosen = cleaned.get("user")
         if chosen is None:
             return cleaned
-        if chosen.is_staff:
+        if not self.within.everywhere and not works_within(chosen, self.within):
+            # One answer for every customer: what somebody is elsewhere, their work there too, stays there.
+            self.add_error("user", _("Make this person an account of their own for work, with another e-mail address."))
+        elif chosen.is_staff:
             if cleaned.get("password1"):
                 self.add_error("password1", _("They work in the portal already, and keep their password."))
-        elif not self.within.everywhere and is_customer_outside(chosen, self.within):
-            # A new password would open to this brand what the person is elsewhere.
-            self.add_error("user", _("Make this person an account of their own for work, with another e-mail address."))
         elif not cleaned.get("password1"):
             self.add_error("password1", _("Set a new password: whoever registered the account must not keep theirs."))
         self.validate_passwords()
@@ -71,10 +72,8 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
         return cleaned
 
 
-def is_customer_outside(user: User, within: Reach) -> bool:
-    theirs = Brand.objects.filter(members__user=user) | Brand.objects.filter(registered_users=user)
-    with guard.lifted("whose customer somebody is elsewhere decides, and is not shown"):
-        return theirs.exclude(pk__in=within.brand_ids).exists()
+def works_within(user: User, within: Reach) -> bool:
+    return user.is_staff and user.memberships.filter(brand__in=within.brand_ids).exists()
 
 
 @admin.register(Membership)

@@ -110,15 +110,28 @@ class UserPage(TenantAdmin):
     list_display = ("email", "first_name", "last_name", "is_active", "date_joined")
     list_filter = (KindFilter,)
     search_fields = ("email__startswith", "first_name__istartswith", "last_name__istartswith")
-    readonly_fields = ("registered_brand", "date_joined", "last_login")
+    readonly_fields = ("registered_brand", "date_joined", "last_login", "email_verified_at")
     add_fieldsets = (
         (None, {"fields": ("email", ("first_name", "last_name"), ("password1", "password2"), ("brand", "role"))}),
     )
     superuser_fieldsets = (
-        (None, {"fields": ("email", ("first_name", "last_name"), "registered_brand", ("date_joined", "last_login"))}),
+        (
+            None,
+            {
+                "fields": (
+                    "email",
+                    ("first_name", "last_name"),
+                    "registered_brand",
+                    ("date_joined", "last_login"),
+                    "email_verified_at",
+                )
+            },
+        ),
         (_("Access"), {"fields": ("is_active", ("is_staff", "is_superuser"), ("password1", "password2"))}),
     )
-    fieldsets = ((None, {"fields": ("email", ("first_name", "last_name"), ("is_active", "date_joined"))}),)
+    fieldsets = (
+        (None, {"fields": ("email", ("first_name", "last_name"), ("is_active", "date_joined"), "email_verified_at")}),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return seen(admin.ModelAdmin.get_queryset(self, request), self.reach(request, VIEW))

@@ -21,7 +21,7 @@ LONGEST = 5_000  # bytes
 
 
 class Session(View):
-    """`{"act": "access" | "refused" | "log_in" | "register" | "log_out", ...}` from the page's own scripts."""
+    """`{"act": "access" | "refused" | "log_in" | "register" | "confirm" | "log_out", ...}` from the page's scripts."""
 
     http_method_names = ["post"]
 
@@ -46,10 +46,12 @@ class Session(View):
             visitor.log_out()
         elif act == "refused":
             visitor.renew()
-        elif act in {"log_in", "register"}:
+        elif act in {"log_in", "register", "confirm"}:
             answer = self.let_in(visitor, act, given)
             if not answer.is_good:
                 return refusal(answer)
+            if waiting := answer.body.get("registration_id"):
+                return JsonResponse({"registration_id": waiting})
         if visitor.unsure:
             return refusal(visitor.unsure)
         return JsonResponse({"access": visitor.access, "expires_in": visitor.expires_in})
@@ -58,6 +60,8 @@ class Session(View):
         email, password = given.get("email", ""), given.get("password", "")
         if act == "register":
             return visitor.register(email, password, given.get("first_name", "")[:150])
+        if act == "confirm":
+            return visitor.confirm({name: given.get(name, "") for name in ("registration_id", "code")})
         return visitor.log_in(email, password)
 
 

@@ -134,6 +134,7 @@ class ScanPage(PageView):
             "scan": self.scan,
             "log_in": self.log_in,
             "register": self.log_in,
+            "confirm": self.confirm,
             "log_out": self.log_out,
             "forgot": self.forgot,
             "redeem": self.redeem,
@@ -169,7 +170,7 @@ class ScanPage(PageView):
         return context
 
     def log_in(self) -> HttpResponse:
-        """Log in or register; a scan that was this guest's becomes the customer's."""
+        """Log in or register."""
         form = self.request.POST
         email, password = form.get("email", ""), form.get("password", "")
         registers = form.get("act") == "register"
@@ -179,6 +180,22 @@ class ScanPage(PageView):
             answer = self.visitor.log_in(email, password)
         if not answer.is_good:
             return self.refused(answer, registers=registers)
+        if waiting := answer.body.get("registration_id"):
+            return self.page({**self.shown_before(), "confirming": waiting})
+        return self.let_in()
+
+    def confirm(self) -> HttpResponse:
+        """The mailed code of a registration: the account begins, and the visitor is logged in to it."""
+        proof = {name: self.request.POST.get(name, "")[:100] for name in ("registration_id", "code")}
+        answer = self.visitor.confirm(proof)
+        if not answer.is_good:
+            told = {"confirming": proof["registration_id"], "wrong_code": account.complaint(answer)}
+            return self.page({**self.shown_before(), **told}, status=400)
+        return self.let_in()
+
+    def let_in(self) -> HttpResponse:
+        """On to the account; a scan that was this guest's becomes the customer's."""
+        form = self.request.POST
         scan_id, token = form.get("scan_id", ""), form.get("scan_token", "")
         kept = guest_scan.kept(self.request)
         if kept and not token:
@@ -198,11 +215,14 @@ class ScanPage(PageView):
 
     def refused(self, answer: Answer, *, registers: bool) -> HttpResponse:
         """The form again, beside the scan that it was shown with."""
-        nonce = self.request.POST.get("nonce", "")
-        shown = self.scanned(nonce) if self.code and NONCE.fullmatch(nonce) else {}
         complaint = {"wrong": account.complaint(answer), "registers": registers}
         filled = {"email": self.request.POST.get("email", "")[:254]}
-        return self.page({**shown, **complaint, **filled}, status=400)
+        return self.page({**self.shown_before(), **complaint, **filled}, status=400)
+
+    def shown_before(self) -> dict[str, Any]:
+        """The context of the scan that a form was shown with."""
+        nonce = self.request.POST.get("nonce", "")
+        return self.scanned(nonce) if self.code and NONCE.fullmatch(nonce) else {}
 
     def log_out(self) -> HttpResponse:
         self.visitor.log_out()

@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 
 from brands.page.inner import Answer, Api
 
+YEAR = 365 * 86_400
 EARLY_SECONDS = 60  # an access token this near its end is not handed out any more
 
 
@@ -49,15 +50,23 @@ class Visitor:
         return replace(self.guest, access=self.access)
 
     def log_in(self, email: str, password: str) -> Answer:
-        answer = self.guest.post("auth/token", {"email": email, "password": password})
+        device = self.request.COOKIES.get(name("device"), "")[:300]
+        answer = self.guest.post("auth/token", {"email": email, "password": password, "device_token": device})
         self.take(answer, leave=False)
         return answer
 
     def register(self, email: str, password: str, first_name: str) -> Answer:
-        """Become a customer, and log in."""
+        """Become a customer, and log in; with a `registration_id` in the answer only once the address is confirmed."""
         who = {"email": email, "password": password, "first_name": first_name}
         answer = self.guest.post("auth/register", who)
-        return self.log_in(email, password) if answer.is_good else answer
+        waits = not answer.is_good or answer.body.get("registration_id")
+        return answer if waits else self.log_in(email, password)
+
+    def confirm(self, proof: dict[str, str]) -> Answer:
+        """Log in to the account that a mailed code or link begins."""
+        answer = self.guest.post("auth/register/confirm", proof)
+        self.take(answer, leave=False)
+        return answer
 
     def log_out(self) -> None:
         refresh = self.request.COOKIES.get(name("refresh"), "")
@@ -84,11 +93,12 @@ class Visitor:
                 response.delete_cookie(name(what), samesite="Lax")
         if self._tokens:
             life = max(1, self._tokens["expires_in"] - EARLY_SECONDS)
-            for what, seconds in (("access", life), ("refresh", settings.REFRESH_TOKEN_DAYS * 86_400)):
+            lives = {"access": life, "refresh": settings.REFRESH_TOKEN_DAYS * 86_400, "device_token": YEAR}
+            for what in lives.keys() & self._tokens.keys():
                 response.set_cookie(
-                    name(what),
+                    name(what.removesuffix("_token")),
                     self._tokens[what],
-                    max_age=seconds,
+                    max_age=lives[what],
                     httponly=True,
                     samesite="Lax",
                     secure=settings.SESSION_COOKIE_SECURE,

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import limits
+from brands import limits, portal_login
 from brands.models import User
 from brands.refusals import Forbidden, Refused
 from brands.staff_login import factors, oidc, policy, sessions, steps
@@ -62,7 +62,7 @@ def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity:
         steps.wait(request, user, brand_id=brand_id, next_address=reverse("admin:index"))
         return redirect("admin:second_factor")
     sessions.begin(request, user=user, brand_id=brand_id, at=timezone.now())
-    return redirect("admin:index")
+    return portal_login.succeeded(request, redirect("admin:index"), user, brand_id=brand_id)
 
 
 def attempt_of(request: HttpRequest) -> Attempt:

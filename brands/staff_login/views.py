@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 
-from brands import limits, people
+from brands import limits, people, portal_login
 from brands.models import User
 from brands.refusals import Invalid
 from brands.staff_login import factors, mails, passkeys, sessions, setup, steps
@@ -29,7 +29,9 @@ class PasswordStep(LoginView):
     def form_valid(self, form: Any) -> HttpResponse:
         next_address = self.get_success_url()
         step = steps.after_password(self.request, form.get_user(), next_address=next_address)
-        return redirect(step) if step else HttpResponseRedirect(next_address)
+        if step:
+            return redirect(step)
+        return portal_login.succeeded(self.request, HttpResponseRedirect(next_address), form.get_user())
 
 
 def log_in(request: HttpRequest, extra_context: dict[str, Any]) -> HttpResponse:
@@ -71,7 +73,8 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     wrong = _("The passkey was not accepted. Use another way.") if by_passkey else _("This code is wrong, or was used.")
     if used.is_valid() and tried(used, lambda: is_right(request, waiting, used), wrong):
         steps.finish(request, waiting)
-        return HttpResponseRedirect(waiting.next_address)
+        answer = HttpResponseRedirect(waiting.next_address)
+        return portal_login.succeeded(request, answer, waiting.user, brand_id=waiting.brand_id)
     return shown(
         request,
         "second_factor",
@@ -103,7 +106,8 @@ def second_factor_setup(request: HttpRequest) -> HttpResponse:
         return shown(request, "setup_first", title=_("Set up a second factor"), **page.context())
     codes = factors.new_recovery_codes(user=waiting.user)
     steps.finish(request, waiting)
-    return shown(request, "codes_first", title=_("Recovery codes"), codes=codes, next_address=waiting.next_address)
+    answer = shown(request, "codes_first", title=_("Recovery codes"), codes=codes, next_address=waiting.next_address)
+    return portal_login.succeeded(request, answer, waiting.user)
 
 
 @private

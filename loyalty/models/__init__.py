@@ -2,6 +2,7 @@
 
 from loyalty.models.accounts import UserPoints
 from loyalty.models.approvals import PointsApproval
+from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.events import Event, EventQuerySet, default_give_up_at
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.external import ExternalSystem
@@ -37,6 +38,7 @@ __all__ = [
     "Channel",
     "Device",
     "EarningRule",
+    "EmailConfirmation",
     "Event",
     "EventQuerySet",
     "ExpiryRun",

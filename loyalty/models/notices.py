@@ -92,6 +92,9 @@ class Template(models.TextChoices):
     POINTS_EXPIRING = "NOTIFY_POINTS_EXPIRING", _("Points expire soon")
     RECALL = "NOTIFY_RECALL", _("Product recall")
     PASSWORD_FORGOTTEN = "NOTIFY_PASSWORD_FORGOTTEN", _("Forgotten password")
+    EMAIL_CONFIRMATION = "NOTIFY_EMAIL_CONFIRMATION", _("Confirm an e-mail address")
+    ALREADY_REGISTERED = "NOTIFY_ALREADY_REGISTERED", _("Registered already")
+    LOGIN_PAUSED = "NOTIFY_LOGIN_PAUSED", _("Logins from new devices paused")
 
 
 class NoticeSettings(models.Model):
@@ -101,7 +104,7 @@ class NoticeSettings(models.Model):
     is_active = models.BooleanField(
         _("send notifications"),
         default=True,
-        help_text=_("Off: nothing is sent but recalls and links to set a new password, which go by e-mail."),
+        help_text=_("Off: nothing is sent but recalls and what concerns the account itself, by e-mail."),
     )
     language = models.CharField(
         max_length=5,

@@ -107,6 +107,28 @@ KINDS: dict[str, Kind] = {
         {Channel.EMAIL: frozenset({"password_link"})},
         (Channel.EMAIL,),
     ),
+    Template.EMAIL_CONFIRMATION: Kind(
+        Topic.SAFETY,
+        {
+            **COMMON,
+            "confirmation_code": (_("six digits to type in, good for half an hour"), "048 213"),
+            "confirm_link": (_("a link that does the same"), None),
+        },
+        {Channel.EMAIL: frozenset({"confirmation_code", "confirm_link"})},
+        (Channel.EMAIL,),
+    ),
+    Template.ALREADY_REGISTERED: Kind(
+        Topic.SAFETY,
+        {**COMMON, "sign_in_link": (_("a link to the page where one logs in"), None)},
+        {Channel.EMAIL: frozenset({"sign_in_link"})},
+        (Channel.EMAIL,),
+    ),
+    Template.LOGIN_PAUSED: Kind(
+        Topic.SAFETY,
+        {**COMMON, "sign_in_link": (_("a link to the page where one sets a new password"), None)},
+        {Channel.EMAIL: frozenset({"sign_in_link"})},
+        (Channel.EMAIL,),
+    ),
 }
 
 

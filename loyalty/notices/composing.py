@@ -21,8 +21,15 @@ from loyalty.notices.catalogue import KINDS, Words
 from loyalty.notices.placeholders import Value, Values
 
 OPT_OUT, ACKNOWLEDGE, NEW_PASSWORD = "notices.opt-out", "notices.acknowledge", "password.new"
+CONFIRM_EMAIL, CONFIRM_REGISTRATION = "email.confirm", "register.confirm"
 LONGEST_VALUE = 2000
-WHY = {Template.RECALL.value: "why_safety", Template.PASSWORD_FORGOTTEN.value: "why_password"}
+WHY = {
+    Template.RECALL.value: "why_safety",
+    Template.PASSWORD_FORGOTTEN.value: "why_password",
+    Template.EMAIL_CONFIRMATION.value: "why_confirmation",
+    Template.ALREADY_REGISTERED.value: "why_confirmation",
+    Template.LOGIN_PAUSED.value: "why_account",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,14 @@ def values_of(asked: Asked) -> Values:
     if "password_link" in found:
         link = address_of(asked.brand, NEW_PASSWORD, {"u": asked.user_id, "p": fingerprint_of(asked.user_id)})
         found["password_link"] = Value(link, catalogue.phrase(asked.language, "password_link"))
+    if "confirm_link" in found:
+        told = {"c": str(asked.facts.get("confirmation_id", ""))}
+        purpose = CONFIRM_REGISTRATION if asked.facts.get("registers") else CONFIRM_EMAIL
+        link = address_of(asked.brand, purpose, told)
+        found["confirm_link"] = Value(link, catalogue.phrase(asked.language, "confirm_link"))
+    if "sign_in_link" in found:
+        link = site_of(asked.brand) + ("/admin/login/" if asked.facts.get("portal") else "/s/?forgot")
+        found["sign_in_link"] = Value(link, catalogue.phrase(asked.language, "sign_in_link"))
     return found
 
 

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
+from brands import limits, login_throttle
 from brands.audit import Deed
 from brands.authentication import for_own_brand
 from brands.inputs import Input
@@ -67,9 +67,12 @@ class Me(APIView):
         other brands stays so. A wrong password counts as a failed login.
         """
         principal = principal_of(request)
-        limits.hit("login", "address", limits.client_address(request))
+        network, door = limits.client_address(request), login_throttle.at_brand(principal.brand_id)
+        limits.hit("login", "address", door, network)
         given = ErasureInput.parse(request.data)
-        limits.hit("login", "email", User.objects.values_list("email", flat=True).get(pk=principal.user_id))
+        email = User.objects.values_list("email", flat=True).get(pk=principal.user_id)
+        attempt = login_throttle.begin(door=door, email=email, network=network)
         deed = Deed(None, timezone.now(), getattr(request, "request_id", ""))
         erasure.erase_own(user_id=principal.user_id, brand_id=principal.brand_id, password=given["password"], deed=deed)
+        attempt.succeeded()
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""Tokens: log in, refresh, revoke; and registering as a customer."""
+"""Tokens: log in, refresh, revoke."""
 
 from urllib.parse import urlsplit
 
@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, tokens
+from brands import limits, login_records, login_throttle, tokens
 from brands.authentication import caller_of
 from brands.hosts import brand_called
 from brands.inputs import Input
@@ -41,11 +41,13 @@ class LoginInput(Input):
         return email.lower()
 
 
-class RegisterInput(LoginInput):
-    """`password` has at least 10 characters, and is neither common nor like the name or address."""
-
-    first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
-    last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+class PasswordInput(LoginInput):
+    device_token = serializers.CharField(
+        required=False,
+        max_length=login_throttle.LONGEST_DEVICE_TOKEN,
+        allow_blank=True,
+        help_text="Of this device's last login: with it, others' wrong passwords keep nobody out.",
+    )
 
 
 class RefreshInput(Input):
@@ -59,14 +61,12 @@ class TokensOutput(serializers.Serializer[TokenPair]):
     expires_in = serializers.IntegerField(help_text="Seconds until the access token expires.")
     user_id = serializers.IntegerField()
     brand_id = serializers.IntegerField()
+    device_token = serializers.CharField(
+        required=False, help_text="Of a login: keep it, and send it with the next login on this device."
+    )
 
 
-class RegisteredOutput(serializers.Serializer[None]):
-    success = serializers.BooleanField()
-    user_id = serializers.IntegerField()
-
-
-def present(pair: TokenPair) -> Response:
+def present(pair: TokenPair, *, device_of: User | None = None) -> Response:
     body = {
         "access": pair.access,
         "refresh": pair.refresh,
@@ -75,6 +75,8 @@ def present(pair: TokenPair) -> Response:
         "user_id": pair.user_id,
         "brand_id": pair.brand_id,
     }
+    if device_of:
+        body["device_token"] = login_throttle.make_device(device_of.email)
     return Response(body, headers={"Cache-Control": "no-store"})
 
 
@@ -91,13 +93,15 @@ def brand_of(request: Request, *, named: int | None, user: User | None = None) -
 
     Raises Invalid where it stays open.
     """
-    if named is not None:
-        found = Brand.objects.filter(pk=named).first()
-    else:
-        found = brand_called(_called(request)) or _only_brand_of(user)
+    found = told_brand(request, named=named) or (_only_brand_of(user) if named is None else None)
     if found is None:
         raise Invalid("Name the brand: send brand_id, or the api-key of its app.", details={"field": "brand_id"})
     return found
+
+
+def told_brand(request: Request, *, named: int | None) -> Brand | None:
+    """As brand_of, before it is known who calls."""
+    return brand_called(_called(request)) if named is None else Brand.objects.filter(pk=named).first()
 
 
 def _called(request: Request) -> str:
@@ -127,7 +131,7 @@ class Login(APIView):
         needs=[ANYBODY, KEY],
         errors=["AUTHENTICATION_REQUIRED", "API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
         parameters=[ORIGIN_PARAMETER],
-        request=LoginInput,
+        request=PasswordInput,
         responses=TokensOutput,
     )
     def post(self, request: Request) -> Response:
@@ -135,16 +139,33 @@ class Login(APIView):
 
         The tokens speak for the user at one brand: that of the api-key, else `brand_id`, else the one whose hostname
         is the request's origin or host, else the only one where the user is a customer. Which e-mail addresses are
-        known is not told. A customer's first login of the day may earn points.
+        known is not told; who works in the portal logs in there alone. A customer's first login of the day may earn
+        points.
+
+        After five wrong passwords for an address from one network each try waits, twice as long as the last, an hour
+        at most; after 50 a day from all networks only devices that send the `device_token` of an earlier login may
+        try, until tomorrow or a new password.
         """
-        limits.hit("login", "address", limits.client_address(request))
-        given = LoginInput.parse(request.data)
-        limits.hit("login", "email", given["email"])
+        network = limits.client_address(request)
+        given = PasswordInput.parse(request.data)
         named = named_brand(request, stated=given.get("brand_id"))
-        user = sessions.check_password(email=given["email"], password=given["password"])
+        told = told_brand(request, named=named)
+        door = login_throttle.at_brand(told.pk if told else None)
+        limits.hit("login", "address", door, network)
+        attempt = login_throttle.begin(
+            door=door, email=given["email"], network=network, device=given.get("device_token", "")
+        )
+        try:
+            user = sessions.check_password(email=given["email"], password=given["password"])
+        except sessions.LoginRefused:
+            if told:
+                request_id = getattr(request, "request_id", "")
+                login_records.failed(attempt=attempt, brand=told, at=timezone.now(), request_id=request_id)
+            raise
+        attempt.succeeded()
         # Only now: whether a brand can be told for an address would tell whether somebody has it.
         brand = brand_of(request, named=named, user=user)
-        return present(sessions.log_in(user=user, brand=brand, channel="app", at=timezone.now()))
+        return present(sessions.log_in(user=user, brand=brand, channel="app", at=timezone.now()), device_of=user)
 
 
 class Refresh(APIView):
@@ -190,36 +211,8 @@ class Revoke(APIView):
         responses={204: None},
     )
     def post(self, request: Request) -> Response:
-        """End the session of a refresh token. An access token of it still works until it expires."""
+        """End the session of a refresh token, and its access tokens with it."""
         limits.hit("scan", "refresh", limits.client_address(request))
         given = RefreshInput.parse(request.data)
         tokens.revoke(refresh=given["refresh"], at=timezone.now())
         return Response(status=204)
-
-
-class Register(APIView):
-    """Become a customer of a brand."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
-
-    @endpoint(
-        "register",
-        tag="Tokens",
-        summary="Register as a customer",
-        needs=[ANYBODY, KEY],
-        errors=["API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
-        parameters=[ORIGIN_PARAMETER],
-        request=RegisterInput,
-        responses={201: RegisteredOutput},
-    )
-    def post(self, request: Request) -> Response:
-        """Become a customer of a brand: that of the api-key, else `brand_id`, else the one whose hostname was called.
-
-        Where the brand enrols its customers by itself, this enrols too.
-        """
-        limits.hit("register", limits.client_address(request))
-        given = RegisterInput.parse(request.data)
-        brand = brand_of(request, named=named_brand(request, stated=given.pop("brand_id", None)))
-        user = sessions.register(brand=brand, at=timezone.now(), **given)
-        return Response({"success": True, "user_id": user.pk}, status=201)

@@ -1,5 +1,6 @@
 """A guest's scan that becomes a customer's: with its token, in time, once, and the points follow."""
 
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from authcodes import recalls, scan_tokens, scanning
 from authcodes.models import Scan
 from authcodes.refusals import ScanNotAdoptable
 from campaigns.models import UserLoyaltyCampaign
-from loyalty import events
+from loyalty import confirmations, events
 from loyalty.models import Event, LoyaltyTransaction, UserPoints
 from tests import make
 from tests.api import Api, error
@@ -54,8 +55,10 @@ def test_a_guest_who_logs_in_gets_the_points_of_the_scan(api, brand, customer, g
 
 def test_somebody_who_registers_only_now_gets_them_too(api, brand, guest_scan, deliver):
     answer, app = guest_scan(make.code(brand)), api.app()
-    app.post("auth/register", {"email": "new@example.com", "password": "a long pass phrase"})
-    tokens = app.post("auth/token", {"email": "new@example.com", "password": "a long pass phrase"}).json()
+    asked = app.post("auth/register", {"email": "new@example.com", "password": "a long pass phrase"}).json()
+    code = confirmations.code_of(uuid.UUID(asked["registration_id"]))
+    proof = {"registration_id": asked["registration_id"], "code": code}
+    tokens = app.post("auth/register/confirm", proof).json()
 
     adopt(app.having(authorization=f"Bearer {tokens['access']}"), answer)
     deliver()

@@ -297,12 +297,12 @@ def give_role(client: Client, brand: Brand, person: User, **more: str) -> Any:
     return client.post(address("brands.membership", "add"), sent)
 
 
-def test_customer_becomes_staff_with_a_new_password(client: Client, brand: Brand) -> None:
+def test_customer_becomes_staff_with_a_new_password(superuser: Client, brand: Brand) -> None:
     """Somebody else may have registered the address, and be logged in with it."""
     person = make.customer(brand, password="chosen by a stranger")
     strangers, pair = browser(person), tokens.issue(user=person, brand=brand, at=timezone.now())
 
-    give_role(client, brand, person, **NEW_PASSWORD)
+    give_role(superuser, brand, person, **NEW_PASSWORD)
 
     person.refresh_from_db()
     assert person.check_password(NEW_PASSWORD["password1"])
@@ -321,9 +321,9 @@ def test_customer_becomes_staff_with_a_new_password(client: Client, brand: Brand
     "sent", [{}, {**NEW_PASSWORD, "password1": "short", "password2": "short"}], ids=["none", "bad"]
 )
 def test_first_role_without_a_good_password_is_refused(
-    client: Client, brand: Brand, customer: User, sent: dict[str, str]
+    superuser: Client, brand: Brand, customer: User, sent: dict[str, str]
 ) -> None:
-    refused = give_role(client, brand, customer, **sent)
+    refused = give_role(superuser, brand, customer, **sent)
 
     assert list(errors(refused)) == ["password1"]
     with pytest.raises(Invalid):
@@ -331,8 +331,9 @@ def test_first_role_without_a_good_password_is_refused(
     assert not Membership.objects.filter(user=customer).exists()
 
 
-def test_staff_keep_their_password_with_another_role(client: Client, brand: Brand) -> None:
-    person = staff(make.brand(), password="correct horse battery", registered_brand=brand)
+def test_staff_keep_their_password_with_another_role(brand: Brand) -> None:
+    other = make.brand()
+    client, person = browser(staff(brand, other)), staff(other, password="correct horse battery")
 
     assert list(errors(give_role(client, brand, person, **NEW_PASSWORD))) == ["password1"]
     give_role(client, brand, person)
@@ -342,13 +343,19 @@ def test_staff_keep_their_password_with_another_role(client: Client, brand: Bran
     assert Membership.objects.filter(user=person, brand=brand).exists()
 
 
-def test_owner_gets_no_password_of_another_brands_customer(
+def test_the_form_of_roles_does_not_tell_what_a_customer_is_elsewhere(
     client: Client, superuser: Client, brand: Brand, customer: User
 ) -> None:
-    make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+    """And takes nobody's account away: who works for a brand logs in nowhere as a customer."""
+    shared, working = make.customer(brand), make.customer(brand, is_staff=True)
+    make.members.enrol(user_id=shared.pk, brand_id=make.brand().pk, at=timezone.now())
+    Membership.objects.create(user=working, brand=make.brand(), role="owner")
 
-    assert list(errors(give_role(client, brand, customer, **NEW_PASSWORD))) == ["user"]
-    assert give_role(superuser, brand, customer, **NEW_PASSWORD).status_code == 302
+    for sent in ({}, NEW_PASSWORD):
+        told = [errors(give_role(client, brand, person, **sent)) for person in (customer, shared, working)]
+        assert told == [told[0]] * 3
+        assert list(told[0]) == ["user"]
+    assert give_role(superuser, brand, shared, **NEW_PASSWORD).status_code == 302
 
 
 @pytest.mark.parametrize("field", ["is_staff", "is_superuser"])

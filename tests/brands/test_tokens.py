@@ -15,9 +15,12 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from brands import jwks, outgoing, tokens
-from brands.models import LoginSession
+from brands.models import LoginSession, Membership
 from brands.refusals import TokenInvalid, Unavailable
 from brands.tokens import Principal
+from loyalty import members
+from tests import make
+from tests.api import Api
 
 ISSUER = "https://login.example.com"
 AUDIENCE = "shop"
@@ -414,6 +417,7 @@ def issuer(settings):
     settings.JWT_EXTERNAL_JWKS_URL = made.url
     settings.JWT_EXTERNAL_ISSUER = ISSUER
     settings.JWT_EXTERNAL_AUDIENCE = AUDIENCE
+    settings.JWT_EXTERNAL_BRANDS = frozenset({2})
     yield made
     made.server.shutdown()
     made.server.server_close()
@@ -449,6 +453,8 @@ def test_token_without_a_key_id_is_read_with_the_only_key(issuer):
         {"without": ["exp"]},
         {"without": ["user_id"]},
         {"user_id": 2**63},
+        {"brand_id": 3},
+        {"brand_id": [2]},
         {"without": [], "token_type": "refresh"},
         {"iss": settings.JWT_ISSUER, "aud": settings.JWT_AUDIENCE},
     ],
@@ -580,3 +586,47 @@ def test_known_keys_do_not_outlive_it_for_ever(issuer, monkeypatch):
 
     with pytest.raises(Unavailable):
         tokens.read_access(issuer.token())
+
+
+# --- For whom the external issuer speaks -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def spoken_for(issuer, brand, settings):
+    """What a customer's points answer to the external issuer's token for a user."""
+    settings.JWT_EXTERNAL_BRANDS = frozenset({brand.pk})
+
+    def ask(user, path="customer/loyalty/points"):
+        token = issuer.token(user_id=user.pk, brand_id=brand.pk)
+        return Api(brand).having(authorization=f"Bearer {token}").get(path).status_code
+
+    return ask
+
+
+@pytest.mark.django_db
+def test_the_external_issuer_speaks_for_customers_of_its_brand(spoken_for, brand):
+    registered, enrolled = make.customer(brand), make.customer(make.brand())
+    members.enrol(user_id=enrolled.pk, brand_id=brand.pk, at=timezone.now())
+
+    assert [spoken_for(user) for user in (registered, enrolled)] == [200, 200]
+
+
+@pytest.mark.django_db
+def test_the_external_issuer_speaks_for_nobody_else(spoken_for, brand):
+    staff = make.customer(brand, is_staff=True)
+    superuser = make.customer(brand, is_superuser=True)
+    with_role = make.customer(brand)
+    Membership.objects.create(user=with_role, brand=make.brand(), role="support")
+
+    assert [spoken_for(user) for user in (staff, superuser, with_role, make.customer(make.brand()))] == [401] * 4
+
+
+@pytest.mark.django_db
+def test_the_external_issuer_scans_for_no_member_of_staff(issuer, brand, settings):
+    settings.JWT_EXTERNAL_BRANDS = frozenset({brand.pk})
+    answers = []
+    for user in (make.customer(brand), make.customer(brand, is_staff=True)):
+        token = issuer.token(user_id=user.pk, brand_id=brand.pk)
+        answers.append(Api(brand).having(authorization=f"Bearer {token}").verify(make.code(brand)).status_code)
+
+    assert answers == [200, 401]

@@ -18,7 +18,8 @@ from authcodes.models import Scan
 from authcodes.views.codes import image_address
 from brands import pictures
 from brands.models import Brand, BrandHostname
-from loyalty.models import LoyaltyTransaction, Redemption
+from loyalty import confirmations
+from loyalty.models import EmailConfirmation, LoyaltyTransaction, Redemption
 from loyalty.redemption_codes import grouped
 from tests import make
 from tests.brands.test_pictures import drawing, noise
@@ -159,6 +160,9 @@ def test_somebody_new_registers_on_the_page_and_keeps_the_points(phone, brand):
 
     form.get_by_label("Password").fill("a long pass phrase")
     form.get_by_role("button").click()
+    expect(page.get_by_role("heading", name="Confirm your e-mail address")).to_be_visible()
+    page.get_by_label("Code", exact=True).fill(confirmations.code_of(EmailConfirmation.objects.get().pk))
+    page.get_by_role("button", name="Confirm").click()
 
     expect(page.locator("#points")).to_contain_text("Points received: 10")
     page.reload()

@@ -18,6 +18,7 @@ from authcodes.views.codes import image_address
 from brands import tokens
 from brands.models import Brand, LoginSession, User
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from loyalty import confirmations
 from loyalty.models import Event, LoyaltyTransaction, Redemption, Reward, UserPoints
 from loyalty.notices import composing
 from tests import make, wallets
@@ -227,11 +228,28 @@ def wishes(_world: World) -> dict[str, Any]:
     return {"first_name": "Ada", "notifications": {"points": {"email": True}}}
 
 
+def mailed_code(w: World) -> dict[str, Any]:
+    begun = confirmations.begin_registration(brand=w.brand, at=timezone.now(), **newcomer_alone())
+    return {"registration_id": str(begun.confirmation_id), "code": confirmations.code_of(begun.confirmation_id)}
+
+
+def newcomer_alone() -> dict[str, str]:
+    return {"email": f"{uuid.uuid4().hex}@example.com", "password": PASSWORD}
+
+
+def own_code(w: World) -> dict[str, Any]:
+    made = confirmations.begin_verification(user=w.customer, brand=w.brand, at=timezone.now())
+    return {"code": confirmations.code_of(made.pk)}
+
+
 DOORS = {
     "log_in": Door("guest", "POST", "auth/token", credentials),
     "refresh_tokens": Door("guest", "POST", "auth/token/refresh", refresh_token),
     "log_out": Door("guest", "POST", "auth/token/revoke", refresh_token),
     "register": Door("guest", "POST", "auth/register", newcomer),
+    "confirm_registration": Door("guest", "POST", "auth/register/confirm", mailed_code),
+    "send_email_verification": Door("mine", "POST", "auth/email/verification"),
+    "confirm_email": Door("mine", "POST", "auth/email/verification/confirm", own_code),
     "forgot_password": Door(
         "guest", "POST", "auth/password/forgot", lambda w: {"email": w.customer.email} | at_brand(w)
     ),

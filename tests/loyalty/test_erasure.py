@@ -302,7 +302,8 @@ def test_what_waits_for_a_worker_is_dropped(api, person, brand):
     assert Event.objects.get(detail_type="scan-auth").outcome["error"] == "PERSON_ERASED"
 
 
-def test_same_address_registers_anew(api, person, brand, deliver):
+def test_same_address_registers_anew(api, person, brand, deliver, settings):
+    settings.REGISTRATION_CONFIRMS_EMAIL = False
     lives(api, person, brand, deliver)
     erase(person, brand)
 

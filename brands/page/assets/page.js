@@ -55,8 +55,15 @@ async function logIn(form) {
   wrong.hidden = answer.ok;
   wrong.textContent = answer.ok ? "" : answer.body.message || word("trouble");
   if (!answer.ok) return;
-  form.reset();
   part("sign-in").hidden = true;
+  const waits = answer.body.registration_id;
+  part("confirm").hidden = !waits;
+  if (waits) { // the address is to be confirmed first, by the code that was mailed
+    part("confirm").querySelector("[name=registration_id]").value = waits;
+    part("confirm").querySelector("[name=code]").focus();
+    return;
+  }
+  form.reset();
   if (scan?.scan_token && scan.points_available) {
     const adopted = await scans.adopt(code, scan);
     if (adopted.ok) await follow();
@@ -75,7 +82,7 @@ async function logOut() {
 
 async function showAccount() {
   if (isCustomer()) await account.show(part("account"));
-  part("sign-in").hidden = isCustomer() || (!scan && Boolean(code));
+  part("sign-in").hidden = isCustomer() || !part("confirm").hidden || (!scan && Boolean(code));
 }
 
 function tellPlace() {
@@ -144,7 +151,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("submit", (event) => {
   const form = event.target, act = form.dataset.act || (form.id === "check" ? "check" : "");
-  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), log_out: logOut }[act];
+  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), confirm: () => logIn(form), log_out: logOut }[act];
   if (!deed) return;
   event.preventDefault();
   guarded(deed, form.querySelector("button"));

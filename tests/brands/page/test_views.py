@@ -1,6 +1,8 @@
 """The page without scripts: every state, logging in and getting the points, all by forms."""
 
+import re
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from django.utils import timezone
@@ -8,11 +10,13 @@ from django.utils import timezone
 from authcodes import recalls, tags
 from authcodes.models import AuthCode, Scan
 from brands import pictures, tokens
-from brands.models import ApiKey, LoginSession
-from loyalty.models import Event, LoyaltyTransaction, Redemption, Reward, WalletPass
+from brands.models import ApiKey, LoginSession, User
+from loyalty import confirmations
+from loyalty.models import EmailConfirmation, Event, LoyaltyTransaction, Redemption, Reward, WalletPass
 from loyalty.notices import composing
 from loyalty.redemption_codes import grouped
 from tests import make, wallets
+from tests.api import Api, somewhere
 from tests.brands.page.conftest import Browser, seen, state, text
 from tests.brands.test_pictures import drawing
 from tests.make import PASSWORD
@@ -170,14 +174,80 @@ def test_a_guest_logs_in_and_gets_the_points_of_the_scan(browser, brand, deliver
     assert LoyaltyTransaction.objects.get().user_point.user == customer
 
 
-def test_somebody_new_registers_and_gets_them_too(browser, brand, deliver):
-    who = {"email": "new@example.com", "password": "a long pass phrase", "first_name": "New"}
+WHO = {"email": "new@example.com", "password": "a long pass phrase", "first_name": "New"}
 
-    answer = browser.send(browser.scan(make.code(brand)), "register", **who)
+
+def mailed_code():
+    return confirmations.code_of(EmailConfirmation.objects.get().pk)
+
+
+def test_somebody_new_registers_and_gets_them_too(browser, brand, deliver):
+    asked = browser.send(browser.scan(make.code(brand)), "register", **WHO)
+    wrong = browser.send(asked, "confirm", code="12345")
+    answer = browser.send(wrong, "confirm", code=mailed_code())
     deliver()
 
+    assert (asked.status_code, wrong.status_code, answer.status_code) == (200, 400, 303)
+    assert "a code of six digits is on its way" in seen(asked)
+    assert "This code is wrong or has ended." in seen(wrong)
     assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
     assert LoyaltyTransaction.objects.get().user_point.user.email == "new@example.com"
+
+
+def test_the_page_does_not_tell_which_addresses_are_known(browser, brand):
+    known = customer_of(brand)
+    pages = [
+        browser.send(browser.get("/s/"), "register", **WHO | {"email": it}) for it in (known.email, "n@example.com")
+    ]
+
+    told = [re.sub(r'value="[^"]*"|nonce[^>]*', "", seen(page)) for page in pages]
+    assert (told[0], pages[0].status_code) == (told[1], 200)
+
+
+def test_where_no_mail_is_sent_one_is_in_at_once(browser, brand, settings):
+    settings.REGISTRATION_CONFIRMS_EMAIL = False
+
+    assert browser.send(browser.get("/s/"), "register", **WHO).status_code == 303
+
+
+@pytest.mark.parametrize("password", ["a long pass phrase", "another pass phrase"])
+def test_the_mailed_link_begins_the_account_of_whoever_knows_the_password(browser, brand, password):
+    browser.send(browser.get("/s/"), "register", **WHO)
+    told = {"c": str(EmailConfirmation.objects.get().pk)}
+    link = urlsplit(composing.address_of(brand, composing.CONFIRM_REGISTRATION, told)).path
+    page = browser.get(link)
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', seen(page))[1]
+
+    answer = browser.client.post(link, {"csrfmiddlewaretoken": token, "password": password})
+
+    assert ("Your address is confirmed." in seen(answer)) == (password == WHO["password"])
+    assert page["Referrer-Policy"] == "no-referrer"
+    assert User.objects.filter(email=WHO["email"]).exists() == (password == WHO["password"])
+
+
+def test_a_customers_link_proves_the_address_when_its_button_is_pressed(browser, brand):
+    customer = customer_of(brand)
+    made = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
+    link = urlsplit(composing.address_of(brand, composing.CONFIRM_EMAIL, {"c": str(made.pk)})).path
+    page = browser.get(link)
+    assert User.objects.get(pk=customer.pk).email_verified_at is None
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', seen(page))[1]
+
+    assert "Your address is confirmed." in seen(browser.client.post(link, {"csrfmiddlewaretoken": token}))
+    assert User.objects.get(pk=customer.pk).email_verified_at
+
+
+def test_a_browser_that_was_used_before_logs_in_while_others_guess(browser, brand, settings):
+    customer = customer_of(brand)
+    browser.log_in(browser.get("/s/"), customer.email, PASSWORD)
+    browser.send(browser.get("/s/?account"), "log_out")
+    for _ in range(settings.LOGIN_TRIES_PER_DAY + 1):
+        Api(brand, address=somewhere()).post(
+            "auth/token", {"email": customer.email, "password": "wrong", "brand_id": brand.pk}
+        )
+
+    assert Browser(brand).log_in(browser.get("/s/"), customer.email, PASSWORD).status_code != 303
+    assert browser.log_in(browser.get("/s/"), customer.email, PASSWORD).status_code == 303
 
 
 def test_a_wrong_password_is_said_beside_the_scan_which_stays_one(browser, brand, deliver):
@@ -273,7 +343,7 @@ def test_the_tokens_are_out_of_reach_of_scripts(brand, settings):
     browser = logged_in(brand, customer_of(brand))
 
     cookies = {name: each for name, each in browser.client.cookies.items() if "page_" in name}
-    assert set(cookies) == {"__Host-page_access", "__Host-page_refresh"}
+    assert set(cookies) == {"__Host-page_access", "__Host-page_refresh", "__Host-page_device"}
     for each in cookies.values():
         assert (each["httponly"], each["secure"], each["samesite"], each["path"], each["domain"]) == (
             *(True, True, "Lax", "/"),

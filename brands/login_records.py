@@ -1,0 +1,59 @@
+"""Logins in the audit trail: each of the portal's, and of failed ones a few, so that no flood fills the trail."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from brands import audit
+from brands.audit import Deed, Row
+from brands.login_throttle import Attempt
+from brands.models import Brand, User
+
+# Which failed tries of a day at one door are written down; the last one that is let try always is.
+TOLD = (1, 5, 10, 20)
+
+
+def logged_in(*, user: User, deed: Deed, brand_id: int | None = None) -> None:
+    """Somebody has logged in to the portal: an entry for each brand that they work for, or for `brand_id` alone."""
+    brands = [brand_id] if brand_id is not None else _brands_of(user)
+    rows = [Row(user, each) for each in brands or [None]]
+    audit.record(deed=deed, action=_("Logged in to the portal"), rows=rows)
+
+
+def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: str = "") -> None:
+    """A try of a password failed. Whoever owns the account hears of the day's last one by mail.
+
+    `brand` is the API's; None stands for the portal, where an account is told of to the brands that it works for. Of
+    an address without an account, or of another brand's customer, nothing is written.
+    """
+    if attempt.number not in TOLD and not attempt.is_last:
+        return
+    user = User.objects.filter(email=attempt.email, is_active=True).first()
+    brands = _told(user, brand) if user else []
+    if user is None or not brands:
+        return
+    words = _("Failed logins today: %(count)d") % {"count": attempt.number}
+    if attempt.is_last:
+        words = _("Failed logins today: %(count)d; new devices wait until tomorrow") % {"count": attempt.number}
+    deed = Deed(None, at, request_id, reason=_("At the portal") if brand is None else _("Through the API"))
+    audit.record(deed=deed, action=words, rows=[Row(user, brand_id) for brand_id in brands])
+    if attempt.is_last:
+        own = brand or Brand.objects.filter(pk__in=[each for each in brands if each]).order_by("pk").first()
+        if own:
+            import_string(settings.LOGIN_PAUSED_NOTICE)(user=user, brand=own, at=at)
+
+
+def _told(user: User, brand: Brand | None) -> list[int | None]:
+    works = user.is_staff or user.is_superuser
+    if brand is None:
+        return (_brands_of(user) or [None]) if works else []
+    here = not works and (user.registered_brand_id == brand.pk or Brand.objects.filter(pk=brand.pk, members__user=user))
+    return [brand.pk] if here else []
+
+
+def _brands_of(user: User) -> list[int | None]:
+    found: Iterable[int] = user.memberships.order_by("brand_id").values_list("brand_id", flat=True)
+    return list(found)

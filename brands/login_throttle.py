@@ -1,0 +1,138 @@
+"""Trying passwords: how often, per account and network, and how whoever owns the account gets in all the same.
+
+Each door counts for itself: the portal, and the API at each brand. Each pair of an account and a network has a few
+tries and then waits, twice as long each time. All networks together have so many tries a day at one account; then only
+devices from which its owner has logged in before may try, each with a wait of its own, until a day has passed or the
+owner has set a new password. Tries are counted before the password is looked at, so parallel ones are as many as
+serial ones; a right password takes its own back.
+"""
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
+
+from django.conf import settings
+from django.core import signing
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from brands import limits
+from brands.refusals import RateLimited, Unavailable
+
+PORTAL = "portal"
+FREE_TRIES = 5
+FIRST_WAIT_SECONDS = 15
+LONGEST_WAIT_SECONDS = 3_600
+DAY_SECONDS = 86_400
+DEVICE_LIFE = timedelta(days=365)
+DEVICE_SALT = "login.device"
+LONGEST_DEVICE_TOKEN = 300
+
+# Keys: the pair's counter, its wait, and the account's tries of the day by door. A known device counts in its pair
+# alone. Answers the milliseconds to wait (0: try), and which try of the day this is (0: of a known device).
+TRY = """
+local free, first, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local daily, day, door, known = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7] == '1'
+local wait = redis.call('pttl', KEYS[2])
+if wait > 0 then return {wait, 0} end
+local number = 0
+if not known then
+    if tonumber(redis.call('hget', KEYS[3], door) or '0') >= daily then
+        return {math.max(1, redis.call('pttl', KEYS[3])), 0}
+    end
+    local is_new = redis.call('exists', KEYS[3]) == 0
+    number = redis.call('hincrby', KEYS[3], door, 1)
+    if is_new then redis.call('expire', KEYS[3], day) end
+end
+local tries = redis.call('incr', KEYS[1])
+redis.call('expire', KEYS[1], day)
+if tries >= free then
+    redis.call('set', KEYS[2], 1, 'ex', math.min(longest, first * 2 ^ math.min(tries - free, 30)))
+end
+return {0, number}
+"""
+# The same keys. A right password takes its try back and ends the pair's wait.
+FORGIVE = """
+redis.call('del', KEYS[1], KEYS[2])
+if ARGV[2] == '0' and redis.call('hexists', KEYS[3], ARGV[1]) == 1 then redis.call('hincrby', KEYS[3], ARGV[1], -1) end
+return 0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A try that was counted. `number`: which one of the day, at this door and from unknown devices; else 0."""
+
+    door: str
+    email: str
+    keys: tuple[str, str, str]
+    number: int
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the account takes no more from unknown devices today."""
+        return self.number == settings.LOGIN_TRIES_PER_DAY
+
+    def succeeded(self) -> None:
+        """The password was right."""
+        limits.ask(lambda: limits.run(FORGIVE, self.keys, (self.door, int(self.number == 0))))
+
+
+def at_brand(brand_id: int | None) -> str:
+    """The API's door at a brand; 0 where none is named."""
+    return f"api:{brand_id or 0}"
+
+
+def begin(*, door: str, email: str, network: str, device: str = "") -> Attempt:
+    """Count a try of a password; call before looking at it. Raises RateLimited, and Unavailable without Redis.
+
+    `email` as somebody typed it, of an account or of none: both wait alike. `device` is what a login left there before.
+    """
+    email = email.strip().lower()
+    device_id = read_device(device, email)
+    keys = _keys(door, email, f"device:{device_id}" if device_id else f"network:{network}")
+    waits = (FREE_TRIES, FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)
+    arguments = (*waits, settings.LOGIN_TRIES_PER_DAY, DAY_SECONDS, door, int(bool(device_id)))
+    answer = limits.ask(lambda: limits.run(TRY, keys, arguments))
+    if answer is None:
+        raise Unavailable
+    milliseconds, number = answer
+    if milliseconds:
+        raise RateLimited(retry_after=ceil(milliseconds / 1000))
+    return Attempt(door, email, keys, number)
+
+
+def forgive(*, email: str) -> None:
+    """The owner has a new password: the day's tries at every door begin again. A network still waits its time."""
+    limits.ask(lambda: limits.client().delete(f"{_prefix(email)}:day"))
+
+
+def make_device(email: str) -> str:
+    """What a device keeps of a login, for `begin`: it proves that the account's owner has used it."""
+    return signing.dumps({"d": secrets.token_hex(8), "u": _of(email)}, salt=DEVICE_SALT, compress=False)
+
+
+def read_device(token: str, email: str) -> str:
+    """The id of a device that the account has been used from; empty for any other."""
+    if not token or len(token) > LONGEST_DEVICE_TOKEN:
+        return ""
+    try:
+        told = signing.loads(token, salt=DEVICE_SALT, max_age=DEVICE_LIFE)
+    except signing.BadSignature:
+        return ""
+    return str(told["d"]) if constant_time_compare(told["u"], _of(email)) else ""
+
+
+def _keys(door: str, email: str, who: str) -> tuple[str, str, str]:
+    prefix = _prefix(email)
+    pair = f"{prefix}:{door}:{who}"
+    return f"{pair}:tries", f"{pair}:wait", f"{prefix}:day"
+
+
+def _prefix(email: str) -> str:
+    """In braces: a cluster keeps what belongs together on one node. No address stands in Redis."""
+    return f"loyalty:login:{{{_of(email)}}}"
+
+
+def _of(email: str) -> str:
+    return salted_hmac("login.account", email.strip().lower(), algorithm="sha256").hexdigest()[:24]

@@ -1,0 +1,43 @@
+"""Addresses that wait for their owner's confirmation."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from brands.models import Brand, User
+
+
+class EmailConfirmation(models.Model):
+    """A code and a link that were sent to an address: of a customer (`user`), or of somebody who registers.
+
+    Neither is stored: both follow from the id and the installation's secret.
+    """
+
+    confirmation_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
+    email = models.EmailField(max_length=254)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
+    # Of somebody who registers: what the account will be made of. The password is hashed.
+    reserved_user_id = models.BigIntegerField(null=True)
+    password = models.CharField(max_length=128, blank=True)
+    first_name = models.CharField(max_length=150, blank=True)
+    last_name = models.CharField(max_length=150, blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(db_index=True)
+    confirmed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "confirmation_id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(user__isnull=True, reserved_user_id__isnull=False)
+                | Q(user__isnull=False, reserved_user_id__isnull=True),
+                name="confirmation_of_customer_or_newcomer",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.confirmation_id)

@@ -1,0 +1,87 @@
+"""Mails about the account itself: to an address, be there an account with it or not, so without a notice's record.
+
+Which of them goes out is decided here, in a worker: whoever asked had the same answer at the same time for any address.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from brands.models import Brand, User
+from loyalty import confirmations, events
+from loyalty.events import Delivery, Message, TryLater
+from loyalty.models import Channel, EmailConfirmation, NoticeDelivery, Template
+from loyalty.notices import composing, mail, preferences, sending, stopped
+from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel
+from loyalty.notices.composing import Asked
+
+
+def on_account_mail(delivery: Delivery) -> None:
+    """The handler of `account-mail`: one attempt, outside of any transaction."""
+    try:
+        outcome = _attempt(delivery)
+    except Bounced as problem:
+        outcome = f"bounced: {problem}"
+    except Failed as problem:
+        outcome = f"failed: {problem}"
+    except NotSent as problem:
+        raise TryLater(str(problem), after=events.pause(delivery.attempts)) from problem
+    events.finish(delivery, outcome={"mail": events.readable(outcome)})
+
+
+def login_paused(*, user: User, brand: Brand, at: datetime) -> None:
+    """Tell somebody that nobody may try passwords for their account from new devices today."""
+    message = Message(
+        kind=confirmations.MAIL,
+        payload={"template": Template.LOGIN_PAUSED.value},
+        arguments={"brand_id": brand.pk, "user_id": user.pk},
+        retry_hours=12,
+    )
+    events.publish(messages=[message], brand_id=brand.pk, at=at)
+
+
+def _attempt(delivery: Delivery) -> str:
+    """What became of it. Raises as mail.send does."""
+    if "confirmation_id" in delivery.payload:
+        rows = EmailConfirmation.objects.filter(expires_at__gt=timezone.now(), confirmed_at=None)
+        found = rows.filter(pk=delivery.payload["confirmation_id"]).select_related("user").first()
+        return _confirmation(delivery, found) if found else "ended"
+    user = User.objects.filter(pk=delivery.arguments["user_id"], is_active=True).first()
+    if user is None:
+        return "gone"
+    return _send(delivery, user.email, user, delivery.payload["template"], {"portal": user.is_staff})
+
+
+def _confirmation(delivery: Delivery, found: EmailConfirmation) -> str:
+    if found.user is None and (known := User.objects.filter(email=found.email).first()):
+        return _send(delivery, found.email, known, Template.ALREADY_REGISTERED.value, {})
+    code = confirmations.code_of(found.pk)
+    facts = {
+        "confirmation_code": f"{code[:3]} {code[3:]}",
+        "confirmation_id": str(found.pk),
+        "registers": found.user is None,
+        "first_name": found.first_name,
+    }
+    return _send(delivery, found.email, found.user, Template.EMAIL_CONFIRMATION.value, facts)
+
+
+def _send(delivery: Delivery, address: str, user: User | None, template: str, facts: Mapping[str, Any]) -> str:
+    way = (Channel.EMAIL.value, address)
+    if stopped.among(brand_id=delivery.brand_id, addresses=[way]):
+        return "stopped"
+    brand, own = Brand.objects.get(pk=delivery.brand_id), sending.settings_of(delivery.brand_id)
+    wished = preferences.read(user.pk, brand.pk).language if user else ""
+    asked = Asked(
+        brand=brand,
+        template=template,
+        channel=Channel.EMAIL.value,
+        language=wished or own.language,
+        facts=facts,
+        customer_name=user.first_name if user else facts.get("first_name", ""),
+        user_id=user.pk if user else 0,
+    )
+    row = NoticeDelivery(delivery_id=delivery.event_id, brand=brand, language=asked.language, channel=asked.channel)
+    mail.send(Parcel(row, own, composing.compose(asked), address))
+    return "sent"

@@ -1,0 +1,220 @@
+"""Registering as a customer, and proving that an e-mail address is one's own."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits
+from brands.authentication import BearerToken
+from brands.inputs import Input
+from brands.models import Brand, User
+from brands.openapi import ANYBODY, BEARER, KEY, endpoint
+from brands.refusals import AuthenticationRequired
+from loyalty import confirmations, events, sessions
+from loyalty.views.account import principal_of
+from loyalty.views.sessions import ORIGIN_PARAMETER, LoginInput, TokensOutput, brand_of, named_brand, present
+
+CODE_WORDS = "The six digits of the e-mail; spaces do not matter."
+LINK_WORDS = "The last part of the link's address."
+
+
+class RegisterInput(LoginInput):
+    """`password` has at least 10 characters, and is neither common nor like the name or address."""
+
+    first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+    last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+
+
+class RegisteredOutput(serializers.Serializer[None]):
+    success = serializers.BooleanField()
+    user_id = serializers.IntegerField(help_text="Of the account, once its address is confirmed.")
+    registration_id = serializers.UUIDField(
+        allow_null=True, help_text="Goes with the code that was mailed; null where no code is needed."
+    )
+    expires_at = serializers.DateTimeField(allow_null=True, help_text="Until when the code is good.")
+
+
+class ProofInput(Input):
+    """What came by mail: the code, or the link's token."""
+
+    code = serializers.CharField(required=False, max_length=20, help_text=CODE_WORDS)
+    token = serializers.CharField(required=False, max_length=500, help_text=LINK_WORDS)
+
+    def validate_code(self, code: str) -> str:
+        return "".join(code.split())
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if ("code" in given) == ("token" in given):
+            raise serializers.ValidationError("Send either the code or the link's token.")
+        return given
+
+
+class ConfirmRegistrationInput(ProofInput):
+    """`registration_id` and `code`; or the link's `token` with the `password` that was registered."""
+
+    registration_id = serializers.UUIDField(required=False)
+    password = serializers.CharField(required=False, max_length=256, trim_whitespace=False)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        given = super().validate(given)
+        needed = "registration_id" if "code" in given else "password"
+        if needed not in given:
+            raise serializers.ValidationError({needed: ["This field is required."]})
+        return given
+
+
+class VerificationOutput(serializers.Serializer[None]):
+    success = serializers.BooleanField()
+    email_verified_at = serializers.DateTimeField(allow_null=True, help_text="Null until the address is confirmed.")
+
+
+def count_mail(request: Request, email: str) -> None:
+    """Raises RateLimited: mails to an address are few, whoever asks for them."""
+    limits.hit("account_mail", email, limits.client_address(request))
+    limits.hit("account_mail_address", email)
+
+
+class Register(APIView):
+    """Become a customer of a brand."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @endpoint(
+        "register",
+        tag="Tokens",
+        summary="Register as a customer",
+        needs=[ANYBODY, KEY],
+        errors=["API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        parameters=[ORIGIN_PARAMETER],
+        request=RegisterInput,
+        responses={201: RegisteredOutput},
+    )
+    def post(self, request: Request) -> Response:
+        """Become a customer of a brand: that of the api-key, else `brand_id`, else the one whose hostname was called.
+
+        A code goes to the address; the account begins, and where the brand enrols its customers by itself is
+        enrolled, when the code comes back with `registration_id` (`confirm_registration`), which logs in too. The
+        answer is the same for every address: whoever has an account already is told so by mail.
+
+        Where the installation confirms no addresses, `registration_id` is null and the account is there at once.
+        """
+        limits.hit("register", limits.client_address(request))
+        given = RegisterInput.parse(request.data)
+        brand = brand_of(request, named=named_brand(request, stated=given.pop("brand_id", None)))
+        if not settings.REGISTRATION_CONFIRMS_EMAIL:
+            return registered(sessions.register(brand=brand, at=timezone.now(), **given).pk)
+        count_mail(request, given["email"])
+        begun = sessions.begin_registration(brand=brand, at=timezone.now(), **given)
+        return registered(begun.user_id, registration_id=begun.confirmation_id, expires_at=events.iso(begun.expires_at))
+
+
+def registered(user_id: int, *, registration_id: uuid.UUID | None = None, expires_at: str | None = None) -> Response:
+    body = {"success": True, "user_id": user_id, "registration_id": registration_id, "expires_at": expires_at}
+    return Response(body, status=201)
+
+
+class ConfirmRegistration(APIView):
+    """Change the code of a registration for an account and tokens."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @endpoint(
+        "confirm_registration",
+        tag="Tokens",
+        summary="Confirm a registration",
+        needs=[ANYBODY],
+        errors=["RATE_LIMITED"],
+        request=ConfirmRegistrationInput,
+        responses={201: TokensOutput},
+    )
+    def post(self, request: Request) -> Response:
+        """Begin the account of a registration and log in: by the mailed code with `registration_id`, or by the mailed
+        link's token with the password that was registered.
+
+        A registration takes five tries and lasts 30 minutes.
+        """
+        limits.hit("login", "address", limits.client_address(request))
+        given = ConfirmRegistrationInput.parse(request.data)
+        at = timezone.now()
+        if "code" in given:
+            user, brand = confirmations.finish_registration(
+                confirmation_id=given["registration_id"], code=given["code"], at=at
+            )
+        else:
+            user, brand = confirmations.finish_registration_by_link(
+                token=given["token"], password=given["password"], at=at
+            )
+        response = present(sessions.log_in(user=user, brand=brand, channel="app", at=at), device_of=user)
+        response.status_code = 201
+        return response
+
+
+class SendVerification(APIView):
+    """Have a code sent to one's own address."""
+
+    @endpoint(
+        "send_email_verification",
+        tag="Tokens",
+        summary="Ask for a code that proves the e-mail address",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        request=None,
+        responses={202: VerificationOutput},
+    )
+    def post(self, request: Request) -> Response:
+        """Have a code and a link sent to the customer's address. None is sent where the address is verified."""
+        principal = principal_of(request)
+        user = User.objects.get(pk=principal.user_id)
+        if user.email_verified_at is None:
+            count_mail(request, user.email)
+            brand = get_object_or_404(Brand, pk=principal.brand_id)
+            confirmations.begin_verification(user=user, brand=brand, at=timezone.now())
+        return verification(user, status=202)
+
+
+class ConfirmVerification(APIView):
+    """Prove that the address is one's own."""
+
+    authentication_classes = (BearerToken,)
+    permission_classes = (AllowAny,)
+
+    @endpoint(
+        "confirm_email",
+        tag="Tokens",
+        summary="Prove the e-mail address",
+        needs=[BEARER, ANYBODY],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        request=ProofInput,
+        responses=VerificationOutput,
+    )
+    def post(self, request: Request) -> Response:
+        """Say that the address is the customer's: by the code, with their access token, or by the link's token alone.
+
+        A code takes five tries and lasts 30 minutes.
+        """
+        limits.hit("login", "address", limits.client_address(request))
+        given = ProofInput.parse(request.data)
+        if "token" in given:
+            return verification(confirmations.confirm_by_link(token=given["token"], at=timezone.now()))
+        if request.auth is None:
+            raise AuthenticationRequired
+        principal = principal_of(request)
+        user = User.objects.get(pk=principal.user_id)
+        if user.email_verified_at is None:
+            user = confirmations.confirm(user=user, brand_id=principal.brand_id, code=given["code"], at=timezone.now())
+        return verification(user)
+
+
+def verification(user: User, *, status: int = 200) -> Response:
+    verified_at = user.email_verified_at
+    return Response({"success": True, "email_verified_at": verified_at and events.iso(verified_at)}, status=status)

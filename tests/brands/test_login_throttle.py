@@ -1,0 +1,262 @@
+"""Trying passwords: few from one network, few a day in all, and never a way to keep somebody out."""
+
+from types import SimpleNamespace
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from brands import limits, login_throttle, people
+from brands.login_throttle import DAY_SECONDS, PORTAL, begin
+from brands.models import AuditEntry, Membership, User
+from brands.refusals import RateLimited
+from loyalty.models import Event
+from tests import make
+from tests.api import Api, error, somewhere
+from tests.make import PASSWORD
+
+pytestmark = pytest.mark.django_db
+WRONG = "a wrong pass phrase"
+
+
+@pytest.fixture
+def email():
+    return f"{somewhere().replace(':', '')}@example.com"
+
+
+def tried(times, email, *, networks=lambda: "198.51.100.7", door=PORTAL, device=""):
+    """How many of so many tries were let through."""
+    passed = 0
+    for _ in range(times):
+        try:
+            begin(door=door, email=email, network=networks(), device=device)
+            passed += 1
+        except RateLimited:
+            pass
+    return passed
+
+
+def elapse(email, seconds, *, doors=("portal",)):
+    """As if that many seconds had passed: every counter of the account is nearer to its end."""
+    client = limits.client()
+    for key in client.scan_iter(match=f"{login_throttle._prefix(email)}*"):
+        left = client.pttl(key) - seconds * 1000
+        client.pexpire(key, left) if left > 0 else client.delete(key)
+
+
+def waits(email, network="198.51.100.7"):
+    """The seconds that follow on each try, of the first so many."""
+    found = []
+    for _ in range(14):
+        begin(door=PORTAL, email=email, network=network)
+        try:
+            begin(door=PORTAL, email=email, network=network)
+            found.append(0)
+        except RateLimited as refusal:
+            found.append(refusal.retry_after)
+            elapse(email, refusal.retry_after + 1)
+    return found
+
+
+def test_each_try_of_a_network_waits_twice_as_long_as_the_one_before(email, settings):
+    settings.LOGIN_TRIES_PER_DAY = 1_000
+    found = waits(email)
+
+    later = [seconds for seconds in found if seconds]
+    assert later[:9] == [15, 30, 60, 120, 240, 480, 960, 1920, 3600]
+    assert set(later[9:]) == {3600}
+
+
+def test_a_day_of_guesses_from_one_network(email):
+    """14,400 were possible: ten a minute."""
+    passed, now = 0, 0
+    while now < DAY_SECONDS:
+        try:
+            begin(door=PORTAL, email=email, network="198.51.100.7")
+            passed += 1
+        except RateLimited as refusal:
+            step = min(refusal.retry_after + 1, DAY_SECONDS - now)
+            elapse(email, step)
+            now += step
+
+    assert 5 < passed <= 50
+
+
+def test_a_day_of_guesses_from_ten_thousand_networks(email):
+    assert tried(10_000, email, networks=somewhere) == 50
+
+
+def test_parallel_tries_are_no_more_than_serial_ones(email, at_once):
+    outcomes = at_once(24, lambda: begin(door=PORTAL, email=email, network="198.51.100.7"))
+
+    assert len([each for each in outcomes if not isinstance(each, Exception)]) == 5
+
+
+def test_the_race_is_there_where_nobody_counts_before_looking(email, at_once):
+    """The control: who asks first whether there are tries left, and counts afterwards, lets more through."""
+    client, key = limits.client(), f"loyalty:tests:{email}"
+    passed = []
+
+    def careless():
+        if int(client.get(key) or 0) < 5:
+            SimpleNamespace(hashed=make_slow())
+            client.incr(key)
+            passed.append(1)
+
+    at_once(24, careless)
+
+    assert len(passed) > 5
+
+
+def make_slow():
+    return sum(number * number for number in range(20_000))
+
+
+def test_a_device_that_was_used_before_is_let_in_while_others_guess(email):
+    device = login_throttle.make_device(email)
+    tried(60, email, networks=somewhere)
+
+    assert tried(1, email, networks=somewhere) == 0
+    assert tried(60, email, networks=somewhere, device=device) == 5
+
+
+@pytest.mark.parametrize("device", ["", "rubbish", "x" * 5_000, "a:b:c"])
+def test_no_other_device_is(email, device):
+    other = login_throttle.make_device("somebody.else@example.com")
+    tried(60, email, networks=somewhere)
+
+    assert tried(1, email, networks=somewhere, device=device or other) == 0
+
+
+def test_doors_count_for_themselves(email):
+    tried(60, email, networks=somewhere, door=login_throttle.at_brand(1))
+
+    assert tried(1, email, networks=somewhere, door=login_throttle.at_brand(2)) == 1
+    assert tried(1, email, networks=somewhere, door=PORTAL) == 1
+
+
+def test_a_right_password_takes_its_tries_back(email):
+    for _ in range(60):
+        begin(door=PORTAL, email=email, network="198.51.100.7").succeeded()
+
+    assert tried(5, email) == 5
+
+
+# --- The customers' door ----------------------------------------------------------------------------------------------
+
+
+def guess(brand, email, password=WRONG, *, address=None, **fields):
+    api = Api(brand, address=address or somewhere())
+    return api.post("auth/token", {"email": email, "password": password, "brand_id": brand.pk, **fields})
+
+
+@pytest.fixture
+def shop(brand, settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
+    settings.SECURE_SSL_REDIRECT = False
+    return brand
+
+
+def test_a_flood_at_one_brand_keeps_nobody_out(shop):
+    customer = make.customer(shop, password=PASSWORD)
+    device = guess(shop, customer.email, PASSWORD).json()["device_token"]
+    refused = [guess(shop, customer.email).status_code for _ in range(55)]
+
+    assert refused == [401] * 50 + [429] * 5
+    assert error(guess(shop, customer.email, PASSWORD)) == (429, "RATE_LIMITED")
+    assert guess(shop, customer.email, PASSWORD, device_token=device).status_code == 200
+    assert guess(make.brand(), customer.email, PASSWORD).status_code == 200
+
+
+def test_the_owner_hears_of_it_and_a_new_password_is_the_way_out(shop):
+    customer = make.customer(shop, password=PASSWORD)
+    for _ in range(52):
+        guess(shop, customer.email)
+    mails = Event.objects.filter(detail_type="account-mail", brand=shop)
+    assert [mail.detail["arguments"]["user_id"] for mail in mails] == [customer.pk]
+
+    people.set_password(user=customer, password="another pass phrase", at=timezone.now())
+
+    assert guess(shop, customer.email, "another pass phrase").status_code == 200
+
+
+def test_a_brand_that_does_not_exist_has_no_door_of_its_own(shop):
+    customer = make.customer(shop, password=PASSWORD)
+    codes = []
+    for number in range(60):
+        given = {"email": customer.email, "password": WRONG, "brand_id": 10**9 + number}
+        codes.append(Api(shop).post("auth/token", given).status_code)
+
+    assert codes.count(401) == 50
+
+
+@pytest.mark.parametrize("fields", [{"is_staff": True}, {"is_superuser": True}, {"role": "support"}], ids=str)
+def test_staff_never_come_through_the_customers_door(shop, fields):
+    role = fields.pop("role", None) if "role" in fields else None
+    person = make.customer(shop, password=PASSWORD, **{name: value for name, value in fields.items() if name != "role"})
+    if role:
+        Membership.objects.create(user=person, brand=shop, role=role)
+    wrong, right = guess(shop, person.email), guess(shop, person.email, PASSWORD)
+
+    told = [{name: part for name, part in answer.json().items() if name != "request_id"} for answer in (wrong, right)]
+    assert (right.status_code, told[1]) == (401, told[0])
+
+
+def test_the_customers_door_never_touches_the_portals(shop):
+    person = colleague(shop)
+    for _ in range(60):
+        guess(shop, person.email)
+
+    assert portal(person.email, PASSWORD).status_code == 302
+
+
+# --- The portal -------------------------------------------------------------------------------------------------------
+
+
+def colleague(brand):
+    person = make.user(password=PASSWORD, is_staff=True)
+    Membership.objects.create(user=person, brand=brand, role="manager")
+    return person
+
+
+def portal(email, password, client=None):
+    client = client or Client(REMOTE_ADDR=somewhere())
+    return client.post("/admin/login/", {"username": email, "password": password, "next": "/admin/"})
+
+
+def test_a_known_browser_logs_in_while_others_guess(shop):
+    person, browser = colleague(shop), Client(REMOTE_ADDR=somewhere())
+    assert portal(person.email, PASSWORD, browser).status_code == 302
+    browser.post("/admin/logout/")
+    for _ in range(55):
+        portal(person.email, WRONG)
+
+    assert portal(person.email, PASSWORD).status_code == 200  # the form again
+    assert portal(person.email, PASSWORD, browser).status_code == 302
+
+
+def test_logins_are_in_the_trail_and_a_flood_does_not_fill_it(shop):
+    person, other = colleague(shop), make.brand()
+    portal(person.email, PASSWORD)
+    for _ in range(60):
+        portal(person.email, WRONG)
+        portal("nobody@example.com", WRONG)
+    entries = AuditEntry.objects.filter(kind="brands.user", row_id=str(person.pk))
+
+    assert list(entries.order_by("id").values_list("action", flat=True)) == [
+        "Logged in to the portal",
+        *(f"Failed logins today: {number}" for number in (1, 5, 10, 20)),
+        "Failed logins today: 50; new devices wait until tomorrow",
+    ]
+    assert {entry.brand for entry in AuditEntry.objects.all()} == {shop}
+    assert not AuditEntry.objects.filter(brand=other).exists()
+
+
+def test_of_a_customer_of_another_brand_the_trail_tells_nothing(shop):
+    customer = make.customer(make.brand(), password=PASSWORD)
+    for _ in range(6):
+        guess(shop, customer.email)
+
+    assert not AuditEntry.objects.exists()
+    assert User.objects.get(pk=customer.pk).is_active

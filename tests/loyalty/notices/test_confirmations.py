@@ -1,0 +1,221 @@
+"""Proving an address: a code or a link by mail, and registrations whose answer tells nobody who is known."""
+
+import re
+from datetime import timedelta
+from statistics import median
+from time import perf_counter
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from brands.models import User
+from loyalty import confirmations
+from loyalty.models import EmailConfirmation, Event, UserPoints
+from tests import make
+from tests.api import error
+from tests.make import PASSWORD
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CODE = re.compile(r"^(\d{3} \d{3})\s*$", re.MULTILINE)
+LINK = re.compile(r"http://\S+/(email|register)/confirm/(\S+)")
+ADA = {"email": "ada.new@example.com", "password": "a long pass phrase", "first_name": "Ada"}
+
+
+@pytest.fixture
+def mailed(box, work):
+    """The code and the link's token of the newest mail; Nones where it has none."""
+
+    def look():
+        work()
+        text = next(box.mails[-1].iter_parts()).get_content()
+        code, link = CODE.search(text), LINK.search(text)
+        return code and code.group(1), link and link.group(2)
+
+    return look
+
+
+def register(api, **fields):
+    return api.post("auth/register", {**ADA, "brand_id": api.brand.pk, **fields})
+
+
+def confirm(api, answer, code):
+    given = {"registration_id": answer.json()["registration_id"], "code": code}
+    return api.post("auth/register/confirm", given)
+
+
+def other_than(code):
+    return f"{(int(code.replace(' ', '')) + 1) % 10**6:06}"
+
+
+def test_a_code_begins_the_account_and_logs_in(api, brand, mailed):
+    answer = register(api)
+    code, _token = mailed()
+    assert not User.objects.filter(email=ADA["email"]).exists()
+
+    tokens = confirm(api, answer, code)
+
+    user = User.objects.get(email=ADA["email"])
+    assert (answer.status_code, tokens.status_code) == (201, 201)
+    assert answer.json()["user_id"] == tokens.json()["user_id"] == user.pk
+    assert user.email_verified_at
+    assert user.first_name == "Ada"
+    assert UserPoints.objects.filter(user=user, brand=brand).exists()
+    assert api.having(authorization=f"Bearer {tokens.json()['access']}").get("customer/profile").status_code == 200
+    assert api.post("auth/token", {**ADA, "brand_id": brand.pk}).status_code == 200
+    assert error(confirm(api, answer, code)) == (400, "VALIDATION_ERROR")
+    assert EmailConfirmation.objects.get().password == ""
+
+
+def test_a_link_begins_the_account_of_whoever_knows_the_password(api, mailed):
+    register(api)
+    _code, token = mailed()
+
+    strange = api.post("auth/register/confirm", {"token": token, "password": "something else here"})
+    right = api.post("auth/register/confirm", {"token": token, "password": ADA["password"]})
+
+    assert error(strange) == (400, "VALIDATION_ERROR")
+    assert right.status_code == 201
+
+
+def test_registering_tells_nobody_which_addresses_are_known(api, brand, box, work):
+    known = [make.customer(brand), make.customer(make.brand()), make.customer(brand, is_staff=True)]
+    answers = []
+    for email in ["nobody@example.com", *(user.email for user in known)]:
+        with CaptureQueriesContext(connection) as queries:
+            answer = register(api, email=email)
+        answers.append((answer.status_code, sorted(answer.json()), len(queries)))
+    work()
+
+    assert answers == [answers[0]] * 4
+    assert [mail["Subject"] for mail in box.mails].count("You have an account already") == 3
+
+
+def test_registering_takes_as_long_for_a_known_address(api, brand):
+    known, took = make.customer(brand).email, {True: [], False: []}
+    register(api)
+    for number in range(40):
+        began = perf_counter()
+        register(api, email=known if number % 2 else "nobody@example.com")
+        took[bool(number % 2)].append(perf_counter() - began)
+
+    assert abs(median(took[True]) - median(took[False])) < 0.2 * median(took[False])
+
+
+def test_a_known_address_gets_no_code_that_could_be_guessed(api, brand, mailed):
+    user = make.customer(brand)
+    answer = register(api, email=user.email)
+    assert mailed() == (None, None)
+
+    good = confirmations.code_of(EmailConfirmation.objects.get().pk)
+
+    assert error(confirm(api, answer, good)) == (400, "VALIDATION_ERROR")
+    assert User.objects.filter(email=user.email).count() == 1
+
+
+@pytest.mark.parametrize("tries", [confirmations.TRIES - 1, confirmations.TRIES])
+def test_a_registration_takes_five_tries(api, mailed, tries):
+    answer = register(api)
+    code, _token = mailed()
+    for _ in range(tries):
+        assert error(confirm(api, answer, other_than(code))) == (400, "VALIDATION_ERROR")
+
+    assert confirm(api, answer, code).status_code == (201 if tries < confirmations.TRIES else 400)
+
+
+def test_a_code_ends_and_what_was_registered_is_forgotten(api, mailed):
+    answer = register(api)
+    code, _token = mailed()
+    EmailConfirmation.objects.update(expires_at=timezone.now())
+
+    assert error(confirm(api, answer, code)) == (400, "VALIDATION_ERROR")
+    assert confirmations.forget_ended(at=timezone.now() + timedelta(days=2)) == 1
+
+
+def test_of_two_registrations_of_one_address_each_has_its_own_code(api, mailed):
+    """Whoever registers somebody else's address must not get an account by that person's own code."""
+    theirs, mine = register(api), register(api, password="my own pass phrase")
+    mailed()
+    codes = [confirmations.code_of(row.pk) for row in EmailConfirmation.objects.order_by("created_at")]
+
+    assert error(confirm(api, theirs, codes[1])) == (400, "VALIDATION_ERROR")
+    assert confirm(api, mine, codes[1]).status_code == 201
+    assert User.objects.get(email=ADA["email"]).check_password("my own pass phrase")
+    assert error(confirm(api, theirs, codes[0])) == (400, "VALIDATION_ERROR")
+
+
+def test_parallel_tries_are_no_more_than_serial_ones(api, brand, at_once):
+    begun = confirmations.begin_registration(
+        email=ADA["email"], password=PASSWORD, brand=brand, at=timezone.now(), first_name=""
+    )
+    wrong = other_than(confirmations.code_of(begun.confirmation_id))
+
+    def guess():
+        confirmations.finish_registration(confirmation_id=begun.confirmation_id, code=wrong, at=timezone.now())
+
+    at_once(12, guess)
+
+    assert EmailConfirmation.objects.get().tries == confirmations.TRIES
+
+
+def test_no_code_and_no_address_is_in_an_event(api, mailed):
+    register(api)
+    code, token = mailed()
+
+    told = str(list(Event.objects.values_list("detail", "outcome", "last_error")))
+
+    assert not [each for each in (code, code.replace(" ", ""), token, ADA["email"]) if each in told]
+
+
+def test_mails_to_an_address_are_few(api, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "account_mail": "5/hour"}
+    answers = [register(api).status_code for _ in range(6)]
+
+    assert answers == [201] * 5 + [429]
+
+
+def test_a_customer_proves_an_address_by_code(api, brand, mailed):
+    user = make.customer(brand)
+    mine = api.as_customer(user)
+    assert mine.post("auth/email/verification").json() == {"success": True, "email_verified_at": None}
+    code, _token = mailed()
+
+    wrong = mine.post("auth/email/verification/confirm", {"code": other_than(code)})
+    of_other = api.as_customer(make.customer(brand)).post("auth/email/verification/confirm", {"code": code})
+    right = mine.post("auth/email/verification/confirm", {"code": code})
+
+    assert error(wrong) == error(of_other) == (400, "VALIDATION_ERROR")
+    assert right.json()["email_verified_at"]
+    assert User.objects.get(pk=user.pk).email_verified_at
+
+
+def test_a_customer_proves_an_address_by_link_once(api, brand, mailed):
+    user = make.customer(brand)
+    api.as_customer(user).post("auth/email/verification")
+    _code, token = mailed()
+
+    first, again = (api.post("auth/email/verification/confirm", {"token": token}) for _ in range(2))
+
+    assert (first.status_code, again.status_code) == (200, 400)
+    assert User.objects.get(pk=user.pk).email_verified_at
+
+
+def test_a_proof_is_of_the_address_that_it_was_sent_to(api, brand, mailed):
+    user = make.customer(brand)
+    api.as_customer(user).post("auth/email/verification")
+    _code, token = mailed()
+    User.objects.filter(pk=user.pk).update(email="another@example.com")
+
+    assert error(api.post("auth/email/verification/confirm", {"token": token})) == (400, "VALIDATION_ERROR")
+    assert User.objects.get(pk=user.pk).email_verified_at is None
+
+
+def test_a_code_needs_its_customer(api):
+    assert error(api.post("auth/email/verification/confirm", {"code": "123456"})) == (401, "AUTHENTICATION_REQUIRED")
+
+
+@pytest.mark.parametrize("body", [{}, {"code": "1", "token": "x"}, {"code": 123456}, {"token": "x" * 501}, []], ids=str)
+@pytest.mark.parametrize("path", ["auth/register/confirm", "auth/email/verification/confirm"])
+def test_what_is_no_proof_is_refused(api, path, body):
+    assert error(api.post(path, body)) == (400, "VALIDATION_ERROR")

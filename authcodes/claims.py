@@ -113,6 +113,9 @@ def vouch(*, facts: CodeFacts | None, reading: Reading | None, delivery: Deliver
     """
     if facts is None or reading is None or facts.brand_id != delivery.brand_id:
         raise AuthCodeInvalid
+    # Our own events name an accepted scan's code without its tag; of any other code nothing may be learnt without it.
+    if facts.accepted_scan_id is None and not scanning.tag_fits(facts, reading):
+        raise AuthCodeInvalid
     if facts.recall_id is not None:
         raise CodeRecalled
     if facts.already_claimed:

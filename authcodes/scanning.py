@@ -310,9 +310,7 @@ def judge(*, facts: CodeFacts | None, reading: Reading | None, brand_id: int | N
 
 def tag_fits(facts: CodeFacts, reading: Reading) -> bool:
     """A signed batch's code needs its tag; an unsigned one has none."""
-    if facts.tag_version is None:
-        return not reading.tag
-    return tags.verifies(given=reading.tag, code=facts.code, batch_id=facts.batch_id, version=facts.tag_version)
+    return tags.fits(given=reading.tag, code=facts.code, batch_id=facts.batch_id, version=facts.tag_version)
 
 
 OUTCOMES = {
@@ -333,9 +331,11 @@ def promise(scan_id: uuid.UUID, facts: CodeFacts | None, reason: Scan.Reason, ab
 
 
 def points_status(facts: CodeFacts | None, reason: Scan.Reason, user_id: int | None) -> Scan.PointsStatus:
-    if facts is not None and facts.already_claimed:
+    if facts is None or reason == Reason.BAD_TAG:
+        return PointsStatus.NOT_ELIGIBLE
+    if facts.already_claimed:
         return PointsStatus.ALREADY_CLAIMED
-    if facts is None or reason != Reason.ACCEPTED or not facts.loyalty_active:
+    if reason != Reason.ACCEPTED or not facts.loyalty_active:
         return PointsStatus.NOT_ELIGIBLE
     if user_id is None:
         return PointsStatus.GUEST

@@ -31,3 +31,8 @@ def verifies(*, given: str, code: str, batch_id: int, version: int) -> bool:
         return False
     expected = tag(code=code, batch_id=batch_id, version=version)
     return hmac.compare_digest(given.upper().translate(_MISREAD).encode(), expected.encode())
+
+
+def fits(*, given: str, code: str, batch_id: int, version: int | None) -> bool:
+    """Whether `given` is what goes with this code: its tag, or nothing for a code of an unsigned batch."""
+    return not given if version is None else verifies(given=given, code=code, batch_id=batch_id, version=version)

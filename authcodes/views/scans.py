@@ -1,6 +1,7 @@
 """Scanning over HTTP: verify (spec 4.2), scan (4.7), validate (4.6), and the state of one scan."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -143,6 +144,11 @@ class Scanner:
             raise UserNotFound
         return int(customer_id)
 
+    def place(self, location: dict[str, Any] | None) -> Place:
+        """Where the scan is. City and region are shown to others, so they are believed from a hub alone."""
+        place = Place.of(location)
+        return place if self.caller and self.caller.is_hub else replace(place, city="", region="")
+
     def check_limits(self) -> None:
         """Raises RateLimited: too many scans, or locked after too many unknown codes."""
         if self.caller and self.caller.is_hub:
@@ -211,7 +217,7 @@ class VerifyProduct(APIView):
         """
         scanner = Scanner(request)
         scanner.check_limits()
-        place = Place.of(LocationInput.parse(request.data))
+        place = scanner.place(LocationInput.parse(request.data))
         about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place)
         return scan_and_present(request, scanner, auth_code, about)
 
@@ -255,7 +261,7 @@ class ScanCode(APIView):
             at=timezone.now(),
             user_id=scanner.user_id,
             brand_id=scanner.brand_id,
-            place=Place.of(given.get("location")),
+            place=scanner.place(given.get("location")),
             device=given.get("device", ""),
             app_version=given.get("app_version", ""),
         )
@@ -387,10 +393,10 @@ class AdoptScan(APIView):
     def post(self, request: Request, scan_id: UUID) -> Response:
         """Make the scan of a guest, who has logged in or registered since, the scan of the token's user.
 
-        A guest's scan uses up the code like any other and earns nothing. With the `scan_token` that came with its
-        answer, and within some minutes, the guest gets the points after all: the scan is then their own, as if they
-        had been logged in, and its points follow a moment later. A scan can be taken over once; the same customer may
-        repeat the call.
+        A guest's scan earns nothing and keeps the code for the guest for some minutes. With the `scan_token` that came
+        with its answer, and within that time, the guest gets the points after all: the scan is then their own, as if
+        they had been logged in, and its points follow a moment later. A scan can be taken over once; the same customer
+        may repeat the call. Not claimed in time the code is free for the next scan.
         """
         scanner = Scanner(request)
         scanner.check_limits()
@@ -400,7 +406,7 @@ class AdoptScan(APIView):
         scan = found(Scan.objects.filter(pk=scan_id, brand_id=scanner.principal.brand_id))
         if not scan_tokens.proves(given["scan_token"], scan_id=scan_id):
             raise ScanNotAdoptable
-        scanning.adopt(scan=scan, user_id=scanner.principal.user_id)
+        scanning.adopt(scan=scan, user_id=scanner.principal.user_id, at=timezone.now())
         return Response(present_state(Scan.objects.get(pk=scan_id)))
 
 

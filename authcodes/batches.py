@@ -18,10 +18,11 @@ from authcodes import history, jobs, tags
 from authcodes.history import Deed, numbering_of
 from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
 from authcodes.models.jobs import JobQuerySet
-from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
+from authcodes.numbering import Numbering, shared
 from authcodes.refusals import BatchRefused
 from brands import guard
 from brands.models import Brand, User
+from brands.scanned import MAX_CODE_LENGTH
 from campaigns.models import Campaign
 
 # No dot (it separates the tag), no slash (codes stand in addresses and file names), nothing to escape anywhere.

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.models import Import
-from authcodes.numbering import MAX_CODE_LENGTH
+from brands.scanned import MAX_CODE_LENGTH
 
 COLUMNS = {
     Import.Kind.LIST.value: ["auth_code", "inventory_location", "notes"],

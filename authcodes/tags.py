@@ -8,7 +8,6 @@ from django.conf import settings
 # Crockford's base32 leaves out I, L, O and U, which readers mistake; 11 characters hold 55 bits.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 11
-SEPARATOR = "."
 _MISREAD = str.maketrans({"I": "1", "L": "1", "O": "0"})
 
 

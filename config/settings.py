@@ -268,7 +268,17 @@ RATE_LIMITS = {
     "wallet_address": env.rate("RATE_WALLET_ADDRESS", "1200/minute"),
     "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
     "unknown_code_address": env.rate("RATE_UNKNOWN_CODE_ADDRESS", "200/hour"),
+    # Different plain codes that are tried, valid or not (docs/guessing.md): of a customer, of a network of people who
+    # are new, of a brand; "near": of a hundred numbers that follow each other.
+    "plain_codes": env.rate("RATE_PLAIN_CODES", "40/hour"),
+    "plain_codes_day": env.rate("RATE_PLAIN_CODES_DAY", "60/day"),
+    "plain_codes_near": env.rate("RATE_PLAIN_CODES_NEAR", "30/day"),
+    "plain_codes_network": env.rate("RATE_PLAIN_CODES_NETWORK", "200/day"),
+    "plain_codes_network_near": env.rate("RATE_PLAIN_CODES_NETWORK_NEAR", "60/day"),
+    "plain_codes_brand": env.rate("RATE_PLAIN_CODES_BRAND", "100000/day"),
 }
+# A customer is no longer new so long after registering, or a day after earning.
+GOOD_STANDING_DAYS = env.integer("GOOD_STANDING_DAYS", 7, minimum=0)
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
 
 AUTH_PASSWORD_VALIDATORS = [

@@ -17,14 +17,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import answers, scan_tokens, scanning
+from authcodes import answers, scan_tokens, scanning, trust
 from authcodes.answers import SCAN_ANSWER, ProductOutput
 from authcodes.models import Scan
-from authcodes.reading import LONGEST_INPUT
+from authcodes.reading import LONGEST_INPUT, read
 from authcodes.refusals import ScanNotAdoptable
 from authcodes.scanning import Circumstances, Place, ScanResult
-from brands import limits
+from brands import guessing, limits
 from brands.authentication import UnseenBearer, active_user, caller_of, staff_may_read
+from brands.guessing import Guesser
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
@@ -149,17 +150,23 @@ class Scanner:
         place = Place.of(location)
         return place if self.caller and self.caller.is_hub else replace(place, city="", region="")
 
-    def check_limits(self) -> None:
-        """Raises RateLimited: too many scans, or locked after too many unknown codes."""
+    @property
+    def guesser(self) -> Guesser:
+        return Guesser(self.identity, self.address, self.brand_id)
+
+    def check_limits(self, scanned: str = "") -> None:
+        """Raises RateLimited: too many scans, too many different plain codes, or locked after too many unknown ones."""
         if self.caller and self.caller.is_hub:
             limits.hit("ingest", str(self.caller.brand_id))
             return
-        limits.hit_unless_locked("scan", self.identity, self.address)
+        reading = read(scanned)
+        excuses = trust.excuses(reading=reading, user_id=self.user_id, brand_id=self.brand_id)
+        guessing.check(self.guesser, reading=reading, excuses=excuses, calls="scan")
 
     def note(self, reason: Scan.Reason) -> None:
         """Count a code that is not valid against whoever tried it: sequential codes can be guessed."""
         if scanning.OUTCOMES.get(reason) is None and not (self.caller and self.caller.is_hub):
-            limits.count_unknown_code(self.identity, self.address)
+            guessing.count_unknown(self.guesser)
 
     def scan_id(self, request: Request) -> UUID | None:
         """The scan that this Idempotency-Key stands for."""
@@ -216,7 +223,7 @@ class VerifyProduct(APIView):
         left out.
         """
         scanner = Scanner(request)
-        scanner.check_limits()
+        scanner.check_limits(auth_code)
         place = scanner.place(LocationInput.parse(request.data))
         about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place)
         return scan_and_present(request, scanner, auth_code, about)
@@ -256,7 +263,7 @@ class ScanCode(APIView):
         """
         given = ScanInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
-        scanner.check_limits()
+        scanner.check_limits(given["code"])
         about = Circumstances(
             at=timezone.now(),
             user_id=scanner.user_id,
@@ -297,7 +304,7 @@ class ValidateCode(APIView):
         """
         given = ValidateInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
-        scanner.check_limits()
+        scanner.check_limits(given["code"])
         about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id)
         result = scanning.preview(scanned=given["code"], about=about)
         scanner.note(result.reason)

@@ -179,6 +179,7 @@ CELERY_BEAT_SCHEDULE = {
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
+    "forget-lookups": {"task": "authcodes.tasks.forget_lookups", "schedule": 86_400},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
 }
 
@@ -338,6 +339,7 @@ EXPIRY_CHUNK = env.integer("EXPIRY_CHUNK", 500, minimum=1)
 # `erase(user_id, brand_id, *, to, at)` takes the person out of it: what must stay is then of the user `to`.
 PERSONAL_DATA = {
     "scans": "authcodes.persons",
+    "lookups": "authcodes.lookups",
     "notices": "loyalty.notices.persons",
     "wallets": "loyalty.wallets.persons",
     "webhooks": "loyalty.webhook_persons",

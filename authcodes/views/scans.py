@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import answers, scan_tokens, scanning, trust
+from authcodes import answers, lookups, scan_tokens, scanning, trust
 from authcodes.answers import SCAN_ANSWER, ProductOutput
 from authcodes.models import Scan
 from authcodes.reading import LONGEST_INPUT, read
@@ -276,7 +276,7 @@ class ScanCode(APIView):
 
 
 class ValidateCode(APIView):
-    """4.6: what a scan would say. Nothing is recorded or counted."""
+    """4.6: what a scan would say. The code stays as it is."""
 
     authentication_classes = (UnseenBearer,)
     permission_classes = (AllowAny,)
@@ -298,8 +298,9 @@ class ValidateCode(APIView):
         responses=ValidateOutput,
     )
     def post(self, request: Request) -> Response:
-        """Tell what a scan would say now. Nothing is recorded or counted.
+        """Tell what a scan would say now. The code and its scan count stay as they are.
 
+        It is recorded as a lookup, and counts against the same limits as a scan: codes can be guessed by either.
         Of a code that is not valid no more is told than of one that does not exist.
         """
         given = ValidateInput.parse(request.data)
@@ -307,6 +308,7 @@ class ValidateCode(APIView):
         scanner.check_limits(given["code"])
         about = Circumstances(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id)
         result = scanning.preview(scanned=given["code"], about=about)
+        lookups.note(result=result, scanned=given["code"], about=about)
         scanner.note(result.reason)
         return Response(present_preview(result))
 

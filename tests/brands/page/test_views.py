@@ -13,6 +13,7 @@ from loyalty.models import Event, LoyaltyTransaction, Redemption, Reward, Wallet
 from loyalty.notices import composing
 from loyalty.redemption_codes import grouped
 from tests import make, wallets
+from tests.api import Api
 from tests.brands.page.conftest import Browser, seen, state, text
 from tests.brands.test_pictures import drawing
 from tests.make import PASSWORD

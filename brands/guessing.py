@@ -35,11 +35,14 @@ for number, key in ipairs(KEYS) do
         local oldest = tonumber(redis.call('lindex', key, amount - 1) or '')
         if oldest and oldest >= now - seconds then wait = math.max(1, math.ceil((oldest + seconds - now) * 1000)) end
     elseif kind == 'set' then
-        redis.call('zremrangebyscore', key, '-inf', '(' .. (now - math.max(seconds, 86400)))
-        known[key] = redis.call('zscore', key, code)
-        if not known[key] and redis.call('zcount', key, now - seconds, '+inf') >= amount then
-            local last = redis.call('zrevrange', key, amount - 1, amount - 1, 'withscores')
-            wait = math.max(1, math.ceil((tonumber(last[2]) + seconds - now) * 1000))
+        local kept = now - math.max(seconds, 86400)
+        if known[key] == nil then known[key] = tonumber(redis.call('zscore', key, code) or 0) >= kept end
+        if not known[key] and redis.call('zcard', key) >= amount then
+            redis.call('zremrangebyscore', key, '-inf', '(' .. kept)
+            if redis.call('zcount', key, now - seconds, '+inf') >= amount then
+                local last = redis.call('zrevrange', key, amount - 1, amount - 1, 'withscores')
+                wait = math.max(1, math.ceil((tonumber(last[2]) + seconds - now) * 1000))
+            end
         end
     elseif tonumber(redis.call('get', key) or 0) >= amount then
         wait = math.max(1, redis.call('pttl', key))
@@ -56,6 +59,7 @@ for _, budget in ipairs(found) do
     elseif kind == 'set' and not known[key] then
         redis.call('zadd', key, now, code)
         redis.call('expire', key, math.max(seconds, 86400))
+        known[key] = true
     elseif kind == 'count' then
         if redis.call('incr', key) == 1 then redis.call('expire', key, seconds) end
     end

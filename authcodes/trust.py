@@ -13,11 +13,15 @@ def excuses(*, reading: Reading | None, user_id: int | None, brand_id: int | Non
     """Of somebody (None: a guest) who tries the code in `reading` at the brand whose app asks (None: at nobody's)."""
 
     def has_earned() -> bool:
+        if user_id is None or brand_id is None:
+            return False
         accepted = Scan.objects.filter(user_id=user_id, brand_id=brand_id, outcome=Scan.Outcome.SUCCESS)
-        return user_id is not None and accepted.exists()
+        return accepted.exists()
 
     def is_established() -> bool:
-        return user_id is not None and members.is_established(user_id=user_id, brand_id=brand_id, at=timezone.now())
+        if user_id is None or brand_id is None:
+            return False
+        return members.is_established(user_id=user_id, brand_id=brand_id, at=timezone.now())
 
     return Excuses(lambda: has_good_tag(reading), has_earned, is_established)
 

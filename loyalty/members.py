@@ -82,13 +82,13 @@ def hand_over(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
     theirs.update(user_id=to, status=UserPoints.Status.BLOCKED, updated_at=at)
 
 
-def has_earned(*, user_id: int, brand_id: int | None, before: datetime) -> bool:
+def has_earned(*, user_id: int, brand_id: int, before: datetime) -> bool:
     """Whether the brand has credited the customer anything by then."""
     lines = LoyaltyTransaction.objects.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
     return lines.filter(reason=LoyaltyTransaction.Reason.EARNED, created_at__lte=before).exists()
 
 
-def is_established(*, user_id: int, brand_id: int | None, at: datetime) -> bool:
+def is_established(*, user_id: int, brand_id: int, at: datetime) -> bool:
     """Whether the customer is no longer new: registered GOOD_STANDING_DAYS ago, or with points of the day before."""
     joined = at - timedelta(days=settings.GOOD_STANDING_DAYS)
     if User.objects.filter(pk=user_id, date_joined__lte=joined).exists():

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
@@ -26,6 +27,7 @@ SUCCESS_MESSAGES = {
     Status.NOT_ELIGIBLE: _("Genuine product."),
 }
 LIMIT_MESSAGE = _("This code has already been scanned.")
+RESERVED_MESSAGE = _("Somebody who is not logged in has just scanned this code. Log in to claim it, or try later.")
 INVALID_MESSAGE = _("This code is not valid. Check it and try again, or ask the brand's support.")
 
 
@@ -71,12 +73,16 @@ class ScanSuccess(serializers.Serializer[Any]):
 
 
 class ScanWarning(serializers.Serializer[Any]):
-    """The code is real, but has been scanned as often as it may be, or its product is recalled."""
+    """The code is real, but has been scanned as often as it may be, or is reserved, or its product is recalled.
+
+    Reserved: a guest has scanned it, and may still log in and claim it. A customer who scans it gets it at once,
+    a guest when that time is over.
+    """
 
     success = serializers.ChoiceField(choices=[True])
     status = serializers.ChoiceField(choices=["warning"])
     scan_id = serializers.UUIDField()
-    reason = serializers.ChoiceField(choices=["limit_reached", "recalled"])
+    reason = serializers.ChoiceField(choices=["limit_reached", "reserved", "recalled"])
     points_status = serializers.ChoiceField(choices=["already_claimed", "not_eligible"])
     product = ProductOutput(allow_null=True)
     points_awarded = serializers.ChoiceField(choices=[0])
@@ -85,6 +91,9 @@ class ScanWarning(serializers.Serializer[Any]):
     first_scan = serializers.ChoiceField(choices=[False])
     first_scan_date = serializers.DateTimeField(allow_null=True)
     first_scan_location = serializers.CharField(allow_null=True, help_text="City and region.")
+    reserved_until = serializers.DateTimeField(
+        required=False, help_text="Only when it is reserved: until when the guest who scanned it may claim it."
+    )
     recall = RecallOutput(required=False, help_text="Only when it is recalled.")
     scan_token = serializers.CharField(required=False, help_text=ABOUT_PROOF)
 
@@ -105,7 +114,8 @@ def present(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> Http
         raise invalid(result, brand_id)
     body = success(result) if result.outcome == Outcome.SUCCESS else warning(result)
     if to_guest:
-        body["scan_token"] = scan_tokens.token_of(result.scan_id)
+        scanned_at = result.scanned_at or timezone.now()
+        body["scan_token"] = scan_tokens.token_of(result.scan_id, scanned_at=scanned_at)
     answer = {"success": True, "status": result.outcome.value, **body}
     # Not DRF's Response: it renders through Django's template responses, which takes longer than the answer itself.
     return HttpResponse(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), content_type="application/json")
@@ -154,6 +164,8 @@ def warning(result: ScanResult) -> dict[str, Any]:
         "first_scan": False,
         **first_scan(result),
     }
+    if result.reason == Reason.RESERVED and facts.reserved_until:
+        body |= {"message": str(RESERVED_MESSAGE), "reserved_until": iso(facts.reserved_until)}
     if result.reason == Reason.RECALLED:
         recall = {"id": facts.recall_id, "contact": facts.recall_contact, "message": facts.recall_message}
         body |= {"message": facts.recall_message, "recall": recall}

@@ -18,9 +18,10 @@ from authcodes import history, jobs, money, prefixes, tags
 from authcodes.history import Deed, numbering_of
 from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
 from authcodes.models.jobs import JobQuerySet
-from authcodes.numbering import MAX_CODE_LENGTH, Numbering, shared
+from authcodes.numbering import Numbering, shared
 from authcodes.refusals import BatchRefused
 from brands.models import Brand, User
+from brands.scanned import MAX_CODE_LENGTH
 from campaigns.models import Campaign
 
 Kind = CodeChange.Kind

@@ -113,6 +113,9 @@ def vouch(*, facts: CodeFacts | None, reading: Reading | None, delivery: Deliver
     """
     if facts is None or reading is None or facts.brand_id != delivery.brand_id:
         raise AuthCodeInvalid
+    # Our own events name an accepted scan's code without its tag; of any other code nothing may be learnt without it.
+    if facts.accepted_scan_id is None and not scanning.tag_fits(facts, reading):
+        raise AuthCodeInvalid
     if facts.recall_id is not None:
         raise CodeRecalled
     if facts.already_claimed:
@@ -124,7 +127,8 @@ def vouch(*, facts: CodeFacts | None, reading: Reading | None, delivery: Deliver
 
 def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> None:
     """Nobody scanned yet for this customer: the event itself is the scan, and must pass as one."""
-    reason = scanning.judge(facts=facts, reading=reading, brand_id=delivery.brand_id, at=timezone.now())
+    about = Circumstances(at=timezone.now(), user_id=delivery.arguments["user_id"], brand_id=delivery.brand_id)
+    reason = scanning.judge(facts=facts, reading=reading, about=about)
     if reason == Reason.LIMIT_REACHED:
         raise ScanLimitReached
     if reason == Reason.CAMPAIGN_INACTIVE:

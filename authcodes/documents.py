@@ -19,10 +19,11 @@ from authcodes.labels import PRESETS
 from authcodes.models import AuthCode, PrintRun, Product, Recall
 from authcodes.prints import Wanted, plain
 from authcodes.symbols import Level
-from authcodes.tags import LENGTH, SEPARATOR
+from authcodes.tags import LENGTH
 from brands.hosts import hostname_of
 from brands.models import Brand
 from brands.refusals import Refused
+from brands.scanned import SEPARATOR
 
 # Else each document fills the log with the steps of its making.
 logging.getLogger("weasyprint").setLevel(logging.ERROR)

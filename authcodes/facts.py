@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
+
+from django.conf import settings
 
 from brands import sql, tokens
 from loyalty.events import ENCODER
@@ -16,6 +18,7 @@ from loyalty.webhooks import LISTENED
 # The level is the customer's current one, else the brand's lowest. A brand without levels leaves it null.
 STATEMENT = """
     SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS NOT NULL, c.scan_count,
+           c.scan_count - c.slots_given_back, h.scan_id, h.scanned_at,
            c.first_scan_at, c.first_scan_location,
            COALESCE(c.points_per_scan, b.points_per_scan, p.redeem_point_value),
            b.scan_limit, b.expiration_date, b.tag_version, b.campaign_id,
@@ -51,8 +54,18 @@ STATEMENT = """
            SELECT v.scan_reward_type, v.scan_reward_value FROM loyalty_brandlevel v
             WHERE v.brand_id = c.brand_id ORDER BY v.name = m.current_level DESC NULLS LAST, v.threshold LIMIT 1
            ) l ON true
+      LEFT JOIN LATERAL ({reservation}) h ON true
      WHERE c.code = {code}
 """
+# Of a used-up code the oldest guest's scan that nobody has claimed yet.
+RESERVATION = """
+           SELECT s.scan_id, s.scanned_at FROM authcodes_scan s
+            WHERE c.scan_count - c.slots_given_back >= b.scan_limit AND s.auth_code_id = c.id
+              AND s.user_id IS NULL AND s.outcome = 'success' AND s.points_status = 'guest'
+            ORDER BY s.scanned_at LIMIT 1
+"""
+# An accrual's scan has its slot.
+NO_RESERVATION = "SELECT NULL::uuid AS scan_id, NULL::timestamptz AS scanned_at"
 LISTENED_HERE = LISTENED.format(brand="c.brand_id")
 FACTS = STATEMENT.format(
     code="%(code)s::text",
@@ -61,6 +74,7 @@ FACTS = STATEMENT.format(
     user_id="%(user_id)s::bigint",
     stands=tokens.STANDS.format(**tokens.PLACES),
     listened=LISTENED_HERE,
+    reservation=RESERVATION,
 )
 EACH = STATEMENT.format(
     code='a.code COLLATE "C"',
@@ -69,6 +83,7 @@ EACH = STATEMENT.format(
     user_id="a.user_id",
     stands="true",
     listened=LISTENED_HERE,
+    reservation=NO_RESERVATION,
 )
 
 # Of many scans at once each is a row `a`. PostgreSQL, whose counts of rows are always a little old, is left no choice
@@ -91,8 +106,9 @@ FACTS_TOGETHER = f"""
 class CodeFacts:
     """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
 
-    `user_active` is also true where nobody is named, and false where their token has ended. `is_announced`: a webhook
-    of the brand listens to scans.
+    `slots_used`: its accepted scans without those that were given back. `reservation_id`: of a used-up code the guest's
+    scan, made at `reserved_at`, that nobody has claimed yet. `user_active` is also true where nobody is named, and false
+    where their token has ended. `is_announced`: a webhook of the brand listens to scans.
     """
 
     id: int
@@ -102,6 +118,9 @@ class CodeFacts:
     product_id: int | None
     deactivated: bool
     scan_count: int
+    slots_used: int
+    reservation_id: UUID | None
+    reserved_at: datetime | None
     first_scan_at: datetime | None
     first_scan_location: str
     redeem_point_value: int | None
@@ -137,7 +156,12 @@ class CodeFacts:
 
     @property
     def limit_reached(self) -> bool:
-        return self.scan_limit is not None and self.scan_count >= self.scan_limit
+        return self.scan_limit is not None and self.slots_used >= self.scan_limit
+
+    @property
+    def reserved_until(self) -> datetime | None:
+        """Until when a guest may claim the scan that uses the code up."""
+        return self.reserved_at + timedelta(minutes=settings.GUEST_SCAN_MINUTES) if self.reserved_at else None
 
     def product(self) -> dict[str, Any] | None:
         """The product as spec 4.6 names it."""

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from authcodes import money
 from authcodes.models import Import
-from authcodes.numbering import MAX_CODE_LENGTH
 from brands.models import User
+from brands.scanned import MAX_CODE_LENGTH
 
 COLUMNS = {
     Import.Kind.LIST.value: ["auth_code", "inventory_location", "notes"],

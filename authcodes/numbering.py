@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-MAX_CODE_LENGTH = 64
+from brands.scanned import MAX_CODE_LENGTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from functools import cache
 from authcodes import tags
 from authcodes.models import AuthCode
 from authcodes.symbols import QUIET_ZONE, Level, Symbol, symbol
+from brands.scanned import SEPARATOR
 
 DPI = 300
 MILLIMETRES_PER_INCH = Decimal("25.4")
@@ -29,7 +30,7 @@ def printed(code: AuthCode) -> str:
     version = code.batch.tag_version
     if version is None:
         return code.code
-    return code.code + tags.SEPARATOR + tags.tag(code=code.code, batch_id=code.batch_id, version=version)
+    return code.code + SEPARATOR + tags.tag(code=code.code, batch_id=code.batch_id, version=version)
 
 
 def modules_across(drawn: Symbol) -> int:

@@ -1,43 +1,5 @@
-"""What a scanner read: the code in a bare code, in `code.tag`, or in a whole scanned address."""
+"""What a scanner read, as every door reads it: see brands.scanned, where the budgets for guessing need it too."""
 
-from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from brands.scanned import LONGEST_INPUT, Reading, read
 
-from authcodes.numbering import MAX_CODE_LENGTH
-from authcodes.tags import SEPARATOR
-
-LONGEST_INPUT = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A code and, of a signed one, its tag."""
-
-    code: str
-    tag: str
-
-
-def read(scanned: str) -> Reading | None:
-    """The code in what was scanned; None where it cannot hold one.
-
-    Addresses are `https://<host>/s/<code>` and GS1 Digital Link `https://<host>/01/<gtin>/21/<serial>`.
-    """
-    text = scanned.strip()
-    if not text or len(text) > LONGEST_INPUT or not text.isprintable():
-        return None
-    if "://" in text:
-        text = _in_address(text)
-    code, _, tag = text.partition(SEPARATOR)
-    return Reading(code, tag) if 0 < len(code) <= MAX_CODE_LENGTH and len(tag) <= MAX_CODE_LENGTH else None
-
-
-def _in_address(address: str) -> str:
-    try:
-        parts = [unquote(part) for part in urlsplit(address).path.strip("/").split("/")]
-    except ValueError:
-        return ""
-    if len(parts) == 2 and parts[0] == "s":
-        return parts[1]
-    if len(parts) == 4 and (parts[0], parts[2]) == ("01", "21"):
-        return parts[3]
-    return ""
+__all__ = ["LONGEST_INPUT", "Reading", "read"]

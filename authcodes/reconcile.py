@@ -15,9 +15,17 @@ CHECKS = {
          WHERE c.scan_count <> coalesce(s.scans, 0)
     """,
     "code was scanned more often than its batch allows": """
-        SELECT 'code ' || c.code, 'at most ' || b.scan_limit, c.scan_count::text
+        SELECT 'code ' || c.code, 'at most ' || b.scan_limit, (c.scan_count - c.slots_given_back)::text
           FROM authcodes_authcode c JOIN authcodes_batchrange b ON b.id = c.batch_id
-         WHERE c.scan_count > b.scan_limit
+         WHERE c.scan_count - c.slots_given_back > b.scan_limit
+    """,
+    "code did not give back as many scans as lapsed": """
+        SELECT 'code ' || c.code, coalesce(s.scans, 0)::text, c.slots_given_back::text
+          FROM authcodes_authcode c
+          LEFT JOIN (SELECT auth_code_id, count(*) AS scans FROM authcodes_scan
+                      WHERE outcome = 'success' AND points_status = 'lapsed' GROUP BY auth_code_id) s
+            ON s.auth_code_id = c.id
+         WHERE c.slots_given_back <> coalesce(s.scans, 0)
     """,
     "scan's points are not those of its ledger line": """
         SELECT 'scan ' || s.scan_id, s.points_awarded::text, coalesce(t.points_earned::text, 'no line')

@@ -1,5 +1,6 @@
 """The token that a guest gets with a scan: for some minutes it proves that the scan was theirs. Nothing is stored."""
 
+from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
@@ -9,20 +10,20 @@ SALT = "authcodes.guest-scan"
 LONGEST = 200
 
 
-def token_of(scan_id: UUID) -> str:
-    """`<time>:<signature>`, made of the scan's id, which whoever shows the token has to know too."""
-    text = str(scan_id)
-    return _signer().sign(text).removeprefix(f"{text}:")
+def token_of(scan_id: UUID, *, scanned_at: datetime) -> str:
+    """`<time>:<signature>`, made of the scan's id, which whoever shows the token has to know too.
+
+    The time is the scan's: told again, to whoever sends the scan's Idempotency-Key again, it ends when it would have.
+    """
+    text = f"{scan_id}:{signing.b62_encode(int(scanned_at.timestamp()))}"
+    return signing.Signer(salt=SALT).sign(text).removeprefix(f"{scan_id}:")
 
 
 def proves(token: str, *, scan_id: UUID) -> bool:
     """Whether `token` was given out with this scan, and not too long ago."""
     try:
-        _signer().unsign(f"{scan_id}:{token}", max_age=settings.GUEST_SCAN_MINUTES * 60)
+        signer = signing.TimestampSigner(salt=SALT)
+        signer.unsign(f"{scan_id}:{token}", max_age=settings.GUEST_SCAN_MINUTES * 60)
     except signing.BadSignature:
         return False
     return True
-
-
-def _signer() -> signing.TimestampSigner:
-    return signing.TimestampSigner(salt=SALT)

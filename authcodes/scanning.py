@@ -4,10 +4,11 @@ import os
 import time
 import uuid
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from authcodes import facts as code_facts
@@ -54,10 +55,23 @@ SLOT = """
            first_scan_location = CASE WHEN c.scan_count = 0 THEN %(location)s::text ELSE c.first_scan_location END
       FROM authcodes_batchrange b
      WHERE c.id = %(code_id)s::bigint AND b.id = c.batch_id AND c.deactivated_at IS NULL
-       AND (b.scan_limit IS NULL OR c.scan_count < b.scan_limit)
+       AND (b.scan_limit IS NULL OR c.scan_count - c.slots_given_back < b.scan_limit)
        AND NOT EXISTS (SELECT 1 FROM authcodes_recall r WHERE r.batch_id = b.id)
     RETURNING c.scan_count
 """
+# The same where a guest's scan gives its slot back to this one. That scan is locked as long as it is nobody's: it is
+# either adopted or taken over.
+SLOT_OF_GUEST = (
+    SLOT.replace(
+        "FROM authcodes_batchrange b",
+        """FROM authcodes_batchrange b,
+           (SELECT s.scan_id FROM authcodes_scan s
+             WHERE s.scan_id = %(reservation_id)s::uuid AND s.user_id IS NULL AND s.points_status = 'guest'
+               FOR UPDATE) AS reservation""",
+    )
+    .replace("SET scan_count", "SET slots_given_back = c.slots_given_back + 1, scan_count")
+    .replace("< b.scan_limit", "<= b.scan_limit")
+)
 
 ACCEPT = f"""
     WITH slot AS ({SLOT}),
@@ -65,6 +79,10 @@ ACCEPT = f"""
          published AS ({events.INSERT_BESIDE.format(beside="slot")})
     SELECT scan_count FROM slot
 """  # noqa: S608 - built from constants
+LAPSE = """
+    UPDATE authcodes_scan s SET points_status = 'lapsed' FROM slot WHERE s.scan_id = %(reservation_id)s::uuid
+"""
+TAKE_OVER = ACCEPT.replace(f"({SLOT}),", f"({SLOT_OF_GUEST}), lapsed AS ({LAPSE}),")
 
 ATTEMPT = RECORD.format(scan_count="%(scan_count)s::int", origin="(SELECT 1) AS here")
 ATTEMPT_TOLD = f"""
@@ -204,6 +222,7 @@ class ScanResult:
     scan_count: int
     facts: CodeFacts | None
     attempt_id: uuid.UUID | None = None
+    scanned_at: datetime | None = None
 
     @property
     def first_scan(self) -> bool:
@@ -255,7 +274,7 @@ def preview(*, scanned: str, about: Circumstances) -> ScanResult:
 def _look(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
     reading = read(scanned)
     facts = _facts(reading.code if reading else None, about)
-    reason = judge(facts=facts, reading=reading, brand_id=about.brand_id, at=about.at)
+    reason = judge(facts=facts, reading=reading, about=about)
     result = promise(scan_id, facts, reason, about)
     return _standing(result, facts, about) or result if facts and reason == Reason.LIMIT_REACHED else result
 
@@ -292,38 +311,47 @@ def _facts(code: str | None, about: Circumstances) -> CodeFacts | None:
     return facts
 
 
-def judge(*, facts: CodeFacts | None, reading: Reading | None, brand_id: int | None, at: datetime) -> Scan.Reason:
+def judge(*, facts: CodeFacts | None, reading: Reading | None, about: Circumstances) -> Scan.Reason:
     """The checks of a scan, in their order; safety comes before everything that only concerns points."""
     if facts is None or reading is None:
         return Reason.UNKNOWN
     if not tag_fits(facts, reading):
         return Reason.BAD_TAG
-    if brand_id is not None and facts.brand_id != brand_id:
+    if about.brand_id is not None and facts.brand_id != about.brand_id:
         return Reason.OTHER_BRAND
     if facts.recall_id is not None:
         return Reason.RECALLED
-    if facts.expired(at):
+    if facts.expired(about.at):
         return Reason.EXPIRED
     if facts.deactivated:
         return Reason.DEACTIVATED
     if facts.product_id is None:
         return Reason.UNASSIGNED
-    if facts.limit_reached:
-        return Reason.LIMIT_REACHED
+    if facts.limit_reached and not may_take_over(facts, about):
+        return Reason.LIMIT_REACHED if facts.reservation_id is None else Reason.RESERVED
     return Reason.ACCEPTED if facts.campaign_runs else Reason.CAMPAIGN_INACTIVE
+
+
+def may_take_over(facts: CodeFacts, about: Circumstances) -> bool:
+    """Whether the guest's scan that uses a code up gives way: to a customer at once, to a guest when it has lapsed.
+
+    So a guest keeps nobody from a code, and whoever scanned as a guest may as well scan again in the app.
+    """
+    if facts.reserved_until is None:
+        return False
+    return about.user_id is not None or facts.reserved_until <= about.at
 
 
 def tag_fits(facts: CodeFacts, reading: Reading) -> bool:
     """A signed batch's code needs its tag; an unsigned one has none."""
-    if facts.tag_version is None:
-        return not reading.tag
-    return tags.verifies(given=reading.tag, code=facts.code, batch_id=facts.batch_id, version=facts.tag_version)
+    return tags.fits(given=reading.tag, code=facts.code, batch_id=facts.batch_id, version=facts.tag_version)
 
 
 OUTCOMES = {
     Reason.ACCEPTED: Outcome.SUCCESS,
     Reason.CAMPAIGN_INACTIVE: Outcome.SUCCESS,
     Reason.LIMIT_REACHED: Outcome.WARNING,
+    Reason.RESERVED: Outcome.WARNING,
     Reason.RECALLED: Outcome.WARNING,
 }
 
@@ -334,13 +362,16 @@ def promise(scan_id: uuid.UUID, facts: CodeFacts | None, reason: Scan.Reason, ab
     status = points_status(facts, reason, about.user_id)
     earns = facts is not None and status in {PointsStatus.PENDING, PointsStatus.GUEST}
     worth = worth_of(facts) if facts and earns else ZERO
-    return ScanResult(scan_id, outcome, reason, status, worth, facts.scan_count if facts else 0, facts)
+    count = facts.scan_count if facts else 0
+    return ScanResult(scan_id, outcome, reason, status, worth, count, facts, scanned_at=about.at)
 
 
 def points_status(facts: CodeFacts | None, reason: Scan.Reason, user_id: int | None) -> Scan.PointsStatus:
-    if facts is not None and facts.already_claimed:
+    if facts is None or reason == Reason.BAD_TAG:
+        return PointsStatus.NOT_ELIGIBLE
+    if facts.already_claimed:
         return PointsStatus.ALREADY_CLAIMED
-    if facts is None or reason != Reason.ACCEPTED or not facts.loyalty_active:
+    if reason != Reason.ACCEPTED or not facts.loyalty_active:
         return PointsStatus.NOT_ELIGIBLE
     if user_id is None:
         return PointsStatus.GUEST
@@ -365,12 +396,18 @@ def _accept(result: ScanResult, about: Circumstances, scanned: str) -> int | Non
     assert result.facts is not None  # noqa: S101 - an accepted scan has a code
     parameters = _record(result, about, scanned)
     parameters |= events.insertion(messages=messages, brand_id=result.facts.brand_id, at=about.at)
-    taken = sql.row(ACCEPT, parameters)
+    taken = sql.row(*_taking(result.facts, parameters))
     if taken is None:
         return None
     events.wake_after_commit(messages)
     count: int = taken[0]
     return count
+
+
+def _taking(facts: CodeFacts, parameters: dict[str, object]) -> tuple[str, dict[str, object]]:
+    if facts.limit_reached:
+        return TAKE_OVER, {**parameters, "reservation_id": facts.reservation_id}
+    return ACCEPT, parameters
 
 
 def _note_attempt(result: ScanResult, about: Circumstances, scanned: str) -> None:
@@ -494,19 +531,22 @@ def take_slot(*, facts: CodeFacts, about: Circumstances, scan_id: uuid.UUID) -> 
     parameters = _record(result, about, facts.code)
     messages = _announcement(result, about)
     parameters |= events.insertion(messages=messages, brand_id=facts.brand_id, at=about.at)
-    if sql.row(ACCEPT, parameters) is None:
+    if sql.row(*_taking(facts, parameters)) is None:
         raise ScanLimitReached
     metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
     events.wake_after_commit(messages)
 
 
-def adopt(*, scan: Scan, user_id: int) -> None:
+def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
     """Make a guest's scan the scan of a customer of its brand, as if they had been logged in; the points follow.
 
-    The same customer may ask again. Raises ScanNotAdoptable, and TokenInvalid for a user who is not active.
+    For GUEST_SCAN_MINUTES after it. The same customer may ask again. Raises ScanNotAdoptable, and TokenInvalid for a
+    user who is not active.
     """
     if scan.user_id == user_id:
         return
+    if scan.scanned_at < at - timedelta(minutes=settings.GUEST_SCAN_MINUTES):
+        raise ScanNotAdoptable
     place = Place(scan.latitude, scan.longitude)
     about = Circumstances(at=scan.scanned_at, user_id=user_id, brand_id=scan.brand_id, place=place)
     facts = _facts(scan.code, about)
@@ -578,6 +618,7 @@ def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
         points=earlier.points_promised,
         scan_count=earlier.scan_count,
         facts=facts,
+        scanned_at=earlier.scanned_at,
     )
     held_back = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
     if facts is None or not held_back:

@@ -8,7 +8,6 @@ from django.conf import settings
 # Crockford's base32 leaves out I, L, O and U, which readers mistake; 11 characters hold 55 bits.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 11
-SEPARATOR = "."
 _MISREAD = str.maketrans({"I": "1", "L": "1", "O": "0"})
 
 
@@ -31,3 +30,8 @@ def verifies(*, given: str, code: str, batch_id: int, version: int) -> bool:
         return False
     expected = tag(code=code, batch_id=batch_id, version=version)
     return hmac.compare_digest(given.upper().translate(_MISREAD).encode(), expected.encode())
+
+
+def fits(*, given: str, code: str, batch_id: int, version: int | None) -> bool:
+    """Whether `given` is what goes with this code: its tag, or nothing for a code of an unsigned batch."""
+    return not given if version is None else verifies(given=given, code=code, batch_id=batch_id, version=version)

@@ -4,7 +4,7 @@ from celery import shared_task
 from celery.signals import worker_init
 from django.utils import timezone
 
-from authcodes import imports, jobs, places, rollups, scanning
+from authcodes import imports, jobs, lookups, places, rollups, scanning
 
 PORTION = 500
 
@@ -37,6 +37,12 @@ def resume_jobs() -> int:
     jobs.forget_files()
     imports.forget_old(at=timezone.now())
     return len(called)
+
+
+@shared_task
+def forget_lookups() -> int:
+    """Every day: lookups of codes that have been kept long enough."""
+    return lookups.forget_old(at=timezone.now())
 
 
 @shared_task

@@ -11,7 +11,7 @@ from authcodes import import_checks
 from authcodes.models import Import, ImportRow, Product
 from authcodes.reading import read
 from authcodes.refusals import BatchRefused
-from authcodes.tags import SEPARATOR
+from brands.scanned import SEPARATOR
 
 MOST_LINES = 1000
 E_NOTATION = re.compile(r"[0-9][.,]?[0-9]*e[+]?[0-9]+", re.IGNORECASE)

@@ -1,6 +1,7 @@
 """How often somebody may call: counters in Redis that hold exactly, over all threads, processes and hosts.
 
-Without Redis the service goes on and lets everybody pass, but for names in FAIL_CLOSED.
+Without Redis each process counts for itself and lets less pass (`brands/local_limits.py`); names in FAIL_CLOSED are
+refused.
 """
 
 import logging
@@ -24,6 +25,7 @@ from redis.connection import ConnectionInterface
 from redis.maint_notifications import MaintNotificationsConfig
 from rest_framework.request import Request
 
+from brands import local_limits
 from brands.refusals import RateLimited, Unavailable
 
 # Where passwords are tried, or other brands' prefixes, an hour without Redis must not become an hour of free guesses.
@@ -31,41 +33,8 @@ FAIL_CLOSED = {"login", "register", "second_factor", "staff_mail", "prefix", "ac
 PAUSE_SECONDS = 1  # after a failure Redis is left alone so long: each try may cost a whole timeout
 WARN_SECONDS = 30
 NETWORK_BITS = 64  # what one IPv6 customer is given; they may call from any address in it
-
-# The moving window of the library's own script. Answers the milliseconds to wait, 0 for a call that was counted.
-WAIT = """
-local function wait(window, now, amount, expiry)
-    local oldest = tonumber(redis.call('lindex', window, amount - 1) or '')
-    if oldest and oldest >= now - expiry then return math.max(1, math.ceil((oldest + expiry - now) * 1000)) end
-    return 0
-end
-local function hit(window, now, amount, expiry)
-    local milliseconds = wait(window, now, amount, expiry)
-    if milliseconds > 0 then return milliseconds end
-    redis.call('lpush', window, now)
-    redis.call('ltrim', window, 0, amount - 1)
-    redis.call('expire', window, expiry)
-    return 0
-end
-"""
-# Keys: two locks, and the window.
-HIT_UNLESS_LOCKED = f"""{WAIT}
-local locked = math.max(redis.call('pttl', KEYS[1]), redis.call('pttl', KEYS[2]))
-if locked > 0 then return locked end
-return hit(KEYS[3], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))
-"""
-LOCKED = "return math.max(redis.call('pttl', KEYS[1]), redis.call('pttl', KEYS[2]))"
-# Keys: a window and the lock that its last call begins, twice. Answers in how many the call was one too many.
-COUNT_UNKNOWN = f"""{WAIT}
-local refused = 0
-for number = 1, 2 do
-    local window, lock = KEYS[2 * number - 1], KEYS[2 * number]
-    local amount, expiry = tonumber(ARGV[2 * number + 1]), tonumber(ARGV[2 * number + 2])
-    if hit(window, ARGV[1], amount, expiry) > 0 then refused = refused + 1 end
-    if wait(window, ARGV[1], amount, expiry) > 0 then redis.call('set', lock, 1, 'ex', ARGV[2], 'nx') end
-end
-return refused
-"""
+SITE_BITS = 48  # what a company is given: 65,536 such networks
+SITE_FACTOR = 4  # so much of what one network may, all networks of a site may together
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -88,7 +57,7 @@ class Outage:
             self._over_at = now + PAUSE_SECONDS
             if now - self._warned_at > WARN_SECONDS:
                 self._warned_at = now
-                logger.warning("Rate limits are off, Redis does not answer: %s", error)
+                logger.warning("Each process limits for itself, Redis does not answer: %s", error)
 
 
 class Lines(local):
@@ -113,51 +82,25 @@ os.register_at_fork(after_in_child=forget_lines)
 def hit(name: str, *identifiers: object) -> None:
     """Count one call against the limit `name` of settings.RATE_LIMITS, for whom `identifiers` name together.
 
-    Raises RateLimited, which says when the next call will pass; and Unavailable for FAIL_CLOSED names without Redis.
+    An IPv6 network among them counts for its site too. Raises RateLimited, which says when the next call will pass; and
+    Unavailable for FAIL_CLOSED names without Redis.
     """
     item = limit(name)
+    _hit(name, item, identifiers)
+    sites = [site_of(str(each)) or each for each in identifiers]
+    if sites != list(identifiers):
+        _hit(name, item.__class__(item.amount * SITE_FACTOR, item.multiples), sites)
+
+
+def _hit(name: str, item: RateLimitItem, identifiers: Sequence[object]) -> None:
     who = (name, *map(str, identifiers))
     passes = ask(lambda: limiter().hit(item, *who))
-    if passes is None and name in FAIL_CLOSED:
-        raise Unavailable
-    if passes is False:
+    if passes is None:
+        if name in FAIL_CLOSED:
+            raise Unavailable
+        local_limits.hit(window_key(item, *who), item.amount, item.get_expiry())
+    elif not passes:
         raise RateLimited(retry_after=wait_seconds(item, *who))
-
-
-def hit_unless_locked(name: str, identifier: object, address: str) -> None:
-    """`hit`, and one question more in the same round trip: is `identifier`, or everybody at `address`, locked out for
-    naming unknown codes?
-
-    Raises RateLimited for the one and the other.
-    """
-    item = limit(name)
-    keys = (*lock_keys(identifier, address), window_key(item, name, identifier))
-    milliseconds = ask(lambda: run(HIT_UNLESS_LOCKED, keys, (time(), item.amount, item.get_expiry())))
-    if milliseconds:
-        raise RateLimited(retry_after=max(1, ceil(milliseconds / 1000)))
-
-
-def guard_guessing(identifier: object, address: str) -> None:
-    """Raises RateLimited while `identifier`, or everybody at `address`, is locked out for naming unknown codes."""
-    milliseconds = ask(lambda: run(LOCKED, lock_keys(identifier, address), ())) or 0
-    if milliseconds > 0:
-        raise RateLimited(retry_after=ceil(milliseconds / 1000))
-
-
-def count_unknown_code(identifier: object, address: str) -> None:
-    """Count an unknown code: of `identifier`, and under a wider limit of everybody at `address`, who could register
-    as many customers as they like. The last one that a limit allows begins the lock that guard_guessing sees.
-
-    Raises RateLimited where a limit was used up meanwhile: parallel guesses get no more answers than serial ones.
-    """
-    own, wider = limit("unknown_code"), limit("unknown_code_address")
-    own_lock, wider_lock = lock_keys(identifier, address)
-    windows = window_key(own, "unknown_code", identifier), window_key(wider, "unknown_code_address", address)
-    keys = (windows[0], own_lock, windows[1], wider_lock)
-    seconds = settings.UNKNOWN_CODE_LOCK_SECONDS
-    counts = (own.amount, own.get_expiry(), wider.amount, wider.get_expiry())
-    if ask(lambda: run(COUNT_UNKNOWN, keys, (time(), seconds, *counts))):
-        raise RateLimited(retry_after=seconds)
 
 
 def client_address(request: HttpRequest | Request) -> str:
@@ -268,14 +211,22 @@ def limit(name: str) -> RateLimitItem:
     return parsed(settings.RATE_LIMITS[name])
 
 
-def window_key(item: RateLimitItem, name: str, identifier: object) -> str:
+def window_key(item: RateLimitItem, *who: object) -> str:
     """As the library calls it, which counts in the same window."""
-    return f"{RedisStorage.PREFIX}:{item.key_for(name, str(identifier))}"
+    return f"{RedisStorage.PREFIX}:{item.key_for(*map(str, who))}"
 
 
-def lock_keys(identifier: object, address: str) -> tuple[str, str]:
-    prefix = f"{RedisStorage.PREFIX}:unknown_code_lock"
-    return f"{prefix}:{identifier}", f"{prefix}:everybody:{address}"
+@lru_cache(maxsize=4_096)
+def site_of(network: str) -> str:
+    """The site that an IPv6 network, as `client_address` says it, lies in; empty for anything else."""
+    who = "address:" if network.startswith("address:") else ""
+    address, _, bits = network.removeprefix(who).partition("/")
+    try:
+        number = int(IPv6Address(address)) if bits == str(NETWORK_BITS) else None
+    except ValueError:
+        number = None
+    spare = 128 - SITE_BITS
+    return f"{who}{IPv6Address(number >> spare << spare)}/{SITE_BITS}" if number is not None else ""
 
 
 parsed = lru_cache(maxsize=64)(parse)

@@ -187,6 +187,7 @@ CELERY_BEAT_SCHEDULE = {
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "forget-confirmations": {"task": "loyalty.tasks.forget_confirmations", "schedule": 3_600},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
+    "forget-lookups": {"task": "authcodes.tasks.forget_lookups", "schedule": 86_400},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
 }
 
@@ -284,10 +285,20 @@ RATE_LIMITS = {
     "prefix": env.rate("RATE_PREFIX", "30/hour"),
     "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
     "unknown_code_address": env.rate("RATE_UNKNOWN_CODE_ADDRESS", "200/hour"),
+    # Different plain codes that are tried, valid or not (docs/guessing.md): of a customer, of a network of people who
+    # are new, of a brand; "near": of a hundred numbers that follow each other.
+    "plain_codes": env.rate("RATE_PLAIN_CODES", "40/hour"),
+    "plain_codes_day": env.rate("RATE_PLAIN_CODES_DAY", "60/day"),
+    "plain_codes_near": env.rate("RATE_PLAIN_CODES_NEAR", "30/day"),
+    "plain_codes_network": env.rate("RATE_PLAIN_CODES_NETWORK", "200/day"),
+    "plain_codes_network_near": env.rate("RATE_PLAIN_CODES_NETWORK_NEAR", "60/day"),
+    "plain_codes_brand": env.rate("RATE_PLAIN_CODES_BRAND", "100000/day"),
 }
 # Wrong passwords for one account at one door (the portal, or the API at a brand) from devices it was never used from.
 LOGIN_TRIES_PER_DAY = env.integer("LOGIN_TRIES_PER_DAY", 50, minimum=10)
 LOGIN_PAUSED_NOTICE = "loyalty.notices.account_mail.login_paused"
+# A customer is no longer new so long after registering, or a day after earning.
+GOOD_STANDING_DAYS = env.integer("GOOD_STANDING_DAYS", 7, minimum=0)
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -363,6 +374,7 @@ EXPIRY_CHUNK = env.integer("EXPIRY_CHUNK", 500, minimum=1)
 # `erase(user_id, brand_id, *, to, at)` takes the person out of it: what must stay is then of the user `to`.
 PERSONAL_DATA = {
     "scans": "authcodes.persons",
+    "lookups": "authcodes.lookups",
     "notices": "loyalty.notices.persons",
     "wallets": "loyalty.wallets.persons",
     "webhooks": "loyalty.webhook_persons",

@@ -1,15 +1,16 @@
 """Membership of a brand's programme: who its customers are, and enrolling them."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
 from brands import sql
 from brands.models import Brand, User
 from brands.refusals import TokenInvalid
-from loyalty.models import UserPoints
+from loyalty.models import LoyaltyTransaction, UserPoints
 
 # A new account begins in the lowest level if that one asks for no points.
 ENROL = """
@@ -79,3 +80,17 @@ def hand_over(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
     """For the erasure of a person's data: the account is the pseudonym's, and earns and redeems nothing any more."""
     theirs = UserPoints.objects.filter(user_id=user_id, brand_id=brand_id)
     theirs.update(user_id=to, status=UserPoints.Status.BLOCKED, updated_at=at)
+
+
+def has_earned(*, user_id: int, brand_id: int, before: datetime) -> bool:
+    """Whether the brand has credited the customer anything by then."""
+    lines = LoyaltyTransaction.objects.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
+    return lines.filter(reason=LoyaltyTransaction.Reason.EARNED, created_at__lte=before).exists()
+
+
+def is_established(*, user_id: int, brand_id: int, at: datetime) -> bool:
+    """Whether the customer is no longer new: registered GOOD_STANDING_DAYS ago, or with points of the day before."""
+    joined = at - timedelta(days=settings.GOOD_STANDING_DAYS)
+    if User.objects.filter(pk=user_id, date_joined__lte=joined).exists():
+        return True
+    return has_earned(user_id=user_id, brand_id=brand_id, before=at - timedelta(days=1))

@@ -24,7 +24,10 @@ class ProductInput(Input):
 
 
 class LocationInput(Input):
-    """Latitude and longitude in degrees come together or not at all; city and region as the sender knows them."""
+    """Latitude and longitude in degrees come together or not at all.
+
+    City and region are taken from a hub key alone; for others they follow from the coordinates.
+    """
 
     latitude = serializers.FloatField(required=False, allow_null=True, min_value=-90, max_value=90)
     longitude = serializers.FloatField(required=False, allow_null=True, min_value=-180, max_value=180)

@@ -20,6 +20,9 @@ from tests.log_watch import secrets_in
 ROOT = Path(__file__).parent.parent
 PATIENCE_SECONDS = 60
 
+# The ends of the settings that limit how many different plain codes are tried.
+PLAIN_CODES = ["", "_DAY", "_NEAR", "_NETWORK", "_NETWORK_NEAR"]
+
 
 def database_url() -> str:
     """The test database, as another process names it."""
@@ -73,6 +76,7 @@ class Stack:
             "ALLOWED_HOSTS": "127.0.0.1,localhost",
             "HTTPS": "0",
             "RATE_SCAN": "100000/minute",
+            **{f"RATE_PLAIN_CODES{which}": "100000/day" for which in PLAIN_CODES},
             "RATE_LOGIN": "100000/minute",
             "CODE_TAG_SECRETS": f"1:{settings.SECRET_KEY}",
             "STORAGE_SECRETS": f"1:{settings.SECRET_KEY}",

@@ -8,9 +8,9 @@ from django.utils.translation import ngettext
 
 from authcodes.batches import BatchSettings
 from authcodes.prefixes import is_reserved
-from authcodes.tags import SEPARATOR
 from brands.hosts import hostname_of
 from brands.models import Brand
+from brands.scanned import SEPARATOR
 
 
 def summary_of(form: Any) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from authcodes import changes, money, typed
 from authcodes.changes import Assignment, Order
 from authcodes.import_checks import LOCATION_LENGTH, MOST_POINTS, TAKEN
 from authcodes.models import AuthCode, BatchRange, CodeChange, Product
-from authcodes.numbering import MAX_CODE_LENGTH
 from authcodes.refusals import BatchRefused
 from authcodes.stretches import Outlook, Stretch, outlook, stretch
 from brands import roles
 from brands.portal import Lookup, TenantAdmin, person
 from brands.roles import ACT, MONEY
+from brands.scanned import MAX_CODE_LENGTH
 from brands.unfolded import NumberWidget, TextareaWidget, TextWidget
 
 LABEL = "authcodes.authcode"

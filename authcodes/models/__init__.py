@@ -5,6 +5,7 @@ from authcodes.models.changes import CodeChange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from authcodes.models.jobs import Job
+from authcodes.models.lookups import CodeLookup
 from authcodes.models.prefixes import CodePrefix
 from authcodes.models.prints import Printer, PrintRun
 from authcodes.models.products import Product
@@ -18,6 +19,7 @@ __all__ = [
     "BatchRange",
     "CellRollup",
     "CodeChange",
+    "CodeLookup",
     "CodePrefix",
     "DayRollup",
     "Import",

@@ -3,6 +3,7 @@
 from typing import Self
 
 from django.db import models
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -33,6 +34,9 @@ class AuthCode(models.Model):
     )
     points_per_scan = models.PositiveIntegerField(null=True, blank=True, help_text=_("Empty: as its batch says."))
     scan_count = models.PositiveIntegerField(default=0, editable=False)
+    slots_given_back = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text=_("Of the scans, guests' that nobody claimed in time.")
+    )
     first_scan_at = models.DateTimeField(null=True, blank=True, editable=False)
     first_scan_location = models.CharField(max_length=200, blank=True, editable=False)
     deactivated_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -56,6 +60,9 @@ class AuthCode(models.Model):
         constraints = [
             # Not unique=True: that would add a second, pattern index; in "C" this one serves prefix search too.
             models.UniqueConstraint(fields=["code"], name="auth_code_unique"),
+            models.CheckConstraint(
+                condition=Q(slots_given_back__lte=F("scan_count")), name="auth_code_gives_back_what_was_scanned"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -26,6 +26,7 @@ class Scan(models.Model):
         ACCEPTED = "accepted", _("Accepted")
         CAMPAIGN_INACTIVE = "campaign_inactive", _("Accepted; its campaign is not running")
         LIMIT_REACHED = "limit_reached", _("Scan limit reached")
+        RESERVED = "reserved", _("Reserved for a guest")
         RECALLED = "recalled", _("Batch recalled")
         UNKNOWN = "unknown", _("Unknown code")
         BAD_TAG = "bad_tag", _("Signature missing or wrong")
@@ -38,6 +39,7 @@ class Scan(models.Model):
         PENDING = "pending", _("Pending")
         AWARDED = "awarded", _("Awarded")
         GUEST = "guest", _("Guest: no points")
+        LAPSED = "lapsed", _("Guest: not claimed in time")
         ALREADY_CLAIMED = "already_claimed", _("Already claimed")
         NOT_ELIGIBLE = "not_eligible", _("Not eligible")
         LIMITED = "limited", _("Point limit reached")
@@ -81,6 +83,12 @@ class Scan(models.Model):
                 fields=["brand", "-scanned_at", "-scan_id"],
                 name="scan_of_brand",
                 include=["auth_code", "code", "batch", "product", "campaign", "outcome", "reason", "location"],
+            ),
+            # Guests' scans, to find the one that holds a used-up code. Customers' scans do not pay for it.
+            models.Index(
+                fields=["auth_code", "scanned_at"],
+                name="scan_of_guest",
+                condition=Q(user__isnull=True, outcome="success"),
             ),
             models.Index(
                 fields=["scanned_at"],

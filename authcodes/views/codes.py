@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import qr
+from authcodes import qr, tags
 from authcodes.models import AuthCode, BatchRange, Scan
 from authcodes.proofs import Unreadable, proved
 from authcodes.reading import read
@@ -114,15 +114,21 @@ class CodeScans(APIView):
         responses=CodeScansOutput,
     )
     def get(self, request: Request, code: str) -> Response:
-        """Who scanned a code, newest first: accepted scans only. For the brand's hub key, or a member of its staff."""
+        """Who scanned a code, newest first: accepted scans only. For the brand's hub key, or a member of its staff.
+
+        A signed code may be given without its tag, as events name it; with a wrong one it is not found.
+        """
         reader = BrandReader(request)
         with reader.guard():
             return self.scans_of(request, reader, code)
 
     def scans_of(self, request: Request, reader: BrandReader, code: str) -> Response:
         reading = read(code)
-        found = AuthCode.objects.select_related("product").filter(code=reading.code if reading else "").first()
+        codes = AuthCode.objects.select_related("product", "batch")
+        found = codes.filter(code=reading.code).first() if reading else None
         if found is None or not reader.may_read(found.brand_id, "authcodes.scan"):
+            raise NotFound
+        if reading and reading.tag and not tag_fits(found, reading.tag):
             raise NotFound
         scans = Scan.objects.filter(auth_code=found, outcome=Scan.Outcome.SUCCESS).select_related("user")
         rows, pagination = paged(request, scans, order=("-scanned_at", "-scan_id"), view=self)
@@ -135,6 +141,10 @@ class CodeScans(APIView):
                 "pagination": pagination,
             }
         )
+
+
+def tag_fits(code: AuthCode, tag: str) -> bool:
+    return tags.fits(given=tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
 
 
 def present_record(scan: Scan) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Scanning over HTTP: verify (spec 4.2), scan (4.7), validate (4.6), and the state of one scan."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -16,14 +17,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import answers, scan_tokens, scanning
+from authcodes import answers, lookups, scan_tokens, scanning, trust
 from authcodes.answers import SCAN_ANSWER, ProductOutput
 from authcodes.models import Scan
-from authcodes.reading import LONGEST_INPUT
+from authcodes.reading import LONGEST_INPUT, read
 from authcodes.refusals import ScanNotAdoptable
 from authcodes.scanning import Circumstances, Place, ScanResult
-from brands import limits
+from brands import guessing, limits
 from brands.authentication import UnseenBearer, active_user, caller_of, staff_may_read
+from brands.guessing import Guesser
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
@@ -148,17 +150,28 @@ class Scanner:
             raise UserNotFound
         return int(customer_id)
 
-    def check_limits(self) -> None:
-        """Raises RateLimited: too many scans, or locked after too many unknown codes."""
+    def place(self, location: dict[str, Any] | None) -> Place:
+        """Where the scan is. City and region are shown to others, so they are believed from a hub alone."""
+        place = Place.of(location)
+        return place if self.caller and self.caller.is_hub else replace(place, city="", region="")
+
+    @property
+    def guesser(self) -> Guesser:
+        return Guesser(self.identity, self.address, self.brand_id)
+
+    def check_limits(self, scanned: str = "") -> None:
+        """Raises RateLimited: too many scans, too many different plain codes, or locked after too many unknown ones."""
         if self.caller and self.caller.is_hub:
             limits.hit("ingest", str(self.caller.brand_id))
             return
-        limits.hit_unless_locked("scan", self.identity, self.address)
+        reading = read(scanned)
+        excuses = trust.excuses(reading=reading, user_id=self.user_id, brand_id=self.brand_id)
+        guessing.check(self.guesser, reading=reading, excuses=excuses, calls="scan")
 
     def note(self, reason: Scan.Reason) -> None:
         """Count a code that is not valid against whoever tried it: sequential codes can be guessed."""
         if scanning.OUTCOMES.get(reason) is None and not (self.caller and self.caller.is_hub):
-            limits.count_unknown_code(self.identity, self.address)
+            guessing.count_unknown(self.guesser)
 
     def scan_id(self, request: Request) -> UUID | None:
         """The scan that this Idempotency-Key stands for."""
@@ -215,8 +228,8 @@ class VerifyProduct(APIView):
         left out.
         """
         scanner = Scanner(request)
-        scanner.check_limits()
-        place = Place.of(LocationInput.parse(request.data))
+        scanner.check_limits(auth_code)
+        place = scanner.place(LocationInput.parse(request.data))
         about = Circumstances(
             at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place, token=scanner.token
         )
@@ -257,12 +270,12 @@ class ScanCode(APIView):
         """
         given = ScanInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
-        scanner.check_limits()
+        scanner.check_limits(given["code"])
         about = Circumstances(
             at=timezone.now(),
             user_id=scanner.user_id,
             brand_id=scanner.brand_id,
-            place=Place.of(given.get("location")),
+            place=scanner.place(given.get("location")),
             device=given.get("device", ""),
             app_version=given.get("app_version", ""),
             token=scanner.token,
@@ -271,7 +284,7 @@ class ScanCode(APIView):
 
 
 class ValidateCode(APIView):
-    """4.6: what a scan would say. Nothing is recorded or counted."""
+    """4.6: what a scan would say. The code stays as it is."""
 
     authentication_classes = (UnseenBearer,)
     permission_classes = (AllowAny,)
@@ -293,17 +306,19 @@ class ValidateCode(APIView):
         responses=ValidateOutput,
     )
     def post(self, request: Request) -> Response:
-        """Tell what a scan would say now. Nothing is recorded or counted.
+        """Tell what a scan would say now. The code and its scan count stay as they are.
 
+        It is recorded as a lookup, and counts against the same limits as a scan: codes can be guessed by either.
         Of a code that is not valid no more is told than of one that does not exist.
         """
         given = ValidateInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
-        scanner.check_limits()
+        scanner.check_limits(given["code"])
         about = Circumstances(
             at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token
         )
         result = scanning.preview(scanned=given["code"], about=about)
+        lookups.note(result=result, scanned=given["code"], about=about)
         scanner.note(result.reason)
         return Response(present_preview(result))
 
@@ -397,10 +412,10 @@ class AdoptScan(APIView):
     def post(self, request: Request, scan_id: UUID) -> Response:
         """Make the scan of a guest, who has logged in or registered since, the scan of the token's user.
 
-        A guest's scan uses up the code like any other and earns nothing. With the `scan_token` that came with its
-        answer, and within some minutes, the guest gets the points after all: the scan is then their own, as if they
-        had been logged in, and its points follow a moment later. A scan can be taken over once; the same customer may
-        repeat the call.
+        A guest's scan earns nothing and keeps the code for the guest for some minutes. With the `scan_token` that came
+        with its answer, and within that time, the guest gets the points after all: the scan is then their own, as if
+        they had been logged in, and its points follow a moment later. A scan can be taken over once; the same customer
+        may repeat the call. Not claimed in time the code is free for the next scan.
         """
         scanner = Scanner(request)
         scanner.check_limits()
@@ -410,7 +425,7 @@ class AdoptScan(APIView):
         scan = found(Scan.objects.filter(pk=scan_id, brand_id=scanner.principal.brand_id))
         if not scan_tokens.proves(given["scan_token"], scan_id=scan_id):
             raise ScanNotAdoptable
-        scanning.adopt(scan=scan, user_id=scanner.principal.user_id)
+        scanning.adopt(scan=scan, user_id=scanner.principal.user_id, at=timezone.now())
         return Response(present_state(Scan.objects.get(pk=scan_id)))
 
 

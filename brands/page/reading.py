@@ -34,6 +34,8 @@ def state_of(answer: Answer) -> str:
         return "recalled"
     if body["points_status"] == "already_claimed":
         return "mine"
+    if body["reason"] == "reserved":
+        return "reserved"
     if body["status"] == "warning":
         return "used"
     return "new" if body["first_scan"] else "seen"

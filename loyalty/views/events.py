@@ -10,15 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, origins
+from brands import guessing, limits, origins
 from brands.authentication import BearerToken, required_caller
+from brands.guessing import Excuses, Guesser
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
 from brands.openapi import KEY, KEY_AND_BEARER, endpoint
 from brands.refusals import AuthenticationRequired, BrandMismatch, Forbidden, Invalid, Refused
+from brands.scanned import read
 from brands.tokens import Principal
-from loyalty import doors, ingestion
+from loyalty import doors, ingestion, members
 from loyalty.ingestion import EnvelopeInput
 from loyalty.payloads import (
     ID,
@@ -203,13 +205,14 @@ class CampaignEvent(APIView):
 
     def credit_guarded(self, request: Request, action: doors.Action) -> dict[str, Any]:
         """Codes can be guessed by this door as by the others, and it locks out like them."""
-        who, address = f"user:{action.bearer_id}", limits.client_address(request)
-        limits.guard_guessing(who, address)
+        guesser = Guesser(f"user:{action.bearer_id}", limits.client_address(request), action.brand.pk)
+        reading = read(action.payload["product"]["authCode"])
+        guessing.check(guesser, reading=reading, excuses=excuses(action), calls=None)
         try:
             return doors.credit_now(action)
         except Refused as refusal:
             if refusal.code == "AUTH_CODE_INVALID":
-                limits.count_unknown_code(who, address)
+                guessing.count_unknown(guesser)
             raise
 
     def read_action(
@@ -231,6 +234,16 @@ class CampaignEvent(APIView):
             idempotency_key=idempotency_key(request),
             at=timezone.now(),
         )
+
+
+def excuses(action: doors.Action) -> Excuses:
+    """A tag excuses nobody here: an app scans by the other doors, and whose scan was accepted may come back later."""
+    who = {"user_id": action.bearer_id, "brand_id": action.brand.pk}
+    return Excuses(
+        has_good_tag=lambda: False,
+        has_earned=lambda: members.has_earned(**who, before=action.at),
+        is_established=lambda: members.is_established(**who, at=action.at),
+    )
 
 
 def message_of(data: dict[str, Any]) -> str:

@@ -130,7 +130,7 @@ def test_a_guest_cannot_adopt_and_a_customer_of_another_brand_finds_nothing(api,
 
 def test_a_customers_own_scan_has_no_token_and_is_nobody_elses(api, brand, customer):
     answer = api.as_customer(customer).verify(make.code(brand)).json()
-    token = scan_tokens.token_of(Scan.objects.get().pk)
+    token = scan_tokens.token_of(Scan.objects.get().pk, scanned_at=timezone.now())
 
     other = api.as_customer(make.customer(brand))
 
@@ -271,7 +271,7 @@ def adopted_at_once(brand):
     scan = Scan.objects.get(pk=scanning.scan(scanned=make.code(brand).code, about=about).scan_id)
 
     def claim(customer):
-        scanning.adopt(scan=scan, user_id=customer.pk)
+        scanning.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
 
     results = at_once(claim, [make.customer(brand) for _ in range(12)])
     assert all(result is None or isinstance(result, ScanNotAdoptable) for result in results)

@@ -10,7 +10,7 @@ from authcodes import changes, recalls, scanning
 from authcodes.models import AuthCode, Scan
 from brands.models import Brand, Membership
 from campaigns.models import Campaign
-from loyalty.models import UserPoints
+from loyalty.models import Event, UserPoints
 from tests import make
 from tests.api import error, somewhere
 from tests.locks import holding, impatient
@@ -171,7 +171,7 @@ def scanning_text(code):
 
 def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, mine, brand):
     code = make.code(brand)
-    scan(api, code, location={"city": "Bern", "region": "Canton of Bern"})
+    api.as_customer(make.customer(brand)).verify(code)
     AuthCode.objects.update(first_scan_location="Bern, Canton of Bern")  # what the locating task does
 
     response = mine.verify(code)
@@ -276,10 +276,33 @@ def test_scan_keeps_what_the_app_tells(mine, brand, customer):
 
 
 def test_long_names_of_a_place_are_cut_to_what_the_record_holds(api, brand):
-    response = scan(api, make.code(brand), location={"city": "x" * 100, "region": "y" * 100})
+    response = scan(api.hub(), make.code(brand), location={"city": "x" * 100, "region": "y" * 100})
 
     assert response.status_code == 200
     assert Scan.objects.get().location == f"{'x' * 100}, {'y' * 98}"
+
+
+@pytest.mark.parametrize("words", ["FAKE! Call +1-900-555-0100", "<b>Bern</b>"])
+def test_a_place_that_anybody_states_is_neither_kept_nor_shown(api, mine, brand, words):
+    stated, code = {"city": words, "region": words}, make.code(brand, scan_limit=None)
+    scan(api, code, location=stated)
+    scan(api.app(), code, location=stated)
+    mine.verify(code, **stated)
+    mine.app().post("auth-codes/scan", {"code": code.code, "location": {**stated, "latitude": 1, "longitude": 2}})
+
+    shown = mine.verify(code).json()
+
+    assert set(Scan.objects.values_list("location", flat=True)) == {""}
+    assert shown["first_scan_location"] is None
+    assert words not in str(list(Event.objects.values_list("detail", flat=True)))
+
+
+def test_coordinates_are_named_by_the_geocoder_whatever_city_was_stated(api, brand):
+    scan(api, make.code(brand), location={"latitude": 48.8566, "longitude": 2.3522, "city": "FAKE!"})
+
+    scanning.locate_pending(limit=10)
+
+    assert Scan.objects.get().location.startswith("Paris, ")
 
 
 def test_hub_scans_for_its_customers(api, brand, customer, deliver):
@@ -327,7 +350,7 @@ def test_token_and_key_must_be_of_one_brand(mine, brand):
 def test_same_key_and_scan_get_the_same_bytes(api, mine, brand, reason):
     code = make.code(brand)
     if reason == "limit_reached":
-        scan(api, code)
+        api.as_customer(make.customer(brand)).verify(code)
     if reason == "recalled":
         recall(code)
     first = mine.having(idempotency_key="k1").verify(code)
@@ -422,7 +445,8 @@ def test_validate_of_a_claimed_code_promises_nothing_more(mine, brand, deliver):
 
 
 def test_scan_is_pending_and_then_awarded(mine, brand, deliver):
-    scan_id = mine.verify(make.code(brand), city="Bern", region="Canton of Bern").json()["scan_id"]
+    place = {"city": "Bern", "region": "Canton of Bern"}
+    scan_id = mine.hub().verify(make.code(brand), **place).json()["scan_id"]
     before = mine.get(f"scans/{scan_id}").json()
     deliver()
 

@@ -13,7 +13,8 @@ from django.conf import settings as project
 from django.core.cache import cache
 from rest_framework.throttling import SimpleRateThrottle
 
-from brands import limits
+from brands import guessing, limits, local_limits
+from brands.guessing import Excuses, Guesser
 from brands.limits import Outage
 from brands.refusals import RateLimited, Unavailable
 
@@ -26,6 +27,7 @@ def who():
 
 @pytest.fixture(autouse=True)
 def outage(monkeypatch):
+    local_limits.clear()
     fresh = Outage()
     monkeypatch.setattr(limits, "outage", fresh)
     return fresh
@@ -123,137 +125,35 @@ def test_control_drf_throttle_lets_more_pass(who, at_once):
     cache.delete(who)
 
 
-# --- Guessing --------------------------------------------------------------------------------------------------------
-
-
-def count_unknown(who):
-    try:
-        limits.count_unknown_code(who, who)
-    except RateLimited:
-        return False
-    return True
-
-
-def test_last_unknown_code_of_the_hour_locks(rates, who, settings):
-    rates(unknown_code="3/hour")
-    for _ in range(3):
-        limits.guard_guessing(who, who)
-        limits.count_unknown_code(who, who)
-
-    with pytest.raises(RateLimited) as refusal:
-        limits.guard_guessing(who, who)
-
-    assert settings.UNKNOWN_CODE_LOCK_SECONDS - 1 <= refusal.value.retry_after <= settings.UNKNOWN_CODE_LOCK_SECONDS
-
-
-def test_lock_ends(rates, who, settings):
-    rates(unknown_code="1/hour")
-    settings.UNKNOWN_CODE_LOCK_SECONDS = 1
-    limits.count_unknown_code(who, who)
-    time.sleep(1.1)
-
-    limits.guard_guessing(who, who)
-
-
-def test_lock_holds_one_guesser_alone(rates, who):
-    rates(unknown_code="1/hour")
-    limits.count_unknown_code(who, who)
-
-    limits.guard_guessing(uuid.uuid4().hex, uuid.uuid4().hex)
-
-
-def test_parallel_guesses_get_no_more_answers_than_the_limit(rates, who, at_once):
-    rates(unknown_code="20/hour")
-
-    answered = at_once(32, lambda: sum(count_unknown(who) for _ in range(2)))
-
-    assert sum(answered) == 20
-
-
-def test_customers_of_one_address_guess_together_under_a_wider_limit(rates, who, at_once):
-    rates(unknown_code="2/hour", unknown_code_address="5/hour")
-
-    def guess():
-        try:
-            limits.count_unknown_code(uuid.uuid4().hex, who)
-        except RateLimited:
-            return False
-        return True
-
-    assert sum(at_once(16, guess)) == 5
-    for look in (limits.guard_guessing, lambda *named: limits.hit_unless_locked("scan", *named)):
-        with pytest.raises(RateLimited):
-            look(uuid.uuid4().hex, who)
-    limits.guard_guessing(uuid.uuid4().hex, uuid.uuid4().hex)
-
-
-def test_looking_at_both_locks_is_one_round_trip(rates, who, monkeypatch):
-    asked, command = [], limits.command
-    monkeypatch.setattr(limits, "command", lambda *words: asked.append(words[0]) or command(*words))
-
-    limits.hit_unless_locked("scan", who, who)
-    limits.count_unknown_code(who, who)
-
-    assert asked == ["EVALSHA", "EVALSHA"]
-
-
-def unlocked(who):
-    try:
-        limits.hit_unless_locked("scan", who, who)
-    except RateLimited:
-        return False
-    return True
-
-
-def test_a_hit_that_looks_at_the_lock_counts_as_any_other(rates, who, at_once):
-    rates(scan="100/minute")
-
-    passed = at_once(32, lambda: sum(unlocked(who) for _ in range(20)))
-
-    assert sum(passed) == 100
-    with pytest.raises(RateLimited) as refusal:
-        limits.hit("scan", who)
-    assert 55 <= refusal.value.retry_after <= 60
-
-
-def test_a_hit_that_looks_at_the_lock_says_when_the_window_or_the_lock_ends(rates, who, settings):
-    rates(scan="1/minute", unknown_code="1/hour")
-    limits.hit_unless_locked("scan", who, who)
-    with pytest.raises(RateLimited) as refusal:
-        limits.hit_unless_locked("scan", who, who)
-    assert 58 <= refusal.value.retry_after <= 60
-
-    limits.count_unknown_code(who, who)
-    with pytest.raises(RateLimited) as refusal:
-        limits.hit_unless_locked("scan", who, who)
-    assert settings.UNKNOWN_CODE_LOCK_SECONDS - 1 <= refusal.value.retry_after <= settings.UNKNOWN_CODE_LOCK_SECONDS
-
-
-def test_a_window_moves(rates, who):
-    rates(scan="2/1second")
-    assert [unlocked(who) for _ in range(3)] == [True, True, False]
-
-    time.sleep(1.1)
-
-    assert unlocked(who)
-
-
-def test_a_script_that_redis_has_forgotten_is_sent_again(rates, who):
-    rates(scan="2/minute")
-    limits.client().script_flush()
-
-    assert [unlocked(who) for _ in range(3)] == [True, True, False]
-
-
 # --- Without Redis ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_calls_pass_while_redis_is_away(who):
-    limits.hit("scan", who)
-    limits.hit_unless_locked("scan", who, who)
-    limits.guard_guessing(who, who)
-    limits.count_unknown_code(who, who)
+def test_calls_pass_while_redis_is_away_up_to_a_part_of_the_limit(rates, who):
+    rates(scan="40/minute")
+
+    assert [passes("scan", who) for _ in range(12)] == [True] * 10 + [False] * 2
+    assert passes("scan", uuid.uuid4().hex)
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_the_local_part_fills_up_again(rates, who):
+    rates(scan="8/4second")
+    assert [passes("scan", who) for _ in range(3)] == [True, True, False]
+
+    time.sleep(2.1)
+
+    assert [passes("scan", who) for _ in range(2)] == [True, False]
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_what_processes_count_for_themselves_is_bounded(rates, monkeypatch):
+    monkeypatch.setattr(local_limits, "MAX_KEYS", 50)
+
+    for number in range(200):
+        limits.hit("scan", number)
+
+    assert len(local_limits._buckets) <= 50
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -262,6 +162,14 @@ def test_passwords_cannot_be_tried_while_redis_is_away(who, name):
     for _ in range(2):
         with pytest.raises(Unavailable):
             limits.hit(name, who)
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_one_error_does_not_open_the_limits(rates, who):
+    """Redis is away for a moment, and what was let pass then is let pass no more often."""
+    rates(scan="4/minute")
+
+    assert sum(passes("scan", who) for _ in range(100)) == 1
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -277,8 +185,7 @@ def test_limits_hold_again_as_soon_as_redis_is_back(rates, who, outage, monkeypa
     rates(scan="1/minute")
     monkeypatch.setattr(limits, "PAUSE_SECONDS", 0.05)
     outage.begin(redis.ConnectionError("gone"))
-    limits.hit("scan", who)
-    limits.hit("scan", who)
+    assert [passes("scan", who), passes("scan", who)] == [True, False]
 
     time.sleep(0.06)
 
@@ -295,13 +202,22 @@ def test_dead_connections_are_replaced_at_once(rates, who):
     assert not passes("scan", who)
 
 
+def counted(who):
+    excuses = Excuses(lambda: False, lambda: False, lambda: False)
+    try:
+        guessing.check(Guesser(who, who), reading=None, excuses=excuses, calls="scan")
+    except RateLimited:
+        return False
+    return True
+
+
 def test_a_dead_line_is_replaced_at_once(rates, who):
     rates(scan="1/minute")
-    unlocked(who)
+    counted(who)
     with redis.Redis.from_url(project.REDIS_URL) as another:
         another.client_kill_filter(_id=str(limits.command("CLIENT", "ID")))
 
-    assert not unlocked(who)
+    assert not counted(who)
 
 
 def test_after_an_outage_lines_are_new(who, outage, monkeypatch):
@@ -388,3 +304,27 @@ def test_address_is_the_one_that_the_outermost_trusted_proxy_saw(rf, settings, p
 )
 def test_sockets_address_is_grouped_alike(rf, socket, expected):
     assert limits.client_address(rf.get("/", REMOTE_ADDR=socket)) == expected
+
+
+@pytest.mark.parametrize(
+    ("network", "site"),
+    [
+        ("2001:db8:1:2::/64", "2001:db8:1::/48"),
+        ("address:2001:db8:1:2::/64", "address:2001:db8:1::/48"),
+        ("203.0.113.9", ""),
+        ("user:7", ""),
+        ("somebody@example.com/64", ""),
+        ("unknown", ""),
+    ],
+)
+def test_site_of_a_network(network, site):
+    assert limits.site_of(network) == site
+
+
+def test_a_site_has_so_many_times_the_limit_of_one_network_and_no_more(rates, who):
+    rates(register="3/minute")
+    site = f"2001:{who[:4]}:{who[4:8]}"
+
+    passed = [passes("register", f"{site}:{number:x}::/64") for number in range(1, 31)]
+
+    assert passed == [True] * 3 * limits.SITE_FACTOR + [False] * (30 - 3 * limits.SITE_FACTOR)

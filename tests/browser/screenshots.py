@@ -182,6 +182,8 @@ def picture(window: "Window", file: Path) -> None:
     from PIL import Image
     from playwright import sync_api
 
+    if window.page.locator("#check:not([data-by-hand] #check)").count():  # a code's page, before it is checked
+        window.page.locator("#check button").click()
     window.page.wait_for_timeout(SETTLED_MS)
     with suppress(sync_api.TimeoutError):  # a page that never rests is settled by then too
         window.page.wait_for_load_state("networkidle", timeout=RESTS_MS)

@@ -104,6 +104,12 @@ def way_of(code: Any) -> str:
     return address[1]
 
 
+def check(page: Any, path: str) -> None:
+    """Open a code's page and press its one button."""
+    page.goto(path)
+    page.locator("#check button").click()
+
+
 def log_in(
     page: Any, customer: Any, button: str = "Log in", email: str = "E-mail address", password: str = "Password"
 ) -> None:
@@ -118,7 +124,7 @@ def test_from_the_printed_code_to_points_on_the_page(phone, brand, locale):
     genuine, button, email, password, received = LANGUAGES[locale]
     customer, page = make.customer(brand, password=PASSWORD), phone(locale=locale)
 
-    page.goto(way_of(make.code(brand, product=product(brand))))
+    check(page, way_of(make.code(brand, product=product(brand))))
     expect(page.get_by_role("heading", level=1)).to_have_text(genuine)
     expect(page.get_by_text("Coffee beans")).to_be_visible()
     log_in(page, customer, button, email, password)
@@ -150,7 +156,7 @@ def test_the_same_without_scripts(phone, brand, locale):
 
 def test_somebody_new_registers_on_the_page_and_keeps_the_points(phone, brand):
     page = phone()
-    page.goto(f"/s/{make.code(brand)}")
+    check(page, f"/s/{make.code(brand)}")
     page.get_by_text("Register", exact=True).first.click()
     form = page.locator("form[data-act=register]")
     form.get_by_label("E-mail address").fill("new@example.com")
@@ -171,12 +177,44 @@ def test_somebody_new_registers_on_the_page_and_keeps_the_points(phone, brand):
 
 def test_a_page_that_is_loaded_again_is_one_scan(phone, brand):
     code, page = make.code(brand), phone()
+    check(page, f"/s/{code}")
 
     for _time in range(3):
+        expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
         page.goto(f"/s/{code}")
         expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
 
     assert Scan.objects.count() == 1
+
+
+def test_a_program_that_opens_the_link_and_runs_its_scripts_uses_no_code_up(phone, brand):
+    customer, code, program = make.customer(brand, password=PASSWORD), make.code(brand), phone()
+    for path in (f"/s/{code}", f"/s/{code}?lang=de", f"/01/04006381333931/21/{code}", "/s/", f"/s/?typed={code}"):
+        program.goto(path)
+        program.wait_for_load_state("networkidle")
+        program.reload()
+        program.wait_for_load_state("networkidle")
+    assert not Scan.objects.exists()
+
+    page = phone()
+    check(page, f"/s/{code}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
+    log_in(page, customer)
+
+    expect(page.locator("#points")).to_contain_text("Points received: 10")
+
+
+def test_somebody_who_finds_a_code_reserved_logs_in_and_has_it(phone, brand):
+    customer, code, guest, page = make.customer(brand, password=PASSWORD), make.code(brand), phone(), phone()
+    check(guest, f"/s/{code}")
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
+
+    check(page, f"/s/{code}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Checked a moment ago")
+    log_in(page, customer)
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine, checked before")
+    expect(page.locator("#points")).to_contain_text("Points received: 10")
 
 
 OTHER_KEY = """(name) =>
@@ -186,7 +224,7 @@ OTHER_KEY = """(name) =>
 
 def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(phone, brand):
     customer, code, page = make.customer(brand, password=PASSWORD), make.code(brand), phone()
-    page.goto(f"/s/{code}")
+    check(page, f"/s/{code}")
     expect(page.locator("#points")).to_contain_text("Log in to earn: 10")
     page.evaluate(OTHER_KEY, f"scan {code}")  # sent from another address the same key is another scan's
     page.goto(f"/s/{code}?lang=de")
@@ -213,7 +251,7 @@ def test_a_customer_for_whom_no_token_can_be_had_scans_nothing_until_there_is_on
     expect(page.locator("#account h2")).to_be_visible()
 
     page.context.route("**/page/session", lambda route: route.fulfill(status=429, json={"error": "RATE_LIMITED"}))
-    page.goto(f"/s/{make.code(brand)}")
+    check(page, f"/s/{make.code(brand)}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Too many attempts")
     assert not Scan.objects.exists()
     page.context.unroute_all()
@@ -225,7 +263,7 @@ def test_a_customer_for_whom_no_token_can_be_had_scans_nothing_until_there_is_on
 
 def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand):
     shares = phone(permissions=["geolocation"], geolocation={"latitude": 48.8566, "longitude": 2.3522})
-    shares.goto(f"/s/{make.code(brand)}")
+    check(shares, f"/s/{make.code(brand)}")
     expect(shares.get_by_role("heading", level=1)).to_have_text("Genuine")
     assert Scan.objects.get().latitude is None
     shares.get_by_role("button", name="Say where you are").click()
@@ -236,7 +274,7 @@ def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand
     assert Scan.objects.count() == 1
 
     refuses = phone()
-    refuses.goto(f"/s/{make.code(brand)}")
+    check(refuses, f"/s/{make.code(brand)}")
     refuses.get_by_role("button", name="Say where you are").click()
     expect(refuses.locator("#place")).to_contain_text("nothing else changes")
     expect(refuses.get_by_role("heading", level=1)).to_have_text("Genuine")
@@ -368,6 +406,7 @@ def states(brand: Brand) -> dict[str, str]:
         "Genuine": f"/s/{make.code(brand, product=product(brand))}",
         "Genuine, checked before": f"/s/{seen}",
         "Checked before": f"/s/{used}",
+        "Checked a moment ago": f"/s/{make.code(brand, product=product(brand))}",
         "Recalled: do not use it": f"/s/{recalled}",
         "Not recognised": f"/s/{'X' * 501}",
         "Is this your code?": "/s/A0B1C2?by=hand",
@@ -391,15 +430,21 @@ def faults(page: Any) -> list[str]:
 @pytest.mark.parametrize(("locale", "sizes"), [("en-GB", SIZES), ("ar-EG", SIZES), ("de-DE", SIZES[:1])])
 def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes):
     addresses, guest = states(brand), phone()
-    for heading in ("Genuine, checked before", "Checked before"):
-        guest.goto(addresses[heading])
-        expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
+    check(guest, addresses["Genuine, checked before"])
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
+    check(guest, addresses["Checked before"])
+    log_in(guest, make.customer(brand, password=PASSWORD))
+    expect(guest.locator("#points")).to_contain_text("Points received")
+    check(guest, addresses["Checked a moment ago"])
     found: list[str] = []
 
     for size in sizes:
         page = phone(size, locale=locale)
         for address in addresses.values():
             page.goto(address)
+            if page.locator("#check:not([data-by-hand] #check)").count():
+                found += [f"{size} {address}, before it is checked: {each}" for each in faults(page)]
+                page.locator("#check button").click()
             page.locator("[data-state]:not([data-state=checking]):not([data-state=ready])").or_(
                 page.locator("[data-by-hand] [data-state=ready]")
             ).first.wait_for()
@@ -412,7 +457,7 @@ def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes)
 
 def test_a_customers_account_is_for_everybody_too(phone, brand):
     customer, page = make.customer(brand, password=PASSWORD), phone((320, 640))
-    page.goto(f"/s/{make.code(brand)}")
+    check(page, f"/s/{make.code(brand)}")
     log_in(page, customer)
     expect(page.locator(".balance b")).to_have_text("10")
 
@@ -422,6 +467,8 @@ def test_a_customers_account_is_for_everybody_too(phone, brand):
 def test_the_whole_way_can_be_gone_by_keyboard_and_is_told(phone, brand):
     customer, page = make.customer(brand, password=PASSWORD), phone()
     page.goto(f"/s/{make.code(brand)}")
+    page.locator("#check button").focus()
+    page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
     assert page.locator("#state").get_attribute("aria-live") == "polite"
 
@@ -456,7 +503,7 @@ def test_a_first_visit_is_small_and_painted_soon(phone, brand):
         lambda it: loaded.update({addresses[it["requestId"]]: it["encodedDataLength"]}),
     )
 
-    page.goto(f"/s/{code}")
+    check(page, f"/s/{code}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
     page.wait_for_load_state("networkidle")
     painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")

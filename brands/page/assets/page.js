@@ -1,4 +1,4 @@
-// The page with scripts: scans when it is opened, and keeps everything on one page.
+// The page with scripts: scans when somebody says so, and keeps everything on one page.
 import { Offline, isCustomer, session } from "./api.js";
 import { copy, word } from "./fill.js";
 import * as account from "./account.js";
@@ -8,10 +8,11 @@ import * as scans from "./scan.js";
 const part = (id) => document.getElementById(id);
 const said = document.body.dataset;
 // From the address, not from the page: offline this may be the page that was kept without a code.
-const code = (() => {
-  const path = location.pathname.match(/^\/(?:s|01\/\d{8,14}\/21)\/(.+)$/);
+function codeIn(pathname) {
+  const path = pathname.match(/^\/(?:s|01\/\d{8,14}\/21)\/(.+)$/);
   try { return path ? decodeURIComponent(path[1]) : ""; } catch { return path[1]; }
-})();
+}
+const code = codeIn(location.pathname);
 let scan = null; // the answer to this page's scan
 
 function show(state, data) {
@@ -38,7 +39,7 @@ async function check() {
   if (scan?.points_status === "pending") await follow();
   else if (scan?.points_available) points("guest", scan);
   else if (scan?.points_status === "limited") points("limited");
-  else if (scan?.points_status === "not_eligible" && scan.status === "success") points("none");
+  else if (["lapsed", "not_eligible"].includes(scan?.points_status) && scan.status === "success") points("none");
 }
 
 async function follow() {
@@ -70,6 +71,7 @@ async function logIn(form) {
     else if (adopted.status === 409) points("none");
     else part("points").textContent = word("trouble"); // loaded again, the page takes the scan over
   }
+  if (scan?.reason === "reserved") await check(); // for guests only
   await showAccount();
   part("account").querySelector("h2")?.setAttribute("tabindex", "-1");
   part("account").querySelector("h2")?.focus();
@@ -105,11 +107,24 @@ async function camera() {
   const { read, wayOf } = await import("./camera.js");
   try {
     const text = await read(part("camera"), document.querySelector('[data-do="camera-off"]'));
-    if (text) location.assign(wayOf(text));
+    if (text) checkAt(wayOf(text));
   } catch {
     part("camera-offer").textContent = word("no-camera");
     part("code").focus();
   }
+}
+
+/** To a code's page from this one, where somebody has said already that the code is to be checked. */
+function checkAt(way) {
+  scans.begin(codeIn(way));
+  location.assign(way);
+}
+
+/** A link is opened by programs too, which run scripts and use a code up: only a person checks it, with the button. */
+async function offer() {
+  if (scans.hasBegun(code)) await check();
+  else if (!navigator.onLine) show("offline");
+  else if (!part("check")) show("ready"); // the page that was kept has no code
 }
 
 function showKept() {
@@ -126,7 +141,7 @@ const DEEDS = {
   claim: async (button) => take(await account.claim(button.value)),
   camera,
   // One at a time: each answer is seen, and a guest can log in to earn its points.
-  "send-kept": (button) => location.assign(`/s/${encodeURIComponent(button.value)}`),
+  "send-kept": (button) => checkAt(`/s/${encodeURIComponent(button.value)}`),
   "drop-kept": () => { kept.dropAll(); showKept(); },
 };
 
@@ -163,7 +178,7 @@ addEventListener("pageshow", (event) => { if (event.persisted) location.reload()
 guarded(async () => {
   part("camera-offer").hidden = !navigator.mediaDevices?.getUserMedia;
   showKept();
-  if (code && !("done" in said) && !("byHand" in said)) await check();
+  if (code && !("done" in said) && !("byHand" in said)) await offer();
   if (!("done" in said) || isCustomer()) await showAccount();
 });
 navigator.serviceWorker?.register("/sw.js").catch(() => {});

@@ -10,6 +10,7 @@ export function stateOf({ ok, body }) {
   if (known || !ok) return known || "trouble";
   if (body.reason === "recalled") return "recalled";
   if (body.points_status === "already_claimed") return "mine";
+  if (body.reason === "reserved") return "reserved";
   if (body.status === "warning") return "used";
   return body.first_scan ? "new" : "seen";
 }
@@ -25,13 +26,22 @@ function remember(code, entry) {
   }
 }
 
+function known(code) {
+  try {
+    const found = JSON.parse(sessionStorage.getItem(nameOf(code)) || "{}");
+    if (found.key && Date.now() - found.at < REMEMBERED_MS) return found;
+  } catch { /* as if there were nothing */ }
+  return null;
+}
+
+/** Whether somebody has already had this tab check the code: then to check it again is the same scan. */
+export const hasBegun = (code) => Boolean(known(code));
+
+export const begin = (code) => { remembered(code); };
+
 /** What this tab knows of its scan of a code: the key it was sent with, and a guest's answer. */
 function remembered(code, anew) {
-  try {
-    const known = JSON.parse(sessionStorage.getItem(nameOf(code)) || "{}");
-    if (known.key && !anew && Date.now() - known.at < REMEMBERED_MS) return known;
-  } catch { /* as if there were nothing */ }
-  return remember(code, { key: crypto.randomUUID?.() || String(Math.random()).slice(2) + Date.now(), at: Date.now() });
+  return (!anew && known(code)) || remember(code, { key: crypto.randomUUID?.() || String(Math.random()).slice(2) + Date.now(), at: Date.now() });
 }
 
 /** A guest's scan as it is now, and the customer's if the guest has logged in since; nothing if it is somebody else's. */
@@ -47,15 +57,15 @@ async function again(code, known) {
 }
 
 export async function scan(code) {
-  const known = remembered(code), mine = known.answer && (await again(code, known.answer));
-  if (mine && !["limited", "not_eligible"].includes(mine.body.points_status)) return mine;
+  const begun = remembered(code), mine = begun.answer && (await again(code, begun.answer));
+  if (mine && !["lapsed", "limited", "not_eligible"].includes(mine.body.points_status)) return mine;
   const body = { code, device: navigator.userAgentData?.platform || "", app_version: "page" };
   const send = ({ key }) => call("POST", "auth-codes/scan", body, key);
-  let answer = await send(known);
+  let answer = await send(begun);
   // The key was a guest's whose scan somebody has taken over since, or this guest's from another address.
   if (answer.body.error === "IDEMPOTENCY_KEY_REUSED") answer = await send(remembered(code, true));
   const { status, reason, points_status, scan_token } = answer.body;
-  if (mine && reason === "limit_reached" && points_status !== "already_claimed") return mine; // which used the code up
+  if (mine && ["limit_reached", "reserved"].includes(reason) && points_status !== "already_claimed") return mine; // which used the code up
   if (status === "success" && scan_token) remember(code, { ...remembered(code), answer: answer.body });
   return answer;
 }

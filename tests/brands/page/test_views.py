@@ -85,13 +85,24 @@ def test_a_code_for_several_scans_tells_when_and_where_it_was_first_checked(brow
 
 def test_a_code_that_is_used_up_is_a_warning(browser, brand):
     code = make.code(brand)
-    browser.scan(code)
+    Api(brand).as_customer(make.customer(brand)).verify(code)
 
-    page = Browser(brand).scan(code)
+    page = browser.scan(code)
 
     assert state(page) == "used"
     assert "may be a copy" in seen(page)
     assert "First checked" in seen(page)
+
+
+def test_a_code_that_another_guest_has_just_checked_is_neither_a_copy_nor_free(browser, brand):
+    code = make.code(brand)
+    browser.scan(code)
+
+    page = Browser(brand).scan(code)
+
+    assert state(page) == "reserved"
+    assert "Log in to get its points" in seen(page)
+    assert "may be a copy" not in seen(page)
 
 
 def test_a_recalled_product_tells_whom_to_ask(browser, brand):

@@ -1,0 +1,51 @@
+"""Looking codes up without scanning them: the only code that writes CodeLookup."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from authcodes.models import CodeLookup
+from authcodes.scanning import Circumstances, ScanResult
+from brands import sql
+
+KEPT = timedelta(days=30)
+
+NOTE = """
+    INSERT INTO authcodes_codelookup (brand_id, auth_code_id, code, user_id, reason, looked_up_at)
+    VALUES (%(brand_id)s::bigint, %(code_id)s::bigint, %(code)s::text, %(user_id)s::bigint, %(reason)s::text,
+            %(at)s::timestamptz)
+    RETURNING lookup_id
+"""
+
+
+def note(*, result: ScanResult, scanned: str, about: Circumstances) -> None:
+    """Record that somebody looked a code up: whoever tries many of them leaves a trace."""
+    facts = result.facts
+    written = {
+        "brand_id": facts.brand_id if facts else about.brand_id,
+        "code_id": facts.id if facts else None,
+        "code": facts.code if facts else scanned[:64],
+        "user_id": about.user_id,
+        "reason": result.reason.value,
+        "at": about.at,
+    }
+    sql.rows(NOTE, written)
+
+
+def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+    """What a person looked up at the brand, newest first."""
+    theirs = CodeLookup.objects.filter(user_id=user_id, brand_id=brand_id)
+    return list(theirs.order_by("-lookup_id").values("looked_up_at", "code", "reason"))
+
+
+def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it
+    """What they looked up was the pseudonym's; where nothing is left of the person themselves, at every brand."""
+    theirs = CodeLookup.objects.filter(user_id=user_id)
+    if to != user_id:
+        theirs = theirs.filter(brand_id=brand_id)
+    theirs.update(user_id=to)
+
+
+def forget_old(*, at: datetime) -> int:
+    """Delete what has been kept long enough; returns how many."""
+    deleted, _each = CodeLookup.objects.filter(looked_up_at__lt=at - KEPT).delete()
+    return deleted

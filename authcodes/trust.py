@@ -1,0 +1,36 @@
+"""What excuses from the budgets for trying codes; asked only where one of them is used up."""
+
+from django.utils import timezone
+
+from authcodes import tags
+from authcodes.models import AuthCode, Scan
+from authcodes.reading import Reading
+from brands.guessing import Excuses
+from loyalty import members
+
+
+def excuses(*, reading: Reading | None, user_id: int | None, brand_id: int | None) -> Excuses:
+    """Of somebody (None: a guest) who tries the code in `reading` at the brand whose app asks (None: at nobody's)."""
+
+    def has_earned() -> bool:
+        if user_id is None or brand_id is None:
+            return False
+        accepted = Scan.objects.filter(user_id=user_id, brand_id=brand_id, outcome=Scan.Outcome.SUCCESS)
+        return accepted.exists()
+
+    def is_established() -> bool:
+        if user_id is None or brand_id is None:
+            return False
+        return members.is_established(user_id=user_id, brand_id=brand_id, at=timezone.now())
+
+    return Excuses(lambda: has_good_tag(reading), has_earned, is_established)
+
+
+def has_good_tag(reading: Reading | None) -> bool:
+    """Whether it is a signed code with its tag, which nobody can guess."""
+    if reading is None or not reading.tag:
+        return False
+    code = AuthCode.objects.select_related("batch").filter(code=reading.code, batch__tag_version__isnull=False).first()
+    return code is not None and tags.fits(
+        given=reading.tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version
+    )

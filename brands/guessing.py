@@ -1,0 +1,250 @@
+"""Budgets for trying codes, in one script of Redis: unknown ones, and plain ones whose numbers follow each other.
+
+Whoever knows one plain code knows the others, so trying many different ones is limited whether or not they exist: per
+customer, per network and per brand. A code with its tag cannot be guessed and counts for none of it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from hashlib import sha256
+from math import ceil
+from time import time
+
+from django.conf import settings
+from limits.storage import RedisStorage
+
+from brands import limits, local_limits
+from brands.refusals import RateLimited
+from brands.scanned import Reading
+
+PREFIX = RedisStorage.PREFIX
+
+# Asks of each budget how long to wait; only if none has to, all of them are used. Answers the milliseconds, 0 for none,
+# and the budget's number. KEYS: one for each budget. ARGV: now, the code's digest, and of each budget its kind (a lock,
+# a moving window of calls, a set of different codes, or a count until the key ends), amount and seconds.
+USE = """
+local now, code, found, known = tonumber(ARGV[1]), ARGV[2], {}, {}
+for number, key in ipairs(KEYS) do
+    local at = 3 * number
+    local kind, amount, seconds = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+    local wait = 0
+    if kind == 'lock' then
+        wait = redis.call('pttl', key)
+    elseif kind == 'window' then
+        local oldest = tonumber(redis.call('lindex', key, amount - 1) or '')
+        if oldest and oldest >= now - seconds then wait = math.max(1, math.ceil((oldest + seconds - now) * 1000)) end
+    elseif kind == 'set' then
+        local kept = now - math.max(seconds, 86400)
+        if known[key] == nil then known[key] = tonumber(redis.call('zscore', key, code) or 0) >= kept end
+        if not known[key] and redis.call('zcard', key) >= amount then
+            redis.call('zremrangebyscore', key, '-inf', '(' .. kept)
+            if redis.call('zcount', key, now - seconds, '+inf') >= amount then
+                local last = redis.call('zrevrange', key, amount - 1, amount - 1, 'withscores')
+                wait = math.max(1, math.ceil((tonumber(last[2]) + seconds - now) * 1000))
+            end
+        end
+    elseif tonumber(redis.call('get', key) or 0) >= amount then
+        wait = math.max(1, redis.call('pttl', key))
+    end
+    if wait > 0 then return {wait, number} end
+    found[number] = {kind, key, amount, seconds}
+end
+for _, budget in ipairs(found) do
+    local kind, key, amount, seconds = unpack(budget)
+    if kind == 'window' then
+        redis.call('lpush', key, ARGV[1])
+        redis.call('ltrim', key, 0, amount - 1)
+        redis.call('expire', key, seconds)
+    elseif kind == 'set' and not known[key] then
+        redis.call('zadd', key, now, code)
+        redis.call('expire', key, math.max(seconds, 86400))
+        known[key] = true
+    elseif kind == 'count' then
+        if redis.call('incr', key) == 1 then redis.call('expire', key, seconds) end
+    end
+end
+return {0, 0}
+"""
+# KEYS: a window, and the lock that its last call begins, for each. ARGV: now, the lock's seconds, and of each window
+# its amount and seconds. Answers in how many the call was one too many.
+COUNT_UNKNOWN = """
+local now, refused = tonumber(ARGV[1]), 0
+for number = 1, #KEYS / 2 do
+    local window, lock = KEYS[2 * number - 1], KEYS[2 * number]
+    local amount, seconds = tonumber(ARGV[2 * number + 1]), tonumber(ARGV[2 * number + 2])
+    local function is_full()
+        local oldest = tonumber(redis.call('lindex', window, amount - 1) or '')
+        return oldest and oldest >= now - seconds
+    end
+    if is_full() then
+        refused = refused + 1
+    else
+        redis.call('lpush', window, ARGV[1])
+        redis.call('ltrim', window, 0, amount - 1)
+        redis.call('expire', window, seconds)
+    end
+    if is_full() then redis.call('set', lock, 1, 'ex', ARGV[2], 'nx') end
+end
+return refused
+"""
+
+
+class Scope(IntEnum):
+    """What a budget protects from, and so what excuses from it."""
+
+    CALLS = 0  # nothing does
+    OWN = 1  # a good tag
+    LOCK = 2  # of a whole network: a good tag, or an earlier accepted scan
+    NETWORK = 3  # of those who are new: a good tag, or being known for some time
+
+
+@dataclass(frozen=True, slots=True)
+class Excuses:
+    """Asked only where a budget is used up, because they look into the database."""
+
+    has_good_tag: Callable[[], bool]
+    has_earned: Callable[[], bool]
+    is_established: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Guesser:
+    """Who tries codes: `identity` (`user:7`, `address:...`) from `address`, through `brand_id`'s app or nobody's."""
+
+    identity: str
+    address: str
+    brand_id: int | None = None
+
+    @property
+    def is_user(self) -> bool:
+        return self.identity.startswith("user:")
+
+    @property
+    def networks(self) -> list[tuple[str, int]]:
+        """The network, and an IPv6 one's site, with how many times the network's budget each has."""
+        site = limits.site_of(self.address)
+        return [(self.address, 1), (site, limits.SITE_FACTOR)] if site else [(self.address, 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    scope: Scope
+    kind: str
+    key: str
+    amount: int = 0
+    seconds: int = 0
+
+
+def check(guesser: Guesser, *, reading: Reading | None, excuses: Excuses, calls: str | None) -> None:
+    """Count one try of the code in `reading` (None: of none), and one call against the limit `calls`.
+
+    Raises RateLimited for a limit that is used up, and while unknown codes lock the guesser or their network out.
+    """
+    budgets = budgets_of(guesser, reading=reading, calls=calls)
+    digest = sha256(reading.code.encode()).digest()[:8] if reading else b""
+    refused = use(budgets, digest)
+    while refused:
+        seconds, scope = refused
+        excused = excused_from(scope, excuses)
+        if not excused:
+            raise RateLimited(retry_after=seconds)
+        budgets = [budget for budget in budgets if budget.scope not in excused]
+        refused = use(budgets, digest)
+
+
+def excused_from(scope: Scope, excuses: Excuses) -> set[Scope]:
+    if scope == Scope.CALLS:
+        return set()
+    if excuses.has_good_tag():
+        return {Scope.OWN, Scope.LOCK, Scope.NETWORK}
+    if scope == Scope.LOCK and (excuses.has_earned() or excuses.is_established()):
+        return {Scope.LOCK}
+    return {Scope.NETWORK} if scope == Scope.NETWORK and excuses.is_established() else set()
+
+
+def use(budgets: list[Budget], digest: bytes) -> tuple[int, Scope] | None:
+    """Use all of the budgets once; or the seconds to wait for one that is used up, and its scope."""
+    arguments = [part for budget in budgets for part in (budget.kind, budget.amount, budget.seconds)]
+    keys = [budget.key for budget in budgets]
+    answer = limits.ask(lambda: limits.run(USE, keys, (time(), digest, *arguments)))
+    if answer is None:
+        for budget in budgets:
+            if budget.kind != "lock":
+                local_limits.hit(f"{budget.key}:{budget.seconds}", budget.amount, budget.seconds)
+        return None
+    milliseconds, number = answer
+    return (max(1, ceil(milliseconds / 1000)), budgets[number - 1].scope) if milliseconds else None
+
+
+def budgets_of(guesser: Guesser, *, reading: Reading | None, calls: str | None) -> list[Budget]:
+    found = [Budget(Scope.OWN, "lock", lock_key(guesser, guesser.identity))]
+    found += [
+        Budget(Scope.LOCK, "lock", lock_key(guesser, f"everybody:{network}")) for network, _factor in guesser.networks
+    ]
+    if calls:
+        item = limits.limit(calls)
+        key = limits.window_key(item, calls, guesser.identity)
+        found.append(Budget(Scope.CALLS, "window", key, item.amount, item.get_expiry()))
+        site = limits.site_of(guesser.address)
+        if site and not guesser.is_user:
+            key = limits.window_key(item, calls, f"address:{site}")
+            found.append(Budget(Scope.CALLS, "window", key, item.amount * limits.SITE_FACTOR, item.get_expiry()))
+    return found + (plain_budgets(guesser, reading.code) if reading and not reading.tag else [])
+
+
+def plain_budgets(guesser: Guesser, code: str) -> list[Budget]:
+    """Of different plain codes, and of those that share all but their last two digits: a hundred that follow."""
+    found = []
+    if guesser.is_user:
+        whose = f"{guesser.brand_id}:{guesser.identity}"
+        found += [
+            different(Scope.OWN, "plain_codes", whose),
+            different(Scope.OWN, "plain_codes_day", whose),
+            different(Scope.OWN, "plain_codes_near", f"{whose}:{code[:-2]}"),
+        ]
+    for network, factor in guesser.networks:
+        whose = f"{guesser.brand_id}:{network}"
+        found += [
+            different(Scope.NETWORK, "plain_codes_network", whose, factor),
+            different(Scope.NETWORK, "plain_codes_network_near", f"{whose}:{code[:-2]}", factor),
+        ]
+    item = limits.limit("plain_codes_brand")
+    key = f"{PREFIX}:plain_codes_brand:{guesser.brand_id}"
+    return [*found, Budget(Scope.NETWORK, "count", key, item.amount, item.get_expiry())]
+
+
+def different(scope: Scope, name: str, whose: str, factor: int = 1) -> Budget:
+    item = limits.limit(name)
+    # The hour and the day of a customer count in the same set.
+    key = f"{PREFIX}:{name.removesuffix('_day')}:{whose}"
+    return Budget(scope, "set", key, item.amount * factor, item.get_expiry())
+
+
+def count_unknown(guesser: Guesser) -> None:
+    """Count an unknown code: of the guesser, and under wider limits of everybody in their network, who could register
+    as many customers as they like. The last one that a limit allows begins the lock that `check` sees.
+
+    Raises RateLimited where a limit was used up meanwhile: parallel guesses get no more answers than serial ones.
+    """
+    own, wider = limits.limit("unknown_code"), limits.limit("unknown_code_address")
+    counted = [("unknown_code", guesser.identity, guesser.identity, own, 1)]
+    counted += [
+        ("unknown_code_address", network, f"everybody:{network}", wider, factor) for network, factor in guesser.networks
+    ]
+    keys: list[str] = []
+    counts: list[int] = []
+    for name, whose, locked, item, factor in counted:
+        keys += [limits.window_key(item, name, guesser.brand_id, whose), lock_key(guesser, locked)]
+        counts += [item.amount * factor, item.get_expiry()]
+    seconds = settings.UNKNOWN_CODE_LOCK_SECONDS
+    refused = limits.ask(lambda: limits.run(COUNT_UNKNOWN, keys, (time(), seconds, *counts)))
+    if refused is None:
+        for number, key in enumerate(keys[::2]):
+            local_limits.hit(key, counts[2 * number], counts[2 * number + 1])
+    elif refused:
+        raise RateLimited(retry_after=seconds)
+
+
+def lock_key(guesser: Guesser, whose: str) -> str:
+    return f"{PREFIX}:unknown_code_lock:{guesser.brand_id}:{whose}"

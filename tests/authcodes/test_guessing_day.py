@@ -1,0 +1,85 @@
+"""A day of guessing, by real calls: how many live codes attackers learn who have ten new accounts and one network."""
+
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as project
+from django.utils import timezone
+
+from authcodes import tags
+from authcodes.models import CodeLookup, Scan
+from tests import make
+
+ACCOUNTS = 10
+LIVE_CODES = 1_000_000  # of a brand that prints plain codes; docs/guessing.md has the figure for others
+
+
+@pytest.fixture
+def defaults(settings):
+    """The limits as shipped, but for calls a minute: a day is 1,440 of those, and here only the budgets count."""
+
+    def give():
+        settings.RATE_LIMITS = {**project.RATE_LIMITS, "scan": "1000000/minute"}
+
+    return give
+
+
+def guess_for_a_day(api, brand, codes, *, tag="", time_machine):
+    """Every three hours each account, a guest of the app and one without a key go on until refused. The calls made."""
+    accounts = [make.customer(brand) for _ in range(ACCOUNTS)]
+    left, calls, start = iter(codes), 0, timezone.now()
+    for hour in range(0, 24, 3):
+        time_machine.move_to(start + timedelta(hours=hour, seconds=1))
+        for caller in [*(api.as_customer(each) for each in accounts), api.app(), api]:
+            for code in left:
+                calls += 1
+                path = "auth-codes/validate" if calls % 2 else "auth-codes/scan"
+                if caller.post(path, {"code": f"{code}{tag}"}).status_code == 429:
+                    break
+    return calls
+
+
+def codes_of(batch):
+    return list(batch.codes.order_by("code").values_list("code", flat=True))
+
+
+def learnt(calls):
+    print(f"{calls} calls; {found()} live codes, {100 * found() / LIVE_CODES:.4f} % of {LIVE_CODES:,}")  # noqa: T201
+
+
+def found():
+    """Live codes that were scanned or named by a lookup."""
+    scanned = Scan.objects.filter(outcome=Scan.Outcome.SUCCESS).values_list("auth_code_id", flat=True)
+    named = CodeLookup.objects.filter(reason=Scan.Reason.ACCEPTED).values_list("auth_code_id", flat=True)
+    return len({*scanned, *named})
+
+
+def test_of_plain_codes_less_than_a_thousandth_is_learnt_in_a_day(api, brand, defaults, time_machine):
+    codes = codes_of(make.batch(brand, quantity=4_000, number_width=7))[::5]  # of a hundred together fewer are let pass
+    defaults()
+
+    calls = guess_for_a_day(api, brand, codes, time_machine=time_machine)
+
+    learnt(calls)
+    # What the network may try through the brand's app, and as much by calls that name no brand.
+    assert found() == 400 < LIVE_CODES / 1000
+
+
+def test_of_signed_codes_none_is_learnt(api, brand, defaults, time_machine, settings):
+    settings.CODE_TAG_SECRETS = {1: "x" * 32}
+    batch = make.batch(brand, quantity=1_000, number_width=7, signed=True)
+    codes = codes_of(batch)
+    defaults()
+
+    calls = guess_for_a_day(api, brand, codes, tag="." + "0" * tags.LENGTH, time_machine=time_machine)
+
+    learnt(calls)
+    assert found() == 0
+
+
+def test_control_without_the_budgets_everything_is_learnt(api, brand, time_machine):
+    codes = codes_of(make.batch(brand, quantity=300, number_width=7))
+
+    guess_for_a_day(api, brand, codes, time_machine=time_machine)
+
+    assert found() == 300

@@ -1,0 +1,81 @@
+"""Looking a code up leaves a trace, and counts as trying it."""
+
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as project
+from django.utils import timezone
+
+from authcodes import lookups
+from authcodes.models import CodeLookup, Scan
+from tests import make
+
+
+def validate(caller, code):
+    return caller.post("auth-codes/validate", {"code": str(code)})
+
+
+def test_a_lookup_is_recorded_and_the_code_stays_as_it_is(api, brand, customer):
+    code = make.code(brand)
+
+    validate(api.as_customer(customer), code)
+    validate(api.app(), "NO-SUCH")
+
+    told = list(CodeLookup.objects.order_by("pk").values_list("brand", "auth_code", "code", "user", "reason"))
+    assert told == [
+        (brand.pk, code.pk, code.code, customer.pk, "accepted"),
+        (brand.pk, None, "NO-SUCH", None, "unknown"),
+    ]
+    code.refresh_from_db()
+    assert code.scan_count == 0
+    assert not Scan.objects.exists()
+
+
+def test_a_lookup_takes_two_statements(api, brand, customer, django_assert_num_queries):
+    mine, code = api.as_customer(customer), make.code(brand)
+
+    with django_assert_num_queries(2):
+        validate(mine, code)
+
+
+def test_looking_up_live_codes_has_a_budget(api, brand, customer, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "plain_codes": "5/hour"}
+    codes, mine = make.batch(brand, quantity=8).codes.all(), api.as_customer(customer)
+
+    assert [validate(mine, code).status_code for code in codes] == [200] * 5 + [429] * 3
+    assert [mine.verify(code).status_code for code in codes] == [200] * 5 + [429] * 3  # one budget for both
+
+
+def test_guests_who_look_up_share_the_budget_of_their_network(api, brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "plain_codes_network": "5/day"}
+    codes = make.batch(brand, quantity=8).codes.all()
+
+    assert [validate(api.app(), code).status_code for code in codes] == [200] * 5 + [429] * 3
+
+
+def test_a_hub_may_look_up_as_many_as_it_has(api, brand, settings):
+    settings.RATE_LIMITS = {**project.RATE_LIMITS, "plain_codes_network": "1/day"}
+    hub = api.hub()
+
+    assert {validate(hub, code).status_code for code in make.batch(brand, quantity=5).codes.all()} == {200}
+
+
+@pytest.mark.django_db
+def test_lookups_are_forgotten_after_a_month(api, brand):
+    validate(api, "OLD")
+    CodeLookup.objects.update(looked_up_at=timezone.now() - timedelta(days=31))
+    validate(api, "NEW")
+
+    assert lookups.forget_old(at=timezone.now()) == 1
+    assert CodeLookup.objects.get().code == "NEW"
+
+
+def test_a_person_is_handed_out_and_forgotten(api, brand, customer):
+    pseudonym, other = make.user(), make.brand()
+    validate(api.as_customer(customer), make.code(brand))
+    CodeLookup.objects.create(brand=other, user=customer, code="X", reason="unknown")
+
+    assert [each["reason"] for each in lookups.export(customer.pk, brand.pk)] == ["accepted"]
+    lookups.erase(customer.pk, brand.pk, to=pseudonym.pk, at=timezone.now())
+
+    assert [each.brand_id for each in CodeLookup.objects.filter(user=customer)] == [other.pk]

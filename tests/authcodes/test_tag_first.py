@@ -1,0 +1,113 @@
+"""Without its tag a code of a signed batch is unknown at every door, whatever else there is to say about it."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from authcodes import qr, recalls
+from authcodes.models import Scan
+from loyalty.models import Event
+from tests import make
+from tests.api import error
+
+WORDS = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
+
+
+@pytest.fixture(autouse=True)
+def _secrets(settings):
+    settings.CODE_TAG_SECRETS = {1: "x" * 32}
+
+
+def plain():
+    return {}
+
+
+def expired():
+    return {"expiration_date": timezone.now().date() - timedelta(days=2), "at": timezone.now() - timedelta(days=9)}
+
+
+@pytest.fixture(params=["live", "recalled", "expired", "unassigned", "used up"])
+def signed_code(request, brand):
+    """A code of a signed batch in each state that a door could tell."""
+    settings = expired() if request.param == "expired" else plain()
+    code = make.code(brand, signed=True, assigned=request.param != "unassigned", **settings)
+    if request.param == "recalled":
+        recalls.recall_batch(batch=code.batch, at=timezone.now(), **WORDS)
+    if request.param == "used up":
+        type(code).objects.filter(pk=code.pk).update(scan_count=1, first_scan_at=timezone.now())
+    return code
+
+
+def without_ids(response):
+    body = response.json()
+    body.pop("scan_id", None)
+    body.pop("request_id", None)
+    return response.status_code, body
+
+
+def doors(api, customer):
+    """Each door as a function of what was scanned."""
+    mine, app = api.as_customer(customer), api.as_customer(customer).app()
+    return {
+        "scan as a guest": lambda text: api.post("auth-codes/scan", {"code": text}),
+        "scan as a guest of the app": lambda text: api.app().post("auth-codes/scan", {"code": text}),
+        "scan": lambda text: mine.post("auth-codes/scan", {"code": text}),
+        "verify": mine.verify,
+        "validate": lambda text: api.post("auth-codes/validate", {"code": text}),
+        "validate as a customer": lambda text: mine.post("auth-codes/validate", {"code": text}),
+        "campaign event": lambda text: app.credit(customer, text),
+    }
+
+
+def test_an_untagged_or_wrongly_tagged_code_is_answered_as_an_unknown_one(api, customer, signed_code):
+    for name, door in doors(api, customer).items():
+        unknown = without_ids(door("NO-SUCH-CODE"))
+        for text in (signed_code.code, f"{signed_code.code}.00000000000"):
+            assert without_ids(door(text)) == unknown, name
+    assert set(Scan.objects.values_list("reason", flat=True)) == {"unknown", "bad_tag"}
+
+
+def test_what_became_of_such_an_attempt_says_no_more_either(api, customer, signed_code, deliver):
+    mine = api.as_customer(customer)
+    scan_ids = [mine.verify(text).json()["scan_id"] for text in (signed_code.code, "NO-SUCH-CODE")]
+
+    tagged, unknown = (mine.get(f"scans/{scan_id}").json() for scan_id in scan_ids)
+
+    assert {**tagged, "scan_id": "", "timestamp": ""} == {**unknown, "scan_id": "", "timestamp": ""}
+
+
+def test_untagged_guesses_at_a_recalled_batch_lock_out_at_the_campaign_event(api, brand, customer, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "3/hour"}
+    batch = make.batch(brand, quantity=5, signed=True)
+    recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    app = api.as_customer(customer).app()
+
+    errors = [app.credit(customer, code).json()["error"] for code in batch.codes.all()]
+
+    assert errors == ["AUTH_CODE_INVALID"] * 3 + ["RATE_LIMITED"] * 2
+
+
+def test_an_accepted_scan_of_a_signed_code_earns_by_its_own_event_which_has_no_tag(api, brand, customer, deliver):
+    code = make.code(brand, signed=True)
+
+    api.as_customer(customer).verify(qr.printed(code))
+    deliver()
+
+    assert Event.objects.get(detail_type="scan-auth").status == "done"
+    assert make.account(customer, brand).points == 10
+
+
+def test_history_finds_a_signed_code_by_itself_and_by_its_tag_and_not_by_another(api, brand):
+    hub, code = api.hub(), make.code(brand, signed=True)
+
+    statuses = [
+        hub.get(f"auth-codes/{text}/scans").status_code
+        for text in (code.code, qr.printed(code), f"{code}.00000000000", "NO-SUCH")
+    ]
+
+    assert statuses == [200, 200, 404, 404]
+
+
+def test_history_of_a_plain_code_is_not_found_by_a_tag(api, brand):
+    assert error(api.hub().get(f"auth-codes/{make.code(brand)}.00000000000/scans")) == (404, "NOT_FOUND")

@@ -5,7 +5,7 @@ Without Redis the service goes on and lets everybody pass, but for names in FAIL
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import sha1
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -161,14 +161,19 @@ def count_unknown_code(identifier: object, address: str) -> None:
 
 
 def client_address(request: HttpRequest | Request) -> str:
-    """Whom limits count for a guest: the address that the outermost trusted proxy saw, as IPv4 or as IPv6 /64.
+    """Whom limits count for a guest."""
+    return address_of(request.META)
+
+
+def address_of(headers: Mapping[str, Any]) -> str:
+    """Of a request's META or environ: the address that the outermost trusted proxy saw, as IPv4 or as IPv6 /64.
 
     settings.TRUSTED_PROXIES says how many proxies append to X-Forwarded-For; what stands further left in it was
     written by the client, and is not believed.
     """
-    socket: str = request.META.get("REMOTE_ADDR", "")
+    socket: str = headers.get("REMOTE_ADDR", "")
     trusted = settings.TRUSTED_PROXIES
-    forwarded = request.META.get("HTTP_X_FORWARDED_FOR") if trusted else None
+    forwarded = headers.get("HTTP_X_FORWARDED_FOR") if trusted else None
     if not forwarded:
         return grouped(socket) or "unknown"
     hops = forwarded.split(",")

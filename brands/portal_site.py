@@ -14,17 +14,25 @@ from django.template.response import SimpleTemplateResponse
 from django.urls import path
 from unfold.sites import UnfoldAdminSite
 
-from brands import audit, guard, roles, switcher
+from brands import audit, guard, parties, roles, switcher
 from brands.audit import Row
 from brands.audited import deed
 from brands.models import User
 from brands.portal import person
 
 
+def note_party(request: HttpRequest) -> None:
+    """The brands in which whoever asks works. An operator who works in none is a party of their own."""
+    user: Any = request.user
+    if user.is_authenticated and (brand_ids := [each.brand_id for each in roles.memberships(user)]):
+        parties.note(brand_ids)
+
+
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
         def seen_through_the_choice(request: HttpRequest, *where: Any, **more: Any) -> Any:
             switcher.apply(request)
+            note_party(request)
             with roles.guarding(request.user):
                 return finished(checked(request, *where, **more))
 

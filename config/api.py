@@ -91,6 +91,7 @@ KNOWN_ERRORS: list[tuple[type[Exception], str, str]] = [
 # SQLSTATE classes of a server that is gone, full, starting or stopping; without any, the connection itself failed.
 SERVER_AWAY = ("08", "53", "57P")
 DATABASE_RETRY_SECONDS = 5
+BUSY_RETRY_SECONDS = 2
 LOCK_NOT_AVAILABLE = "55P03"
 
 
@@ -194,6 +195,11 @@ def handler500(request: HttpRequest) -> HttpResponse:
     if error:
         error.add_note(f"Request id: {request_id(request)}")
     return answer(request, problem_of(error) or INTERNAL_ERROR)
+
+
+def handler503(request: HttpRequest, words: str) -> HttpResponse:
+    """For a request that nobody looked at because too much is asked for at once."""
+    return answer(request, Problem("UNAVAILABLE", words, retry_after=BUSY_RETRY_SECONDS))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's signature

@@ -19,7 +19,7 @@ from django.utils.deprecation import MiddlewareMixin
 from brands import metrics
 from brands.outgoing import LOOP_NAME
 from brands.tracing import Work
-from config.api import handler400, handler404
+from config.api import handler400, handler404, handler503
 
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # W3C Trace Context: version, trace, span, flags. The trace's id is as good a request id as one of ours.
@@ -27,6 +27,7 @@ TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9
 # What asks these knows an address and no hostname, and their answers depend on neither.
 PROBES = {"/healthz", "/readyz", "/metrics"}
 NOWHERE = "(none)"
+TURNED_AWAY = "loyalty.turned_away"  # in the environ: why config.admission has no thread for the request
 API = "/api/v1/"
 
 activity = logging.getLogger("activity")  # a line for every request, where settings.LOG_ACTIVITY asks for it
@@ -99,6 +100,8 @@ def refusal(request: HttpRequest) -> HttpResponse | None:
 
     A call of our own that somebody led back here would cause itself again and again.
     """
+    if words := request.META.get(TURNED_AWAY):
+        return handler503(request, words)
     if "\0" in request.path_info:
         return handler404(request)
     if "%00" in request.META.get("QUERY_STRING", ""):

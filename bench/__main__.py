@@ -19,7 +19,7 @@ from bench import harness
 from bench.harness import PROJECT, Figure, say
 
 PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "lists", "imports", "exports", "prints"]
-PARTS += ["expiry", "notices", "wallets", "timing", "guard"]
+PARTS += ["expiry", "notices", "wallets", "timing", "guard", "neighbours"]
 LOADED = {"scan", "pairs"}  # by wrk
 INSIDE = "BENCH_INSIDE"
 ENVIRONMENT = {

@@ -113,7 +113,7 @@ def caller_of(request: Request | HttpRequest) -> keys.Caller | None:
     if raw is None:
         return None
     caller = keys.find(raw, at=timezone.now())
-    limits.hit("brand", caller.brand_id)
+    limits.hit_brand(caller.brand_id)
     return caller
 
 

@@ -54,6 +54,7 @@ local locked = math.max(redis.call('pttl', KEYS[1]), redis.call('pttl', KEYS[2])
 if locked > 0 then return locked end
 return hit(KEYS[3], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))
 """
+HIT = f"{WAIT} return hit(KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))"
 LOCKED = "return math.max(redis.call('pttl', KEYS[1]), redis.call('pttl', KEYS[2]))"
 # Keys: a window and the lock that its last call begins, twice. Answers in how many the call was one too many.
 COUNT_UNKNOWN = f"""{WAIT}
@@ -122,6 +123,15 @@ def hit(name: str, *identifiers: object) -> None:
         raise Unavailable
     if passes is False:
         raise RateLimited(retry_after=wait_seconds(item, *who))
+
+
+def hit_brand(brand_id: int) -> None:
+    """Count one call with a key of the brand, by the shortest way. Raises RateLimited."""
+    item = limit("brand")
+    key = window_key(item, "brand", brand_id)
+    milliseconds = ask(lambda: run(HIT, (key,), (time(), item.amount, item.get_expiry())))
+    if milliseconds:
+        raise RateLimited(retry_after=max(1, ceil(milliseconds / 1000)))
 
 
 def hit_unless_locked(name: str, identifier: object, address: str) -> None:

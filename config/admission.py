@@ -157,7 +157,7 @@ class Admission:
             environ = self.with_body(environ, name, party)
             if name == LOGINS:
                 party = login_party_of(environ)
-            answer: Answer = self.turns[name].run(lambda: self.answer(environ, credential), party=party)
+            answer = self.turns[name].run(partial(self.answer, environ, credential), party=party)
         except Busy:
             metrics.turned_away(name, "busy")
             return self.refuse(environ, start_response, "Too much is asked for at once. Try again in a moment.")

@@ -6,7 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock, Thread
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Turns:
         self._waiting: dict[object, deque[Ticket]] = {}  # in the order of their turns
         self._waiters = 0
 
-    def run(self, work: Callable[[], Any], *, party: object) -> Any:
+    def run(self, work: Callable[[], T], *, party: object) -> T:
         """What `work` returns or raises, run in one of the threads. Raises Busy."""
         ticket = Ticket(work, party)
         with self._lock:
@@ -80,7 +82,8 @@ class Turns:
             self._wait(ticket)
         if ticket.error is not None:
             raise ticket.error
-        return ticket.result
+        found: T = ticket.result
+        return found
 
     def _admit(self, ticket: Ticket) -> Hand | None:
         """The hand to call, if the ticket needs not wait. Raises Busy."""

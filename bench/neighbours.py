@@ -251,10 +251,9 @@ def twenty_jobs(here: Brands, over: threading.Event) -> None:  # noqa: ARG001 - 
 
 
 def slow_uploads(here: Brands, over: threading.Event) -> None:
-    cookie = f"{settings.SESSION_COOKIE_NAME}={here.staff_a[0]}"
     head = (
-        "POST /admin/authcodes/import/add/ HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 198.51.100.9\r\n"
-        f"Cookie: {cookie}\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 900000\r\n\r\n--x"
+        "POST /api/v1/auth-codes/scan HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 198.51.100.9\r\n"
+        f"api-key: {here.hub}\r\nContent-Type: application/json\r\nContent-Length: 500000\r\n\r\n{{"
     )
 
     def hold() -> None:

@@ -34,6 +34,15 @@ def learning() -> Iterator[Party]:
 
 def note(brand_ids: Iterable[int]) -> None:
     """The current request belongs to these brands: an API key's one, or all in which a member of staff works."""
+    _name("brand:" + ",".join(map(str, sorted(brand_ids))))
+
+
+def note_person(user_id: int) -> None:
+    """The current request is of somebody who works for no brand: an operator, or a customer in the portal."""
+    _name(f"user:{user_id}")
+
+
+def _name(name: str) -> None:
     party = _current.get()
     if party is not None:
-        party.name = "brand:" + ",".join(map(str, sorted(brand_ids)))
+        party.name = name

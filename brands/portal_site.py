@@ -24,8 +24,12 @@ from brands.portal import person
 def note_party(request: HttpRequest) -> None:
     """The brands in which whoever asks works. An operator who works in none is a party of their own."""
     user: Any = request.user
-    if user.is_authenticated and (brand_ids := [each.brand_id for each in roles.memberships(user)]):
+    if not user.is_authenticated:
+        return
+    if brand_ids := [each.brand_id for each in roles.memberships(user)]:
         parties.note(brand_ids)
+    else:
+        parties.note_person(user.pk)
 
 
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types

@@ -18,7 +18,7 @@ from brands import metrics, parties
 from brands.limits import address_of
 from config.receiving import Bounds, Receiving, TooMany, TooSlow
 from config.requests import TURNED_AWAY
-from config.turns import Busy, Terms, Turns
+from config.turns import STRANGERS, Busy, Terms, Turns
 
 Environ = dict[str, Any]
 Application = Callable[..., Iterable[bytes]]
@@ -52,7 +52,10 @@ MOST_REMEMBERED = 20_000
 
 
 def terms() -> dict[str, Terms]:
-    """Of each class; a brand may have all threads but one. No more may wait than the server has threads (512)."""
+    """Of each class: a brand may have all threads but one, and half of those for pages, which may take long.
+
+    No more may wait altogether than the server has threads (512).
+    """
 
     def shared(threads: int, *, seconds: float, waiting: int) -> Terms:
         return Terms(threads, threads - 1, waiting=waiting, waiting_of_a_party=waiting * 2 // 3, seconds=seconds)
@@ -64,7 +67,13 @@ def terms() -> dict[str, Terms]:
         API: shared(settings.WEB_API_THREADS, seconds=20, waiting=192),
         EVENTS: shared(settings.WEB_EVENT_THREADS, seconds=5, waiting=96),
         LOGINS: shared(settings.WEB_LOGIN_THREADS, seconds=10, waiting=32),
-        PAGES: shared(settings.WEB_PAGE_THREADS, seconds=10, waiting=32),
+        PAGES: Terms(
+            settings.WEB_PAGE_THREADS,
+            settings.WEB_PAGE_THREADS // 2,
+            waiting=32,
+            waiting_of_a_party=16,
+            of_strangers=settings.WEB_PAGE_THREADS // 4,
+        ),
     }
 
 
@@ -97,6 +106,9 @@ def login_party_of(environ: Environ) -> object:
     body = environ["wsgi.input"]
     named = BRAND.search(body.getvalue()) if isinstance(body, BytesIO) else None
     return int(named[1]) if named else address_of(environ)
+
+
+NOBODY = credential_of({}, PAGES)  # who looks at the portal's login
 
 
 class Remembered:
@@ -152,7 +164,7 @@ class Admission:
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         name = class_of(environ)
         credential = credential_of(environ, name)
-        party = self.remembered.party_of(credential) if name in SHARED else name
+        party = self.party_of(name, credential)
         try:
             environ = self.with_body(environ, name, party)
             if name == LOGINS:
@@ -169,6 +181,13 @@ class Admission:
             return self.refuse(environ, start_response, "The body of the request did not come in time.")
         start_response(answer.status, answer.headers)
         return answer.chunks
+
+    def party_of(self, name: str, credential: bytes) -> object:
+        """Sessions that are not known yet count together: a page may take long, and the next comes with another."""
+        if name not in SHARED:
+            return name
+        known = self.remembered.party_of(credential)
+        return STRANGERS if name == PAGES and known == credential and credential != NOBODY else known
 
     def answer(self, environ: Environ, credential: bytes) -> Answer:
         """Run in one of the class's threads."""

@@ -262,11 +262,11 @@ FCM_URL = env.text("FCM_URL", "https://fcm.googleapis.com")
 GOOGLE_TOKEN_URL = env.text("GOOGLE_TOKEN_URL", "https://oauth2.googleapis.com/token")
 
 # --- Threads of the web, in each of its processes -------------------------------------------------------------------
-# Each class of requests has its own, of which a brand may have all but one (config.admission).
+# Each class of requests has its own, of which a brand may have all but one, half of those for pages (config.admission).
 WEB_API_THREADS = env.integer("WEB_API_THREADS", 3, minimum=2)
 WEB_EVENT_THREADS = env.integer("WEB_EVENT_THREADS", 4, minimum=2)
 WEB_LOGIN_THREADS = env.integer("WEB_LOGIN_THREADS", 2, minimum=2)
-WEB_PAGE_THREADS = env.integer("WEB_PAGE_THREADS", 3, minimum=2)
+WEB_PAGE_THREADS = env.integer("WEB_PAGE_THREADS", 4, minimum=4)
 # A body has so long to come, and longer the larger it is.
 WEB_BODY_SECONDS = env.integer("WEB_BODY_SECONDS", 10, minimum=1)
 

@@ -9,11 +9,15 @@ from time import monotonic
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+STRANGERS = "strangers"
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """`threads` answer this class of requests, at most `of_a_party` of them for one party.
+
+    Of parties that nobody knows yet (STRANGERS) it is `of_strangers` together: one that always came as somebody else
+    would have everything.
 
     Beyond that at most `waiting` requests wait, `waiting_of_a_party` of one party, for `seconds` at most.
     """
@@ -23,6 +27,10 @@ class Terms:
     waiting: int = 64
     waiting_of_a_party: int = 32
     seconds: float = 10.0
+    of_strangers: int = 1
+
+    def most_of(self, party: object) -> int:
+        return self.of_strangers if party == STRANGERS else self.of_a_party
 
 
 class Busy(Exception):  # noqa: N818 - an answer, not an error
@@ -87,7 +95,7 @@ class Turns:
 
     def _admit(self, ticket: Ticket) -> Hand | None:
         """The hand to call, if the ticket needs not wait. Raises Busy."""
-        if self._running[ticket.party] < self.terms.of_a_party:
+        if self._running[ticket.party] < self.terms.most_of(ticket.party):
             if self._idle:
                 hand = self._idle.pop()
                 hand.ticket = self._begin(ticket)
@@ -156,7 +164,7 @@ class Turns:
         if not self._running[ticket.party]:
             del self._running[ticket.party]
         for party, theirs in self._waiting.items():
-            if self._running[party] < self.terms.of_a_party:
+            if self._running[party] < self.terms.most_of(party):
                 following = theirs.popleft()
                 self._waiters -= 1
                 del self._waiting[party]

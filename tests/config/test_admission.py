@@ -110,7 +110,7 @@ def test_one_brand_may_have_all_threads_for_pages_but_one(door, settings):
     for number in range(6):
         door.ask_beside(1, "/admin/slow", **session(f"a{number}"))
 
-    assert len(door.site.asked) == settings.WEB_PAGE_THREADS - 1
+    assert len(door.site.asked) == settings.WEB_PAGE_THREADS // 2
 
     door.site.brand = [8]
     assert door.ask("/admin/", **session("b"))[0] == 200
@@ -132,11 +132,26 @@ def test_campaign_events_of_one_brand_that_wait_leave_a_thread_to_another(door, 
 
 
 def test_another_cookie_beside_the_session_makes_no_other_party(door, settings):
+    door.site.brand = [7]
+    door.ask("/admin/", **session("same"))
+    door.site.asked.clear()
     for number in range(6):
         cookie = f"x={number}; {settings.SESSION_COOKIE_NAME}=same"
         door.ask_beside(1, "/admin/slow", HTTP_COOKIE=cookie)
 
-    assert len(door.site.asked) == settings.WEB_PAGE_THREADS - 1
+    assert len(door.site.asked) == settings.WEB_PAGE_THREADS // 2
+
+
+def test_sessions_that_are_new_each_time_are_one_party_together(door, settings):
+    door.site.brand = [8]
+    door.ask("/admin/", **session("known"))
+    door.site.asked.clear()
+    for number in range(6):
+        door.ask_beside(1, "/admin/slow", **session(f"new{number}"))
+
+    assert len(door.site.asked) == settings.WEB_PAGE_THREADS // 4
+    assert door.ask("/admin/", **session("known"))[0] == 200
+    assert door.ask("/admin/login/")[0] == 200
 
 
 def test_who_waits_in_vain_is_told_when_to_come_back(settings):

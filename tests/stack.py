@@ -19,6 +19,7 @@ from tests.log_watch import secrets_in
 
 ROOT = Path(__file__).parent.parent
 PATIENCE_SECONDS = 60
+QUEUES = "events,work,outgoing,regular"
 
 
 def database_url() -> str:
@@ -114,7 +115,7 @@ class Stack:
             return False
 
     def start_worker(
-        self, *, concurrency: int = 2, beat: bool = True, name: str = "celery@%h", queues: str = "events,work,outgoing,regular"
+        self, *, concurrency: int = 2, beat: bool = True, name: str = "celery@%h", queues: str = QUEUES
     ) -> subprocess.Popen[bytes]:
         """A worker, usually with its beat, so that one process group stands for what delivers events."""
         said = self.log.read_bytes().count(b" ready.") if self.log.exists() else 0

@@ -358,8 +358,7 @@ def test_redis_that_does_not_answer_is_given_up_soon(settings, who, tmp_path):
 def brand_passes(brand):
     try:
         limits.hit_brand(brand)
-    except RateLimited as refusal:
-        assert 1 <= refusal.retry_after <= 60
+    except RateLimited:
         return False
     return True
 

@@ -136,7 +136,7 @@ def run(job_id: int) -> None:
         return
     with Work("job", job.kind, job_id=str(job_id)):
         _attempt(job)
-    for waiting in _in_turn().filter(brand=job.brand_id).order_by("pk")[:1]:
+    for waiting in _in_turn()[:1]:
         _call_worker(waiting.pk)
 
 
@@ -169,7 +169,11 @@ def _take(job_id: int) -> Job | None:
 
 def _in_turn() -> JobQuerySet:
     silent = timezone.now() - SILENCE
-    return Job.objects.in_turn(silent=silent, of_a_brand=settings.JOBS_PER_BRAND)
+    workers = settings.JOB_WORKERS
+    most = min(settings.JOBS_PER_BRAND, workers - 1)
+    if not settings.FAIR_SHARES:
+        most = workers = 1_000_000
+    return Job.objects.in_turn(silent=silent, of_a_brand=most, workers=workers)
 
 
 def _finish(job: Job, status: Job.Status, line: str) -> None:
@@ -203,7 +207,7 @@ def resume() -> list[int]:
         log=Concat(F("log"), Value(f"Given up: its worker ended {ATTEMPTS} times without a word.\n")),
     )
     just_called = Q(status=Job.Status.QUEUED, created_at__gte=now - timedelta(seconds=5))
-    called = list(_in_turn().exclude(just_called).order_by("pk").values_list("pk", flat=True))
+    called = list(_in_turn().exclude(just_called).values_list("pk", flat=True))
     for job_id in called:
         _call_worker(job_id)
     return called

@@ -55,7 +55,7 @@ def running(programs: dict[str, list[str]], *, settings: str = "bench.settings")
         for name, command in programs.items():
             program = [sys.executable, "-m", *command]
             started[name] = Server.start(name, program, data_dir=site.data_dir, env=environment, cwd=PROJECT)
-        if "web" in started and not wait_until(lambda: launcher.answers(site), 60):
+        if "web" in started and not wait_until(lambda: launcher.answers(site), 180):
             message = f"the web does not answer. {started['web'].last_words()}"
             raise RuntimeError(message)
         for name, server in started.items():
@@ -67,7 +67,7 @@ def running(programs: dict[str, list[str]], *, settings: str = "bench.settings")
 
 
 def await_words(server: Server, words: str) -> None:
-    wait_until(lambda: words in server.log.read_text() or not server.is_alive(), 30)
+    wait_until(lambda: words in server.log.read_text() or not server.is_alive(), 120)
     if not server.is_alive():
         raise RuntimeError(server.last_words())
 

@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from bench import views
+from bench import slow_pages, views
 from config import urls as platform
 
 urlpatterns = [
+    path("admin/bench/heavy", slow_pages.view),
     *platform.urlpatterns,
     path("bench/empty/<code:code>", views.Empty.as_view()),
     path("bench/lean/<code:code>", views.LeanEmpty.as_view()),

@@ -146,12 +146,14 @@ def platform(site: Site, environment: dict[str, str]) -> Iterator[list[Server]]:
 def commands(site: Site) -> dict[str, list[str]]:
     # As modules, because the scripts in .venv/bin name the directory where .venv was made.
     web = (
-        f"granian --interface wsgi --host {site.host} --port {site.port} --workers 2 --blocking-threads 2 --no-ws "
-        f"--workers-kill-timeout {STOP_SECONDS - 2} config.wsgi:application"
+        f"granian --interface wsgi --host {site.host} --port {site.port} --workers 2 --blocking-threads 512 "
+        f"--backpressure 512 --no-ws --workers-kill-timeout {STOP_SECONDS - 2} config.wsgi:application"
     )
     worker = "celery -A config worker -n points@%h -Q events --concurrency 3"
     # Long work has processes of its own, so that it never keeps points waiting.
-    jobs = "celery -A config worker -n work@%h -Q work --concurrency 3"
+    jobs = "celery -A config worker -n work@%h -Q work --concurrency 4"
+    # What beat calls waits for no job.
+    regular = "celery -A config worker -n regular@%h -Q regular --pool threads --concurrency 2"
     # It waits for other people's servers most of the time.
     sender = "celery -A config worker -n outgoing@%h -Q outgoing --pool threads --concurrency 12"
     beat = "celery -A config beat --schedule"
@@ -160,6 +162,7 @@ def commands(site: Site) -> dict[str, list[str]]:
         "worker": worker.split(),
         "jobs": jobs.split(),
         "sender": sender.split(),
+        "regular": regular.split(),
         "beat": [*beat.split(), str(site.data_dir / "run" / "beat")],
     }
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
-from brands import guard, keys, roles, sql, tokens
+from brands import guard, keys, limits, parties, roles, sql, tokens
 from brands.models import Membership, User
 from brands.refusals import ApiKeyInvalid, TokenInvalid
 
@@ -50,6 +50,7 @@ class BearerToken(BaseAuthentication):
         if header is None:
             return None
         principal = tokens.read_access(bearer(header))
+        parties.note((principal.brand_id,))
         return self.load(principal), principal
 
     def load(self, principal: tokens.Principal) -> User | Bearer:
@@ -105,9 +106,16 @@ def active_user(user_id: int, token: tokens.Principal | None = None) -> User | N
 
 
 def caller_of(request: Request | HttpRequest) -> keys.Caller | None:
-    """Who sent the `api-key` header; None without it. Raises ApiKeyInvalid for an unusable key."""
+    """Who sent the `api-key` header; None without it.
+
+    Raises ApiKeyInvalid for an unusable key, and RateLimited above what all keys of a brand together may ask.
+    """
     raw = request.META.get("HTTP_API_KEY")
-    return None if raw is None else keys.find(raw, at=timezone.now())
+    if raw is None:
+        return None
+    caller = keys.find(raw, at=timezone.now())
+    limits.hit_brand(caller.brand_id)
+    return caller
 
 
 def required_caller(request: Request | HttpRequest) -> keys.Caller:

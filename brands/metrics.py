@@ -101,6 +101,19 @@ class Instruments:
         self.queued = Counter(
             "loyalty_sqs_messages", "Messages taken from SQS, by what became of them.", ["result"], registry=registry
         )
+        self.turned_away = Counter(
+            "loyalty_requests_turned_away",
+            "Requests that got no thread, by their class: all were taken (busy), too many bodies or too slow a one.",
+            ["threads", "reason"],
+            registry=registry,
+        )
+        self.waits = Histogram(
+            "loyalty_request_wait_seconds",
+            "Seconds that a request waited for a thread of its class, of those that waited.",
+            ["threads"],
+            buckets=REQUEST_SECONDS,
+            registry=registry,
+        )
         self.sweeps = Counter("loyalty_sweeps", "Looks for events that no call reached.", ["task"], registry=registry)
 
 
@@ -176,6 +189,16 @@ def attempted(*, kind: str, result: str) -> None:
 def taken_from_queue(result: str) -> None:
     """A message of the hub's queue was looked at."""
     instruments().queued.labels(result).inc()
+
+
+def turned_away(threads: str, reason: str) -> None:
+    """A request got no thread."""
+    instruments().turned_away.labels(threads, reason).inc()
+
+
+def waited(threads: str, seconds: float) -> None:
+    """A request had to wait for its turn."""
+    instruments().waits.labels(threads).observe(seconds)
 
 
 def swept(task: str) -> None:

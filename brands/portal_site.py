@@ -21,7 +21,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from unfold.sites import UnfoldAdminSite
 
-from brands import audit, guard, roles, switcher
+from brands import audit, guard, parties, roles, switcher
 from brands.audit import Row
 from brands.audited import deed
 from brands.list_queries import UnknownFilter, refused
@@ -42,11 +42,23 @@ class OwnChoices(AutocompleteJsonView):
         return term, page, field, key
 
 
+def note_party(request: HttpRequest) -> None:
+    """The brands in which whoever asks works. An operator who works in none is a party of their own."""
+    user: Any = request.user
+    if not user.is_authenticated:
+        return
+    if brand_ids := [each.brand_id for each in roles.memberships(user)]:
+        parties.note(brand_ids)
+    else:
+        parties.note_person(user.pk)
+
+
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
         def seen_through_the_choice(request: HttpRequest, *where: Any, **more: Any) -> Any:
             switcher.apply(request)
             sessions.seen(request, at=timezone.now())
+            note_party(request)
             with roles.guarding(request.user):
                 try:
                     return finished(checked(request, *where, **more))

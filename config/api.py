@@ -95,6 +95,7 @@ TOO_SLOW = (
     "This took too long and was stopped. Ask for less: a shorter range of dates, one filter more, fewer rows. "
     "Or try again later."
 )
+BUSY_RETRY_SECONDS = 2
 LOCK_NOT_AVAILABLE = "55P03"
 QUERY_CANCELED = "57014"  # by statement_timeout; what an operator cancels looks the same
 
@@ -216,6 +217,11 @@ class DatabaseErrors:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         problem = problem_of(error) if isinstance(error, OperationalError) else None
         return answer(request, problem) if problem else None
+
+
+def handler503(request: HttpRequest, words: str) -> HttpResponse:
+    """For a request that nobody looked at because too much is asked for at once."""
+    return answer(request, Problem("UNAVAILABLE", words, retry_after=BUSY_RETRY_SECONDS))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's signature

@@ -149,7 +149,7 @@ def lanes() -> list[str]:
 
 def broker() -> Iterator[Metric]:
     """Messages that wait in Celery's queues. They only wake workers up: many are a sign, not a backlog."""
-    queues = {settings.CELERY_TASK_DEFAULT_QUEUE, *(events.lane_named(lane).queue for lane in lanes())}
+    queues = {settings.CELERY_TASK_DEFAULT_QUEUE, "work", *(events.lane_named(lane).queue for lane in lanes())}
     with app.connection_for_read(connect_timeout=PATIENCE_SECONDS) as line:
         line.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=PATIENCE_SECONDS)
         waiting = [(queue, messages_in(line, queue)) for queue in sorted(queues)]

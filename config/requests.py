@@ -21,7 +21,7 @@ from brands import metrics
 from brands.outgoing import LOOP_NAME
 from brands.staff_login import sessions
 from brands.tracing import Work
-from config.api import handler400, handler404
+from config.api import handler400, handler404, handler503
 from config.logs import cleaned
 
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -30,6 +30,7 @@ TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9
 # What asks these knows an address and no hostname, and their answers depend on neither.
 PROBES = {"/healthz", "/readyz", "/metrics"}
 NOWHERE = "(none)"
+TURNED_AWAY = "loyalty.turned_away"  # in the environ: why config.admission has no thread for the request
 API = "/api/v1/"
 
 activity = logging.getLogger("activity")  # a line for every request, where settings.LOG_ACTIVITY asks for it
@@ -109,6 +110,8 @@ def refusal(request: HttpRequest) -> HttpResponse | None:
 
     A call of our own that somebody led back here would cause itself again and again.
     """
+    if words := request.META.get(TURNED_AWAY):
+        return handler503(request, words)
     if "\0" in request.path_info:
         return handler404(request)
     if "%00" in request.META.get("QUERY_STRING", ""):

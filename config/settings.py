@@ -75,6 +75,10 @@ TEMPLATES = [
     },
 ]
 
+# --- Shares of brands ------------------------------------------------------------------------------------------------
+# 0 takes the bounds of a brand away from threads, lanes and jobs, to measure what they are for. Never in production.
+FAIR_SHARES = env.flag("FAIR_SHARES", default=True)
+
 # --- PostgreSQL ------------------------------------------------------------------------------------------------------
 DATABASE_STATEMENT_TIMEOUT_MS = env.integer("DATABASE_STATEMENT_TIMEOUT_MS", 60_000)
 # Only brands.sql binds on the server, so only its statements are prepared; PgBouncer before 1.21 cannot keep them.
@@ -156,12 +160,12 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
-CELERY_TASK_DEFAULT_QUEUE = "work"
+# What beat calls has a worker of its own, so that long jobs never keep it waiting.
+CELERY_TASK_DEFAULT_QUEUE = "regular" if FAIR_SHARES else "work"
 CELERY_TASK_ROUTES = {
-    "loyalty.tasks.forget_confirmations": {"queue": "work"},
-    "loyalty.tasks.forget_webhook_messages": {"queue": "work"},
-    "loyalty.tasks.expire_points": {"queue": "work"},
-    "loyalty.tasks.*": {"queue": "events"},
+    "authcodes.tasks.run_job": {"queue": "work"},
+    "loyalty.tasks.sweep": {"queue": "events"},
+    "loyalty.tasks.deliver_due": {"queue": "events"},
 }
 # Celery's Django fixup closes the database connection before and after every task unless this is set;
 # dead connections are dropped by loyalty.tasks instead.
@@ -235,7 +239,9 @@ WEBHOOK_LOG_DAYS = env.integer("WEBHOOK_LOG_DAYS", 30, minimum=1)
 WEBHOOK_DISABLE_AFTER_HOURS = env.integer("WEBHOOK_DISABLE_AFTER_HOURS", 120, minimum=1)
 OUTGOING_BATCH = env.integer("OUTGOING_BATCH", 4, minimum=1)
 OUTGOING_LEASE_SECONDS = env.integer("OUTGOING_LEASE_SECONDS", 120, minimum=30)
-OUTGOING_WORKERS = env.integer("OUTGOING_WORKERS", 4, minimum=1)
+OUTGOING_WORKERS = env.integer("OUTGOING_WORKERS", 4, minimum=2)
+# Of all lanes together; the sender has twice as many threads.
+OUTGOING_PER_BRAND = env.integer("OUTGOING_PER_BRAND", 6, minimum=1)
 EVENT_SOURCE = env.text("EVENT_SOURCE", "loyalty.customer-app")
 EVENT_ACCOUNT = env.text("EVENT_ACCOUNT", "000000000000")
 EVENT_REGION = env.text("EVENT_REGION", "local")
@@ -265,9 +271,19 @@ FCM_URL = env.text("FCM_URL", "https://fcm.googleapis.com")
 # Access tokens for push and for Google Wallet.
 GOOGLE_TOKEN_URL = env.text("GOOGLE_TOKEN_URL", "https://oauth2.googleapis.com/token")
 
+# --- Threads of the web, in each of its processes -------------------------------------------------------------------
+# Each class of requests has its own, of which a brand may have all but one, half of those for pages (config.admission).
+WEB_API_THREADS = env.integer("WEB_API_THREADS", 3, minimum=2)
+WEB_EVENT_THREADS = env.integer("WEB_EVENT_THREADS", 4, minimum=2)
+WEB_LOGIN_THREADS = env.integer("WEB_LOGIN_THREADS", 2, minimum=2)
+WEB_PAGE_THREADS = env.integer("WEB_PAGE_THREADS", 4, minimum=4)
+# A body has so long to come, and longer the larger it is.
+WEB_BODY_SECONDS = env.integer("WEB_BODY_SECONDS", 10, minimum=1)
+
 # --- Who may call, and how often -------------------------------------------------------------------------------------
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 RATE_LIMITS = {
+    "brand": env.rate("RATE_BRAND", "500/second"),  # all calls with a brand's keys, whoever makes them
     "campaign_event": env.rate("RATE_CAMPAIGN_EVENT", "100/minute"),
     "scan": env.rate("RATE_SCAN", "60/minute"),
     "login": env.rate("RATE_LOGIN", "10/minute"),
@@ -301,6 +317,7 @@ LOGIN_PAUSED_NOTICE = "loyalty.notices.account_mail.login_paused"
 GOOD_STANDING_DAYS = env.integer("GOOD_STANDING_DAYS", 7, minimum=0)
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
 
+PASSWORD_HASHERS = ["brands.hashing.OneAtATime", "django.contrib.auth.hashers.PBKDF2SHA1PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -425,6 +442,8 @@ JOB_HANDLERS = {
 }
 JOB_FILE_DAYS = env.integer("JOB_FILE_DAYS", 7, minimum=1)
 JOBS_PER_BRAND = env.integer("JOBS_PER_BRAND", 2, minimum=1)
+# All workers of the queue `work` together, on all hosts: the last that is free is for a brand that has none.
+JOB_WORKERS = env.integer("JOB_WORKERS", 4, minimum=2)
 # Undoing an import takes what it was made of: for a day at least.
 IMPORT_DAYS = env.integer("IMPORT_DAYS", 30, minimum=2)
 

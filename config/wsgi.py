@@ -17,6 +17,8 @@ for database in settings.DATABASES.values():
 
 django_application = get_wsgi_application()
 
-from config.requests import WholeBodies  # noqa: E402 - it needs the apps, which the line above loads
+# They need the apps, which the line above loads.
+from config.admission import Admission  # noqa: E402
+from config.requests import WholeBodies  # noqa: E402
 
-application = WholeBodies(django_application)
+application = Admission(django_application) if settings.FAIR_SHARES else WholeBodies(django_application)

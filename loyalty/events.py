@@ -4,6 +4,7 @@ import logging
 import random
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -24,7 +25,7 @@ from brands import metrics, sql, tracing
 from brands.limits import ask, command
 from brands.refusals import Refused
 from brands.tracing import Work
-from loyalty import wake
+from loyalty import turns, wake
 from loyalty.models import Event
 
 logger = logging.getLogger(__name__)
@@ -78,6 +79,21 @@ CLAIM = """
     RETURNING id, event_id, detail_type, brand_id, time, detail, attempts, give_up_at, request_id,
               lane
 """
+
+# The same of one brand, in a slow lane.
+CLAIM_OF_BRAND = CLAIM.replace(
+    "WHERE status = 'pending' AND lane = %(lane)s::text",
+    "WHERE status = 'pending' AND lane = %(lane)s::text AND lane <> 'points' AND brand_id = %(brand)s::bigint",
+)
+# Events that were claimed and not begun: the attempt was none.
+PUT_BACK = """
+    UPDATE loyalty_event e SET due_at = statement_timestamp(), attempts = e.attempts - 1
+      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS held (id, attempts)
+     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL
+    RETURNING e.id
+"""
+# Whoever has delivered in a slow lane for so long lets the next brand go first.
+TURN_SECONDS = 1.0
 
 # Only the attempt that still holds the lease may finish. Asked for status = 'pending', PostgreSQL would rather walk the
 # short index of all that is due than look the one id up, and a backlog would slow itself down.
@@ -389,6 +405,27 @@ def claim(*, limit: int, lane: str = POINTS) -> list[Delivery]:
     return [Delivery(*found) for found in taken]
 
 
+def claim_of(*, brand_id: int, limit: int, lane: str) -> list[Delivery]:
+    """The same of one brand's events, in a slow lane."""
+    terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane, "brand": brand_id}
+    return [Delivery(*found) for found in sql.rows(CLAIM_OF_BRAND, terms)]
+
+
+def deliver_turn(taken: Sequence[Delivery], *, stay: Callable[[], None]) -> int:
+    """One at a time, those that came by often last, until the turn is over; the rest is put back. Returns how many."""
+    began = CLOCK()
+    waiting = deque(sorted(taken, key=lambda each: (each.attempts > TOGETHER_AT_MOST, random.random())))  # noqa: S311
+    while waiting:
+        stay()
+        deliver(waiting.popleft())
+        if CLOCK() - began > TURN_SECONDS:
+            break
+    if waiting:
+        held = {"ids": [each.id for each in waiting], "attempts": [each.attempts for each in waiting]}
+        sql.rows(PUT_BACK, held)
+    return len(taken) - len(waiting)
+
+
 def deliver_portion(taken: Sequence[Delivery], *, stay: Callable[[], None] = lambda: None) -> None:
     """Those of a kind that can be done together are; what is left over, and the other kinds, one at a time.
 
@@ -609,9 +646,29 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
 
 
 def drain_slow(*, lane: str) -> int:
-    """As drain, in one of the lane's seats; with all of them taken whoever sits there does the work."""
-    with wake.seat(lane=lane, seats=lane_named(lane).workers) as seated:
-        return drain(lane=lane, stay=seated.stay) if seated else 0
+    """As drain, in one of the lane's seats; with all of them taken whoever sits there does the work.
+
+    Brands take turns: each has a part of the seats at most, and as soon as a turn has begun another worker is called,
+    for it may last as long as somebody else's server likes.
+    """
+    terms = lane_named(lane)
+    with wake.seat(lane=lane, seats=terms.workers) as seated:
+        if not seated:
+            return 0
+        if not settings.FAIR_SHARES:
+            return drain(lane=lane, stay=seated.stay)
+        delivered, is_last_look = 0, False
+        while True:
+            with turns.turn(lane=lane, workers=terms.workers or 1) as turn:
+                taken = claim_of(brand_id=turn.brand_id, limit=terms.batch, lane=lane) if turn else []
+                if turn and taken:
+                    wake.pass_on(lane=lane, queue=terms.queue)
+                    delivered += deliver_turn(taken, stay=partial(turns.stay, seated, turn))
+            if not taken and is_last_look:
+                return delivered
+            is_last_look = not taken
+            if not taken:
+                wake.done(lane=lane, worker=wake.CALLED)
 
 
 def call_for_what_is_due() -> int:

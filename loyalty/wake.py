@@ -81,6 +81,12 @@ def call_help(*, lane: str, queue: str) -> None:
     _call(HELP, HELP_LASTS_MS, lane, queue)
 
 
+def pass_on(*, lane: str, queue: str) -> None:
+    """Whoever was called has begun something that may take long: the next call counts, and another looks now."""
+    ask(lambda: run(DONE, [f"{CALL}:{lane}"], [CALLED, CALLED]))
+    _call(CALL, CALL_LASTS_MS, lane, queue)
+
+
 def will_look_again(*, lane: str, worker: str) -> None:
     """Spare publishers the call for a moment. Whoever promises this must look after `done` once more."""
     ask(lambda: command("SET", f"{CALL}:{lane}", worker, "PX", LOOK_LASTS_MS))

@@ -19,6 +19,7 @@ from tests.log_watch import secrets_in
 
 ROOT = Path(__file__).parent.parent
 PATIENCE_SECONDS = 60
+QUEUES = "events,work,outgoing,regular"
 
 # The ends of the settings that limit how many different plain codes are tried.
 PLAIN_CODES = ["", "_DAY", "_NEAR", "_NETWORK", "_NETWORK_NEAR"]
@@ -96,7 +97,9 @@ class Stack:
         self.processes.append(process)
         return process
 
-    def start_web(self, *, workers: int = 2) -> None:
+    def start_web(self, *, workers: int = 2, fair: bool = True) -> None:
+        """As it is shipped; not `fair`: without classes of requests, every thread for whoever comes first."""
+        self.settings["FAIR_SHARES"] = "1" if fair else "0"
         address = [
             "--host",
             "127.0.0.1",
@@ -104,8 +107,7 @@ class Stack:
             str(self.port),
             "--workers",
             str(workers),
-            "--blocking-threads",
-            "2",
+            *(("--blocking-threads", "512", "--backpressure", "512") if fair else ("--blocking-threads", "2")),
         ]
         self.start("granian", "--interface", "wsgi", "config.wsgi:application", *address, "--no-ws")
         wait_until(self._answers)
@@ -117,7 +119,7 @@ class Stack:
             return False
 
     def start_worker(
-        self, *, concurrency: int = 2, beat: bool = True, name: str = "celery@%h", queues: str = "events,work,outgoing"
+        self, *, concurrency: int = 2, beat: bool = True, name: str = "celery@%h", queues: str = QUEUES
     ) -> subprocess.Popen[bytes]:
         """A worker, usually with its beat, so that one process group stands for what delivers events."""
         said = self.log.read_bytes().count(b" ready.") if self.log.exists() else 0

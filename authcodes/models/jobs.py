@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.db import models
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import Count, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -19,17 +19,23 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Those whose workers gave their last sign before `silent`."""
         return self.filter(status=Job.Status.RUNNING, alive_at__lt=silent)
 
-    def in_turn(self, *, silent: datetime, of_a_brand: int) -> "JobQuerySet":
+    def in_turn(self, *, silent: datetime, of_a_brand: int, workers: int) -> "JobQuerySet":
         """Those that wait, queued or abandoned, unless so many of their brand run or have waited for longer.
 
-        Customers are warned of a recall at once.
+        The last of the `workers` is left to a brand that has none. Customers are warned of a recall at once. Those of
+        brands that have fewest come first.
         """
         running = Q(status=Job.Status.RUNNING, alive_at__gte=silent)
         others = Job.objects.unfinished().filter(brand=OuterRef("brand")).exclude(kind=Job.Kind.NOTIFY_RECALL)
         before = others.filter(running | Q(pk__lt=OuterRef("pk"))).order_by().values("brand")
         waiting = self.filter(Q(status=Job.Status.QUEUED) | Q(status=Job.Status.RUNNING, alive_at__lt=silent))
         counted = waiting.alias(before=Coalesce(Subquery(before.annotate(many=Count("pk")).values("many")), 0))
-        return counted.filter(Q(before__lt=of_a_brand) | Q(kind=Job.Kind.NOTIFY_RECALL))
+        all_running = Job.objects.filter(running).order_by().values(one=Value(1)).annotate(many=Count("pk"))
+        is_first_or_leaves_one = Q(before=0) | Q(running__lt=workers - 1)
+        turns = counted.alias(running=Coalesce(Subquery(all_running.values("many")), 0)).filter(
+            Q(is_first_or_leaves_one, before__lt=of_a_brand) | Q(kind=Job.Kind.NOTIFY_RECALL)
+        )
+        return turns.order_by("before", "pk")
 
 
 class Job(models.Model):

@@ -66,6 +66,12 @@ class Event(models.Model):
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["lane", "due_at"], name="event_due_in_lane", condition=Q(status="pending")),
+            # Slow lanes are delivered brand by brand, in turns.
+            models.Index(
+                fields=["lane", "brand", "due_at"],
+                name="event_due_of_brand",
+                condition=Q(status="pending") & ~Q(lane="points"),
+            ),
             models.Index(fields=["id"], name="event_dead", condition=Q(status="dead")),
         ]
         constraints = [

@@ -110,7 +110,7 @@ class Points(APIView):
     def get(self, request: Request) -> Response:
         """The customer's balance and level at the token's brand; zeros for one who is not enrolled yet."""
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         return Response({"success": True, "data": present_account(brand, principal.user_id)})
 
@@ -204,7 +204,7 @@ class Transactions(APIView):
     def get(self, request: Request) -> Response:
         """Every change of the customer's balance at the token's brand, newest first."""
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         lines = asked_lines(request, principal)
         found, pagination = paged(request, lines, order=("-loyalty_transaction_id",), view=self)
         return Response({"success": True, "data": [present_line(line) for line in found], "pagination": pagination})

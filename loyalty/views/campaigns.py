@@ -60,7 +60,7 @@ class Campaigns(APIView):
         A reward that is `claimable` is claimed with `claim_reward`; the others are given when they are reached.
         """
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         found = standings(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
         return Response({"success": True, "data": [present_standing(each) for each in found]})
 

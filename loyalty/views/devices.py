@@ -66,7 +66,7 @@ class Devices(APIView):
         is theirs no more.
         """
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         given = DeviceInput.parse(request.data)
         made = devices.register(
             user_id=principal.user_id,
@@ -92,7 +92,7 @@ class Devices(APIView):
     def delete(self, request: Request) -> Response:
         """Send no more push messages to this device. Call it when the customer logs out."""
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         given = DeviceTokenInput.parse({"token": request.query_params.get("token", "")})
         if not devices.remove(user_id=principal.user_id, brand_id=principal.brand_id, token=given["token"]):
             raise NotFound

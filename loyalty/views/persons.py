@@ -43,7 +43,7 @@ class MyData(APIView):
     def get(self, request: Request) -> Response:
         """Everything that the token's brand holds about the customer, from the account to every scan."""
         principal = principal_of(request)
-        limits.hit("redeem", str(principal.user_id))
+        limits.hit("redeem", principal.brand_id, principal.user_id)
         data = plain_json(persons.everything(user_id=principal.user_id, brand_id=principal.brand_id))
         return Response({"success": True, "data": data}, headers={"Cache-Control": "no-store"})
 

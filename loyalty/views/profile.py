@@ -84,7 +84,7 @@ class ProfileView(APIView):
     def get(self, request: Request) -> Response:
         """The customer's name, phone, language, and what they want to hear from the token's brand."""
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         found = profile.read(user_id=principal.user_id, brand_id=principal.brand_id)
         return Response({"success": True, "data": present(found)})
 
@@ -103,7 +103,7 @@ class ProfileView(APIView):
         Recalls always come by e-mail, so that one switch cannot be turned off.
         """
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         if request.META.get("CONTENT_LENGTH") in {None, "", "0"}:
             raise Invalid(_("Send what is to change."))
         given = ProfileInput.parse(request.data)

@@ -129,7 +129,7 @@ class Redeem(APIView):
         again. The key is required because a request whose answer was lost would otherwise cost twice.
         """
         principal = principal_of(request)
-        limits.hit("redeem", str(principal.user_id))
+        limits.hit("redeem", principal.brand_id, principal.user_id)
         key = idempotency_key(request)
         if not key:
             raise Invalid("Send an Idempotency-Key, new for each wish.", details={"header": "Idempotency-Key"})
@@ -180,7 +180,7 @@ class Claim(APIView):
         this answers the same.
         """
         principal = principal_of(request)
-        limits.hit("redeem", str(principal.user_id))
+        limits.hit("redeem", principal.brand_id, principal.user_id)
         claimed = redemptions.claim(
             brand_id=principal.brand_id, user_id=principal.user_id, milestone_id=milestone_id, at=timezone.now()
         )
@@ -214,7 +214,7 @@ class Redemptions(APIView):
     def get(self, request: Request) -> Response:
         """The rewards that the customer took or won at the token's brand, newest first, with their codes."""
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         theirs = Redemption.objects.select_related("user_point")
         mine = theirs.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
         found, pagination = paged(request, mine, order=("-id",), view=self)

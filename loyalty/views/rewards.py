@@ -80,7 +80,7 @@ class Rewards(APIView):
         An offer that is still to begin is listed too; one that ended or was switched off is not.
         """
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         at = timezone.now()
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         offered = Reward.objects.offered(at).filter(brand=brand).select_related("minimum_level")

@@ -43,7 +43,7 @@ FOR_EVER = "public, max-age=31536000, immutable"  # another logo has another add
 def member_of(request: Request) -> UserPoints:
     """The customer's account at the token's brand; who wants a card joins, where the brand lets everybody in."""
     principal = principal_of(request)
-    limits.hit("read", str(principal.user_id))
+    limits.hit("read", principal.brand_id, principal.user_id)
     brand = get_object_or_404(Brand, pk=principal.brand_id)
     account = members.account_of(brand_id=brand.pk, user_id=principal.user_id)
     if account is None:
@@ -81,7 +81,7 @@ class Wallets(APIView):
     def get(self, request: Request) -> Response:
         """For which wallets the token's brand makes cards at the moment: what buttons to show. Makes no card."""
         principal = principal_of(request)
-        limits.hit("read", str(principal.user_id))
+        limits.hit("read", principal.brand_id, principal.user_id)
         now = timezone.now()
         offered = {it.value: is_offered(principal.brand_id, it, now) for it in Platform}
         return Response({"success": True, "data": offered})

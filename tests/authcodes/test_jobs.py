@@ -216,6 +216,66 @@ def test_one_brands_jobs_keep_no_other_brand_and_no_recall_waiting(brand):
     assert ran(brand, Job.Kind.NOTIFY_RECALL).status == "failed"  # for want of a recall
 
 
+def run_now(*jobs):
+    Job.objects.filter(pk__in=[job.pk for job in jobs]).update(status="running", attempts=1, alive_at=timezone.now())
+
+
+def test_two_brands_with_two_jobs_each_leave_a_worker_to_a_third(brand, settings):
+    settings.JOB_WORKERS = 4
+    other, third = make.brand(), make.brand()
+    mine, theirs = [[start(each, "remembers") for _ in range(2)] for each in (brand, other)]
+    run_now(*mine, theirs[0])
+
+    jobs.run(theirs[1].pk)
+    assert (seen, Job.objects.get(pk=theirs[1].pk).status) == ([], "queued")
+    assert ran(third, "remembers").status == "done"
+
+
+def test_control_without_shares_two_brands_fill_all_workers(brand, settings):
+    settings.FAIR_SHARES = False
+    many = [start(brand, "remembers") for _ in range(20)]
+    run_now(*many[:4])
+
+    jobs.run(many[4].pk)
+
+    assert Job.objects.get(pk=many[4].pk).status == "done"
+
+
+def test_twenty_jobs_of_one_brand_are_behind_the_first_of_another(brand, settings, monkeypatch):
+    settings.JOB_WORKERS = 3
+    many = [start(brand, "remembers") for _ in range(20)]
+    late = start(make.brand(), "remembers")
+    run_now(many[0])
+    called = []
+    monkeypatch.setattr(current_app, "send_task", lambda _name, arguments, **_more: called.extend(arguments))
+
+    jobs.run(many[1].pk)
+
+    assert called == [late.pk]
+
+
+def test_a_brand_never_has_all_workers_whatever_is_set(brand, settings):
+    settings.JOBS_PER_BRAND, settings.JOB_WORKERS = 9, 2
+    first, second = start(brand, "remembers"), start(brand, "remembers")
+    run_now(first)
+
+    jobs.run(second.pk)
+
+    assert Job.objects.get(pk=second.pk).status == "queued"
+
+
+def test_what_beat_calls_has_a_queue_of_its_own(settings):
+    routed = {
+        entry["task"]: current_app.amqp.router.route({}, entry["task"])
+        for entry in settings.CELERY_BEAT_SCHEDULE.values()
+    }
+
+    queues = {task: route["queue"].name for task, route in routed.items()}
+    assert queues.pop("loyalty.tasks.sweep") == "events"
+    assert set(queues.values()) == {"regular"}
+    assert current_app.amqp.router.route({}, "authcodes.tasks.run_job")["queue"].name == "work"
+
+
 def test_a_job_that_ends_calls_for_the_next_of_its_brand(brand, settings, monkeypatch):
     settings.JOBS_PER_BRAND = 1
     waiting = [start(brand, kind) for kind in ("remembers", "breaks", "remembers", "counts")]

@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "bin"))
 from launcher import Site, commands  # noqa: E402
 
 PLACES = {"--host": "HOST", "--port": "PORT", "--schedule": "FILE"}
-PROCESSES = {"web", "worker", "jobs", "sender", "beat"}
+PROCESSES = {"web", "worker", "jobs", "sender", "regular", "beat"}
 
 
 def words(command):

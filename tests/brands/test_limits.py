@@ -268,6 +268,30 @@ def test_redis_that_does_not_answer_is_given_up_soon(settings, who, tmp_path):
     assert time.monotonic() - began < 1
 
 
+# --- Ceilings of brands ----------------------------------------------------------------------------------------------
+
+
+def brand_passes(brand):
+    try:
+        limits.hit_brand(brand)
+    except RateLimited:
+        return False
+    return True
+
+
+def test_calls_with_a_brands_keys_have_an_exact_ceiling_of_their_own(rates, who, at_once):
+    rates(brand="7/minute")
+
+    assert sum(at_once(16, lambda: sum(brand_passes(who) for _ in range(4)))) == 7
+    assert brand_passes(f"{who}2")
+
+
+def test_the_ceiling_of_a_brand_closes_its_door_without_redis_to_nobody(rates, who, no_redis):
+    rates(brand="1/minute")
+
+    assert [brand_passes(who) for _ in range(3)] == [True] * 3
+
+
 # --- Whose address ---------------------------------------------------------------------------------------------------
 
 

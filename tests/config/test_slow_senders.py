@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -20,10 +21,15 @@ HEAD = b"POST /api/v1/auth-codes/scan HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Typ
 @pytest.fixture
 def web(transactional_db, tmp_path):
     running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
-    running.settings["TRUSTED_PROXIES"] = "1"
-    running.start_web()
+    running.settings |= {"TRUSTED_PROXIES": "1", "WEB_BODY_SECONDS": "2"}
     yield running
     running.stop()
+
+
+@pytest.fixture
+def unfair_web(web):
+    web.start_web(fair=False)
+    return web
 
 
 @pytest.fixture
@@ -32,6 +38,7 @@ def proxy(web, tmp_path):
     program = shutil.which("nginx", path="/usr/sbin:/usr/bin")
     if not program:
         pytest.skip("nginx is not installed: apt-get install nginx-light")
+    web.start_web()
     port = free_port()
     told = (ROOT / "docs" / "operations" / "nginx.conf").read_text()
     told = told.replace("127.0.0.1:8000", f"127.0.0.1:{web.port}").replace("listen 443 ssl", f"listen 127.0.0.1:{port}")
@@ -60,16 +67,54 @@ def answers(port, *, seconds):
         return False
 
 
-def slow_senders(port):
+def slow_senders(port, number=SENDERS):
     """Each promises a body, sends a bit of it and waits."""
-    lines = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(SENDERS)]
+    lines = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(number)]
     for line in lines:
         line.sendall(HEAD + b'Content-Length: 500\r\n\r\n{"code": "')
     time.sleep(0.5)
     return lines
 
 
-def test_control_slow_senders_hold_the_server_itself(web):
+def scan_seconds(port, address):
+    began = time.monotonic()
+    headers = {"X-Forwarded-For": address, "Host": "localhost"}
+    answer = httpx.post(
+        f"http://127.0.0.1:{port}/api/v1/auth-codes/scan", json={"code": "NOBODYS"}, headers=headers, timeout=20
+    )
+    assert answer.json()["error"] == "AUTH_CODE_INVALID"
+    return time.monotonic() - began
+
+
+def test_two_hundred_slow_senders_hold_up_nobody_else(web):
+    web.start_web()
+    lines = slow_senders(web.port, 200)
+
+    assert all(answers(web.port, seconds=2) for _ in range(8))
+    assert max(scan_seconds(web.port, "198.51.100.7") for _ in range(8)) < 2
+    for line in lines:
+        line.close()
+
+
+def test_who_drips_is_sent_away(web):
+    web.start_web(workers=1)
+    [line] = slow_senders(web.port, 1)
+    line.settimeout(0.2)
+    said = b""
+    for _ in range(100):
+        if not said:
+            with suppress(TimeoutError):
+                line.sendall(b"a")
+                said = line.recv(10_000)
+
+    head, _, body = said.partition(b"\r\n\r\n")
+    assert b" 503 " in head.splitlines()[0]
+    assert b"retry-after" in head
+    assert b"did not come in time" in body
+
+
+def test_control_slow_senders_hold_the_server_itself(unfair_web):
+    web = unfair_web
     lines = slow_senders(web.port)
 
     # A process that had not opened its port yet took none of the first ones.

@@ -90,7 +90,7 @@ def hosts(
     try:
         for number, host in enumerate(pair):
             host.start_web(workers=1)
-            host.start_worker(concurrency=1, beat=number == 0, name=f"{number}@%h", queues="events,work,outgoing")
+            host.start_worker(concurrency=1, beat=number == 0, name=f"{number}@%h")
         yield pair[0], pair[1]
     finally:
         for host in pair:

@@ -1,0 +1,16 @@
+"""A page of the portal whose statement keeps PostgreSQL busy for as long as the worst filter may: bench.neighbours."""
+
+from django.contrib import admin
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+
+COUNTS_FOR_SECONDS = "SELECT count(*) FROM generate_series(1, 12000000) AS i WHERE i %% 7 = %s"
+
+
+def heavy(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - a view
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTS_FOR_SECONDS, [3])
+        return HttpResponse(f"{cursor.fetchone()}")
+
+
+view = admin.site.admin_view(heavy)

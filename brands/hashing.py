@@ -1,0 +1,18 @@
+"""Slow hashes of passwords, one at a time in each process: a flood of logins leaves the processor to the others."""
+
+from threading import Lock
+
+from django.conf import settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
+_one_at_a_time = Lock()
+
+
+class OneAtATime(PBKDF2PasswordHasher):
+    """Django's, with a line before it; who may stand in it is a matter of config.admission."""
+
+    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
+        if not settings.FAIR_SHARES:
+            return super().encode(password, salt, iterations)
+        with _one_at_a_time:
+            return super().encode(password, salt, iterations)

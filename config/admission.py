@@ -1,0 +1,230 @@
+"""Who gets a thread of the web, and when: each class of requests has threads of its own, and no brand has all of one.
+
+The server's own threads only receive bodies and wait here. So pages that wait for the database leave scans their
+threads, whatever happens `/healthz` has one, and connections to the database are as many as threads here.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from hashlib import blake2b
+from io import BytesIO
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+
+from brands import metrics, parties
+from brands.limits import address_of
+from config.receiving import Bounds, Receiving, TooMany, TooSlow
+from config.requests import TURNED_AWAY
+from config.turns import STRANGERS, Busy, Terms, Turns
+
+Environ = dict[str, Any]
+Application = Callable[..., Iterable[bytes]]
+
+HEALTH, PROBES, FILES, API, EVENTS, LOGINS, PAGES = "health", "probes", "files", "api", "events", "logins", "pages"
+LOGIN_PATHS = (
+    "/api/v1/auth/token",
+    "/api/v1/auth/register",
+    "/api/v1/auth/password/",
+    "/admin/login/",
+    "/admin/password_change/",
+    "/password/new/",
+    "/page/session",
+)
+SHARED = {API, EVENTS, LOGINS, PAGES}  # by brands
+NO_LOGIN = ("/api/v1/auth/token/refresh", "/api/v1/auth/token/revoke")
+# Beginnings of paths and their class; the first that fits counts.
+CLASSES = (
+    ("/api/v1/brand/loyalty/campaign/event", EVENTS),
+    ("/admin/", PAGES),
+    ("/static/", FILES),
+    ("/healthz", HEALTH),
+    ("/readyz", PROBES),
+    ("/metrics", PROBES),
+)
+SESSION = re.compile(rf"(?:^|;\s*){re.escape(settings.SESSION_COOKIE_NAME)}=([^;\s]+)")
+BRAND = re.compile(rb'"brand_id"\s*:\s*([0-9]{1,18})\b')  # in the body of a login
+SAFE = {"GET", "HEAD", "OPTIONS"}
+LARGEST_UPLOAD = 210_000_000  # bytes of a form of the portal with a file; authcodes.imports takes 200 MB
+MOST_REMEMBERED = 20_000
+
+
+def terms() -> dict[str, Terms]:
+    """Of each class: a brand may have all threads but one, and half of those for pages, which may take long.
+
+    No more may wait altogether than the server has threads (512).
+    """
+
+    def shared(threads: int, *, seconds: float, waiting: int) -> Terms:
+        return Terms(threads, threads - 1, waiting=waiting, waiting_of_a_party=waiting * 2 // 3, seconds=seconds)
+
+    return {
+        HEALTH: Terms(1, 1),
+        PROBES: Terms(1, 1, waiting=4),
+        FILES: Terms(2, 2, waiting=48, waiting_of_a_party=48),
+        API: shared(settings.WEB_API_THREADS, seconds=20, waiting=192),
+        EVENTS: shared(settings.WEB_EVENT_THREADS, seconds=5, waiting=96),
+        LOGINS: shared(settings.WEB_LOGIN_THREADS, seconds=10, waiting=32),
+        PAGES: Terms(
+            settings.WEB_PAGE_THREADS,
+            settings.WEB_PAGE_THREADS // 2,
+            waiting=32,
+            waiting_of_a_party=16,
+            of_strangers=settings.WEB_PAGE_THREADS // 4,
+        ),
+    }
+
+
+def class_of(environ: Environ) -> str:
+    path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
+    if method not in SAFE and path.startswith(LOGIN_PATHS) and not path.startswith(NO_LOGIN):
+        return LOGINS
+    if method == "DELETE" and path == "/api/v1/customer":  # asks for the password
+        return LOGINS
+    return next((name for start, name in CLASSES if path.startswith(start)), API)
+
+
+def credential_of(environ: Environ, name: str) -> bytes:
+    """What a request is recognised by, before anybody looks whether it is good: a digest, for it may be a secret.
+
+    One that is not looked at is of no use here: whoever sends another each time would be another party each time.
+    """
+    if name == PAGES:
+        session = SESSION.search(environ.get("HTTP_COOKIE", ""))
+        shown = session[1] if session else ""
+    elif name == EVENTS:
+        shown = environ.get("HTTP_API_KEY", "")
+    else:
+        shown = environ.get("HTTP_AUTHORIZATION") or environ.get("HTTP_API_KEY") or environ.get("HTTP_HOST", "")
+    return blake2b(shown.encode("utf-8", "surrogateescape"), digest_size=12).digest()
+
+
+def login_party_of(environ: Environ) -> object:
+    """The brand that the body names; where it names none, as at the portal, the address."""
+    body = environ["wsgi.input"]
+    named = BRAND.search(body.getvalue()) if isinstance(body, BytesIO) else None
+    return int(named[1]) if named else address_of(environ)
+
+
+NOBODY = credential_of({}, PAGES)  # who looks at the portal's login
+
+
+class Remembered:
+    """The party that each credential turned out to belong to; until then it is a party of its own."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, str] = {}
+
+    def party_of(self, credential: bytes) -> object:
+        return self._known.get(credential, credential)
+
+    def learn(self, credential: bytes, name: str) -> None:
+        if self._known.get(credential) != name:
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            self._known[credential] = name
+
+
+class Answer:
+    """What the application said, kept until the server's thread passes it on."""
+
+    def __init__(self) -> None:
+        self.status, self.headers = "", [("", "")]
+        self.chunks: Iterable[bytes] = ()
+
+    def __call__(self, status: str, headers: list[tuple[str, str]], error: Any = None) -> None:  # noqa: ARG002 - WSGI
+        self.status, self.headers = status, headers
+
+
+class Streamed:
+    """A long answer, which the server's own thread passes on, with a connection to the database only while it does."""
+
+    def __init__(self, chunks: Any) -> None:
+        self.chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.chunks)
+
+    def close(self) -> None:
+        self.chunks.close()
+        connections.close_all()
+
+
+class Admission:
+    """WSGI middleware: reads the body, waits for a turn, and passes the answer on."""
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self.turns = {name: Turns(each, name, waited=partial(metrics.waited, name)) for name, each in terms().items()}
+        self.receiving = Receiving(Bounds(seconds=settings.WEB_BODY_SECONDS))
+        self.remembered = Remembered()
+
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        name = class_of(environ)
+        credential = credential_of(environ, name)
+        party = self.party_of(name, credential)
+        try:
+            environ = self.with_body(environ, name, party)
+            if name == LOGINS:
+                party = login_party_of(environ)
+            answer = self.turns[name].run(partial(self.answer, environ, credential), party=party)
+        except Busy:
+            metrics.turned_away(name, "busy")
+            return self.refuse(environ, start_response, "Too much is asked for at once. Try again in a moment.")
+        except TooMany:
+            metrics.turned_away(name, "bodies")
+            return self.refuse(environ, start_response, "Too many requests are still being sent. Try again.")
+        except TooSlow:
+            metrics.turned_away(name, "slow")
+            return self.refuse(environ, start_response, "The body of the request did not come in time.")
+        start_response(answer.status, answer.headers)
+        return answer.chunks
+
+    def party_of(self, name: str, credential: bytes) -> object:
+        """Sessions that are not known yet count together: a page may take long, and the next comes with another."""
+        if name not in SHARED:
+            return name
+        known = self.remembered.party_of(credential)
+        return STRANGERS if name == PAGES and known == credential and credential != NOBODY else known
+
+    def answer(self, environ: Environ, credential: bytes) -> Answer:
+        """Run in one of the class's threads."""
+        found = Answer()
+        with parties.learning() as party:
+            chunks: Any = self.application(environ, found)
+            if getattr(chunks, "streaming", False):
+                found.chunks = Streamed(chunks)
+            else:
+                try:
+                    found.chunks = [b"".join(chunks)]
+                finally:
+                    chunks.close()
+        if party.name:
+            self.remembered.learn(credential, party.name)
+        return found
+
+    def with_body(self, environ: Environ, name: str, party: object) -> Environ:
+        """The same with the whole body in it, as Django and DRF look for one: of a known length.
+
+        Raises TooMany, TooSlow. One byte past the limit is read and no more; what counts the length then refuses it.
+        """
+        most = LARGEST_UPLOAD if name == PAGES else settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+        chunked = "HTTP_TRANSFER_ENCODING" in environ
+        said = environ.get("CONTENT_LENGTH", "")
+        length = most + 1 if chunked else int(said) if said.isascii() and said.isdigit() else 0
+        if not length:
+            return environ
+        if not chunked and length > most:  # nobody reads it: the length alone is refused
+            return {**environ, "wsgi.input": BytesIO()}
+        with self.receiving.place(address=address_of(environ), party=party):
+            body, done = self.receiving.read(environ["wsgi.input"], length)
+        return {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(done) if chunked else said}
+
+    def refuse(self, environ: Environ, start_response: Callable[..., Any], words: str) -> Iterable[bytes]:
+        """By the application's own way, which asks no database for it."""
+        response: Any = self.application({**environ, TURNED_AWAY: words}, start_response)
+        content = b"".join(response)
+        response.close()
+        return [content]

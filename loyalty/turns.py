@@ -1,0 +1,88 @@
+"""Turns of brands in the slow lanes: whose events a worker takes next, and how many workers one brand may keep busy."""
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from brands import sql
+from brands.limits import ask, command
+from loyalty import wake
+from loyalty.wake import Seat
+
+# The brands that have something due in a lane: from one to the next along the index, however much each has.
+DUE = """
+    WITH RECURSIVE waiting AS (
+        (SELECT brand_id FROM loyalty_event
+          WHERE status = 'pending' AND lane <> 'points' AND lane = %(lane)s::text ORDER BY brand_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT e.brand_id FROM loyalty_event e
+                 WHERE e.status = 'pending' AND e.lane <> 'points' AND e.lane = %(lane)s::text
+                   AND e.brand_id > w.brand_id
+                 ORDER BY e.brand_id LIMIT 1)
+          FROM waiting w WHERE w.brand_id IS NOT NULL
+    )
+    SELECT w.brand_id FROM waiting w
+     WHERE w.brand_id IS NOT NULL
+       AND EXISTS (SELECT 1 FROM loyalty_event e
+                    WHERE e.status = 'pending' AND e.lane <> 'points' AND e.lane = %(lane)s::text
+                      AND e.brand_id = w.brand_id AND e.due_at <= statement_timestamp())
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A worker delivers one brand's events; `seats` are what the brand has of the lane and of all lanes."""
+
+    brand_id: int
+    seats: Sequence[Seat]
+
+
+@contextmanager
+def turn(*, lane: str, workers: int) -> Iterator[Turn | None]:
+    """The next turn: of a brand with something due, the one that keeps fewest workers of this lane busy.
+
+    None: nothing is due, or only of brands that have their part of the workers already.
+    """
+    with ExitStack() as seated:
+        yield next(filter(None, (_seated(each, lane, workers, seated) for each in _in_order(lane, workers))), None)
+
+
+def stay(*seated: Seat | Turn) -> None:
+    """Still at work: keep the seats."""
+    for each in seated:
+        for seat in each.seats if isinstance(each, Turn) else [each]:
+            seat.stay()
+
+
+def of_a_brand(workers: int) -> int:
+    """How many of a lane's workers one brand may keep busy: always fewer than there are."""
+    return max(1, workers - 1)
+
+
+def _in_order(lane: str, workers: int) -> list[int]:
+    brand_ids = [brand_id for (brand_id,) in sql.rows(DUE, {"lane": lane})]
+    random.shuffle(brand_ids)
+    names = [_name(lane, brand_id, number) for brand_id in brand_ids for number in range(of_a_brand(workers))]
+    taken = ask(lambda: command("MGET", *names)) if len(brand_ids) > 1 else None
+    if not taken:
+        return brand_ids
+    each = of_a_brand(workers)
+    busy = {brand_id: sum(map(bool, taken[at * each : (at + 1) * each])) for at, brand_id in enumerate(brand_ids)}
+    return sorted(brand_ids, key=lambda brand_id: busy[brand_id])
+
+
+def _seated(brand_id: int, lane: str, workers: int, outer: ExitStack) -> Turn | None:
+    with ExitStack() as seated:
+        wanted = {f"{lane}:brand:{brand_id}": of_a_brand(workers), f"brand:{brand_id}": settings.OUTGOING_PER_BRAND}
+        seats = [seated.enter_context(wake.seat(lane=name, seats=most)) for name, most in wanted.items()]
+        if not all(seats):
+            return None
+        outer.push(seated.pop_all())
+        return Turn(brand_id, [seat for seat in seats if seat])
+
+
+def _name(lane: str, brand_id: int, number: int) -> str:
+    return f"{wake.SEAT}:{lane}:brand:{brand_id}:{number}"

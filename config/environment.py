@@ -58,6 +58,30 @@ def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
+def brand_ids(name: str) -> list[str]:
+    """Ids of brands, comma-separated, or `*`. No slugs: they can change, and another brand could take one."""
+
+    def cast(raw: str) -> list[str]:
+        found = [word.strip() for word in raw.split(",") if word.strip()]
+        for word in found:
+            if word != "*" and not (word.isascii() and word.isdecimal()):
+                message = f"{word!r} is no brand id; the id is on the brand's page in the portal, and never changes"
+                raise ValueError(message)
+        return found
+
+    return value(name, [], cast)
+
+
+def not_of_this_machine(hosts: list[str]) -> list[str]:
+    """Those of the hostnames under which others could call."""
+
+    def is_local(host: str) -> bool:
+        name = host.strip("[]").lstrip(".").lower()
+        return name == "localhost" or name.endswith(".localhost") or name == "::1" or name.startswith("127.")
+
+    return [host for host in hosts if not is_local(host)]
+
+
 def networks(name: str) -> list[str]:
     """Comma-separated networks such as 10.1.0.0/16 or fd00::/8."""
 

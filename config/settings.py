@@ -233,9 +233,9 @@ EVENT_RETRY_HOURS = env.integer("EVENT_RETRY_HOURS", 24, minimum=1)
 # Longer than anything is tried (72 hours), and than a stored answer is replayed.
 EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
 EVENT_BATCH = env.integer("EVENT_BATCH", 50, minimum=1)
-# manage.py receive_sqs takes events from this queue, of the brands that are named (their slugs; * for every one).
+# manage.py receive_sqs takes events from this queue, of the brands that are named (their ids; * for every one).
 SQS_QUEUE_URL = env.text("SQS_QUEUE_URL")
-SQS_BRANDS = env.words("SQS_BRANDS")
+SQS_BRANDS = env.brand_ids("SQS_BRANDS")
 SQS_REGION = env.text("SQS_REGION")
 SQS_ENDPOINT_URL = env.text("SQS_ENDPOINT_URL")
 READY_EVENT_AGE_SECONDS = env.integer("READY_EVENT_AGE_SECONDS", 300, minimum=1)
@@ -309,7 +309,7 @@ SIMPLE_JWT = {
 ADJUSTMENT_CONFIRM_ABOVE = env.integer("ADJUSTMENT_CONFIRM_ABOVE", 1_000)
 
 # --- Wallets ---------------------------------------------------------------------------------------------------------
-# A directory with <brand slug>.apple.json and <brand slug>.google.json, for keys that are not to be in the database.
+# A directory with <brand id>/apple.json and <brand id>/google.json, for keys that are not to be in the database.
 WALLET_KEYS_DIR = env.text("WALLET_KEYS_DIR")
 # Changes within so many seconds become one update of a pass.
 WALLET_MERGE_SECONDS = env.integer("WALLET_MERGE_SECONDS", 2)

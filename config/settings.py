@@ -21,6 +21,12 @@ ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,.localhost,127.0.0.1,[::1]
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"
     raise ImproperlyConfigured(message)
+if LOCAL and not env.text("HTTPS") and (others := env.not_of_this_machine(ALLOWED_HOSTS)):
+    message = (
+        f"DATABASE_URL or SECRET_KEY is missing, but ALLOWED_HOSTS names {others[0]}: set both for a service that "
+        "others reach, which runs with HTTPS then; or set HTTPS to 0 or 1 yourself, if this is a local try-out all the same"
+    )
+    raise ImproperlyConfigured(message)
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [

@@ -24,7 +24,7 @@ if not ALLOWED_HOSTS:
 if LOCAL and not env.text("HTTPS") and (others := env.not_of_this_machine(ALLOWED_HOSTS)):
     message = (
         f"DATABASE_URL or SECRET_KEY is missing, but ALLOWED_HOSTS names {others[0]}: set both for a service that "
-        "others reach, which runs with HTTPS then; or set HTTPS to 0 or 1 yourself, if this is a local try-out all the same"
+        "others reach, which runs with HTTPS then; or set HTTPS to 0 or 1 yourself, if this is a local try-out"
     )
     raise ImproperlyConfigured(message)
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")

@@ -43,6 +43,7 @@ GROUPS: dict[Any, dict[str, str]] = {
         "loyalty.noticedelivery": "outgoing_mail",
         "loyalty.noticetemplate": "edit_note",
         "loyalty.noticesettings": "notifications",
+        "loyalty.senderdomain": "domain_verification",
         "loyalty.stoppedaddress": "unsubscribe",
     },
     _("Brand"): {

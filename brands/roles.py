@@ -42,6 +42,7 @@ TABLE = {
     "loyalty.walletissuer":           ("vacdx", "v",    "",      "v",     "vacdx"),
     "loyalty.walletpass":             ("vx",   "vx",    "",      "v",     "vx"),
     "loyalty.noticesettings":         ("vacd", "vac",   "",      "v",     "vacd"),
+    "loyalty.senderdomain":           ("vadx", "vadx",  "",      "v",     "vadx"),
     "loyalty.noticetemplate":         ("vacdx", "vacdx", "",     "v",     "vacdx"),
     "loyalty.noticedelivery":         ("v",    "v",     "",      "v",     "v"),
     "loyalty.stoppedaddress":         ("vx",   "vx",    "",      "v",     "vx"),

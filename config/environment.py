@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from importlib.util import find_spec
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
@@ -159,6 +159,24 @@ def address(name: str) -> tuple[str, int] | None:
         return host.strip("[]"), int(port)
 
     return value(name, None, cast)
+
+
+def servers(name: str, *, port: int) -> list[tuple[str, int]]:
+    """Addresses of servers, comma-separated, each with a port or without: 10.0.0.2,10.0.0.3:5353,[fd00::1]:53."""
+
+    def cast(raw: str) -> list[tuple[str, int]]:
+        found = []
+        for word in filter(None, map(str.strip, raw.split(","))):
+            bare = word.count(":") > 1 and not word.startswith("[")
+            host, _, given = ("", "", "") if bare else word.rpartition(":") if word[-1] != "]" else (word, "", "")
+            number = int(given) if host and given else port
+            if not 0 < number < 65_536:
+                message = f"{word!r} has no port"
+                raise ValueError(message)
+            found.append((str(ip_address((host or word).strip("[]"))), number))
+        return found
+
+    return value(name, [], cast)
 
 
 def secret(name: str, *, otherwise: str = "", required: bool = True) -> str:

@@ -180,6 +180,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "forget-webhook-messages": {"task": "loyalty.tasks.forget_webhook_messages", "schedule": 3_600},
     "forget-events": {"task": "loyalty.tasks.forget_events", "schedule": 3_600, "options": {"expires": 3_600}},
+    "check-sender-domains": {"task": "loyalty.tasks.check_sender_domains", "schedule": 3_600},
     "check-wallets": {"task": "loyalty.tasks.check_wallets", "schedule": 86_400},
     # Each brand's night begins when its day does; what is done for the day is asked for in vain.
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
@@ -206,6 +207,7 @@ EVENT_HANDLERS = {
     "send-email": "loyalty.notices.sending.on_deliver",
     "send-sms": "loyalty.notices.sending.on_deliver",
     "send-push": "loyalty.notices.sending.on_deliver",
+    "check-sender-domain": "loyalty.notices.sender_domains.on_check",
 }
 # Of these kinds a worker delivers all that it holds at once.
 EVENTS_TOGETHER = {"scan-auth": "authcodes.claims.on_scan_auths"}
@@ -224,6 +226,7 @@ EVENT_LANES = {
     "send-email": "email",
     "send-sms": "sms",
     "send-push": "push",
+    "check-sender-domain": "domains",
 }
 WEBHOOK_TIMEOUT_SECONDS = env.integer("WEBHOOK_TIMEOUT_SECONDS", 10, minimum=1)
 WEBHOOK_LOG_DAYS = env.integer("WEBHOOK_LOG_DAYS", 30, minimum=1)
@@ -255,6 +258,8 @@ EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HO
 EMAIL_USE_TLS, EMAIL_USE_SSL = "EMAIL_USE_TLS" in _mail, "EMAIL_USE_SSL" in _mail
 EMAIL_TIMEOUT = env.integer("EMAIL_TIMEOUT", 10, minimum=1)
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "loyalty@localhost")
+# Whom to ask for the proofs of senders' domains; the machine's own resolvers if none are named.
+DNS_SERVERS = env.servers("DNS_SERVERS", port=53)
 TWILIO_URL = env.text("TWILIO_URL", "https://api.twilio.com")
 FCM_URL = env.text("FCM_URL", "https://fcm.googleapis.com")
 # Access tokens for push and for Google Wallet.

@@ -31,6 +31,7 @@ from loyalty.models import (
     NoticeSettings,
     NoticeTemplate,
     Redemption,
+    SenderDomain,
     StoppedAddress,
     WebhookDelivery,
     WebhookEndpoint,
@@ -210,6 +211,9 @@ def notices(brand: Brand, customer: User, marker: str) -> dict[str, Model]:
         "loyalty.noticesettings": NoticeSettings.objects.create(brand=brand, sender_name=marker, is_active=False),
         "loyalty.noticetemplate": NoticeTemplate.objects.create(brand=brand, subject=marker, body=marker, **words),
         "loyalty.noticedelivery": NoticeDelivery.objects.create(**about, **where, provider_id=marker),
+        "loyalty.senderdomain": SenderDomain.objects.create(
+            brand=brand, domain=f"{marker}.example.com", token=marker[:32]
+        ),
         "loyalty.stoppedaddress": StoppedAddress.objects.create(
             brand=brand, channel="email", digest=marker, masked_address=where["masked_address"], reason=marker
         ),

@@ -174,6 +174,7 @@ def test_a_table_is_written_by_its_own_module_only(table, writer):
         ("WalletIssuer", {"loyalty/wallets/issuers.py"}),
         ("Notice", {"loyalty/notices/gathering.py"}),
         ("NoticeDelivery", {"loyalty/notices/sending.py"}),
+        ("SenderDomain", {"loyalty/notices/sender_domains.py"}),
         ("StoppedAddress", {"loyalty/notices/stopped.py"}),
         ("Scan", set()),
         ("AuthCode", {"authcodes/changes.py"}),

@@ -38,6 +38,7 @@ GROUPS: dict[Any, dict[str, str]] = {
         "loyalty.brandlevel": "military_tech",
         "loyalty.reward": "featured_seasonal_and_gifts",
         "loyalty.earningrule": "calculate",
+        "loyalty.currencyrate": "currency_exchange",
     },
     _("Notifications"): {
         "loyalty.noticedelivery": "outgoing_mail",

@@ -35,6 +35,7 @@ TABLE = {
     "campaigns.rewardclaim":          ("v",    "v",     "",      "v",     "v"),
     "loyalty.brandlevel":             ("vacd", "vac",   "",      "v",     "vacd"),
     "loyalty.earningrule":            ("vacd", "vacd",  "",      "v",     "vacd"),
+    "loyalty.currencyrate":           ("vacd", "vacd",  "",      "v",     "vacd"),
     "loyalty.userpoints":             ("vxe",  "vx",    "",      "v",     "vxe"),
     "loyalty.loyaltytransaction":     ("v",    "v",     "",      "v",     "v"),
     "loyalty.reward":                 ("vacd", "vac",   "",      "v",     "vacd"),

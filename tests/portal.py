@@ -23,6 +23,7 @@ from brands.models import AuditEntry, Brand, BrandHostname, Membership, User
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from loyalty import redemption_codes
 from loyalty.models import (
+    CurrencyRate,
     Event,
     ExternalSystem,
     LoyaltyTransaction,
@@ -156,6 +157,7 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         "campaigns.userloyaltycampaign": UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign),
         "campaigns.rewardclaim": RewardClaim.objects.create(user=customer, milestone=milestone),
         "loyalty.brandlevel": make.level(brand, name=f"{marker} level"),
+        "loyalty.currencyrate": CurrencyRate.objects.create(brand=brand, currency="USD", rate="1.1"),
         "loyalty.earningrule": make.earning_rule(brand, "log-user-login"),
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(

@@ -82,6 +82,7 @@ class BrandPage(Pictured):
             {
                 "fields": (
                     ("loyalty_active", "auto_enroll"),
+                    "currency",
                     ("daily_point_limit", "monthly_point_limit"),
                     ("points_expire", "points_expire_after", "expiry_warning_days"),
                 )

@@ -1,6 +1,7 @@
 """The portal's pages about points: what earns them, who holds them and is told, wallets, and the events behind."""
 
 from loyalty.admin import (
+    currency_rates,
     events,
     external,
     ledger,
@@ -20,6 +21,7 @@ from loyalty.admin import (
 )
 
 __all__ = [
+    "currency_rates",
     "events",
     "external",
     "ledger",

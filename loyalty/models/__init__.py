@@ -20,6 +20,7 @@ from loyalty.models.notices import (
     Template,
     Topic,
 )
+from loyalty.models.orders import CreditedOrder, CurrencyRate
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.transactions import LoyaltyTransaction
 from loyalty.models.wallets import Platform, WalletDevice, WalletIssuer, WalletPass
@@ -35,6 +36,8 @@ __all__ = [
     "PHONE",
     "BrandLevel",
     "Channel",
+    "CreditedOrder",
+    "CurrencyRate",
     "Device",
     "EarningRule",
     "Event",

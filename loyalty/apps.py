@@ -13,11 +13,11 @@ class LoyaltyConfig(AppConfig):
     verbose_name = _("Points and events")
 
     def ready(self) -> None:
-        """Say which files with wallet keys have to be moved; manage.py check_wallets knows the brands' ids too."""
+        """Say which files with wallet keys have to be moved; manage.py wallet_selfcheck knows the brands' ids too."""
         for file, slug, platform in key_files.named_by_slug():
             logger.warning(
                 "WALLET_KEYS_DIR: %s is not read, because the slug %s may change: move it to <brand id>/%s.json "
-                "(manage.py check_wallets says which id)",
+                "(manage.py wallet_selfcheck says which id)",
                 file.name,
                 slug,
                 platform,

@@ -21,8 +21,8 @@ FILL = """
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('brands', '0010_currency_of_a_brand'),
-        ('loyalty', '0019_sender_domains'),
+        ('brands', '0011_currency_of_a_brand'),
+        ('loyalty', '0020_sender_domains'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

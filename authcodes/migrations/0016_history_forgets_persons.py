@@ -22,6 +22,6 @@ END $$;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("authcodes", "0014_jobs_that_tell_customers")]
+    dependencies = [("authcodes", "0015_history_of_codes_is_not_truncated")]
 
     operations = [migrations.RunSQL(FORGETTING, STRICT)]

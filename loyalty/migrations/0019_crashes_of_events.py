@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loyalty", "0017_things_that_were_won_wait")]
+    dependencies = [("loyalty", "0018_ledger_is_not_truncated")]
 
     operations = [
         migrations.AddField(

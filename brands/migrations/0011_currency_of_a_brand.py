@@ -6,7 +6,7 @@ import brands.currencies
 
 
 class Migration(migrations.Migration):
-    dependencies = [("brands", "0009_refresh_tokens_answered_again")]
+    dependencies = [("brands", "0010_audit_trail_is_not_truncated")]
 
     operations = [
         migrations.AddField(

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("brands", "0009_refresh_tokens_answered_again"),
-        ("loyalty", "0018_crashes_of_events"),
+        ("loyalty", "0019_crashes_of_events"),
     ]
 
     operations = [

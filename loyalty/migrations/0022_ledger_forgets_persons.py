@@ -27,6 +27,6 @@ END $$;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loyalty", "0020_orders_and_currencies")]
+    dependencies = [("loyalty", "0021_orders_and_currencies")]
 
     operations = [migrations.RunSQL(FORGETTING, STRICT)]

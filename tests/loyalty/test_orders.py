@@ -145,14 +145,14 @@ def test_control_without_the_constraint_several_are_credited(shop, monkeypatch):
             CreditedOrder.objects.create(**about, user_id=user_id, credited_at=at)
 
     monkeypatch.setattr(orders, "hold", looked_up)
-    with connection.cursor() as cursor:
+    with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE loyalty_creditedorder DROP CONSTRAINT order_credited_to_one")
     try:
         delivered_at_once(shop, [make.customer(shop) for _ in range(8)])
         assert LoyaltyTransaction.objects.count() > 1
     finally:
         CreditedOrder.objects.all().delete()
-        with connection.cursor() as cursor:
+        with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute(
                 "ALTER TABLE loyalty_creditedorder ADD CONSTRAINT order_credited_to_one UNIQUE (brand_id, order_id)"
             )

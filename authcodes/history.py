@@ -15,6 +15,7 @@ from authcodes.models import AuthCode, BatchRange, CodeChange, Import, Product
 from authcodes.numbering import Numbering
 from brands import audit
 from brands.audit import Row
+from brands.mentions import Mentions, without
 from brands.models import User
 
 # Of a file that names codes here and there, a batch's line says from where to where, and how many.
@@ -160,3 +161,20 @@ def _told(deed: Deed, batch: BatchRange, first: str, last: str, codes: int) -> C
         changed_by=deed.by,
         changed_at=deed.at,
     )
+
+
+# The trigger lets these columns change while the transaction says that it erases a person, and no others ever.
+ERASING = "SELECT set_config('codes.erasing', %s, true)"
+
+
+def forget_person(*, brand_id: int, mentions: Mentions, pseudonym: str) -> int:
+    """For the erasure of a person's data: no reason that staff gave names them any more; returns how many did."""
+    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
+    found = list(CodeChange.objects.filter(brand_id=brand_id, reason__iregex=pattern))
+    for change in found:
+        change.reason = without(change.reason, mentions.anywhere, pseudonym)
+    with connection.cursor() as cursor:
+        cursor.execute(ERASING, ["on"])
+        CodeChange.objects.bulk_update(found, ["reason"], batch_size=500)
+        cursor.execute(ERASING, ["off"])
+    return len(found)

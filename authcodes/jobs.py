@@ -4,7 +4,7 @@ import logging
 import tempfile
 import traceback
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import IO, Any
 
@@ -22,6 +22,7 @@ from authcodes import heartbeat
 from authcodes.models import Job
 from authcodes.models.jobs import JobQuerySet
 from brands import guard
+from brands.mentions import Mentions, without
 from brands.models import Brand, User
 from brands.refusals import Refused
 from brands.tracing import Work
@@ -79,7 +80,7 @@ class Run:
         self._mine().update(log=_logged(self.job, line), alive_at=timezone.now())
 
     def keep(self, content: IO[bytes], *, name: str) -> None:
-        """Offer `content` for download as `name`, until settings.JOB_FILE_DAYS have passed. Raises Overtaken.
+        """Offer `content` for download as `name`, until settings.JOB_FILE_DAYS have passed. Raises as progress does.
 
         Its place is on the job before the file is there, so that no file is ever without a job that forgets it.
         """
@@ -88,8 +89,8 @@ class Run:
         where = file.storage.get_available_name(
             file.field.generate_filename(self.job, f"{self.job.pk}-{self.attempt}-{name}"), file.field.max_length
         )
-        if not self._mine().update(result=where, result_name=name, expires_at=lasts):
-            raise Overtaken
+        if not self._mine().filter(cancel_requested=False).update(result=where, result_name=name, expires_at=lasts):
+            raise Cancelled if self._mine().exists() else Overtaken
         if earlier:
             transaction.on_commit(lambda: forget(file.storage, earlier))
         file.name = file.storage.save(where, File(content), file.field.max_length)
@@ -220,7 +221,8 @@ def forget_files() -> int:
     not asked for all of them.
     """
     gone = failed = 0
-    for job in Job.objects.filter(expires_at__lte=timezone.now()).exclude(result="").order_by("?"):
+    ended = Job.objects.exclude(status=Job.Status.RUNNING)  # which may not have stored its file yet
+    for job in ended.filter(expires_at__lte=timezone.now()).exclude(result="").order_by("?"):
         if forget(job.result.storage, str(job.result.name)):
             Job.objects.filter(pk=job.pk).update(result="")
             gone += 1
@@ -244,3 +246,23 @@ def forget(storage: Storage, name: str) -> bool:
 def workspace() -> IO[bytes]:
     """A file of this worker's own to write a result to before it is kept; gone when it is closed."""
     return tempfile.TemporaryFile()
+
+
+# Kinds whose files name customers.
+NAMING = (Job.Kind.EXPORT_SCANS, Job.Kind.EXPORT_AFFECTED)
+
+
+def forget_person(*, brand_id: int, mentions: Mentions, pseudonym: str, at: datetime) -> None:
+    """For the erasure of a person's data: files that may name them are on offer no more, and deleted at the next sweep.
+
+    Exports that run stop; they can be started again. Call inside the transaction that erases.
+    """
+    exports = Job.objects.filter(brand_id=brand_id, kind__in=NAMING).order_by("pk")
+    held = list(exports.select_for_update(no_key=True).exclude(expires_at__lte=at, cancel_requested=True))
+    for job in held:
+        job.title = without(job.title, mentions.anywhere, pseudonym)[:200]
+        job.parameters = without(job.parameters, mentions.anywhere, pseudonym)
+        job.log = without(job.log, mentions.anywhere, pseudonym)
+        job.cancel_requested = job.cancel_requested or job.status == Job.Status.RUNNING
+        job.expires_at = at if job.result else job.expires_at
+    Job.objects.bulk_update(held, ["title", "parameters", "log", "cancel_requested", "expires_at"], batch_size=500)

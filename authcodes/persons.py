@@ -1,21 +1,31 @@
 """What scans know of a person: to be handed out, and to be forgotten."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from authcodes import rollups, scanning
+from authcodes import history, jobs, rollups, scanning
 from authcodes.models import Scan
+from brands.models import User
+from loyalty import erasure, persons
 
 
-def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
     """The scans at the brand, newest first."""
     scans = Scan.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-scanned_at")
     fields = ("scanned_at", "code", "outcome", "points_awarded", "latitude", "longitude", "location", "device")
-    return [dict(found) for found in scans.values(*fields, "app_version")]
+    return persons.rows(scans.values(*fields, "app_version"))
 
 
-def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it
-    """The scans stay, as the pseudonym's, without coordinates and device."""
+def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
+    """The scans stay, as the pseudonym's, without coordinates and device; what staff wrote or exported names nobody.
+
+    Call before the person's own name, address and phone number are taken away.
+    """
+    mentions = erasure.mentions_of(User.objects.get(pk=user_id), brand_id)
+    pseudonym = User.objects.get(pk=to).email if to != user_id else "•••"
+    history.forget_person(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
+    jobs.forget_person(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym, at=at)
     scanning.forget(user_id=user_id, brand_id=brand_id, to=to)
     if to != user_id:
         rollups.hand_over(user_id=user_id, brand_id=brand_id, to=to)

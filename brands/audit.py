@@ -1,9 +1,10 @@
 """The audit trail: the only code that writes AuditEntry. It tells who changed which row, from what to what, and why."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.apps import apps
@@ -15,6 +16,7 @@ from django.db.models.functions import Cast
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
+from brands.mentions import Mentions, without
 from brands.models import AuditEntry, User
 from brands.secrets import EncryptedTextField
 
@@ -141,23 +143,26 @@ def _shown(row: Model | None, field: "Field[Any, Any]", value: Any) -> Any:
 ERASING = "SELECT set_config('audit.erasing', %s, true)"
 
 
-def forget_person(*, user: User, brand_id: int, others: bool, pseudonym: str) -> int:
-    """Put a pseudonym where a brand's entries, or with `others` any entry, name a person. Returns in how many.
+def forget_person(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int | None, pseudonym: str) -> int:
+    """Put a pseudonym where a brand's entries, or with None those of any, name a person. Returns in how many.
 
-    The address is replaced wherever it stands; the name, which may be any word, in the entries about the person.
-    Call inside the transaction that erases.
+    Addresses, and both names together, are replaced wherever they stand; one name, which may be any word, in the
+    entries about `own_rows`. Call inside the transaction that erases.
     """
-    entries = AuditEntry.objects.all() if others else AuditEntry.objects.filter(brand_id=brand_id)
-    named = Q(row_name__icontains=user.email) | Q(reason__icontains=user.email)
-    named |= Q(changes_text__icontains=user.email) | Q(kind=User._meta.label_lower, row_id=str(user.pk))  # noqa: SLF001
+    entries = AuditEntry.objects.all() if brand_id is None else AuditEntry.objects.filter(brand_id=brand_id)
+    about = {(row._meta.label_lower, str(row.pk)) for row in own_rows}  # noqa: SLF001 - Django's public API of models
+    named = reduce(or_, (Q(kind=kind, row_id=row_id) for kind, row_id in about))
+    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
+    for column in ("row_name", "reason", "changes_text"):
+        named |= Q(**{f"{column}__iregex": pattern})
     found = list(entries.annotate(changes_text=Cast("changes", TextField())).filter(named))
     for entry in found:
-        known = [user.email, *(name for name in (user.first_name, user.last_name) if _is_about(entry, user) and name)]
-        for word in known:
-            entry.row_name = _without(entry.row_name, word, pseudonym)[:200]
-            entry.reason = _without(entry.reason, word, pseudonym)
-            entry.changes = _without_deep(entry.changes, word, pseudonym)
-        if _is_about(entry, user):
+        is_own = (entry.kind, entry.row_id) in about
+        words = mentions.in_their_own_rows if is_own else mentions.anywhere
+        entry.row_name = without(entry.row_name, words, pseudonym)[:200]
+        entry.reason = without(entry.reason, words, pseudonym)
+        entry.changes = without(entry.changes, words, pseudonym)
+        if is_own:
             entry.changes = {
                 name: [HIDDEN, HIDDEN] if name in {"email", "first_name", "last_name"} else values
                 for name, values in entry.changes.items()
@@ -167,19 +172,3 @@ def forget_person(*, user: User, brand_id: int, others: bool, pseudonym: str) ->
         AuditEntry.objects.bulk_update(found, ["row_name", "reason", "changes"], batch_size=500)
         cursor.execute(ERASING, ["off"])
     return len(found)
-
-
-def _is_about(entry: AuditEntry, user: User) -> bool:
-    return (entry.kind, entry.row_id) == (User._meta.label_lower, str(user.pk))  # noqa: SLF001
-
-
-def _without(text: str, word: str, pseudonym: str) -> str:
-    return re.sub(re.escape(word), pseudonym, text, flags=re.IGNORECASE)
-
-
-def _without_deep(value: Any, word: str, pseudonym: str) -> Any:
-    if isinstance(value, str):
-        return _without(value, word, pseudonym)
-    if isinstance(value, dict):
-        return {name: _without_deep(held, word, pseudonym) for name, held in value.items()}
-    return [_without_deep(each, word, pseudonym) for each in value] if isinstance(value, list) else value

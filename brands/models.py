@@ -13,6 +13,8 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from brands import currencies
+
 # Names that Python finds in the system's files, and that mean another place on another host, or none.
 NO_PLACES = {"localtime", "posixrules", "Factory"}
 KNOWN_ZONE = "SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)"
@@ -75,6 +77,13 @@ class Brand(models.Model):
     slug = models.SlugField(max_length=60, unique=True)
     time_zone = models.CharField(max_length=64, default="UTC", validators=[validate_time_zone])
     support_email = models.EmailField(help_text=_("Shown to customers whose code is not recognised."))
+    currency = models.CharField(
+        max_length=3,
+        default="EUR",
+        db_default="EUR",
+        validators=[currencies.validate],
+        help_text=_("In which orders are counted; another earns points only at a rate that the brand states."),
+    )
     loyalty_active = models.BooleanField(default=True, help_text=_("Off: scans still answer, nothing earns points."))
     auto_enroll = models.BooleanField(default=True, help_text=_("Enrol a customer at the first qualifying action."))
     daily_point_limit = models.DecimalField(

@@ -40,11 +40,13 @@ GROUPS: dict[Any, dict[str, str]] = {
         "loyalty.reward": "featured_seasonal_and_gifts",
         "loyalty.earningrule": "calculate",
         "loyalty.pointsapproval": "approval",
+        "loyalty.currencyrate": "currency_exchange",
     },
     _("Notifications"): {
         "loyalty.noticedelivery": "outgoing_mail",
         "loyalty.noticetemplate": "edit_note",
         "loyalty.noticesettings": "notifications",
+        "loyalty.senderdomain": "domain_verification",
         "loyalty.stoppedaddress": "unsubscribe",
     },
     _("Brand"): {

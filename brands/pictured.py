@@ -12,7 +12,7 @@ from brands import pictures
 from brands.models import Brand
 from brands.pictures import LARGEST_UPLOAD, Drawn
 from brands.portal import TenantAdmin, TenantForm
-from brands.refusals import Invalid
+from brands.refusals import Refused
 from brands.unfolded import FileWidget, SwitchWidget
 
 
@@ -23,7 +23,10 @@ class PictureForm(TenantForm):
         label=_("New picture"),
         required=False,
         widget=FileWidget,
-        help_text=_("PNG, JPEG or WebP, 5 MB at most. It is made anew: nothing else that is in the file is kept."),
+        help_text=_(
+            "PNG, JPEG or WebP, 5 MB and 12 million pixels at most. It is made anew: nothing else that is in the file "
+            "is kept."
+        ),
     )
     picture_off = forms.BooleanField(label=_("Take the picture away"), required=False, widget=SwitchWidget)
 
@@ -36,7 +39,7 @@ class PictureForm(TenantForm):
             return None
         try:
             return self.draw(upload.read(LARGEST_UPLOAD + 1))
-        except Invalid as refusal:
+        except Refused as refusal:
             raise forms.ValidationError(refusal.message) from refusal
 
 

@@ -4,16 +4,18 @@ import io
 import struct
 import warnings
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from django.utils.translation import gettext as _
 from PIL import Image, ImageFile, ImageOps
 
 from brands.models import Brand, Picture
-from brands.refusals import Invalid
+from brands.refusals import Invalid, Unavailable
 
 LARGEST_UPLOAD = 5_000_000  # bytes
-MOST_PIXELS = 40_000_000
+MOST_PIXELS = 12_000_000
+TURN_SECONDS = 10  # that an upload waits while another one is decoded
 FORMATS = ("PNG", "JPEG", "WEBP")
 LOGO_SIDE, PHOTOGRAPH_SIDE = 660, 1200  # pixels; 660 is what Google Wallet asks of a logo
 # What pages load beside everything else: together within 50 kB.
@@ -34,17 +36,19 @@ class Drawn:
     small: bytes
 
 
+# Decoding takes memory by the pixel: of a process's threads one decodes at a time.
+turn = Lock()
+
+
 def logo(upload: bytes) -> Drawn:
-    """A brand's logo, transparent where the upload is. Raises Invalid."""
-    image = _opened(upload)
-    image.thumbnail((LOGO_SIDE, LOGO_SIDE), Image.Resampling.LANCZOS)
+    """A brand's logo, transparent where the upload is. Raises Invalid and Unavailable."""
+    image = _opened(upload, LOGO_SIDE)
     return Drawn(_png(image), "image/png", image.size, _small(image, SMALL_LOGO, SMALL_LOGO_BYTES))
 
 
 def photograph(upload: bytes) -> Drawn:
-    """A product's picture, on white where the upload is transparent. Raises Invalid."""
-    seen = _opened(upload)
-    seen.thumbnail((PHOTOGRAPH_SIDE, PHOTOGRAPH_SIDE), Image.Resampling.LANCZOS)
+    """A product's picture, on white where the upload is transparent. Raises Invalid and Unavailable."""
+    seen = _opened(upload, PHOTOGRAPH_SIDE)
     image = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen).convert("RGB")
     content = io.BytesIO()
     image.save(content, "JPEG", quality=82, optimize=True, progressive=True)
@@ -71,23 +75,62 @@ def forget(picture: Picture | None) -> None:
         picture.delete()
 
 
-def _opened(upload: bytes) -> Any:
-    """The image, upright and decoded as RGBA, never larger than MOST_PIXELS. Raises Invalid."""
+def _opened(upload: bytes, side: int) -> Any:
+    """The image, upright, as RGBA and within `side` by `side`. Raises Invalid, before anything is decoded where the
+    header says enough; and Unavailable while others are decoded.
+    """
     if len(upload) > LARGEST_UPLOAD:
         raise Invalid(_("The picture is larger than %(most)d MB.") % {"most": LARGEST_UPLOAD // 1_000_000})
     ImageFile.LOAD_TRUNCATED_IMAGES = False  # WeasyPrint, once loaded, has the whole process take half a file for one
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            image = Image.open(io.BytesIO(upload), formats=FORMATS)
-            if image.width * image.height > MOST_PIXELS:
-                raise Image.DecompressionBombError
-            image.load()
-            return ImageOps.exif_transpose(image).convert("RGBA")
+            refuse_pixels(*webp_size(upload))
+            with Image.open(io.BytesIO(upload), formats=FORMATS) as image:
+                refuse_pixels(*image.size)
+                if getattr(image, "n_frames", 1) > 1:
+                    raise Invalid(_("This picture moves. Upload one that stands still."))
+                return _decoded(image, side)
     except Image.DecompressionBombError as error:
-        raise Invalid(_("The picture has too many pixels; make it smaller.")) from error
+        words = _("The picture has more than %(most)d million pixels; make it smaller.")
+        raise Invalid(words % {"most": MOST_PIXELS // 1_000_000}) from error
     except BROKEN as error:
         raise Invalid(_("This is no picture that can be read. Upload a PNG, JPEG or WebP file.")) from error
+
+
+def _decoded(image: Any, side: int) -> Any:
+    if not turn.acquire(timeout=TURN_SECONDS):
+        raise Unavailable(_("Other pictures are being read. Try again in a moment."))
+    try:
+        image.draft("RGB", (2 * side, 2 * side))  # a JPEG need not be decoded larger than that
+        image.load()
+        upright = ImageOps.exif_transpose(image).convert("RGBA")
+        upright.thumbnail((side, side), Image.Resampling.LANCZOS)
+        return upright
+    finally:
+        turn.release()
+
+
+def refuse_pixels(width: int, height: int) -> None:
+    """Raises DecompressionBombError."""
+    if width * height > MOST_PIXELS:
+        raise Image.DecompressionBombError
+
+
+def webp_size(upload: bytes) -> tuple[int, int]:
+    """Width and height as a WebP file's header says them; 0 by 0 for another file.
+
+    Pillow sets the memory of the whole canvas aside when it opens one, before it tells how large that is.
+    """
+    if upload[:4] != b"RIFF" or upload[8:12] != b"WEBP" or len(upload) < 30:
+        return 0, 0
+    kind = upload[12:16]
+    if kind == b"VP8X":
+        return int.from_bytes(upload[24:27], "little") + 1, int.from_bytes(upload[27:30], "little") + 1
+    if kind == b"VP8L":
+        bits = int.from_bytes(upload[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    return int.from_bytes(upload[26:28], "little") & 0x3FFF, int.from_bytes(upload[28:30], "little") & 0x3FFF
 
 
 def _png(image: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from importlib.util import find_spec
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
@@ -84,6 +84,30 @@ def numbers(name: str) -> frozenset[int]:
     return value(name, frozenset(), cast)
 
 
+def brand_ids(name: str) -> list[str]:
+    """Ids of brands, comma-separated, or `*`. No slugs: they can change, and another brand could take one."""
+
+    def cast(raw: str) -> list[str]:
+        found = [word.strip() for word in raw.split(",") if word.strip()]
+        for word in found:
+            if word != "*" and not (word.isascii() and word.isdecimal()):
+                message = f"{word!r} is no brand id; the id is on the brand's page in the portal, and never changes"
+                raise ValueError(message)
+        return found
+
+    return value(name, [], cast)
+
+
+def not_of_this_machine(hosts: list[str]) -> list[str]:
+    """Those of the hostnames under which others could call."""
+
+    def is_local(host: str) -> bool:
+        name = host.strip("[]").lstrip(".").lower()
+        return name == "localhost" or name.endswith(".localhost") or name == "::1" or name.startswith("127.")
+
+    return [host for host in hosts if not is_local(host)]
+
+
 def networks(name: str) -> list[str]:
     """Comma-separated networks such as 10.1.0.0/16 or fd00::/8."""
 
@@ -161,6 +185,24 @@ def address(name: str) -> tuple[str, int] | None:
         return host.strip("[]"), int(port)
 
     return value(name, None, cast)
+
+
+def servers(name: str, *, port: int) -> list[tuple[str, int]]:
+    """Addresses of servers, comma-separated, each with a port or without: 10.0.0.2,10.0.0.3:5353,[fd00::1]:53."""
+
+    def cast(raw: str) -> list[tuple[str, int]]:
+        found = []
+        for word in filter(None, map(str.strip, raw.split(","))):
+            bare = word.count(":") > 1 and not word.startswith("[")
+            host, _, given = ("", "", "") if bare else word.rpartition(":") if word[-1] != "]" else (word, "", "")
+            number = int(given) if host and given else port
+            if not 0 < number < 65_536:
+                message = f"{word!r} has no port"
+                raise ValueError(message)
+            found.append((str(ip_address((host or word).strip("[]"))), number))
+        return found
+
+    return value(name, [], cast)
 
 
 def secret(name: str, *, otherwise: str = "", required: bool = True) -> str:

@@ -17,7 +17,7 @@ PRODUCT = {"id": "311", "name": "Alpine Jacket", "sku": "ALP-311"}
 PLACE = {"latitude": 46.948, "longitude": 7.4474}
 ORDER = {
     "orderId": "SO-2026-00017",
-    "currency": "CHF",
+    "currency": "EUR",
     "subtotal": 249.9,
     "discount": 20,
     "total": 247.6,

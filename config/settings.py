@@ -21,6 +21,12 @@ ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,.localhost,127.0.0.1,[::1]
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"
     raise ImproperlyConfigured(message)
+if LOCAL and not env.text("HTTPS") and (others := env.not_of_this_machine(ALLOWED_HOSTS)):
+    message = (
+        f"DATABASE_URL or SECRET_KEY is missing, but ALLOWED_HOSTS names {others[0]}: set both for a service that "
+        "others reach, which runs with HTTPS then; or set HTTPS to 0 or 1 yourself, if this is a local try-out"
+    )
+    raise ImproperlyConfigured(message)
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
@@ -184,6 +190,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "forget-webhook-messages": {"task": "loyalty.tasks.forget_webhook_messages", "schedule": 3_600},
     "forget-events": {"task": "loyalty.tasks.forget_events", "schedule": 3_600, "options": {"expires": 3_600}},
+    "check-sender-domains": {"task": "loyalty.tasks.check_sender_domains", "schedule": 3_600},
     "check-wallets": {"task": "loyalty.tasks.check_wallets", "schedule": 86_400},
     # Each brand's night begins when its day does; what is done for the day is asked for in vain.
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
@@ -214,6 +221,7 @@ EVENT_HANDLERS = {
     "send-sms": "loyalty.notices.sending.on_deliver",
     "send-push": "loyalty.notices.sending.on_deliver",
     "account-mail": "loyalty.notices.account_mail.on_account_mail",
+    "check-sender-domain": "loyalty.notices.sender_domains.on_check",
 }
 # Of these kinds a worker delivers all that it holds at once.
 EVENTS_TOGETHER = {"scan-auth": "authcodes.claims.on_scan_auths"}
@@ -233,6 +241,7 @@ EVENT_LANES = {
     "send-sms": "sms",
     "send-push": "push",
     "account-mail": "email",
+    "check-sender-domain": "domains",
 }
 WEBHOOK_TIMEOUT_SECONDS = env.integer("WEBHOOK_TIMEOUT_SECONDS", 10, minimum=1)
 WEBHOOK_LOG_DAYS = env.integer("WEBHOOK_LOG_DAYS", 30, minimum=1)
@@ -250,9 +259,9 @@ EVENT_RETRY_HOURS = env.integer("EVENT_RETRY_HOURS", 24, minimum=1)
 # Longer than anything is tried (72 hours), and than a stored answer is replayed.
 EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
 EVENT_BATCH = env.integer("EVENT_BATCH", 50, minimum=1)
-# manage.py receive_sqs takes events from this queue, of the brands that are named (their slugs; * for every one).
+# manage.py receive_sqs takes events from this queue, of the brands that are named (their ids; * for every one).
 SQS_QUEUE_URL = env.text("SQS_QUEUE_URL")
-SQS_BRANDS = env.words("SQS_BRANDS")
+SQS_BRANDS = env.brand_ids("SQS_BRANDS")
 SQS_REGION = env.text("SQS_REGION")
 SQS_ENDPOINT_URL = env.text("SQS_ENDPOINT_URL")
 READY_EVENT_AGE_SECONDS = env.integer("READY_EVENT_AGE_SECONDS", 300, minimum=1)
@@ -266,6 +275,8 @@ EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HO
 EMAIL_USE_TLS, EMAIL_USE_SSL = "EMAIL_USE_TLS" in _mail, "EMAIL_USE_SSL" in _mail
 EMAIL_TIMEOUT = env.integer("EMAIL_TIMEOUT", 10, minimum=1)
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "loyalty@localhost")
+# Whom to ask for the proofs of senders' domains; the machine's own resolvers if none are named.
+DNS_SERVERS = env.servers("DNS_SERVERS", port=53)
 TWILIO_URL = env.text("TWILIO_URL", "https://api.twilio.com")
 FCM_URL = env.text("FCM_URL", "https://fcm.googleapis.com")
 # Access tokens for push and for Google Wallet.
@@ -372,7 +383,7 @@ PORTAL_URL = env.origin("PORTAL_URL")
 ADJUSTMENT_CONFIRM_ABOVE = env.integer("ADJUSTMENT_CONFIRM_ABOVE", 1_000)
 
 # --- Wallets ---------------------------------------------------------------------------------------------------------
-# A directory with <brand slug>.apple.json and <brand slug>.google.json, for keys that are not to be in the database.
+# A directory with <brand id>/apple.json and <brand id>/google.json, for keys that are not to be in the database.
 WALLET_KEYS_DIR = env.text("WALLET_KEYS_DIR")
 # Changes within so many seconds become one update of a pass.
 WALLET_MERGE_SECONDS = env.integer("WALLET_MERGE_SECONDS", 2)

@@ -13,9 +13,11 @@ from django.utils.translation import gettext_lazy as _
 
 from brands import audit, guard, pseudonyms
 from brands.audit import Deed, Row
+from brands.mentions import Mentions
 from brands.models import Brand, User
 from brands.refusals import Refused, UserNotFound
-from loyalty import event_erasure, events, members
+from loyalty import event_erasure, events, ledger, members
+from loyalty.notices import preferences
 
 # Why a scan was refused through whichever brand's app it came: it makes nobody a customer of the code's brand.
 THROUGH_ANY_BRAND = ("bad_tag", "other_brand")
@@ -59,6 +61,8 @@ def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
         other = elsewhere(user, brand_id)
         heir = pseudonyms.make(brand_id=brand_id, at=deed.at) if other else user
         before = User(pk=user.pk, email=user.email, first_name=user.first_name, last_name=user.last_name)
+        own_rows = [before, *([account] if account else [])]
+        mentions = mentions_of(user, brand_id)
         event_erasure.drop_waiting(user_id=user_id, brand_id=brand_id, to=heir.pk, at=deed.at)
         for path in settings.PERSONAL_DATA.values():
             import_string(f"{path}.erase")(user_id, brand_id, to=heir.pk, at=deed.at)
@@ -66,11 +70,21 @@ def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
             pseudonyms.leave_brand(user, brand_id=brand_id, other_brand_id=other)
         else:
             pseudonyms.take_person_out(user)
-        audit.forget_person(user=before, brand_id=brand_id, others=not other, pseudonym=heir.email)
+        if account:
+            ledger.forget_person(account=account.pk, mentions=mentions, pseudonym=heir.email)
+        audit.forget_person(
+            own_rows=own_rows, mentions=mentions, brand_id=None if not other else brand_id, pseudonym=heir.email
+        )
         note(heir, brand_id, deed)
         message = event_erasure.later(user_id=user_id, brand_id=brand_id, to=heir.pk)
         events.publish(messages=[message], brand_id=brand_id, at=deed.at)
     return Erased(heir.pk, stays_elsewhere=bool(other))
+
+
+def mentions_of(user: User, brand_id: int) -> Mentions:
+    """By which words staff may have written of the person. Call before any of them is gone."""
+    phone = preferences.read(user.pk, brand_id).phone
+    return Mentions(user.email, user.first_name, user.last_name, phone)
 
 
 def elsewhere(user: User, brand_id: int) -> int | None:

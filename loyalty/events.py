@@ -38,10 +38,10 @@ LONGEST_PAUSE = timedelta(hours=1)
 CLOCK = time.monotonic
 POINTS = "points"
 EXTERNAL = "external"  # events that could earn points, of brands whose own loyalty system is asked first
-# Past its retry window an event that never came back from a worker (it may be what kills it) is dead after so many.
+# An event is dead after so many attempts in a row that ended the process they ran in.
 CRASHES_ALLOWED = 5
-# After so many attempts an event is delivered alone.
-TOGETHER_AT_MOST = 3
+# After so many attempts an event is delivered alone: nobody else could say which of a portion ended the process.
+TOGETHER_AT_MOST = 1
 # In a busy hour portions grow, and with them what each event saves.
 FEW, MOST_PATIENT = 4, 3
 # From so many on another worker may take its part: some of them may have to go one at a time.
@@ -113,6 +113,12 @@ KEEP = """
      WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
     RETURNING id
 """
+# Written before a later attempt, and taken back by whatever such an attempt can end in but the end of its process.
+BEGIN = """
+    UPDATE loyalty_event SET crashes = crashes + 1
+     WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
+    RETURNING crashes
+"""
 # What waited for its turn in a slow lane's portion for longer than this part of its lease is taken anew before it.
 LATE = 0.1
 
@@ -151,6 +157,13 @@ ENCODER = DjangoJSONEncoder()
 
 class LeaseLost(Exception):  # noqa: N818 - a fact, not an error: another worker took the event over
     """This attempt ran past its lease; whatever it did must be rolled back."""
+
+
+class CrashedTooOften(Exception):  # noqa: N818 - a fact: the process did not live to raise anything itself
+    """The processes that tried the event died, each time."""
+
+    def __init__(self, deaths: int) -> None:
+        super().__init__(f"Given up: {deaths} processes died while they worked on it.")
 
 
 class TryLater(Exception):  # noqa: N818 - a wish, not an error
@@ -429,8 +442,9 @@ def deliver_turn(taken: Sequence[Delivery], *, stay: Callable[[], None]) -> int:
 def deliver_portion(taken: Sequence[Delivery], *, stay: Callable[[], None] = lambda: None) -> None:
     """Those of a kind that can be done together are; what is left over, and the other kinds, one at a time.
 
-    What came by often goes last, alone and in any order: one event that kills each worker that tries it would else
-    keep those that are taken with it from ever being tried. `stay` is called before each that goes alone.
+    What comes again goes last, alone and in any order: one event that kills each worker that tries it would else
+    keep those that are taken with it from ever being tried, and none could say which it was. `stay` is called before
+    each that goes alone.
     """
     often = [delivery for delivery in taken if delivery.attempts > TOGETHER_AT_MOST]
     seldom = sorted((delivery for delivery in taken if delivery.attempts <= TOGETHER_AT_MOST), key=KIND)
@@ -493,15 +507,19 @@ def _attempt(delivery: Delivery) -> str:
         if handler is None:
             finish(delivery, status=Event.Status.IGNORED)
             return "ignored"
-        if delivery.lane != POINTS and is_late(delivery):
-            keep(delivery)
+        begin(delivery)
         handler(delivery)
     except Refused as refusal:
         refuse(delivery, refusal)
         return "refused"
     except LeaseLost:
         logger.warning("event %s: another worker took it over", delivery.event_id)
+        Event.objects.filter(pk=delivery.id, crashes__gt=0).update(crashes=F("crashes") - 1)  # this process lives
         return "lost"
+    except CrashedTooOften as fact:
+        logger.error("event %s: %s", delivery.event_id, fact)
+        give_up(delivery, str(fact))
+        return "dead"
     except OtherLane as wish:
         move(delivery, wish)
         return "moved"
@@ -514,6 +532,25 @@ def _attempt(delivery: Delivery) -> str:
         logger.exception("event %s: attempt %d failed", delivery.event_id, delivery.attempts)
         return "dead" if retry_later(delivery, error) else "failed"
     return "done"
+
+
+def begin(delivery: Delivery) -> None:
+    """Make sure of the lease, and write down that a later attempt begins, in case nobody lives to say how it ended.
+
+    Raises CrashedTooOften where too many ended so; and LeaseLost when another attempt has taken over.
+    """
+    if delivery.lane != POINTS and is_late(delivery):
+        keep(delivery)
+    if delivery.attempts <= TOGETHER_AT_MOST:
+        return
+    found = sql.row(BEGIN, {"event_id": delivery.id, "event_attempts": delivery.attempts})
+    if found is None:
+        raise LeaseLost
+    deaths = found[0] - 1
+    if delivery.attempts == deaths + TOGETHER_AT_MOST + 1:  # no attempt came to any other end, so the first did not
+        deaths += TOGETHER_AT_MOST
+    if deaths >= CRASHES_ALLOWED:
+        raise CrashedTooOften(deaths)
 
 
 def is_late(delivery: Delivery) -> bool:
@@ -588,7 +625,7 @@ def retry_later(delivery: Delivery, error: Exception) -> bool:
     if over:
         held.update(status=Event.Status.DEAD, last_error=what, finished_at=now)
     else:
-        held.update(due_at=now + wait, last_error=what)
+        held.update(due_at=now + wait, last_error=what, crashes=0)
     return over
 
 
@@ -597,7 +634,7 @@ def move(delivery: Delivery, wish: OtherLane) -> None:
     held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     now = timezone.now()
     longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=wish.retry_hours))
-    if held.update(lane=wish.lane, due_at=now, give_up_at=longest):
+    if held.update(lane=wish.lane, due_at=now, give_up_at=longest, crashes=0):
         transaction.on_commit(partial(call_worker, wish.lane))
 
 
@@ -715,6 +752,7 @@ def redeliver(*, event: Event, at: datetime) -> bool:
     changed = again.update(
         status=Event.Status.PENDING,
         attempts=0,
+        crashes=0,
         due_at=at,
         finished_at=None,
         give_up_at=at + timedelta(hours=settings.EVENT_RETRY_HOURS),

@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 
 from brands.models import Brand
 from campaigns.models import Campaign
-from loyalty import events, ledger, points
+from loyalty import events, ledger, orders, points
 from loyalty.accrual import Action, Claim, Entry, accrue
 from loyalty.events import Delivery, TryLater
 from loyalty.levels import Level
 from loyalty.models import EarningRule, RewardType
+from loyalty.orders import Order
 from loyalty.refusals import LoyaltyDisabled, MemberBlocked, NotEligible
 
 ZERO = Decimal(0)
@@ -34,12 +35,16 @@ class Rate:
 
 
 def on_order_complete(delivery: Delivery) -> None:
-    """Spec section 6, order-complete: the basis is subtotal minus discount, once per order."""
-    order = delivery.payload["order"]
-    basis = max(ZERO, Decimal(str(order["subtotal"])) - Decimal(str(order.get("discount") or 0)))
-    note = _("Points for order %(order)s") % {"order": order["orderId"]}
-    entry = Entry(reason_id=f"order:{order['orderId']}", note=note)
-    _accrue(delivery, Campaign.Type.ORDER, [entry], amount=basis)
+    """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
+    order = Order.of(delivery.payload)
+    entry = Entry(reason_id=order.reason_id, note=_("Points for order %(order)s") % {"order": order.order_id})
+    amount = orders.amount(order, brand_id=delivery.brand_id)
+
+    def hold() -> None:
+        user_id = delivery.arguments["user_id"]
+        orders.hold(order, brand_id=delivery.brand_id, user_id=user_id, at=timezone.now())
+
+    _accrue(delivery, Campaign.Type.ORDER, [entry], amount=amount, begin=hold)
 
 
 def on_profile_update(delivery: Delivery) -> None:
@@ -82,13 +87,20 @@ def on_reward_claimed(delivery: Delivery) -> None:
         raise TryLater(refusal.message, after=events.pause(delivery.attempts)) from refusal
 
 
-def _accrue(delivery: Delivery, campaign_type: Campaign.Type, entries: list[Entry], amount: Decimal = ZERO) -> None:
+def _accrue(
+    delivery: Delivery,
+    campaign_type: Campaign.Type,
+    entries: list[Entry],
+    *,
+    amount: Decimal = ZERO,
+    begin: Callable[[], None] | None = None,
+) -> None:
     rate = _rate(delivery, campaign_type)
 
     def worth(_level: Level | None) -> Decimal:
         return rate.on(amount)
 
-    accrue(Claim(delivery, _action(delivery, campaign_type, entries, worth)))
+    accrue(Claim(delivery, _action(delivery, campaign_type, entries, worth)), begin=begin)
 
 
 def _rate(delivery: Delivery, campaign_type: Campaign.Type) -> Rate:

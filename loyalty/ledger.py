@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from django.db import connection
+
 from brands import sql
+from brands.mentions import Mentions, without
 from loyalty.refusals import NotEnoughPoints, PointsAlreadyClaimed
 
 # The unique pair (account, reason_id) decides; the balance moves only if the line was new.
@@ -68,6 +71,18 @@ BALANCE = """
      WHERE user_point_id = held.account
 """
 
+
+# The trigger lets a line's note change while the transaction says that it erases a person, and nothing else ever.
+ERASING = "SELECT set_config('ledger.erasing', %(on)s::text, true)"
+NOTES = """
+    SELECT loyalty_transaction_id, note FROM loyalty_transaction
+     WHERE user_point_id = %(account)s::bigint AND note <> ''
+"""
+REWORD = """
+    UPDATE loyalty_transaction t SET note = reworded.note
+      FROM jsonb_to_recordset(%(notes)s::jsonb) AS reworded (number bigint, note text)
+     WHERE t.loyalty_transaction_id = reworded.number AND t.user_point_id = %(account)s::bigint
+"""
 
 # For a statement that holds the account's lock and names it in `{origin}`: no row there, no line and no change.
 SPENT = """
@@ -264,3 +279,21 @@ def expire(*, accounts: Sequence[int], kept_from: datetime, reason_id: str, note
     """
     parameters = {"accounts": list(accounts), "kept_from": kept_from, "reason_id": reason_id, "note": note, "at": at}
     return [Expired(*found) for found in sql.rows(EXPIRE, parameters)]
+
+
+def forget_person(*, account: int, mentions: Mentions, pseudonym: str) -> int:
+    """For the erasure of a person's data: their lines name them no more, whatever staff wrote; returns how many did.
+
+    Call inside the transaction that erases, which holds the account's lock.
+    """
+    notes = [
+        {"number": number, "note": reworded}
+        for number, note in sql.rows(NOTES, {"account": account})
+        if (reworded := without(note, mentions.in_their_own_rows, pseudonym)) != note
+    ]
+    if notes:
+        with connection.cursor() as cursor:
+            cursor.execute(ERASING, {"on": "on"})
+            cursor.execute(REWORD, {"account": account, "notes": json.dumps(notes)})
+            cursor.execute(ERASING, {"on": "off"})
+    return len(notes)

@@ -1,24 +1,56 @@
 """What is held about a person at a brand, handed out whole: by every module that settings.PERSONAL_DATA names.
 
-A table joins by a module with `export(user_id, brand_id)`, which returns JSON, and `erase`, and a line in that setting.
+A table joins by a module with `export(user_id, brand_id)`, which returns JSON or an iterator of rows, and `erase`, and
+a line in that setting.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import QuerySet
 from django.utils.module_loading import import_string
 
 from brands.models import User
 from campaigns import progress as campaign_progress
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
-from loyalty import confirmations, members
-from loyalty.models import LoyaltyTransaction, Redemption, UserPoints
+from loyalty import confirmations, members, orders
+from loyalty.models import CreditedOrder, LoyaltyTransaction, Redemption, UserPoints
+
+ENCODER = DjangoJSONEncoder()
+ROWS_AT_A_TIME = 500
 
 
-def everything(*, user_id: int, brand_id: int) -> dict[str, Any]:
-    """What each module holds, by its name in the setting."""
-    return {name: import_string(f"{path}.export")(user_id, brand_id) for name, path in settings.PERSONAL_DATA.items()}
+def write(file: IO[bytes], *, user_id: int, brand_id: int) -> None:
+    """Write what each module holds, by its name in the setting, as JSON: row by row, never whole in memory."""
+    for number, (name, path) in enumerate(settings.PERSONAL_DATA.items()):
+        file.write(f"{', ' if number else ''}{ENCODER.encode(name)}: ".encode())
+        for part in as_json(import_string(f"{path}.export")(user_id, brand_id)):
+            file.write(part.encode())
+
+
+def as_json(value: Any) -> Iterator[str]:
+    """JSON in parts, in which an iterator is an array whose members are asked for one at a time."""
+    if isinstance(value, dict):
+        yield "{"
+        for number, (name, held) in enumerate(value.items()):
+            yield f"{', ' if number else ''}{ENCODER.encode(name)}: "
+            yield from as_json(held)
+        yield "}"
+    elif isinstance(value, Iterator):
+        yield "["
+        for number, row in enumerate(value):
+            yield f"{', ' if number else ''}{ENCODER.encode(row)}"
+        yield "]"
+    else:
+        yield ENCODER.encode(value)
+
+
+def rows(found: QuerySet[Any, Any]) -> Iterator[Any]:
+    """The rows of a query, of which a few hundred at a time are in memory."""
+    return found.iterator(chunk_size=ROWS_AT_A_TIME)
 
 
 def export(user_id: int, brand_id: int) -> dict[str, Any]:
@@ -34,19 +66,22 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
     )
     progress = UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__brand_id=brand_id)
     claims = RewardClaim.objects.filter(user_id=user_id, milestone__campaign__brand_id=brand_id)
+    bought = CreditedOrder.objects.filter(**at_brand).order_by("id")
     taken = Redemption.objects.filter(**here)
     return {
         "person": person.get(pk=user_id),
         "account": account.first(),
-        "transactions": list(lines),
+        "transactions": rows(lines),
         "campaigns": list(progress.values("campaign__campaign_name", "progress", "created_at", "updated_at")),
         "milestone_rewards": list(claims.values("milestone__reward_name", "status", "created_at", "claimed_at")),
-        "redemptions": list(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),
+        "orders": rows(bought.values("order_id", "credited_at")),
+        "redemptions": rows(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),
     }
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """The account, with its ledger and redemptions, and the campaigns are the pseudonym's, and closed."""
     confirmations.forget_person(user_id, brand_id)
+    orders.hand_over(user_id=user_id, brand_id=brand_id, to=to)
     campaign_progress.hand_over(user_id=user_id, brand_id=brand_id, to=to)
     members.hand_over(user_id=user_id, brand_id=brand_id, to=to, at=at)

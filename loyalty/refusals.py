@@ -35,6 +35,16 @@ class NotEligible(Refused):
     default_message = _("The brand gives nothing for this action.")
 
 
+class CurrencyNotAccepted(Refused):
+    code = "CURRENCY_NOT_ACCEPTED"
+    default_message = _("The brand counts in another currency and has stated no rate for this one.")
+
+
+class OrderOfAnother(Refused):
+    code = "ORDER_ALREADY_CREDITED"
+    default_message = _("This order was credited to another customer.")
+
+
 class RequestInProgress(Refused):
     code = "REQUEST_IN_PROGRESS"
     default_message = _("The same request is being worked on. Ask again in a moment.")

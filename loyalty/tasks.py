@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from brands import metrics
 from loyalty import confirmations, events, expiry, webhooks
+from loyalty.notices import sender_domains
 from loyalty.wallets import selfcheck
 
 logger = logging.getLogger(__name__)
@@ -61,6 +62,12 @@ def forget_confirmations() -> int:
 def check_wallets() -> int:
     """Every day: say in the log which wallet certificates end soon or fail; returns how many."""
     return _with_fresh_connection(partial(selfcheck.report, at=timezone.now()))
+
+
+@shared_task
+def check_sender_domains() -> int:
+    """Every hour: have the proofs of senders' domains looked for that nobody looked at for a day."""
+    return _with_fresh_connection(lambda: sender_domains.ask_for_old_ones(at=timezone.now()))
 
 
 @shared_task

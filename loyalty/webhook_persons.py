@@ -1,6 +1,7 @@
 """What webhooks were told of a person at a brand: to be handed out, and to be forgotten."""
 
 import json
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -8,18 +9,18 @@ from loyalty import events, webhook_calls, webhooks
 from loyalty.models import WebhookDelivery
 
 
-def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
     """What the log still holds of what the brand's own systems were told, newest first."""
     theirs = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-id")
-    return [
+    return (
         {
             "type": message.type,
             "data": json.loads(message.body)["data"],
             "state": message.state,
             "at": events.iso(message.created_at),
         }
-        for message in theirs
-    ]
+        for message in theirs.iterator(chunk_size=500)
+    )
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it

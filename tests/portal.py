@@ -24,6 +24,7 @@ from brands.staff_login.models import SignInSettings
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from loyalty import redemption_codes
 from loyalty.models import (
+    CurrencyRate,
     Event,
     ExternalSystem,
     LoyaltyTransaction,
@@ -33,6 +34,7 @@ from loyalty.models import (
     NoticeTemplate,
     PointsApproval,
     Redemption,
+    SenderDomain,
     StoppedAddress,
     WebhookDelivery,
     WebhookEndpoint,
@@ -161,6 +163,7 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         "campaigns.userloyaltycampaign": UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign),
         "campaigns.rewardclaim": RewardClaim.objects.create(user=customer, milestone=milestone),
         "loyalty.brandlevel": make.level(brand, name=f"{marker} level"),
+        "loyalty.currencyrate": CurrencyRate.objects.create(brand=brand, currency="USD", rate="1.1"),
         "loyalty.earningrule": make.earning_rule(brand, "log-user-login"),
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
@@ -225,6 +228,9 @@ def notices(brand: Brand, customer: User, marker: str) -> dict[str, Model]:
         "loyalty.noticesettings": NoticeSettings.objects.create(brand=brand, sender_name=marker, is_active=False),
         "loyalty.noticetemplate": NoticeTemplate.objects.create(brand=brand, subject=marker, body=marker, **words),
         "loyalty.noticedelivery": NoticeDelivery.objects.create(**about, **where, provider_id=marker),
+        "loyalty.senderdomain": SenderDomain.objects.create(
+            brand=brand, domain=f"{marker}.example.com", token=marker[:32]
+        ),
         "loyalty.stoppedaddress": StoppedAddress.objects.create(
             brand=brand, channel="email", digest=marker, masked_address=where["masked_address"], reason=marker
         ),

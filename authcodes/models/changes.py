@@ -20,7 +20,7 @@ class CodeChange(models.Model):
     Runs that one click changed share its `action_id`.
     """
 
-    append_only: tuple[str, ...] = ()
+    append_only = ("reason",)  # which an erasure rewrites
 
     class Kind(models.TextChoices):
         GENERATED = "generated", _("Generated")

@@ -13,7 +13,7 @@ from brands.pictured import Pictured, PictureForm
 from brands.pictures import Drawn
 from brands.portal import TenantForm, TenantInline, person
 from brands.roles import ADD, whole_reach
-from brands.unfolded import ColourWidget, InlineFormSet
+from brands.unfolded import ColourWidget, InlineFormSet, display
 
 
 class HostnameForm(TenantForm):
@@ -81,15 +81,16 @@ class BrandPage(Pictured):
     brand_path = "pk"
     picture = "logo"
     form = BrandForm
-    list_display = ("name", "slug", "time_zone", "loyalty_active", "support_email")
+    list_display = ("name", "slug", "number", "time_zone", "loyalty_active", "support_email")
     search_fields = ("name", "slug")
     fieldsets = (
-        (None, {"fields": (("name", "slug"), ("time_zone", "support_email"))}),
+        (None, {"fields": (("name", "slug"), ("time_zone", "support_email"), "number")}),
         (
             _("Loyalty programme"),
             {
                 "fields": (
                     ("loyalty_active", "auto_enroll"),
+                    "currency",
                     ("daily_point_limit", "monthly_point_limit"),
                     ("max_points_per_scan", "protected_batches_only"),
                     ("points_expire", "points_expire_after", "expiry_warning_days"),
@@ -113,6 +114,16 @@ class BrandPage(Pictured):
         form: Any = super().get_form(request, obj, change, **options)
         form.by_operator = person(request).is_superuser
         return form
+
+    @display(description=_("brand id"))
+    def number(self, brand: Brand) -> str:
+        """What operators' settings name the brand by. A slug would not do: it can change."""
+        return str(brand.pk or "—")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """The slug is the operator's: files, links and other systems know the brand by it."""
+        own = [] if person(request).is_superuser else ["slug"]
+        return [*super().get_readonly_fields(request, obj), "number", *own]
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
         """A new brand is none of those that the person may have chosen to look at."""

@@ -2,6 +2,7 @@
 
 from loyalty.admin import (
     approvals,
+    currency_rates,
     events,
     external,
     ledger,
@@ -13,6 +14,7 @@ from loyalty.admin import (
     redemptions,
     rewards,
     rules,
+    sender_domains,
     stopped_addresses,
     wallet_issuers,
     wallets,
@@ -21,6 +23,7 @@ from loyalty.admin import (
 
 __all__ = [
     "approvals",
+    "currency_rates",
     "events",
     "external",
     "ledger",
@@ -32,6 +35,7 @@ __all__ = [
     "redemptions",
     "rewards",
     "rules",
+    "sender_domains",
     "stopped_addresses",
     "wallet_issuers",
     "wallets",

@@ -17,10 +17,12 @@ from loyalty.models.notices import (
     NoticePreference,
     NoticeSettings,
     NoticeTemplate,
+    SenderDomain,
     StoppedAddress,
     Template,
     Topic,
 )
+from loyalty.models.orders import CreditedOrder, CurrencyRate
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.transactions import LoyaltyTransaction
 from loyalty.models.wallets import Platform, WalletDevice, WalletIssuer, WalletPass
@@ -36,6 +38,8 @@ __all__ = [
     "PHONE",
     "BrandLevel",
     "Channel",
+    "CreditedOrder",
+    "CurrencyRate",
     "Device",
     "EarningRule",
     "EmailConfirmation",
@@ -56,6 +60,7 @@ __all__ = [
     "Redemption",
     "Reward",
     "RewardType",
+    "SenderDomain",
     "StoppedAddress",
     "Template",
     "Topic",

@@ -118,10 +118,15 @@ class NoticeSettings(models.Model):
         help_text=_("Points earned within so many seconds of the first become one notice with their sum."),
     )
     email_on = models.BooleanField(_("e-mail"), default=True)
-    sender_name = models.CharField(max_length=120, blank=True, help_text=_("Empty: the brand's name."))
+    sender_name = models.CharField(
+        max_length=120, blank=True, help_text=_("Beside a proven sender address. Empty: the brand's name.")
+    )
     sender_address = models.EmailField(
         blank=True,
-        help_text=_("Your mail server must be allowed to send for it (SPF, DKIM). Empty: the installation's address."),
+        help_text=_(
+            "Used once its domain is proven under Sender domains; until then the installation's address sends, and "
+            "answers go to this one. This installation's mail server must be allowed to send for it (SPF, DKIM)."
+        ),
     )
     reply_to = models.EmailField(blank=True, help_text=_("Empty: the brand's support address."))
     sms_on = models.BooleanField(_("SMS"), default=False)
@@ -158,6 +163,28 @@ class NoticeSettings(models.Model):
 
     def __str__(self) -> str:
         return str(_("Notifications of %(brand)s") % {"brand": self.brand})
+
+
+class SenderDomain(models.Model):
+    """A domain that a brand wants to send e-mail from, and what the DNS said of its proof."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    domain = models.CharField(max_length=253, help_text=_("Such as example.com."))
+    token = models.CharField(max_length=32, editable=False)
+    verified_at = models.DateTimeField(null=True, blank=True, editable=False)
+    missing_since = models.DateTimeField(null=True, blank=True, editable=False)
+    checked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_error = models.CharField(max_length=200, blank=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("sender domain")
+        verbose_name_plural = _("sender domains")
+        ordering = ["domain", "id"]
+        constraints = [models.UniqueConstraint(fields=["brand", "domain"], name="sender_domain_once_per_brand")]
+
+    def __str__(self) -> str:
+        return self.domain
 
 
 class NoticeTemplate(models.Model):

@@ -16,7 +16,7 @@ class LoyaltyTransaction(models.Model):
     """A line of the ledger. Lines are added, never changed: a database trigger refuses UPDATE and DELETE."""
 
     guarded_by = ("user_point",)
-    append_only: tuple[str, ...] = ()
+    append_only = ("note",)  # which an erasure rewrites
 
     class Reason(models.TextChoices):
         EARNED = "earned", _("Earned")

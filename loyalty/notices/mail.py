@@ -2,11 +2,12 @@
 
 import re
 import smtplib
-from email.utils import formataddr
+from email.utils import formataddr, parseaddr
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 
+from loyalty.notices import sender_domains
 from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel
 from loyalty.notices.composing import one_line
 
@@ -30,9 +31,14 @@ def send(parcel: Parcel) -> str:
 
 
 def message_of(parcel: Parcel) -> EmailMultiAlternatives:
+    """From the brand's own address where it has proven the domain; else from the installation's, with the brand's name.
+
+    Nobody else's address stands behind our mail server's word (SPF, DKIM) for the asking.
+    """
     brand, own, composed = parcel.delivery.brand, parcel.settings, parcel.composed
-    sender = own.sender_address or settings.DEFAULT_FROM_EMAIL
-    domain = sender.rpartition("@")[2]
+    is_own = sender_domains.may_send_from(brand_id=brand.pk, address=own.sender_address)
+    sender, name = (own.sender_address, own.sender_name) if is_own else (settings.DEFAULT_FROM_EMAIL, "")
+    domain = parseaddr(sender)[1].rpartition("@")[2]
     headers = {
         "Message-ID": f"<{parcel.delivery.delivery_id}@{domain}>",
         "Auto-Submitted": "auto-generated",
@@ -46,9 +52,9 @@ def message_of(parcel: Parcel) -> EmailMultiAlternatives:
     message = EmailMultiAlternatives(
         subject=composed.subject,
         body=composed.text,
-        from_email=formataddr((one_line(own.sender_name or brand.name), sender)),
+        from_email=formataddr((one_line(name or brand.name), parseaddr(sender)[1])),
         to=[parcel.address],
-        reply_to=[own.reply_to or brand.support_email],
+        reply_to=[own.reply_to or ("" if is_own else own.sender_address) or brand.support_email],
         headers=headers,
     )
     message.attach_alternative(composed.html, "text/html")

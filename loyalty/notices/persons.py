@@ -23,7 +23,7 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
             {"platform": device.platform, "token": device.token, "registered_at": iso(device.registered_at)}
             for device in Device.objects.filter(**mine).order_by("id")
         ],
-        "sent": [
+        "sent": (
             {
                 "template": row.template,
                 "channel": row.channel,
@@ -31,8 +31,8 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
                 "status": row.status,
                 "at": iso(row.created_at),
             }
-            for row in NoticeDelivery.objects.filter(**mine).order_by("id")
-        ],
+            for row in NoticeDelivery.objects.filter(**mine).order_by("id").iterator(chunk_size=500)
+        ),
     }
 
 

@@ -162,8 +162,10 @@ class CampaignEvent(APIView):
             "SCAN_LIMIT_REACHED",
             "CODE_RECALLED",
             "EXTERNALLY_REFUSED",
+            "ORDER_ALREADY_CREDITED",
             "REQUEST_IN_PROGRESS",
             "NOT_ELIGIBLE",
+            "CURRENCY_NOT_ACCEPTED",
             "USER_NOT_ENROLLED",
             "IDEMPOTENCY_KEY_REUSED",
             "RATE_LIMITED",
@@ -182,6 +184,9 @@ class CampaignEvent(APIView):
         An auth code earns once per customer, and only with a scan that was accepted. Without one this call is the
         scan: it takes a free slot of the code, or is refused with SCAN_LIMIT_REACHED. A new request for a code that
         has earned is POINTS_ALREADY_CLAIMED; to repeat a request safely, send an Idempotency-Key with it.
+
+        An order is credited to one customer of the brand: to another it is ORDER_ALREADY_CREDITED. It counts in the
+        brand's currency; in another for which the brand has stated no rate it is CURRENCY_NOT_ACCEPTED.
 
         `campaign_progress` is the code's own campaign, else the first that matched; it and `campaigns` are missing
         where none did. Over the brand's daily or monthly limit `points_earned` is cut, and `limit` says why.

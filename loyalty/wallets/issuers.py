@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from cryptography import x509
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import F
 from django.utils import timezone
@@ -23,6 +22,7 @@ from brands.refusals import Invalid
 from loyalty import events
 from loyalty.models import Platform, WalletIssuer, WalletPass
 from loyalty.service_accounts import ServiceAccount
+from loyalty.wallets import key_files
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.apple.certificates import AppleKeys, Upload
 from loyalty.wallets.google import accounts
@@ -161,12 +161,10 @@ def note_look(*, issuer: Issuer) -> None:
 
 def adopted(brand_id: int, platform: str) -> WalletIssuer | None:
     """The row of a brand whose keys are in a file, with the keys in memory only. Raises Invalid for a bad file."""
-    if not settings.WALLET_KEYS_DIR:
+    file = key_files.file_of(brand_id, platform)
+    if file is None or not file.is_file():
         return None
     brand = Brand.objects.get(pk=brand_id)
-    file = Path(settings.WALLET_KEYS_DIR) / f"{brand.slug}.{platform}.json"
-    if not file.is_file():
-        return None
     keys = read_file(file, file.stat().st_mtime_ns)
     row = WalletIssuer.objects.defer("private_key", "push_key").filter(brand_id=brand_id, platform=platform).first()
     seen = _columns(keys, encrypted=False)
@@ -184,7 +182,7 @@ def read_file(file: Path, _changed: int) -> AppleKeys | GoogleKeys:
     """A file with the members of the portal's form; certificates and keys as PEM, or as Base64 of what Apple gives."""
     try:
         found = json.loads(file.read_text())
-        if file.name.endswith(".google.json"):
+        if file.stem == Platform.GOOGLE:
             return accounts.read(json.dumps(found["service_account"]).encode(), str(found["issuer_id"]))
         given = Upload(
             certificate=_bytes(found["certificate"]),
@@ -196,7 +194,8 @@ def read_file(file: Path, _changed: int) -> AppleKeys | GoogleKeys:
         )
         return certificates.read(given, at=None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Invalid(_("%(file)s cannot be read: %(why)s") % {"file": file.name, "why": error}) from error
+        name = f"{file.parent.name}/{file.name}"
+        raise Invalid(_("%(file)s cannot be read: %(why)s") % {"file": name, "why": error}) from error
 
 
 def _bytes(text: str) -> bytes:

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
-from pathlib import Path
 
 from django.conf import settings
 
 from brands.models import Brand, BrandHostname
 from loyalty.models import Platform, WalletIssuer, WalletPass
-from loyalty.wallets import issuers
+from loyalty.wallets import issuers, key_files
 from loyalty.wallets.refusals import WalletUnavailable
 
 logger = logging.getLogger(__name__)
@@ -43,6 +42,7 @@ class Finding:
 def findings(*, at: datetime, slug: str = "") -> Iterator[Finding]:
     """Of one brand or of all. A brand that offers nothing on a platform, and never did, is no finding."""
     brands = Brand.objects.filter(slug=slug) if slug else Brand.objects.order_by("slug")
+    yield from unread_files(slug)
     for brand in brands:
         offered = [platform for platform in Platform.values if is_offered(brand, platform)]
         if slug and not offered:
@@ -59,12 +59,22 @@ def report(*, at: datetime) -> int:
     return len(found)
 
 
+def unread_files(slug: str = "") -> Iterator[Finding]:
+    """Files of keys that are still named after a slug, and what each has to be called."""
+    ids = dict(Brand.objects.values_list("slug", "pk"))
+    for file, name, platform in key_files.named_by_slug():
+        if slug in {"", name}:
+            place = f"{ids.get(name, '<brand id>')}/{platform}.json"
+            yield Finding(name, platform, Severity.CRITICAL, f"{file.name} is not read: move it to {place}")
+
+
 def is_offered(brand: Brand, platform: str) -> bool:
     """Whether there are keys, or passes that would need some."""
     rows = {"brand": brand, "platform": platform}
-    directory = settings.WALLET_KEYS_DIR
-    in_file = bool(directory) and (Path(directory) / f"{brand.slug}.{platform}.json").exists()
-    return in_file or any(model.objects.filter(**rows).exists() for model in (WalletIssuer, WalletPass))
+    file = key_files.file_of(brand.pk, platform)
+    return bool(file and file.exists()) or any(
+        model.objects.filter(**rows).exists() for model in (WalletIssuer, WalletPass)
+    )
 
 
 def of_platform(brand: Brand, platform: str, at: datetime) -> Iterator[Finding]:

@@ -482,3 +482,17 @@ def test_page_search_answers_mistyped_page_numbers(rf: Any, query: str, status: 
             PortalSite().search(request)
     else:
         assert PortalSite().search(request).status_code == status
+
+
+def test_slug_is_the_operators_to_change(brand):
+    page = address("brands.brand", "change", brand.pk)
+    owner, operator = browser(staff(brand)), browser(staff(is_superuser=True))
+    before = brand.slug
+
+    owner.post(page, {**form_of(owner.get(page)), "slug": "another-tenant"})
+    brand.refresh_from_db()
+    assert brand.slug == before
+
+    operator.post(page, {**form_of(operator.get(page)), "slug": "renamed"})
+    brand.refresh_from_db()
+    assert brand.slug == "renamed"

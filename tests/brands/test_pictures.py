@@ -2,6 +2,8 @@
 
 import io
 import random
+import subprocess
+import sys
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -10,7 +12,7 @@ from PIL import Image, ImageFile, PngImagePlugin
 
 from brands import pictures
 from brands.models import AuditEntry, Picture
-from brands.refusals import Invalid
+from brands.refusals import Invalid, Unavailable
 from tests import make
 from tests.portal import address, browser, errors, form_of, staff
 
@@ -98,9 +100,55 @@ def test_half_a_picture_is_refused_where_documents_were_made_too(monkeypatch):
 def test_too_many_bytes_or_pixels_are_refused_before_they_are_decoded():
     with pytest.raises(Invalid, match="5 MB"):
         pictures.logo(bytes(5_000_001))
-    for size in ((8_000, 8_000), (20_000, 20_000)):
-        with pytest.raises(Invalid, match="pixels"):
+    for size in ((12_000_001, 1), (4_000, 3_001), (20_000, 20_000)):
+        with pytest.raises(Invalid, match="more than 12 million pixels"):
             pictures.logo(drawing(size, mode="L"))
+
+
+@pytest.mark.parametrize("options", [{}, {"lossless": True}, {"exif": b"Exif\0\0MM\0*"}])
+def test_a_webp_is_measured_before_anything_opens_it(options):
+    assert pictures.webp_size(drawing((301, 77), "WEBP", "RGB", **options)) == (301, 77)
+    with pytest.raises(Invalid, match="12 million pixels"):
+        pictures.logo(drawing((4_000, 3_001), "WEBP", "RGB", **options))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
+def test_a_picture_that_moves_is_refused(kind):
+    content = io.BytesIO()
+    frames = [Image.new("RGB", (40, 40), colour) for colour in ("red", "blue", "green")]
+    frames[0].save(content, kind, save_all=True, append_images=frames[1:])
+
+    with pytest.raises(Invalid, match="moves"):
+        pictures.logo(content.getvalue())
+
+
+def test_one_picture_is_decoded_at_a_time_and_others_are_told(monkeypatch):
+    monkeypatch.setattr(pictures, "TURN_SECONDS", 0.01)
+
+    with pictures.turn, pytest.raises(Unavailable, match="Try again in a moment"):
+        pictures.logo(drawing())
+    assert pictures.logo(drawing()).size == (660, 220)
+
+
+PEAK = """
+import io, resource, sys
+from PIL import Image
+from brands import pictures
+content = io.BytesIO()
+Image.new("P", (4000, 3000)).save(content, "PNG")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+pictures.logo(content.getvalue())
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_the_largest_picture_takes_little_memory():
+    """131 kB of PNG took a gigabyte."""
+    program = f"import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings'; django.setup()\n{PEAK}"
+
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+    assert int(said) < 200  # megabytes
 
 
 def uploaded(content):

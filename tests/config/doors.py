@@ -172,7 +172,7 @@ def scan_action(world: World) -> dict[str, Any]:
 
 def order_action(world: World) -> dict[str, Any]:
     item = {"productId": 1, "sku": "A", "quantity": 1, "unitPrice": 5}
-    order = {"orderId": "1", "currency": "CHF", "subtotal": 5, "discount": 1, "total": 5, "items": [item]}
+    order = {"orderId": "1", "currency": "EUR", "subtotal": 5, "discount": 1, "total": 5, "items": [item]}
     return action(world, type="order", order=order)
 
 

@@ -103,6 +103,9 @@ PRODUCTION = {
         ({"EMAIL_URL": "mail.example.com"}, "EMAIL_URL"),
         ({"OUTGOING_PRIVATE_NETWORKS": "10.1.0.0/16,here"}, "OUTGOING_PRIVATE_NETWORKS"),
         ({"JWT_EXTERNAL_JWKS_URL": "https://id.example.com/keys"}, "JWT_EXTERNAL_ISSUER"),
+        ({"SQS_BRANDS": "12,acme"}, "SQS_BRANDS has a bad value: 'acme' is no brand id"),
+        ({"DATABASE_URL": ""}, "DATABASE_URL or SECRET_KEY is missing, but ALLOWED_HOSTS names shop.example.com"),
+        ({"DATABASE_URL": "", "ALLOWED_HOSTS": "localhost,10.0.0.5"}, "ALLOWED_HOSTS names 10.0.0.5"),
     ],
 )
 def test_the_service_does_not_start_with_a_bad_setting(change, named, tmp_path):
@@ -114,6 +117,27 @@ def test_the_service_does_not_start_with_a_bad_setting(change, named, tmp_path):
 
     assert tried.returncode != 0
     assert named in tried.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "https"),
+    [
+        ({}, True),
+        ({"HTTPS": "0"}, False),
+        ({"DATABASE_URL": "", "HTTPS": "1"}, True),
+        ({"DATABASE_URL": "", "HTTPS": "0"}, False),  # as bin/run starts, whatever hosts are allowed
+        ({"DATABASE_URL": "", "ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1,[::1]"}, False),
+    ],
+)
+def test_https_is_off_only_on_this_machine_or_on_purpose(change, https, tmp_path):
+    settings = {**PRODUCTION, **change, "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
+    told = "from config import settings; print(settings.SECURE_SSL_REDIRECT)"
+
+    said = subprocess.run(
+        [sys.executable, "-c", told], cwd=ROOT, env=settings, capture_output=True, text=True, check=True
+    ).stdout
+
+    assert said.strip() == str(https)
 
 
 def test_the_web_waits_for_no_lock_for_long_and_nobody_else_is_hurried(tmp_path):

@@ -67,7 +67,7 @@ class Queue:
 def sqs(aws, brand, settings, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "access")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    settings.SQS_ENDPOINT_URL, settings.SQS_REGION, settings.SQS_BRANDS = aws, "eu-central-1", [brand.slug]
+    settings.SQS_ENDPOINT_URL, settings.SQS_REGION, settings.SQS_BRANDS = aws, "eu-central-1", [str(brand.pk)]
     made = Queue(boto3.client("sqs", endpoint_url=aws, region_name="eu-central-1"))
     settings.SQS_QUEUE_URL = made.url
     return made
@@ -101,6 +101,19 @@ def test_events_are_stored_and_taken_off_the_queue(sqs, brand, customer):
     assert sqs.waiting() == 0
     stored = Event.objects.filter(detail_type="order-complete", source="shop.customer-app")
     assert set(stored.values_list("request_id", flat=True)) == set(ids)
+
+
+def test_the_queue_speaks_for_a_brand_whatever_its_slug(sqs, brand, customer):
+    """An owner took the slug that the queue was trusted under."""
+    other = make.brand(slug=str(brand.pk))
+    brand.slug = "renamed"
+    brand.save()
+    sqs.send(order(brand, customer))
+    sqs.send(order(other, make.customer(other)))
+
+    receive()
+
+    assert list(Event.objects.filter(detail_type="order-complete").values_list("brand_id", flat=True)) == [brand.pk]
 
 
 def test_the_same_event_twice_is_stored_once(sqs, brand, customer):

@@ -1,21 +1,27 @@
 """A person is erased at a brand: nothing says who they were, and everything that counts stays."""
 
+import io
 import json
 import time
 from contextlib import suppress
+from datetime import timedelta
+from decimal import Decimal
 from uuid import uuid4
 
 import pytest
 from django.apps import apps
 from django.core import mail
+from django.core.files.base import ContentFile
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from authcodes import reconcile
+from authcodes import history, jobs, reconcile
+from authcodes.admin.jobs import is_on_offer
+from authcodes.models import CodeChange, Job
 from brands import audit
 from brands.audit import Deed, Row
 from brands.models import AuditEntry, LoginSession, Membership, User
-from loyalty import erasure, event_erasure, events
+from loyalty import adjustments, erasure, event_erasure, events
 from loyalty.models import (
     Device,
     Event,
@@ -405,3 +411,94 @@ def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, col
         cursor.execute(f"UPDATE brands_auditentry SET {column} = 'other'")
     with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("UPDATE brands_auditentry SET row_name = 'other'")
+
+
+def wrote(brand, person, words):
+    """What staff write of a customer, where they write freely."""
+    colleague = staff(brand)
+    batch = make.batch(brand)
+    account = make.account(person, brand)
+    deed = Deed(colleague, timezone.now(), reason=words)
+    adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), deed=deed)
+    audit.record(deed=deed, action="Points added", rows=[Row(account, brand.pk)])
+    audit.record(deed=deed, action="Changed", rows=[Row(batch, brand.pk)])
+    note = history.Deed(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=words)
+    history.note_batch(note, batch=batch)
+
+
+def test_what_staff_wrote_names_nobody_any_more(brand, person):
+    preferences.change(person.pk, brand.pk, at=timezone.now(), phone=PHONE)
+    wrote(brand, person, f"{FIRST} {LAST} <{EMAIL.upper()}> called from +41 79 123 45 67; Quistgaard, Wilhelmina it is")
+    make.points(person, brand, 1)
+
+    erase(person, brand)
+
+    assert traces(*TRACES, "123 45 67") == []
+    notes = LoyaltyTransaction.objects.filter(note__contains="called from")
+    assert [note.points_earned for note in notes] == [5]
+    assert "it is" in notes.get().note
+
+
+def test_a_word_that_is_a_name_too_stays_where_others_are_meant(brand):
+    rose = make.customer(brand, email="rose@example.com", first_name="Rose", last_name="Good")
+    batch = make.batch(brand)
+    kept = "Good batch of rose soap"
+    history.note_batch(history.Deed(CodeChange.Kind.DEACTIVATED, timezone.now(), reason=kept), batch=batch)
+    make.points(rose, brand, 1)
+
+    erase(rose, brand)
+
+    assert CodeChange.objects.filter(reason=kept).exists()
+
+
+def test_the_ledger_and_the_history_refuse_everything_else_while_a_person_is_erased(brand, person):
+    make.points(person, brand, 5)
+    make.batch(brand)
+    statements = [
+        "UPDATE loyalty_transaction SET points_earned = 6",
+        "DELETE FROM loyalty_transaction",
+        "UPDATE authcodes_codechange SET codes = 9",
+        "DELETE FROM authcodes_codechange",
+    ]
+    erasing = "SELECT set_config('ledger.erasing', 'on', true), set_config('codes.erasing', 'on', true)"
+    for statement in statements:
+        refused = pytest.raises(IntegrityError, match="append-only")
+        with refused, transaction.atomic(), connection.as_owner(), connection.cursor() as cursor:
+            cursor.execute(erasing)
+            cursor.execute(statement)
+
+
+def exported(brand, kind, **fields):
+    return Job.objects.create(brand=brand, kind=kind, title=f"Scans of {EMAIL}", parameters={"q": EMAIL}, **fields)
+
+
+def test_files_that_may_name_the_person_are_off_offer_at_once_and_deleted(brand, person, settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    week = timezone.now() + timedelta(days=7)
+    done = {"status": "done", "expires_at": week}
+    named = exported(brand, "export-scans", **done)
+    named.result.save("scans.csv", ContentFile(EMAIL.encode()))
+    codes = Job.objects.create(brand=brand, kind="export-unscanned", title="Codes", **done)
+    codes.result.save("codes.csv", ContentFile(b"code"))
+    foreign = Job.objects.create(brand=make.brand(), kind="export-scans", title="Theirs", **done)
+    foreign.result.save("theirs.csv", ContentFile(b"theirs"))
+
+    erase(person, brand)
+
+    named.refresh_from_db()
+    assert not is_on_offer(named)
+    jobs.forget_files()
+    assert [path.read_bytes() for path in sorted(tmp_path.rglob("*.csv"))] == [b"code", b"theirs"]
+    assert EMAIL not in f"{named.title} {named.parameters}"
+
+
+def test_an_export_that_runs_meanwhile_offers_no_file(brand, person, settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    running = exported(brand, "export-scans", status="running", attempts=1, alive_at=timezone.now())
+    run = jobs.Run(running)
+
+    erase(person, brand)
+
+    with pytest.raises(jobs.Cancelled):
+        run.keep(io.BytesIO(EMAIL.encode()), name="scans.csv")
+    assert not list(tmp_path.rglob("*.csv"))

@@ -198,3 +198,67 @@ def test_the_same_id_at_another_brand_is_another_event(brand):
         events.publish(messages=[publish_as], brand_id=each.pk, at=timezone.now())
 
     assert Event.objects.filter(event_id=event_id).count() == 2
+
+
+def died_of(event):
+    """What a killed process leaves behind: the event is held, begun, and due again when its lease is over."""
+    [delivery] = events.claim(limit=1)
+    events.begin(delivery)
+    Event.objects.filter(pk=event.pk).update(due_at=timezone.now())
+
+
+def test_an_event_of_which_five_processes_died_is_dead(brand):
+    event = publish(brand, "works")
+    for _ in range(5):
+        died_of(event)
+
+    events.drain()
+
+    event.refresh_from_db()
+    assert (event.status, event.last_error) == ("dead", "Given up: 5 processes died while they worked on it.")
+    assert events.redeliver(event=event, at=timezone.now())
+    event.refresh_from_db()
+    assert (event.status, event.crashes) == ("pending", 0)
+
+
+def test_four_deaths_are_forgiven(brand):
+    event = publish(brand, "works")
+    for _ in range(4):
+        died_of(event)
+
+    events.drain()
+
+    event.refresh_from_db()
+    assert event.status == "done"
+
+
+def test_an_attempt_that_fails_alive_ends_the_row_of_deaths(brand):
+    event = publish(brand, "fails")
+    for _ in range(3):
+        died_of(event)
+    events.drain()
+    event.refresh_from_db()
+    assert (event.status, event.crashes) == ("pending", 0)
+
+    for _ in range(4):
+        Event.objects.update(due_at=timezone.now())
+        died_of(event)
+    Event.objects.update(due_at=timezone.now())
+    events.drain()
+
+    event.refresh_from_db()
+    assert (event.status, event.crashes) == ("pending", 0)
+
+
+def test_whoever_lost_the_event_to_another_is_not_dead(brand):
+    event = publish(brand, "works")
+    died_of(event)
+    [slow] = events.claim(limit=1)
+    events.begin(slow)
+    Event.objects.update(due_at=timezone.now())
+    events.claim(limit=1)
+
+    events.deliver(slow)  # it ends its work too late
+
+    event.refresh_from_db()
+    assert (event.status, event.crashes) == ("pending", 0)

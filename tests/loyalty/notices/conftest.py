@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from brands.models import Brand, User
 from loyalty import events
-from loyalty.models import Event, NoticeSettings
+from loyalty.models import Event, NoticeSettings, SenderDomain
 from tests import make
 from tests.messengers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
 
@@ -39,8 +39,10 @@ def push(settings: Any) -> Iterator[Push]:
 
 @pytest.fixture
 def own(brand: Brand) -> NoticeSettings:
+    domain = f"{brand.slug}.example.com"
+    SenderDomain.objects.create(brand=brand, domain=domain, token="0" * 32, verified_at=timezone.now())
     return NoticeSettings.objects.create(
-        brand=brand, merge_seconds=0, sender_address=f"hello@{brand.slug}.example.com", sender_name="Acme"
+        brand=brand, merge_seconds=0, sender_address=f"hello@{domain}", sender_name="Acme"
     )
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography.hazmat.primitives import serialization
+from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
@@ -147,7 +148,8 @@ def file(brand, settings, tmp_path):
     settings.WALLET_KEYS_DIR = str(tmp_path)
 
     def write(content, platform="apple"):
-        (tmp_path / f"{brand.slug}.{platform}.json").write_text(json.dumps(content))
+        (tmp_path / str(brand.pk)).mkdir(exist_ok=True)
+        (tmp_path / str(brand.pk) / f"{platform}.json").write_text(json.dumps(content))
 
     return write
 
@@ -170,6 +172,40 @@ def test_keys_in_a_file_are_used_and_not_stored(brand, file):
         assert (found.apple or found.for_google.account).private_key
     assert set(WalletIssuer.objects.values_list("private_key", "push_key")) == {("", "")}
     assert WalletIssuer.objects.get(platform="apple").expires_at is not None
+
+
+def test_another_brands_keys_are_nobodys_by_taking_its_slug(brand, file, tmp_path):
+    """An owner renamed the slug, and the passes were signed with the other tenant's key."""
+    victim = make.brand(slug="victim")
+    for name in (f"{victim.slug}.apple.json", f"{victim.pk}.apple.json"):
+        (tmp_path / name).write_text(json.dumps(in_file()))
+    victim.slug = "elsewhere"
+    victim.save()
+    brand.slug = "victim"
+    brand.save()
+
+    for each in (brand, victim):
+        with pytest.raises(WalletUnavailable):
+            issuers.usable(brand_id=each.pk, platform="apple", at=timezone.now())
+    assert not WalletIssuer.objects.exists()
+
+
+def test_a_brand_may_change_its_slug_and_keeps_its_keys(brand, file):
+    file(in_file())
+    brand.slug = "another"
+    brand.save()
+
+    assert issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now()).for_apple.private_key
+
+
+def test_files_named_after_slugs_are_told_at_the_start(tmp_path, settings, caplog):
+    settings.WALLET_KEYS_DIR = str(tmp_path)
+    (tmp_path / "acme.apple.json").write_text("{}")
+
+    apps.get_app_config("loyalty").ready()
+
+    assert "acme.apple.json is not read" in caplog.text
+    assert "move it to <brand id>/apple.json" in caplog.text
 
 
 def test_a_newer_file_is_read(brand, file):

@@ -126,12 +126,25 @@ def test_what_keeps_passes_from_changing_is_a_warning(check, brand, account, set
 
 def test_bad_file_is_named(check, brand, settings, tmp_path):
     settings.WALLET_KEYS_DIR = str(tmp_path)
-    (tmp_path / f"{brand.slug}.apple.json").write_text("nonsense")
+    (tmp_path / str(brand.pk)).mkdir()
+    (tmp_path / str(brand.pk) / "apple.json").write_text("nonsense")
 
     code, said = check()
 
     assert code == 2
-    assert f"{brand.slug}.apple.json cannot be read" in said
+    assert f"{brand.pk}/apple.json cannot be read" in said
+
+
+def test_a_file_named_after_the_slug_is_not_read_and_told(check, brand, settings, tmp_path):
+    settings.WALLET_KEYS_DIR = str(tmp_path)
+    (tmp_path / f"{brand.slug}.apple.json").write_text("nonsense")
+    (tmp_path / "unheard-of.google.json").write_text("nonsense")
+
+    code, said = check()
+
+    assert code == 2
+    assert f"{brand.slug}.apple.json is not read: move it to {brand.pk}/apple.json" in said
+    assert "unheard-of.google.json is not read: move it to <brand id>/google.json" in said
 
 
 def test_daily_check_writes_it_into_the_log(brand, caplog):

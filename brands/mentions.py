@@ -1,0 +1,47 @@
+"""Mentions: where free text names a person, and the text without that, for the erasure of their data."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+SHORTEST = 2  # letters of a name that is looked for by itself
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """By which words people mention a customer."""
+
+    email: str
+    first_name: str = ""
+    last_name: str = ""
+    phone: str = ""
+
+    @cached_property
+    def anywhere(self) -> "re.Pattern[str]":
+        """What can mean nobody else: the addresses, and both names together in either order."""
+        both = [self.first_name, self.last_name] if self.first_name and self.last_name else []
+        names = [rf"\b{_words(both)}\b", rf"\b{_words(both[::-1])}\b"] if both else []
+        digits = re.sub(r"\D", "", self.phone)
+        phone = [r"\+?" + r"[\s./()-]*".join(digits)] if digits else []
+        return re.compile("|".join([re.escape(self.email), *phone, *names]), re.IGNORECASE)
+
+    @cached_property
+    def in_their_own_rows(self) -> "re.Pattern[str]":
+        """In what is about the person anyway, each name by itself too."""
+        each = [name for name in (self.first_name, self.last_name) if len(name) >= SHORTEST]
+        alone = [rf"\b{re.escape(name)}\b" for name in each]
+        return re.compile("|".join([self.anywhere.pattern, *alone]), re.IGNORECASE)
+
+
+def _words(names: list[str]) -> str:
+    return r",?\s+".join(re.escape(name) for name in names)
+
+
+def without(value: Any, pattern: "re.Pattern[str]", pseudonym: str) -> Any:
+    """A text, or JSON with texts in it, with the pseudonym in place of each mention."""
+    if isinstance(value, str):
+        return pattern.sub(pseudonym, value)
+    if isinstance(value, dict):
+        return {name: without(held, pattern, pseudonym) for name, held in value.items()}
+    return [without(each, pattern, pseudonym) for each in value] if isinstance(value, list) else value

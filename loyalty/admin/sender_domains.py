@@ -1,0 +1,59 @@
+"""Page: the domains that a brand sends e-mail from, and the DNS record that proves each."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.portal import TenantAdmin, badge
+from brands.unfolded import display
+from loyalty.models import SenderDomain
+from loyalty.notices import sender_domains
+
+
+@admin.register(SenderDomain)
+class SenderDomainPage(TenantAdmin):
+    list_display = ("domain", "state", "checked_at")
+    search_fields = ("domain",)
+    readonly_fields = ("state", "record", "checked_at", "created_at")
+    fieldsets = (
+        (None, {"fields": ("brand", "domain")}),
+        (gettext_lazy("Proof"), {"fields": ("state", "record", ("checked_at", "created_at"))}),
+    )
+    add_fieldsets = ((None, {"fields": ("brand", "domain")}),)
+    actions = ("look_again",)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return super().get_fieldsets(request, obj) if obj else self.add_fieldsets
+
+    def create(self, request: HttpRequest, obj: Any, form: Any) -> SenderDomain:  # noqa: ARG002 - as pages have it
+        return sender_domains.create(brand=obj.brand, domain=obj.domain, at=timezone.now())
+
+    def delete_row(self, obj: Any) -> None:
+        sender_domains.remove(domain=obj)
+
+    @admin.action(description=gettext_lazy("Look for the record again"), permissions=["act"])
+    def look_again(self, request: HttpRequest, queryset: QuerySet[SenderDomain]) -> None:
+        chosen: list[Any] = self.chosen(request, queryset)
+        sender_domains.ask(domains=chosen, at=timezone.now())
+        self.report(request, chosen, _("Looked for again"))
+
+    @display(description=gettext_lazy("state"))
+    def state(self, domain: SenderDomain) -> SafeString:
+        if domain.verified_at and domain.missing_since:
+            return badge("danger", _("The record is gone: sent from until it is missing for 3 days"))
+        if domain.verified_at:
+            return badge("success", _("Proven: mail may come from it"))
+        return badge("warning", domain.last_error or _("Being looked for"))
+
+    @display(description=gettext_lazy("DNS record"))
+    def record(self, domain: SenderDomain) -> SafeString:
+        name, value = sender_domains.record_name(domain), sender_domains.record_value(domain)
+        words = _("Add this TXT record at whoever runs your DNS, then choose “Look for the record again” in the list.")
+        return format_html("<code>{}<br>TXT {}</code><br>{}", name, value, words)

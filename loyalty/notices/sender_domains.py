@@ -1,0 +1,162 @@
+"""Sender domains: the only code that writes SenderDomain. A brand sends from a domain once its DNS says that it may.
+
+The proof is a TXT record below the domain, with a token of the brand's own. It is looked for by a worker, each day
+again; a domain whose record is gone for longer than GRACE is not sent from any more.
+"""
+
+import re
+import secrets
+import uuid
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import dns.exception
+import dns.resolver
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands.models import Brand
+from brands.refusals import Invalid
+from loyalty import events
+from loyalty.events import Delivery, Message
+from loyalty.models import SenderDomain
+
+KIND = "check-sender-domain"
+LABEL = "_loyalty-sender"  # below the domain, where a company may delegate it to whoever runs its mail
+PREFIX = "loyalty-sender="
+MOST_PER_BRAND = 20
+LOOKUP_SECONDS = 4
+AGAIN_AFTER = timedelta(days=1)
+GRACE = timedelta(days=3)
+SHAPE = re.compile(r"(?=.{4,253}\Z)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
+
+
+class NoAnswerNow(Exception):  # noqa: N818 - tried again
+    """The DNS gave no answer to be believed, neither yes nor no."""
+
+
+def create(*, brand: Brand, domain: str, at: datetime) -> SenderDomain:
+    """A domain that the brand wants to send from; a worker looks for its proof. Raises Invalid."""
+    name = readable(domain)
+    if name is None:
+        raise Invalid(_("Write a domain such as example.com."), details={"field": "domain"})
+    with transaction.atomic():
+        Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
+        if SenderDomain.objects.filter(brand=brand).count() >= MOST_PER_BRAND:
+            raise Invalid(_("This brand has %(most)d sender domains already.") % {"most": MOST_PER_BRAND})
+        try:
+            with transaction.atomic():
+                made = SenderDomain.objects.create(brand=brand, domain=name, token=secrets.token_hex(12), created_at=at)
+        except IntegrityError as error:
+            raise Invalid(_("The brand has this domain already."), details={"field": "domain"}) from error
+        ask(domains=[made], at=at)
+    return made
+
+
+def readable(domain: str) -> str | None:
+    """A domain as DNS writes it; None for what is none."""
+    try:
+        name = domain.strip().rstrip(".").lower().encode("idna").decode()
+    except UnicodeError:
+        return None
+    return name if SHAPE.fullmatch(name) else None
+
+
+def record_name(domain: SenderDomain) -> str:
+    return f"{LABEL}.{domain.domain}"
+
+
+def record_value(domain: SenderDomain) -> str:
+    return f"{PREFIX}{domain.token}"
+
+
+def ask(*, domains: Sequence[SenderDomain], at: datetime) -> None:
+    """Have a worker look for the proofs, in the caller's transaction; once a minute, however often it is asked for."""
+    for domain in domains:
+        message = Message(
+            kind=KIND,
+            payload={"domain_id": domain.pk},
+            arguments={"brand_id": domain.brand_id},
+            event_id=uuid.uuid5(events.FOLLOWING, f"{KIND}:{domain.pk}:{at:%Y-%m-%d %H:%M}"),
+            retry_hours=1,
+        )
+        events.publish(messages=[message], brand_id=domain.brand_id, at=at, once=True)
+
+
+def ask_for_old_ones(*, at: datetime) -> int:
+    """Have those looked at again that were proven once and not looked at for a day; returns how many."""
+    waits = Coalesce(F("checked_at"), F("created_at"))
+    with transaction.atomic():
+        old = SenderDomain.objects.select_for_update(skip_locked=True).filter(verified_at__isnull=False)
+        found = list(old.alias(seen=waits).filter(seen__lte=at - AGAIN_AFTER).order_by("pk")[:1000])
+        ask(domains=found, at=at)
+    return len(found)
+
+
+def remove(*, domain: SenderDomain) -> None:
+    domain.delete()
+
+
+def on_check(delivery: Delivery) -> None:
+    """The handler of `check-sender-domain`. The look-up is outside of any transaction."""
+    domain = SenderDomain.objects.filter(pk=delivery.payload["domain_id"], brand_id=delivery.brand_id).first()
+    if domain is None:
+        events.finish(delivery)
+        return
+    try:
+        found = record_value(domain) in records(record_name(domain))
+    except NoAnswerNow:
+        SenderDomain.objects.filter(pk=domain.pk).update(last_error=_("The DNS did not answer."))
+        raise
+    at = timezone.now()
+    with transaction.atomic():
+        events.finish(delivery, outcome={"verified": found}, at=at)
+        note(domain=domain, found=found, at=at)
+
+
+def note(*, domain: SenderDomain, found: bool, at: datetime) -> None:
+    """Write down what the DNS said."""
+    row = SenderDomain.objects.filter(pk=domain.pk)
+    if found:
+        row.update(verified_at=Coalesce(F("verified_at"), at), missing_since=None, checked_at=at, last_error="")
+        return
+    missing = _("There is no such TXT record.")
+    row.update(missing_since=Coalesce(F("missing_since"), at), checked_at=at, last_error=missing)
+    row.filter(missing_since__lte=at - GRACE).update(verified_at=None)
+
+
+def records(name: str) -> list[str]:
+    """The TXT records of a name; none where there is no such name. Raises NoAnswerNow."""
+    try:
+        answer = resolver().resolve(name, "TXT", lifetime=LOOKUP_SECONDS, search=False)
+    except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+        return []
+    except (dns.exception.DNSException, OSError) as error:
+        raise NoAnswerNow(type(error).__name__) from error
+    return [b"".join(each.strings).decode("ascii", "replace") for each in answer]
+
+
+def resolver() -> dns.resolver.Resolver:
+    """Of the servers that settings.DNS_SERVERS names, else of the machine's own."""
+    servers: list[tuple[str, int]] = settings.DNS_SERVERS
+    made = dns.resolver.Resolver(configure=not servers)
+    if servers:
+        made.nameservers = [host for host, _port in servers]
+        made.nameserver_ports = dict(servers)
+    return made
+
+
+def proven(*, brand_id: int) -> "QuerySet[SenderDomain]":
+    """The domains that the brand may send from."""
+    gone = Q(missing_since__lte=timezone.now() - GRACE)
+    return SenderDomain.objects.filter(brand_id=brand_id, verified_at__isnull=False).exclude(gone)
+
+
+def may_send_from(*, brand_id: int, address: str) -> bool:
+    """Whether the brand has proven the domain of an e-mail address, exactly that one."""
+    domain = readable(address.rpartition("@")[2]) if address else None
+    return domain is not None and proven(brand_id=brand_id).filter(domain=domain).exists()

@@ -1,0 +1,70 @@
+"""Orders: what an order's money is worth to a brand, and whose order it is. The only code that writes CreditedOrder."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from brands import sql
+from brands.models import Brand
+from loyalty.models import CreditedOrder, CurrencyRate
+from loyalty.refusals import CurrencyNotAccepted, OrderOfAnother
+
+ZERO = Decimal(0)
+
+# Two at once: the second waits for the first to commit, and sees its row then. `user_id` is of the row that stands.
+HOLD = """
+    INSERT INTO loyalty_creditedorder (brand_id, order_id, user_id, credited_at)
+    VALUES (%(brand_id)s::bigint, %(order_id)s::text, %(user_id)s::bigint, %(at)s::timestamptz)
+    ON CONFLICT DO NOTHING
+    RETURNING user_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order as a shop reported it."""
+
+    order_id: str
+    basis: Decimal  # subtotal minus discount, in `currency`
+    currency: str  # empty: the brand's own
+
+    @classmethod
+    def of(cls, payload: dict[str, Any]) -> "Order":
+        """Of the payload of `order-complete` (spec section 6)."""
+        found = payload["order"]
+        basis = max(ZERO, Decimal(str(found["subtotal"])) - Decimal(str(found.get("discount") or 0)))
+        return cls(found["orderId"], basis, found.get("currency") or "")
+
+    @property
+    def reason_id(self) -> str:
+        return f"order:{self.order_id}"
+
+
+def amount(order: Order, *, brand_id: int) -> Decimal:
+    """What was paid for goods, in the brand's currency. Raises CurrencyNotAccepted."""
+    own = Brand.objects.values_list("currency", flat=True).get(pk=brand_id)
+    if order.currency in {"", own}:
+        return order.basis
+    rate = CurrencyRate.objects.filter(brand_id=brand_id, currency=order.currency).values_list("rate", flat=True)
+    if stated := rate.first():
+        return order.basis * stated
+    words = _("The brand counts in %(own)s and has stated no rate for %(other)s.")
+    message = words % {"own": own, "other": order.currency}
+    raise CurrencyNotAccepted(message, details={"currency": order.currency, "accepted": own})
+
+
+def hold(order: Order, *, brand_id: int, user_id: int, at: datetime) -> None:
+    """Make the order this customer's, in the caller's transaction. Raises OrderOfAnother."""
+    about = {"brand_id": brand_id, "order_id": order.order_id, "user_id": user_id, "at": at}
+    if sql.row(HOLD, about) is None:
+        held = CreditedOrder.objects.filter(brand_id=brand_id, order_id=order.order_id)
+        if held.exclude(user_id=user_id).exists():
+            raise OrderOfAnother
+
+
+def hand_over(*, user_id: int, brand_id: int, to: int) -> None:
+    """For the erasure of a person's data: their orders are the pseudonym's, and stay credited."""
+    CreditedOrder.objects.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)

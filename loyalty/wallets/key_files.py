@@ -1,0 +1,25 @@
+"""Where the files are that hold brands' wallet keys, below settings.WALLET_KEYS_DIR."""
+
+from pathlib import Path
+
+from django.conf import settings
+
+PLATFORMS = ("apple", "google")
+
+
+def file_of(brand_id: int, platform: str) -> Path | None:
+    """The file of a brand's keys for a platform: below its id, which nobody can change as they can a slug."""
+    directory = settings.WALLET_KEYS_DIR
+    return Path(directory) / str(brand_id) / f"{platform}.json" if directory else None
+
+
+def named_by_slug() -> list[tuple[Path, str, str]]:
+    """Files as they were called once, each with its slug and platform. They are not read any more.
+
+    Whoever changes a slug would else choose whose keys sign their passes.
+    """
+    directory = Path(settings.WALLET_KEYS_DIR) if settings.WALLET_KEYS_DIR else None
+    if directory is None or not directory.is_dir():
+        return []
+    found = ((file, platform) for platform in PLATFORMS for file in directory.glob(f"*.{platform}.json"))
+    return sorted((file, file.name.removesuffix(f".{platform}.json"), platform) for file, platform in found)

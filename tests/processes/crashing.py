@@ -1,0 +1,34 @@
+"""Settings of a worker for which one kind of event is deadly, and one kills it sometimes."""
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from config.settings import *  # noqa: F403 - the same but for the handlers
+from config.settings import EVENT_HANDLERS
+
+if TYPE_CHECKING:
+    from loyalty.events import Delivery
+
+EVENT_HANDLERS = {
+    **EVENT_HANDLERS,
+    "deadly": "tests.processes.crashing.die",
+    "harmless": "tests.processes.crashing.live",
+    "twice-deadly": "tests.processes.crashing.die_twice",
+}
+
+
+def die(_delivery: "Delivery") -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_twice(delivery: "Delivery") -> None:
+    if delivery.attempts <= 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    live(delivery)
+
+
+def live(delivery: "Delivery") -> None:
+    from loyalty import events  # these are the settings, which come before the models
+
+    events.finish(delivery)

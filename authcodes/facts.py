@@ -107,8 +107,8 @@ class CodeFacts:
     """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
 
     `slots_used`: its accepted scans without those that were given back. `reservation_id`: of a used-up code the guest's
-    scan, made at `reserved_at`, that nobody has claimed yet. `user_active` is also true where nobody is named, and false
-    where their token has ended. `is_announced`: a webhook of the brand listens to scans.
+    scan, made at `reserved_at`, that nobody has claimed yet. `user_active` is also true where nobody is named, and
+    false where their token has ended. `is_announced`: a webhook of the brand listens to scans.
     """
 
     id: int

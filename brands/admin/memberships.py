@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import audit, guard, people
+from brands import audit, people
 from brands.admin.api_keys import WhyForm
 from brands.admin.users import password_field
 from brands.audit import Row

@@ -248,7 +248,9 @@ def _external_claims(token: str) -> dict[str, Any]:
         leeway=EXTERNAL_CLOCK_SKEW_SECONDS,
     )
     # token_type is our own word: others tell their kinds of token apart by the audience.
-    if claims.get("token_type", "access") != "access" or claims.get("brand_id") not in settings.JWT_EXTERNAL_BRANDS:
+    if claims.get("token_type", "access") != "access":
+        raise TokenInvalid
+    if _row_id(claims, "brand_id") not in settings.JWT_EXTERNAL_BRANDS:
         raise TokenInvalid
     return claims
 

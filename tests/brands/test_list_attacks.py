@@ -290,8 +290,8 @@ def test_no_list_has_a_hierarchy_of_dates(brand: Brand, name: str) -> None:
 def test_looking_up_while_typing_follows_no_chain(own: Any, foreign: Any) -> None:
     client = browser(staff(own[0]))
     for model in [*own_models(), *(model for model in apps.get_models() if model not in own_models())]:
-        fields = [field.name for field in model._meta.get_fields()]
-        for field in [*fields, f"{fields[-1]}__brand", "brand__members", "pk", "_state"]:
+        relations = [field.name for field in model._meta.get_fields() if field.is_relation]
+        for field in [*relations, "id", "brand__members", "_state"]:
             where = {"app_label": model._meta.app_label, "model_name": model._meta.model_name, "field_name": field}
             answer = client.get(reverse("admin:autocomplete"), {**where, "term": ""})
             assert answer.status_code in {200, 403, 404}, (model, field)

@@ -139,6 +139,7 @@ def test_a_token_of_one_brand_does_not_open_another_of_the_same_person(api, bran
 
 
 def test_staff_in_the_portal_needs_no_token(staff, brand):
+    Membership.objects.update(role="manager")
     code = make.code(brand)
     browser = Client(REMOTE_ADDR=staff.address)
     browser.force_login(Membership.objects.get().user)

@@ -1,11 +1,13 @@
 """Looking codes up without scanning them: the only code that writes CodeLookup."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 from authcodes.models import CodeLookup
 from authcodes.scanning import Circumstances, ScanResult
 from brands import sql
+from loyalty import persons
 
 KEPT = timedelta(days=30)
 
@@ -31,10 +33,10 @@ def note(*, result: ScanResult, scanned: str, about: Circumstances) -> None:
     sql.rows(NOTE, written)
 
 
-def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
     """What a person looked up at the brand, newest first."""
     theirs = CodeLookup.objects.filter(user_id=user_id, brand_id=brand_id)
-    return list(theirs.order_by("-lookup_id").values("looked_up_at", "code", "reason"))
+    return persons.rows(theirs.order_by("-lookup_id").values("looked_up_at", "code", "reason"))
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it

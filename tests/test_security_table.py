@@ -1,0 +1,41 @@
+"""SECURITY.md names the test of every threat; here each of them exists."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in (ROOT / "SECURITY.md").read_text().splitlines()
+    if line.startswith("| ") and not line.startswith("| threat") and "---" not in line
+]
+API_RISKS = {f"API{number}" for number in range(1, 11)}
+ASVS_CHAPTERS = {f"V{number}" for number in range(1, 18)}
+
+
+def functions(path: Path) -> set[str]:
+    return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_threat_has_its_risk_its_chapter_and_a_test():
+    assert len(ROWS) > 40
+    for threat, closed, risks, chapters, tests in ROWS:
+        assert threat
+        assert closed, threat
+        assert risks == "-" or {each.strip() for each in risks.split(",")} <= API_RISKS, threat
+        assert {each.strip().partition(".")[0] for each in chapters.split(",")} <= ASVS_CHAPTERS, threat
+        assert re.search(r"`tests/[\w/]+\.py", tests), threat
+
+
+def test_every_test_that_is_named_exists():
+    missing = []
+    for *_rest, tests in ROWS:
+        for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", tests):
+            if not (ROOT / path).is_file() or (name and name not in functions(ROOT / path)):
+                missing.append(f"{path}::{name}")
+    assert missing == []
+
+
+def test_all_ten_risks_are_answered():
+    assert {each.strip() for _threat, _closed, risks, *_rest in ROWS for each in risks.split(",")} >= API_RISKS

@@ -232,9 +232,10 @@ def test_code_search_uses_the_index_of_codes(client: Client, brand: Brand) -> No
     with CaptureQueriesContext(connection) as asked:
         found(client, "authcodes.authcode", q="AB-")
 
-    searched = [query["sql"] for query in asked if "LIKE" in query["sql"]]
+    # LIKE would not do: under row-level security PostgreSQL turns it into no range.
+    searched = [query["sql"] for query in asked if "'AB-'" in query["sql"]]
     assert searched
-    assert all('"authcodes_authcode"."code"::text LIKE \'AB-%\'' in sql for sql in searched)
+    assert all("\"code\" >= 'AB-'" in sql and "\"code\" < 'AB.'" in sql for sql in searched)
 
 
 def test_codes_are_switched_off_and_on(client: Client, brand: Brand) -> None:

@@ -143,7 +143,7 @@ def test_what_would_earn_nothing_cannot_be_adopted(api, brand, customer, guest_s
     guest_scan(code)
     seen_before = guest_scan(code)
 
-    assert (seen_before["status"], seen_before["reason"]) == ("warning", "limit_reached")
+    assert (seen_before["status"], seen_before["reason"]) == ("warning", "reserved")
     assert error(adopt(api.as_customer(customer), seen_before)) == REFUSED
 
 

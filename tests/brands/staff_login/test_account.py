@@ -85,7 +85,9 @@ def test_the_first_factor_brings_recovery_codes_a_trail_and_a_notice(brand, coll
     mails.send_due(at=timezone.now())
 
     assert len(re.findall(r"\b[0-9a-z]{5}-[0-9a-z]{5}\n", answer)) == 10
-    assert AuditEntry.objects.filter(brand=brand, person=colleague).get().action.startswith("Second factor added")
+    assert (
+        AuditEntry.objects.filter(brand=brand, person=colleague, action__startswith="Second factor added").count() == 1
+    )
     assert [each.to for each in mail.outbox] == [[colleague.email]]
     assert seed not in str(inside.session.items())
 

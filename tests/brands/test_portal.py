@@ -91,7 +91,11 @@ def test_lists_forms_and_histories_name_nobody_elses_rows(client: Client, own: A
         response = client.get(asked)
         assert response.status_code == 200, asked
         assert MARKER not in text(response).lower(), asked
-    assert "aardvark" in text(client.get(address(label))) or label in {"loyalty.earningrule", "loyalty.event"}
+    assert "aardvark" in text(client.get(address(label))) or label in {
+        "loyalty.earningrule",
+        "loyalty.event",
+        "loyalty.currencyrate",
+    }
 
 
 @pytest.mark.parametrize("label", LABELS)

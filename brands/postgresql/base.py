@@ -15,10 +15,9 @@ from brands.postgresql import roles
 from brands.postgresql.operations import DatabaseOperations
 
 INERROR = psycopg.pq.TransactionStatus.INERROR
-ASSUME = (
-    "SELECT set_config('role', {0}, {local}), set_config('loyalty.brand_ids', {1}, {local}), "
-    "set_config('loyalty.user_id', {2}, {local})"
-)
+# Not `SELECT set_config(...)`: after a query a transaction can no longer choose its isolation.
+ASSUME = "SET {reach} role = {0}; SET {reach} loyalty.brand_ids = {1}; SET {reach} loyalty.user_id = {2}"
+ASSUME_RESULTS = 3
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -99,7 +98,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _statement(self, *, local: bool) -> str:
         words = (psycopg.sql.quote(word) for word in self._words())
-        return ASSUME.format(*words, local=str(local).lower())
+        return ASSUME.format(*words, reach="LOCAL" if local else "SESSION")
 
     def _words(self) -> tuple[str, str, str]:
         """The role, the brands and the user."""
@@ -163,5 +162,6 @@ class OneTransactionCursor(base.Cursor):  # no types in the stubs
     def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
         assert isinstance(query, str)  # noqa: S101 - as Django writes it
         super().execute(self.before + query, params, **options)  # type: ignore[misc]
-        self.nextset()  # type: ignore[attr-defined]
+        for _each in range(ASSUME_RESULTS):
+            self.nextset()  # type: ignore[attr-defined]
         return self

@@ -59,6 +59,9 @@ class RoutesInsteadOfPaths(logging.Filter):
         request = getattr(record, "request", None)
         if request is not None and isinstance(record.args, tuple):
             paths = {request.path, request.path_info, request.get_full_path()}
+            paths |= {
+                path.encode("unicode_escape").decode("ascii") for path in paths
+            }  # as Django's log_response has it
             record.args = tuple(route_of(request) if given in paths else given for given in record.args)
         return True
 

@@ -74,6 +74,8 @@ def addresses(rows: dict[str, Any]) -> Iterator[str]:
             "object_id": row.pk if row else 1,
             "pk": row.pk if row else 1,
             "kind": "list",
+            "token": "nobody-was-sent-this",
+            "slug": "aardvark-brand",
             "content_type_id": ContentType.objects.get_for_model(type(row)).pk if row else 1,
         }
         filled = PARAMETER.sub(lambda found, values=values: str(values[found["name"]]), route)

@@ -47,7 +47,7 @@ def codes(first, last):
 
 
 def test_ranges_are_assigned_and_a_bad_one_is_skipped(window, brand):
-    owner = window("printer")
+    owner = window("manager")
     rows = [
         "product_sku,auth_code_start,auth_code_end,location,points_per_scan",
         "BEANS,NW-00001,NW-00060,Pune,10",

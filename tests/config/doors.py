@@ -19,7 +19,7 @@ from brands import tokens
 from brands.models import Brand, LoginSession, User
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from loyalty import confirmations
-from loyalty.models import Event, LoyaltyTransaction, Redemption, Reward, UserPoints
+from loyalty.models import EmailConfirmation, Event, LoyaltyTransaction, Redemption, Reward, UserPoints
 from loyalty.notices import composing
 from tests import make, wallets
 from tests.api import Api, error
@@ -52,6 +52,8 @@ class World:
     reward: Reward
     claim: RewardClaim
     redemption: Redemption
+    registration: EmailConfirmation
+    verification: EmailConfirmation
 
     def call(
         self,
@@ -99,6 +101,9 @@ def make_world(api: Api) -> World:
         reward=make.reward(api.brand),
         claim=RewardClaim.objects.create(milestone=milestone, user=customer),
         redemption=make.redemption(customer, make.reward(api.brand)),
+        # Begun beforehand: asking for a code publishes an event.
+        registration=confirmations.begin_registration(brand=api.brand, at=timezone.now(), **newcomer_alone()),
+        verification=confirmations.begin_verification(user=customer, brand=api.brand, at=timezone.now()),
     )
 
 
@@ -207,7 +212,7 @@ def newcomer(world: World) -> dict[str, Any]:
 
 
 def proof(world: World) -> dict[str, Any]:
-    return {"scan_token": scan_tokens.token_of(world.guest_scan.pk)}
+    return {"scan_token": scan_tokens.token_of(world.guest_scan.pk, scanned_at=world.guest_scan.scanned_at)}
 
 
 def at_brand(world: World) -> dict[str, Any]:
@@ -229,7 +234,7 @@ def wishes(_world: World) -> dict[str, Any]:
 
 
 def mailed_code(w: World) -> dict[str, Any]:
-    begun = confirmations.begin_registration(brand=w.brand, at=timezone.now(), **newcomer_alone())
+    begun = w.registration
     return {"registration_id": str(begun.confirmation_id), "code": confirmations.code_of(begun.confirmation_id)}
 
 
@@ -238,8 +243,7 @@ def newcomer_alone() -> dict[str, str]:
 
 
 def own_code(w: World) -> dict[str, Any]:
-    made = confirmations.begin_verification(user=w.customer, brand=w.brand, at=timezone.now())
-    return {"code": confirmations.code_of(made.pk)}
+    return {"code": confirmations.code_of(w.verification.pk)}
 
 
 DOORS = {

@@ -49,6 +49,7 @@ def given(db, settings):
     metrics.credited(kind="scan-auth", seconds=1)
     metrics.attempted(kind="scan-auth", result="done")
     metrics.swept("events")
+    metrics.turned_away("pages", "busy")
     metrics.taken_from_queue("accepted")
     text = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
     families = list(text_string_to_metric_families(text))

@@ -16,6 +16,7 @@ from loyalty.models import EmailConfirmation, Event, UserPoints
 from tests import make
 from tests.api import error
 from tests.make import PASSWORD
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CODE = re.compile(r"^(\d{3} \d{3})\s*$", re.MULTILINE)
@@ -145,16 +146,17 @@ def test_of_two_registrations_of_one_address_each_has_its_own_code(api, mailed):
     assert error(confirm(api, theirs, codes[0])) == (400, "VALIDATION_ERROR")
 
 
-def test_parallel_tries_are_no_more_than_serial_ones(api, brand, at_once):
+@pytest.mark.django_db(transaction=True)
+def test_parallel_tries_are_no_more_than_serial_ones(brand):
     begun = confirmations.begin_registration(
         email=ADA["email"], password=PASSWORD, brand=brand, at=timezone.now(), first_name=""
     )
     wrong = other_than(confirmations.code_of(begun.confirmation_id))
 
-    def guess():
+    def guess(_number):
         confirmations.finish_registration(confirmation_id=begun.confirmation_id, code=wrong, at=timezone.now())
 
-    at_once(12, guess)
+    at_once(guess, range(12))
 
     assert EmailConfirmation.objects.get().tries == confirmations.TRIES
 

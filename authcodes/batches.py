@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import history, jobs, money, prefixes, tags
+from authcodes import history, jobs, prefixes, scan_value, tags
 from authcodes.history import Deed, numbering_of
 from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
 from authcodes.models.jobs import JobQuerySet
@@ -64,7 +64,7 @@ class BatchSettings:
 def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User | None = None) -> BatchRange:
     """Store a batch whose codes are yet to be generated. Raises BatchRefused naming the field and what to change."""
     refuse_bad_settings(brand=brand, wanted=wanted, at=at)
-    money.refuse_points(brand=brand, points=wanted.points_per_scan, by=by)
+    scan_value.refuse_points(brand=brand, points=wanted.points_per_scan, by=by)
     numbering = wanted.numbering
     with transaction.atomic():
         prefixes.reserve(brand=brand, prefix=wanted.prefix, at=at, by=by)

@@ -265,7 +265,7 @@ def set_approved(
     """What settings.APPROVED_POINTS names. Raises BatchRefused if the batch is worth another total by now."""
     now = worth(batch=row, values=values)
     if now != max_total:
-        message = _("The batch was changed after this was requested, and is worth another total. Request it again.")
+        message = _("The batch has changed since this was requested, and so has its total of points. Request it again.")
         raise BatchRefused(message)
     change_batch(batch=row, changed=values, by=by, at=at)
 

@@ -76,7 +76,7 @@ def free(*, reserved: CodePrefix) -> None:
     with transaction.atomic():
         CodePrefix.objects.select_for_update().filter(pk=reserved.pk).first()
         if BatchRange.objects.filter(brand=reserved.brand_id, prefix=reserved.prefix).exists():
-            raise BatchRefused(_("Batches have this prefix. Move it to another brand, or leave it."))
+            raise BatchRefused(_("Batches use this prefix, so nobody can free it. Move it to another brand."))
         CodePrefix.objects.filter(pk=reserved.pk).delete()
 
 

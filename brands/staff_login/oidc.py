@@ -259,4 +259,4 @@ def unavailable() -> Unavailable:
 
 def refused() -> Forbidden:
     """One answer for every reason: which one it was is not for whoever tries."""
-    return Forbidden(_("The identity provider's answer lets nobody in here. Try again, or log in with your password."))
+    return Forbidden(_("The identity provider cannot log you in here. Try again, or log in with your password."))

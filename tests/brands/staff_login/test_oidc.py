@@ -16,7 +16,7 @@ from tests.brands.staff_login.provider import sign_in, way_back, way_there
 from tests.brands.staff_login.signing_in import code_of, is_in, with_app
 from tests.portal import staff
 
-REFUSED = "lets nobody in here"
+REFUSED = "cannot log you in here"
 
 
 def test_staff_of_the_brand_come_in(brand, colleague, provider, window):

@@ -154,6 +154,7 @@ def test_sessions_that_are_new_each_time_are_one_party_together(door, settings):
     assert door.ask("/admin/login/")[0] == 200
 
 
+@pytest.mark.django_db  # an answer closes the connection that an earlier test has opened
 def test_who_waits_in_vain_is_told_when_to_come_back(settings):
     settings.WEB_PAGE_THREADS = 2
     door = Door()

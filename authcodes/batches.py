@@ -113,7 +113,7 @@ def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[t
     most = settings.BATCH_MAX_CODES
     possible = 1 <= wanted.quantity <= most
     yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": f"{most:,}"}
-    yield "prefix", not prefixes.PREFIX.fullmatch(wanted.prefix), _("A prefix has at most 32 letters, digits, - or _.")
+    yield "prefix", not prefixes.PREFIX.fullmatch(wanted.prefix), str(prefixes.INVALID_PREFIX)
     impossible = not 0 <= wanted.starting_number < 10**18
     yield "starting_number", impossible, _("The number must be between 0 and 10^18.")
     yield "number_width", not 1 <= wanted.number_width <= 18, _("A number has 1 to 18 digits.")

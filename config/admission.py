@@ -17,7 +17,7 @@ from django.db import connections
 from brands import metrics, parties
 from brands.limits import address_of
 from config.fair_threads import STRANGERS, FairThreadPool, NoThreadError, ThreadLimits
-from config.receiving import Bounds, Receiving, TooMany, TooSlow
+from config.receiving import BodyTooSlowError, Bounds, Receiving, TooManyBodiesError
 from config.requests import TURNED_AWAY
 
 Environ = dict[str, Any]
@@ -176,10 +176,10 @@ class Admission:
         except NoThreadError:
             metrics.turned_away(name, "busy")
             return self.refuse(environ, start_response, "Too much is asked for at once. Try again in a moment.")
-        except TooMany:
+        except TooManyBodiesError:
             metrics.turned_away(name, "bodies")
             return self.refuse(environ, start_response, "Too many requests are still being sent. Try again.")
-        except TooSlow:
+        except BodyTooSlowError:
             metrics.turned_away(name, "slow")
             return self.refuse(environ, start_response, "The body of the request did not come in time.")
         start_response(answer.status, answer.headers)
@@ -211,7 +211,8 @@ class Admission:
     def with_body(self, environ: Environ, name: str, party: object) -> Environ:
         """The same with the whole body in it, as Django and DRF look for one: of a known length.
 
-        Raises TooMany, TooSlow. One byte past the limit is read and no more; what counts the length then refuses it.
+        Raises TooManyBodiesError, BodyTooSlowError. One byte past the limit is read and no more: what counts the length
+        then refuses it.
         """
         most = LARGEST_UPLOAD if name == PAGES else settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
         chunked = "HTTP_TRANSFER_ENCODING" in environ

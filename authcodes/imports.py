@@ -30,7 +30,6 @@ MAX_ROWS = 1_000_000
 PORTION = 20_000  # rows stored at once
 UNDO_HOURS = 24
 PREVIEW_ROWS = 100
-LABEL = "authcodes.import"
 TURN = changes.TURN
 PATIENCE = changes.PATIENCE
 # What goes on, and the job that does it.

@@ -211,13 +211,13 @@ def test_a_slow_provider_is_given_up_and_takes_one_place(brand, provider, window
 
 
 def test_a_brand_takes_one_place_and_leaves_one_to_others():
-    places = oidc.Places()
-    with places.one(1):
-        with pytest.raises(Unavailable), places.one(1):
+    slots = oidc.ProviderSlots()
+    with slots.acquire(1):
+        with pytest.raises(Unavailable), slots.acquire(1):
             pass
-        with places.one(2), pytest.raises(Unavailable), places.one(3):
+        with slots.acquire(2), pytest.raises(Unavailable), slots.acquire(3):
             pass
-    with places.one(1):
+    with slots.acquire(1):
         pass
 
 

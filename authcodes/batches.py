@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import history, jobs, money, prefixes, tags
+from authcodes import history, jobs, prefixes, scan_value, tags
 from authcodes.history import Deed, numbering_of
 from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
 from authcodes.models.jobs import JobQuerySet
@@ -64,7 +64,7 @@ class BatchSettings:
 def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User | None = None) -> BatchRange:
     """Store a batch whose codes are yet to be generated. Raises BatchRefused naming the field and what to change."""
     refuse_bad_settings(brand=brand, wanted=wanted, at=at)
-    money.refuse_points(brand=brand, points=wanted.points_per_scan, by=by)
+    scan_value.refuse_points(brand=brand, points=wanted.points_per_scan, by=by)
     numbering = wanted.numbering
     with transaction.atomic():
         prefixes.reserve(brand=brand, prefix=wanted.prefix, at=at, by=by)
@@ -113,7 +113,7 @@ def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[t
     most = settings.BATCH_MAX_CODES
     possible = 1 <= wanted.quantity <= most
     yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": f"{most:,}"}
-    yield "prefix", not prefixes.PREFIX.fullmatch(wanted.prefix), _("A prefix has at most 32 letters, digits, - or _.")
+    yield "prefix", not prefixes.PREFIX.fullmatch(wanted.prefix), str(prefixes.INVALID_PREFIX)
     impossible = not 0 <= wanted.starting_number < 10**18
     yield "starting_number", impossible, _("The number must be between 0 and 10^18.")
     yield "number_width", not 1 <= wanted.number_width <= 18, _("A number has 1 to 18 digits.")
@@ -265,7 +265,7 @@ def set_approved(
     """What settings.APPROVED_POINTS names. Raises BatchRefused if the batch is worth another total by now."""
     now = worth(batch=row, values=values)
     if now != max_total:
-        message = _("The batch was changed after this was requested, and is worth another total. Request it again.")
+        message = _("The batch has changed since this was requested, and so has its total of points. Request it again.")
         raise BatchRefused(message)
     change_batch(batch=row, changed=values, by=by, at=at)
 

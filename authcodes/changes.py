@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import history, jobs, money
+from authcodes import history, jobs, scan_value
 from authcodes.history import Deed
 from authcodes.import_checks import TAKEN
 from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
@@ -135,12 +135,12 @@ def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at
 def _refuse_points(order: Order, by: User | None) -> None:
     """Raises BatchRefused for points that `by` may not set."""
     if given := order.assignment:
-        money.refuse_points(brand=given.product.brand, points=given.points_per_scan, by=by)
+        scan_value.refuse_points(brand=given.product.brand, points=given.points_per_scan, by=by)
 
 
 def _keeps_points(by: User | None, brand_ids: Iterable[int]) -> bool:
     """Unassigned codes lose their own points, unless whoever does it may not set any."""
-    return by is not None and not all(money.may_set(by, brand_id) for brand_id in brand_ids)
+    return by is not None and not all(scan_value.may_set(by, brand_id) for brand_id in brand_ids)
 
 
 def _take_turn(cursor: Any, brand_id: int, *, waits: bool) -> None:

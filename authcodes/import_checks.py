@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import money
+from authcodes import scan_value
 from authcodes.models import Import
 from brands.models import User
 from brands.scanned import MAX_CODE_LENGTH
@@ -301,8 +301,8 @@ def check_points(upload: Import, by: User | None) -> int:
     """Mark the rows whose points `by` may not set. Returns how many."""
     facts: dict[str, Any] = {
         "upload": upload.pk,
-        "most": money.most_points(brand=upload.brand, by=by) if by else -1,
-        "points_refused": money.why_not(brand=upload.brand, by=by),
+        "most": scan_value.max_points(brand=upload.brand, by=by) if by else -1,
+        "points_refused": scan_value.why_not(brand=upload.brand, by=by),
     }
     with connection.cursor() as cursor:
         cursor.execute(POINTS, facts)

@@ -30,7 +30,6 @@ MAX_ROWS = 1_000_000
 PORTION = 20_000  # rows stored at once
 UNDO_HOURS = 24
 PREVIEW_ROWS = 100
-LABEL = "authcodes.import"
 TURN = changes.TURN
 PATIENCE = changes.PATIENCE
 # What goes on, and the job that does it.
@@ -278,7 +277,7 @@ def _carry_out(upload: Import, by: User | None) -> int:
             return 0
         _refuse_repeated(upload)
         if import_checks.check_points(upload, by):
-            raise ImportRefused(_("Nothing was imported: it sets points that are not allowed. The preview shows them."))
+            raise ImportRefused(_("Nothing was imported: the file sets points that are not allowed. See the preview."))
         cursor.execute(
             REMEMBER.format(targets=import_assignments.IMPORTED[upload.kind]), import_assignments.import_facts(upload)
         )
@@ -419,7 +418,7 @@ def released(upload: Import) -> dict[str, str]:
     if kind == Job.Kind.CHECK_IMPORT:
         return {
             "status": Import.Status.REFUSED,
-            "problem": _("The check did not come to its end. Upload it again."),
+            "problem": _("The check did not finish. Upload the file again."),
         }
     return {"status": Import.Status.CHECKED if kind == Job.Kind.COMMIT_IMPORT else Import.Status.COMMITTED}
 

@@ -40,11 +40,8 @@ def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it
-    """What they looked up was the pseudonym's; where nothing is left of the person themselves, at every brand."""
-    theirs = CodeLookup.objects.filter(user_id=user_id)
-    if to != user_id:
-        theirs = theirs.filter(brand_id=brand_id)
-    theirs.update(user_id=to)
+    """Give the person's lookups at the brand to the pseudonym `to`, which is the account itself where it is emptied."""
+    CodeLookup.objects.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)
 
 
 def forget_old(*, at: datetime) -> int:

@@ -30,6 +30,7 @@ TURN = "SELECT pg_advisory_xact_lock(7216001, %s::int)"
 PREFIX_IS_TAKEN = "SELECT prefix_is_taken(%s, %s)"
 RANGE_IS_TAKEN = "SELECT range_is_taken(%s, %s, %s, %s)"
 
+INVALID_PREFIX = gettext_lazy("A prefix has at most 32 letters, digits, - or _.")
 PREFIX_TAKEN = gettext_lazy("This prefix is taken. Choose another one.")
 CODES_TAKEN = gettext_lazy("Some of these codes are taken. Change prefix or starting number.")
 
@@ -51,7 +52,7 @@ def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) 
     settings.CODE_PREFIXES_PER_BRAND prefixes; an operator is not bound by that.
     """
     if not PREFIX.fullmatch(prefix):
-        raise BatchRefused(_("A prefix has at most 32 letters, digits, - or _."), details={"field": "prefix"})
+        raise BatchRefused(str(INVALID_PREFIX), details={"field": "prefix"})
     with transaction.atomic():
         take_turn(brand)
         own = CodePrefix.objects.filter(brand=brand)
@@ -76,7 +77,7 @@ def free(*, reserved: CodePrefix) -> None:
     with transaction.atomic():
         CodePrefix.objects.select_for_update().filter(pk=reserved.pk).first()
         if BatchRange.objects.filter(brand=reserved.brand_id, prefix=reserved.prefix).exists():
-            raise BatchRefused(_("Batches have this prefix. Move it to another brand, or leave it."))
+            raise BatchRefused(_("Batches use this prefix, so nobody can free it. Move it to another brand."))
         CodePrefix.objects.filter(pk=reserved.pk).delete()
 
 

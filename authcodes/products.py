@@ -17,5 +17,5 @@ def set_approved(
     by: User,  # noqa: ARG001 - the approval says who
     at: datetime,  # noqa: ARG001
 ) -> None:
-    """What settings.APPROVED_POINTS names. Call inside the transaction of the approval."""
+    """Write approved points onto a product; settings.APPROVED_POINTS names it. Call in the approval's transaction."""
     Product.objects.filter(pk=row.pk).update(**values)

@@ -45,7 +45,9 @@ class Audited(ModelAdmin):
 
     def note(self, request: HttpRequest, rows: Iterable[Any], action: Any, *, reason: str = "") -> None:
         """Write down what was done to rows; with their values, if `remember` saw them before."""
-        rows, before = list(rows), getattr(request, CHOSEN, {})
+        rows, seen = list(rows), getattr(request, CHOSEN, {})
+        # Another page's rows, of the same request, may have the same ids.
+        before = {key: row for key, row in seen.items() if isinstance(row, self.model)}
         after = self.rows_now([row.pk for row in rows if row.pk in before])
         noted = (
             Row(row, brand, audit.changes(before[row.pk], after[row.pk]) if row.pk in after else {})

@@ -36,7 +36,7 @@ def scope_of(brand_ids: Iterable[int], user_id: int | None = None) -> Scope:
 
 @contextmanager
 def within(brand_ids: Iterable[int], *, user_id: int | None = None) -> Iterator[None]:
-    """Whatever is asked inside is answered as if these brands were all that there are."""
+    """Run the block with access to the rows of these brands only."""
     yield from _with(scope_of(brand_ids, user_id))
 
 
@@ -56,7 +56,7 @@ def _with(scope: Scope | None) -> Iterator[None]:
 
 
 def carried(chunks: Iterable[T]) -> Iterator[T]:
-    """`chunks`, each made under the scope of now: a streamed answer is read when its view has long returned."""
+    """Produce each of `chunks` in the current scope: a streamed answer is read after its view has returned."""
     scope, rest = _scope.get(), iter(chunks)
     return iter(_next_under(scope, rest), _END)
 

@@ -91,7 +91,7 @@ return refused
 
 
 class Scope(IntEnum):
-    """What a budget protects from, and so what excuses from it."""
+    """What a budget protects from, and so which exemptions apply to it."""
 
     CALLS = 0  # nothing does
     OWN = 1  # a good tag
@@ -100,7 +100,7 @@ class Scope(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Excuses:
+class Exemptions:
     """Asked only where a budget is used up, because they look into the database."""
 
     has_good_tag: Callable[[], bool]
@@ -136,7 +136,7 @@ class Budget:
     seconds: int = 0
 
 
-def check(guesser: Guesser, *, reading: Reading | None, excuses: Excuses, calls: str | None) -> None:
+def check(guesser: Guesser, *, reading: Reading | None, exemptions: Exemptions, calls: str | None) -> None:
     """Count one try of the code in `reading` (None: of none), and one call against the limit `calls`.
 
     Raises RateLimited for a limit that is used up, and while unknown codes lock the guesser or their network out.
@@ -146,21 +146,21 @@ def check(guesser: Guesser, *, reading: Reading | None, excuses: Excuses, calls:
     refused = use(budgets, digest)
     while refused:
         seconds, scope = refused
-        excused = excused_from(scope, excuses)
-        if not excused:
+        exempt = exemptions_from(scope, exemptions)
+        if not exempt:
             raise RateLimited(retry_after=seconds)
-        budgets = [budget for budget in budgets if budget.scope not in excused]
+        budgets = [budget for budget in budgets if budget.scope not in exempt]
         refused = use(budgets, digest)
 
 
-def excused_from(scope: Scope, excuses: Excuses) -> set[Scope]:
+def exemptions_from(scope: Scope, exemptions: Exemptions) -> set[Scope]:
     if scope == Scope.CALLS:
         return set()
-    if excuses.has_good_tag():
+    if exemptions.has_good_tag():
         return {Scope.OWN, Scope.LOCK, Scope.NETWORK}
-    if scope == Scope.LOCK and (excuses.has_earned() or excuses.is_established()):
+    if scope == Scope.LOCK and (exemptions.has_earned() or exemptions.is_established()):
         return {Scope.LOCK}
-    return {Scope.NETWORK} if scope == Scope.NETWORK and excuses.is_established() else set()
+    return {Scope.NETWORK} if scope == Scope.NETWORK and exemptions.is_established() else set()
 
 
 def use(budgets: list[Budget], digest: bytes) -> tuple[int, Scope] | None:

@@ -1,4 +1,4 @@
-"""Slow hashes of passwords, one at a time in each process: a flood of logins leaves the processor to the others."""
+"""A password hasher that hashes one password at a time in each process, so a flood of logins leaves processor time."""
 
 from threading import Lock
 

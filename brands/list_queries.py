@@ -75,7 +75,7 @@ class AnswersItsFilters(ModelAdmin):
             logger.warning("Refused a filter that the list of %s does not have.", self.opts.label_lower)
             raise UnknownFilter from error
         except IncorrectLookupParameters:
-            words = _("A filter of the address names nothing that you can see, so the list shows everything.")
+            words = _("The address filters by something that you cannot see, so the list is not filtered.")
             self.message_user(request, words, messages.ERROR)
             raise
 

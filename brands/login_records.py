@@ -13,7 +13,7 @@ from brands.login_throttle import Attempt
 from brands.models import Brand, User
 
 # Which failed tries of a day at one door are written down; the last one that is let try always is.
-TOLD = (1, 5, 10, 20)
+RECORDED_ATTEMPTS = (1, 5, 10, 20)
 
 
 def logged_in(*, user: User, deed: Deed, brand_id: int | None = None) -> None:
@@ -29,10 +29,10 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
     `brand` is the API's; None stands for the portal, where an account is told of to the brands that it works for. Of
     an address without an account, or of another brand's customer, nothing is written.
     """
-    if attempt.number not in TOLD and not attempt.is_last:
+    if attempt.number not in RECORDED_ATTEMPTS and not attempt.is_last:
         return
     user = User.objects.filter(email=attempt.email, is_active=True).first()
-    brands = _told(user, brand) if user else []
+    brands = _brands_informed(user, brand) if user else []
     if user is None or not brands:
         return
     words = _("Failed logins today: %(count)d") % {"count": attempt.number}
@@ -46,7 +46,7 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
             import_string(settings.LOGIN_PAUSED_NOTICE)(user=user, brand=own, at=at)
 
 
-def _told(user: User, brand: Brand | None) -> list[int | None]:
+def _brands_informed(user: User, brand: Brand | None) -> list[int | None]:
     works = user.is_staff or user.is_superuser
     if brand is None:
         return (_brands_of(user) or [None]) if works else []

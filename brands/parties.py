@@ -1,4 +1,4 @@
-"""Whose request the current thread answers, for the bounds that keep brands apart in shared resources.
+"""Which brands the current request belongs to (its party), for the limits per brand of shared threads.
 
 Whoever learns the brand of a key, a token or a session says so here; whoever hands out threads reads it afterwards and
 knows the brand of that credential the next time, before anything is asked of the database.

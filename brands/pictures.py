@@ -89,7 +89,7 @@ def _opened(upload: bytes, side: int) -> Any:
             with Image.open(io.BytesIO(upload), formats=FORMATS) as image:
                 refuse_pixels(*image.size)
                 if getattr(image, "n_frames", 1) > 1:
-                    raise Invalid(_("This picture moves. Upload one that stands still."))
+                    raise Invalid(_("Animated pictures are not accepted. Upload a still picture."))
                 return _decoded(image, side)
     except Image.DecompressionBombError as error:
         words = _("The picture has more than %(most)d million pixels; make it smaller.")

@@ -16,7 +16,7 @@ VIEW, ADD, CHANGE, DELETE, ACT = "v", "a", "c", "d", "x"  # x: the page's own ac
 USE = "u"  # takes codes of rewards at the till
 STOP = "s"  # cancels what others started
 ERASE = "e"  # takes a person out of what the brand holds
-MONEY = "m"  # sets what scans earn: points, scan limit, expiry, campaign
+SCAN_VALUE = "m"  # sets what scans earn: points, scan limit, expiry, campaign
 SUPERUSER = "superuser"
 
 # What is written by an action alone (scans, ledger, events) is for reading, whoever reads.

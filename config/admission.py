@@ -16,9 +16,9 @@ from django.db import connections
 
 from brands import metrics, parties
 from brands.limits import address_of
-from config.receiving import Bounds, Receiving, TooMany, TooSlow
+from config.fair_threads import STRANGERS, FairThreadPool, NoThreadError, ThreadLimits
+from config.receiving import BodyTooSlowError, Bounds, Receiving, TooManyBodiesError
 from config.requests import TURNED_AWAY
-from config.turns import STRANGERS, Busy, Terms, Turns
 
 Environ = dict[str, Any]
 Application = Callable[..., Iterable[bytes]]
@@ -51,23 +51,23 @@ LARGEST_UPLOAD = 210_000_000  # bytes of a form of the portal with a file; authc
 MOST_REMEMBERED = 20_000
 
 
-def terms() -> dict[str, Terms]:
+def thread_limits() -> dict[str, ThreadLimits]:
     """Of each class: a brand may have all threads but one, and half of those for pages, which may take long.
 
     No more may wait altogether than the server has threads (512).
     """
 
-    def shared(threads: int, *, seconds: float, waiting: int) -> Terms:
-        return Terms(threads, threads - 1, waiting=waiting, waiting_of_a_party=waiting * 2 // 3, seconds=seconds)
+    def shared(threads: int, *, seconds: float, waiting: int) -> ThreadLimits:
+        return ThreadLimits(threads, threads - 1, waiting=waiting, waiting_of_a_party=waiting * 2 // 3, seconds=seconds)
 
     return {
-        HEALTH: Terms(1, 1),
-        PROBES: Terms(1, 1, waiting=4),
-        FILES: Terms(2, 2, waiting=48, waiting_of_a_party=48),
+        HEALTH: ThreadLimits(1, 1),
+        PROBES: ThreadLimits(1, 1, waiting=4),
+        FILES: ThreadLimits(2, 2, waiting=48, waiting_of_a_party=48),
         API: shared(settings.WEB_API_THREADS, seconds=20, waiting=192),
         EVENTS: shared(settings.WEB_EVENT_THREADS, seconds=5, waiting=96),
         LOGINS: shared(settings.WEB_LOGIN_THREADS, seconds=10, waiting=32),
-        PAGES: Terms(
+        PAGES: ThreadLimits(
             settings.WEB_PAGE_THREADS,
             settings.WEB_PAGE_THREADS // 2,
             waiting=32,
@@ -157,7 +157,10 @@ class Admission:
 
     def __init__(self, application: Application) -> None:
         self.application = application
-        self.turns = {name: Turns(each, name, waited=partial(metrics.waited, name)) for name, each in terms().items()}
+        self.pools = {
+            name: FairThreadPool(each, name, waited=partial(metrics.waited, name))
+            for name, each in thread_limits().items()
+        }
         self.receiving = Receiving(Bounds(seconds=settings.WEB_BODY_SECONDS))
         self.remembered = Remembered()
 
@@ -169,14 +172,14 @@ class Admission:
             environ = self.with_body(environ, name, party)
             if name == LOGINS:
                 party = login_party_of(environ)
-            answer = self.turns[name].run(partial(self.answer, environ, credential), party=party)
-        except Busy:
+            answer = self.pools[name].run(partial(self.answer, environ, credential), party=party)
+        except NoThreadError:
             metrics.turned_away(name, "busy")
             return self.refuse(environ, start_response, "Too much is asked for at once. Try again in a moment.")
-        except TooMany:
+        except TooManyBodiesError:
             metrics.turned_away(name, "bodies")
             return self.refuse(environ, start_response, "Too many requests are still being sent. Try again.")
-        except TooSlow:
+        except BodyTooSlowError:
             metrics.turned_away(name, "slow")
             return self.refuse(environ, start_response, "The body of the request did not come in time.")
         start_response(answer.status, answer.headers)
@@ -208,7 +211,8 @@ class Admission:
     def with_body(self, environ: Environ, name: str, party: object) -> Environ:
         """The same with the whole body in it, as Django and DRF look for one: of a known length.
 
-        Raises TooMany, TooSlow. One byte past the limit is read and no more; what counts the length then refuses it.
+        Raises TooManyBodiesError, BodyTooSlowError. One byte past the limit is read and no more: what counts the length
+        then refuses it.
         """
         most = LARGEST_UPLOAD if name == PAGES else settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
         chunked = "HTTP_TRANSFER_ENCODING" in environ

@@ -13,11 +13,11 @@ IN_MEMORY = 1_000_000  # bytes of a body; more of it goes to a file
 FIRST_PIECE, LARGEST_PIECE = 16, 65_536  # a read lasts until all of its piece is there
 
 
-class TooMany(Exception):  # noqa: N818 - an answer, not an error
+class TooManyBodiesError(Exception):
     """Too many bodies are on their way, from this sender or altogether."""
 
 
-class TooSlow(Exception):  # noqa: N818 - an answer, not an error
+class BodyTooSlowError(Exception):
     """The body did not come in time."""
 
 
@@ -55,11 +55,11 @@ class Receiving:
 
     @contextmanager
     def place(self, *, address: str, party: object) -> Iterator[None]:
-        """Raises TooMany."""
+        """Raises TooManyBodiesError."""
         sender = Sender(address, party, monotonic())
         with self._lock:
             if self._is_full_for(sender):
-                raise TooMany
+                raise TooManyBodiesError
             self._under_way.add(sender)
         try:
             yield
@@ -80,7 +80,7 @@ class Receiving:
         )
 
     def read(self, source: Any, length: int) -> tuple[IO[bytes], int]:
-        """Up to `length` bytes, and how many they are; fewer where the sender ended early. Raises TooSlow.
+        """Up to `length` bytes, and how many they are; fewer where the sender ended early. Raises BodyTooSlowError.
 
         Pieces grow while they come fast; one that took long is followed by a small one, so that somebody who sends a
         byte a second is seen.
@@ -99,6 +99,6 @@ class Receiving:
             done += len(chunk)
             piece = min(LARGEST_PIECE, piece * 4) if now - before < 1 else max(1, piece // 16)
             if now > deadline and done < length:
-                raise TooSlow
+                raise BodyTooSlowError
         body.seek(0)
         return body, done

@@ -77,7 +77,7 @@ def approve(*, approval: PointsApproval, by: User, at: datetime) -> Model:
             rows.select_for_update(no_key=True).filter(pk=approval.row_id, brand=approval.brand_id).first()
         )
         if row is None:
-            raise Invalid(_("What this was asked for is no longer there."))
+            raise Invalid(_("What this request would change no longer exists."))
         _decide(approval, Status.APPROVED, by, at)
         cursor.execute(CARRY_OUT, [str(approval.pk)])
         carry_out = import_string(settings.APPROVED_POINTS[approval.kind])
@@ -96,16 +96,16 @@ def _refuse_stranger(approval: PointsApproval, by: User) -> None:
     if approval.brand_id not in roles.whole_reach(by, ACT, LABEL):
         raise Forbidden
     if approval.requested_by_id == by.pk:
-        raise Forbidden(_("Somebody other than the person who asked must decide."))
+        raise Forbidden(_("You cannot decide on your own request."))
 
 
 def _decide(approval: PointsApproval, status: PointsApproval.Status, by: User, at: datetime) -> None:
-    """The first decision counts."""
+    """Store the decision, unless there is one already. Raises Invalid."""
     waiting = PointsApproval.objects.filter(pk=approval.pk, status=Status.PENDING).exclude(requested_by=by)
     if not waiting.update(status=status, decided_by=by, decided_at=at):
         raise Invalid(_("This request was decided or withdrawn already."))
 
 
 def set_value(*, row: Any, values: Mapping[str, Any], max_total: Decimal | None, by: User, at: datetime) -> None:  # noqa: ARG001
-    """What settings.APPROVED_POINTS names for levels and earning rules."""
+    """Write approved values onto a level or an earning rule; settings.APPROVED_POINTS names it."""
     type(row).objects.filter(pk=row.pk).update(**{name: Decimal(value) for name, value in values.items()})

@@ -92,7 +92,7 @@ def finish_registration_by_link(*, token: str, password: str, at: datetime) -> t
 
 
 def confirm(*, user: User, brand_id: int, code: str, at: datetime) -> User:
-    """Say that a customer's address is theirs: they were sent `code`. Raises Invalid."""
+    """Verify the address of a customer who is logged in, by the mailed code. Raises Invalid."""
     rows = EmailConfirmation.objects.filter(user=user, brand_id=brand_id, email=user.email)
     found = _tried(rows, at)
     if not constant_time_compare(code_of(found.pk), code):

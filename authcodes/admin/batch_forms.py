@@ -16,12 +16,12 @@ from brands.audited import deed
 from brands.models import Brand
 from brands.portal import TenantForm
 from brands.refusals import Refused
-from brands.roles import ADD, MONEY
+from brands.roles import ADD, SCAN_VALUE
 from brands.unfolded import RadioWidget
 
 NUMBERING = {"prefix", "quantity", "starting_number", "number_width"}
 # What a scan of the codes is worth, and for how long: for those who may set that.
-MONEY_FIELDS = ("points_per_scan", "scan_limit", "expiration_date", "campaign")
+SCAN_VALUE_FIELDS = ("points_per_scan", "scan_limit", "expiration_date", "campaign")
 LABEL = "authcodes.batchrange"
 
 
@@ -96,10 +96,10 @@ class NewBatchForm(PrintableForm):
     def beyond_role(self, brand: Brand, wanted: BatchSettings) -> dict[str, str]:
         """What the person may not decide at this brand, by field."""
         found = {}
-        if brand.pk not in roles.reach(self.request.user, MONEY, LABEL):
+        if brand.pk not in roles.reach(self.request.user, SCAN_VALUE, LABEL):
             message = _("Only managers and owners set this.")
             usual = BatchSettings(range_name="", quantity=1, signed=True)
-            found = {name: message for name in MONEY_FIELDS if getattr(wanted, name) != getattr(usual, name)}
+            found = {name: message for name in SCAN_VALUE_FIELDS if getattr(wanted, name) != getattr(usual, name)}
         may_reserve = brand.pk in roles.reach(self.request.user, ADD, "authcodes.codeprefix")
         if not (may_reserve or prefixes.is_reserved(brand=brand, prefix=wanted.prefix)):
             found["prefix"] = _("Choose one of the brand's prefixes. Managers and owners reserve new ones.")

@@ -20,7 +20,14 @@ from django.utils.translation import gettext_lazy
 
 from authcodes import batches, dashboard
 from authcodes.admin import orders
-from authcodes.admin.batch_forms import MONEY_FIELDS, BatchForm, NewBatchForm, prefix_choices, protection_of, without
+from authcodes.admin.batch_forms import (
+    SCAN_VALUE_FIELDS,
+    BatchForm,
+    NewBatchForm,
+    prefix_choices,
+    protection_of,
+    without,
+)
 from authcodes.admin.batch_summary import summary_of
 from authcodes.admin.changes import kind_badge
 from authcodes.admin.exports import is_id, within
@@ -32,7 +39,7 @@ from brands import roles, zones
 from brands.lists import DayFilter, OwnRowsFilter
 from brands.models import Brand
 from brands.portal import badge, person
-from brands.roles import ADD, CHANGE, MONEY, VIEW
+from brands.roles import ADD, CHANGE, SCAN_VALUE, VIEW
 from brands.unfolded import TextWidget, action, display
 from loyalty.admin.ceiling import CeilingAdmin, HeldBack
 
@@ -155,12 +162,12 @@ class BatchPage(CeilingAdmin):
         fields = super().get_readonly_fields(request, obj)
         if obj is None:
             return fields
-        return [*fields, *self.settled, *(() if self.may(request, MONEY, obj) else MONEY_FIELDS)]
+        return [*fields, *self.settled, *(() if self.may(request, SCAN_VALUE, obj) else SCAN_VALUE_FIELDS)]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Whoever may set no money anywhere is not asked for it."""
+        """Hides the fields of the scan value from people who may set them at no brand."""
         found = super().get_fieldsets(request, obj)
-        return found if obj or self.may(request, MONEY) else without(found, MONEY_FIELDS)
+        return found if obj or self.may(request, SCAN_VALUE) else without(found, SCAN_VALUE_FIELDS)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is not None:

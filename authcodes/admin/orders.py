@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import changes, money, typed
+from authcodes import changes, scan_value, typed
 from authcodes.changes import Assignment, Order
 from authcodes.import_checks import LOCATION_LENGTH, MOST_POINTS, TAKEN
 from authcodes.models import AuthCode, BatchRange, CodeChange, Product
@@ -22,7 +22,7 @@ from authcodes.refusals import BatchRefused
 from authcodes.stretches import Outlook, Stretch, outlook, stretch
 from brands import roles
 from brands.portal import Lookup, TenantAdmin, person
-from brands.roles import ACT, MONEY
+from brands.roles import ACT, SCAN_VALUE
 from brands.scanned import MAX_CODE_LENGTH
 from brands.unfolded import NumberWidget, TextareaWidget, TextWidget
 
@@ -205,7 +205,7 @@ def _stretch_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, ki
     whole = {"first": batch.first_code, "last": batch.last_code}
     form = form_class(request.POST if request.method == "POST" else None, initial=whole)
     if isinstance(form, AssignStretchForm):
-        sets_points = money.may_set(person(request), batch.brand_id)
+        sets_points = scan_value.may_set(person(request), batch.brand_id)
         form.offer(products_of(page, request).filter(brand=batch.brand_id), page.admin_site, sets_points=sets_points)
     return form
 
@@ -261,7 +261,7 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     initial = {"codes": request.GET.get("codes", "")[:MAX_CODE_LENGTH]}
     form = TypedForm(request.POST if request.method == "POST" else None, initial=initial)
-    leads = roles.reach(request.user, MONEY, money.LABEL)
+    leads = roles.reach(request.user, SCAN_VALUE, scan_value.LABEL)
     form.offer(products_of(page, request), page.admin_site, sets_points=bool(leads))
     told: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
     if request.method == "POST" and form.is_valid():

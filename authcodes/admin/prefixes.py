@@ -26,7 +26,7 @@ class CodePrefixForm(TenantForm):
     def clean_prefix(self) -> str:
         prefix: str = self.cleaned_data["prefix"]
         if not prefixes.PREFIX.fullmatch(prefix):
-            raise forms.ValidationError(_("A prefix has at most 32 letters, digits, - or _."))
+            raise forms.ValidationError(prefixes.INVALID_PREFIX)
         return prefix
 
     def clean(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import answers, lookups, scan_tokens, scanning, trust
+from authcodes import answers, guessing_exemptions, lookups, scan_tokens, scanning
 from authcodes.answers import SCAN_ANSWER, ProductOutput
 from authcodes.models import Scan
 from authcodes.reading import LONGEST_INPUT, read
@@ -165,8 +165,8 @@ class Scanner:
             limits.hit("ingest", str(self.caller.brand_id))
             return
         reading = read(scanned)
-        excuses = trust.excuses(reading=reading, user_id=self.user_id, brand_id=self.brand_id)
-        guessing.check(self.guesser, reading=reading, excuses=excuses, calls="scan")
+        exemptions = guessing_exemptions.exemptions(reading=reading, user_id=self.user_id, brand_id=self.brand_id)
+        guessing.check(self.guesser, reading=reading, exemptions=exemptions, calls="scan")
 
     def note(self, reason: Scan.Reason) -> None:
         """Count a code that is not valid against whoever tried it: sequential codes can be guessed."""

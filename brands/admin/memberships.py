@@ -61,7 +61,10 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
             return cleaned
         if not self.within.everywhere and not works_within(chosen, self.within):
             # One answer for every customer: what somebody is elsewhere, their work there too, stays there.
-            self.add_error("user", _("Make this person an account of their own for work, with another e-mail address."))
+            self.add_error(
+                "user",
+                _("You cannot give this account a role. Create one for work, with another e-mail address."),
+            )
         elif chosen.is_staff:
             if cleaned.get("password1"):
                 self.add_error("password1", _("They work in the portal already, and keep their password."))

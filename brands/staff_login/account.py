@@ -25,8 +25,7 @@ from brands.staff_login.pages import View, private, shown, tried
 
 
 def own(view: View) -> View:
-    """A brand's identity provider speaks for the brand and not for the person: who came through it changes nothing of
-    what opens their other brands."""
+    """Close a page to sessions that a brand's identity provider began: it does not speak for other brands."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
@@ -41,7 +40,7 @@ def own(view: View) -> View:
 
 
 def proved(view: View) -> View:
-    """Whoever changes what opens an account has typed its password within the last minutes."""
+    """Open a page only to people who have typed their password within the last minutes; ask others for it."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:

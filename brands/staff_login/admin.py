@@ -82,7 +82,7 @@ class SignInPage(TenantAdmin):
     def sign_in_address(self, settings: SignInSettings) -> SafeString | str:
         return self.path_of("admin:brand_sign_in", settings)
 
-    @display(description=gettext_lazy("return address, for the provider"))
+    @display(description=gettext_lazy("redirect URI, for the provider"))
     def return_address(self, settings: SignInSettings) -> SafeString | str:
         return self.path_of("admin:brand_sign_in_done", settings)
 

@@ -24,8 +24,9 @@ def may_help(helper: User, colleague: User) -> bool:
 
 
 def send_link(request: HttpRequest, membership: Membership, *, kind: StaffMail.Kind, reason: str) -> None:
-    """What the colleague has at other brands is as safe as before: the link is theirs, and takes their password or
-    gives them a new one.
+    """Mail a colleague a link to set a new password or to remove their second factors, and record it.
+
+    The colleague's other brands stay safe: only they get the link, and removing factors takes their password.
 
     Raises RateLimited, and Invalid where the portal was opened at a brand's hostname.
     """

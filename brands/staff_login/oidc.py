@@ -64,16 +64,16 @@ class Identity:
     has_second_factor: bool
 
 
-class Places:
-    """Who waits for a provider: a slow one takes one thread of a process, and all of them together no more than two."""
+class ProviderSlots:
+    """Slots for calls to providers in this process: one for each brand, and no more than MOST_AT_ONCE altogether."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._taken: set[int] = set()
 
     @contextmanager
-    def one(self, brand_id: int) -> Iterator[None]:
-        """Raises Unavailable at once where there is none."""
+    def acquire(self, brand_id: int) -> Iterator[None]:
+        """Hold a slot for a call to the provider of the brand. Raises Unavailable at once where there is none."""
         with self._lock:
             if brand_id in self._taken or len(self._taken) >= MOST_AT_ONCE:
                 raise Unavailable(_("The identity provider is being asked already."), retry_after=RETRY_SECONDS)
@@ -85,7 +85,7 @@ class Places:
                 self._taken.discard(brand_id)
 
 
-places = Places()
+provider_slots = ProviderSlots()
 
 
 def settings_of(slug: str) -> SignInSettings | None:
@@ -95,7 +95,7 @@ def settings_of(slug: str) -> SignInSettings | None:
 
 def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[Attempt, str]:
     """A new attempt, and the provider's page for it. Raises Unavailable while the provider cannot be asked."""
-    with places.one(provider.brand_id):
+    with provider_slots.acquire(provider.brand_id):
         found = fetch(provider.oidc_issuer.rstrip("/") + DISCOVERY)
     # OpenID Connect Discovery 4.3: or one provider could speak in another's name.
     if found.get("issuer") != provider.oidc_issuer:
@@ -145,7 +145,7 @@ def finish(provider: SignInSettings, attempt: Attempt, *, given: Mapping[str, st
         raise refused()
     if not given.get("code"):
         raise refused()
-    with places.one(provider.brand_id):
+    with provider_slots.acquire(provider.brand_id):
         answer = exchange(provider, attempt, given["code"])
         keys = fetch(attempt.jwks_uri)
     return identity_of(str(answer.get("id_token", "")), keys, provider=provider, nonce=attempt.nonce)
@@ -259,4 +259,4 @@ def unavailable() -> Unavailable:
 
 def refused() -> Forbidden:
     """One answer for every reason: which one it was is not for whoever tries."""
-    return Forbidden(_("The identity provider's answer lets nobody in here. Try again, or log in with your password."))
+    return Forbidden(_("The identity provider cannot log you in here. Try again, or log in with your password."))

@@ -70,7 +70,11 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     form = CodeForm(request.POST if request.method == "POST" and not by_passkey else None)
     passkey_form = PasskeyForm(request.POST if by_passkey else None)
     used = passkey_form if by_passkey else form
-    wrong = _("The passkey was not accepted. Use another way.") if by_passkey else _("This code is wrong, or was used.")
+    wrong = (
+        _("The passkey was not accepted. Use another way.")
+        if by_passkey
+        else _("This code is wrong or has been used already.")
+    )
     if used.is_valid() and tried(used, lambda: is_right(request, waiting, used), wrong):
         steps.finish(request, waiting)
         answer = HttpResponseRedirect(waiting.next_address)
@@ -130,7 +134,7 @@ def sent(request: HttpRequest, email: str) -> bool:
 
 @private
 def forgot_sent(request: HttpRequest) -> HttpResponse:
-    return shown(request, "forgot_sent", title=_("Look into your mailbox"))
+    return shown(request, "forgot_sent", title=_("Check your mailbox"))
 
 
 @private

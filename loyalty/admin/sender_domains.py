@@ -38,22 +38,25 @@ class SenderDomainPage(TenantAdmin):
     def delete_row(self, obj: Any) -> None:
         sender_domains.remove(domain=obj)
 
-    @admin.action(description=gettext_lazy("Look for the record again"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Check the record again"), permissions=["act"])
     def look_again(self, request: HttpRequest, queryset: QuerySet[SenderDomain]) -> None:
         chosen: list[Any] = self.chosen(request, queryset)
         sender_domains.ask(domains=chosen, at=timezone.now())
-        self.report(request, chosen, _("Looked for again"))
+        self.report(request, chosen, _("Check requested"))
 
     @display(description=gettext_lazy("state"))
     def state(self, domain: SenderDomain) -> SafeString:
         if domain.verified_at and domain.missing_since:
-            return badge("danger", _("The record is gone: sent from until it is missing for 3 days"))
+            return badge(
+                "danger",
+                _("The record is gone. Mail still comes from this domain until it has been missing for 3 days"),
+            )
         if domain.verified_at:
             return badge("success", _("Proven: mail may come from it"))
-        return badge("warning", domain.last_error or _("Being looked for"))
+        return badge("warning", domain.last_error or _("Waiting for the first check"))
 
     @display(description=gettext_lazy("DNS record"))
     def record(self, domain: SenderDomain) -> SafeString:
         name, value = sender_domains.record_name(domain), sender_domains.record_value(domain)
-        words = _("Add this TXT record at whoever runs your DNS, then choose “Look for the record again” in the list.")
+        words = _("Add this TXT record to your DNS, then choose “Check the record again” in the list.")
         return format_html("<code>{}<br>TXT {}</code><br>{}", name, value, words)

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from brands import guessing, limits, origins
 from brands.authentication import BearerToken, required_caller
-from brands.guessing import Excuses, Guesser
+from brands.guessing import Exemptions, Guesser
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.models import Brand
@@ -212,7 +212,7 @@ class CampaignEvent(APIView):
         """Codes can be guessed by this door as by the others, and it locks out like them."""
         guesser = Guesser(f"user:{action.bearer_id}", limits.client_address(request), action.brand.pk)
         reading = read(action.payload["product"]["authCode"])
-        guessing.check(guesser, reading=reading, excuses=excuses(action), calls=None)
+        guessing.check(guesser, reading=reading, exemptions=exemptions(action), calls=None)
         try:
             return doors.credit_now(action)
         except Refused as refusal:
@@ -241,10 +241,10 @@ class CampaignEvent(APIView):
         )
 
 
-def excuses(action: doors.Action) -> Excuses:
-    """A tag excuses nobody here: an app scans by the other doors, and whose scan was accepted may come back later."""
+def exemptions(action: doors.Action) -> Exemptions:
+    """A tag exempts nobody: apps scan elsewhere. A customer with an accepted scan is not locked out with a network."""
     who = {"user_id": action.bearer_id, "brand_id": action.brand.pk}
-    return Excuses(
+    return Exemptions(
         has_good_tag=lambda: False,
         has_earned=lambda: members.has_earned(**who, before=action.at),
         is_established=lambda: members.is_established(**who, at=action.at),

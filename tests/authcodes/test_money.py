@@ -43,7 +43,7 @@ def new_batch(brand, **fields):
     return {"brand": brand.pk, "range_name": "Autumn", **numbering, "scan_limit": 1, **fields}
 
 
-# --- Printers set no money -------------------------------------------------------------------------------------------
+# --- Printers set no scan value --------------------------------------------------------------------------------------
 
 
 def test_printer_makes_no_batch_worth_anything(brand, printer):

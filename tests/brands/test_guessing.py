@@ -8,14 +8,14 @@ import pytest
 from django.conf import settings as project
 
 from brands import guessing, limits, local_limits
-from brands.guessing import Excuses, Guesser
+from brands.guessing import Exemptions, Guesser
 from brands.refusals import RateLimited
 from brands.scanned import Reading
 
-NONE = Excuses(lambda: False, lambda: False, lambda: False)
-GOOD_TAG = Excuses(lambda: True, lambda: False, lambda: False)
-EARNED = Excuses(lambda: False, lambda: True, lambda: False)
-ESTABLISHED = Excuses(lambda: False, lambda: True, lambda: True)
+NONE = Exemptions(lambda: False, lambda: False, lambda: False)
+GOOD_TAG = Exemptions(lambda: True, lambda: False, lambda: False)
+EARNED = Exemptions(lambda: False, lambda: True, lambda: False)
+ESTABLISHED = Exemptions(lambda: False, lambda: True, lambda: True)
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ def user(address, brand_id=1):
     return Guesser(f"user:{uuid.uuid4().hex}", address, brand_id)
 
 
-def passes(guesser, code="", *, excuses=NONE, calls="scan"):
+def passes(guesser, code="", *, exemptions=NONE, calls="scan"):
     try:
-        guessing.check(guesser, reading=Reading(code, "") if code else None, excuses=excuses, calls=calls)
+        guessing.check(guesser, reading=Reading(code, "") if code else None, exemptions=exemptions, calls=calls)
     except RateLimited:
         return False
     return True
@@ -76,7 +76,7 @@ def test_last_unknown_code_of_the_hour_locks(rates, who, settings):
         guessing.count_unknown(guesser)
 
     with pytest.raises(RateLimited) as refusal:
-        guessing.check(guesser, reading=None, excuses=NONE, calls=None)
+        guessing.check(guesser, reading=None, exemptions=NONE, calls=None)
 
     assert settings.UNKNOWN_CODE_LOCK_SECONDS - 1 <= refusal.value.retry_after <= settings.UNKNOWN_CODE_LOCK_SECONDS
 
@@ -116,15 +116,15 @@ def test_two_hundred_guesses_of_others_lock_no_customer_in_good_standing(rates, 
     locked_network(rates, who)
 
     assert not passes(user(who))
-    assert passes(user(who), excuses=EARNED)
-    assert passes(user(who), excuses=ESTABLISHED)
+    assert passes(user(who), exemptions=EARNED)
+    assert passes(user(who), exemptions=ESTABLISHED)
 
 
 def test_a_code_with_a_good_tag_is_in_no_lock(rates, who):
     locked_network(rates, who)
 
     assert not passes(guest(who), "A-1")
-    assert passes(guest(who), "A-1", excuses=GOOD_TAG)
+    assert passes(guest(who), "A-1", exemptions=GOOD_TAG)
 
 
 def test_good_standing_does_not_excuse_ones_own_guesses(rates, who):
@@ -132,7 +132,7 @@ def test_good_standing_does_not_excuse_ones_own_guesses(rates, who):
     guesser = user(who)
     guessing.count_unknown(guesser)
 
-    assert not passes(guesser, excuses=ESTABLISHED)
+    assert not passes(guesser, exemptions=ESTABLISHED)
 
 
 def test_a_lock_is_of_one_brand(rates, who):
@@ -176,7 +176,7 @@ def test_codes_with_a_tag_count_for_nothing(rates, who):
     guesser = user(who)
 
     for number in range(9):
-        guessing.check(guesser, reading=Reading(f"A-{number}", "TAG"), excuses=NONE, calls="scan")
+        guessing.check(guesser, reading=Reading(f"A-{number}", "TAG"), exemptions=NONE, calls="scan")
 
 
 def test_new_accounts_behind_one_network_share_its_budget(rates, who):
@@ -191,8 +191,8 @@ def test_who_is_known_for_some_time_passes_over_the_networks_budget_but_not_over
     rates(plain_codes_network="5/day", plain_codes="10/hour")
     assert tried(user(who), numbered(1, 9)) == 5
 
-    assert tried(user(who), numbered(1, 20, step=137), excuses=EARNED) == 1  # the code that is known already
-    assert tried(user(who), numbered(1, 20, step=137), excuses=ESTABLISHED) == 10
+    assert tried(user(who), numbered(1, 20, step=137), exemptions=EARNED) == 1  # the code that is known already
+    assert tried(user(who), numbered(1, 20, step=137), exemptions=ESTABLISHED) == 10
 
 
 def test_guests_have_the_networks_budget_and_that_of_following_numbers(rates, who):
@@ -207,7 +207,7 @@ def test_a_brands_budget_stops_those_who_are_new(rates, who):
     brand_id = uuid.uuid4().int
 
     assert [passes(user(uuid.uuid4().hex, brand_id), f"A-{n}") for n in range(5)] == [True] * 3 + [False] * 2
-    assert passes(user(who, brand_id), "A-9", excuses=ESTABLISHED)
+    assert passes(user(who, brand_id), "A-9", exemptions=ESTABLISHED)
 
 
 def test_budgets_hold_exactly_under_parallel_calls(rates, who, at_once):
@@ -263,7 +263,7 @@ def test_excuses_are_asked_only_where_a_budget_is_used_up(who):
     def ask():
         raise AssertionError
 
-    assert passes(user(who), "BIS-1", excuses=Excuses(ask, ask, ask))
+    assert passes(user(who), "BIS-1", exemptions=Exemptions(ask, ask, ask))
 
 
 def test_a_call_counts_as_any_other(rates, who, at_once):
@@ -306,4 +306,4 @@ def test_while_redis_is_away_a_process_lets_a_part_of_each_budget_pass(rates, wh
     assert tried(guesser, numbered(1, 100, step=137)) == 10
     assert sum(answered(guesser) for _ in range(100)) == 5
     with suppress(RateLimited):
-        guessing.check(user(who), reading=Reading("A-1", ""), excuses=NONE, calls="scan")
+        guessing.check(user(who), reading=Reading("A-1", ""), exemptions=NONE, calls="scan")

@@ -14,7 +14,7 @@ from django.core.cache import cache
 from rest_framework.throttling import SimpleRateThrottle
 
 from brands import guessing, limits, local_limits
-from brands.guessing import Excuses, Guesser
+from brands.guessing import Exemptions, Guesser
 from brands.limits import Outage
 from brands.refusals import RateLimited, Unavailable
 
@@ -203,9 +203,9 @@ def test_dead_connections_are_replaced_at_once(rates, who):
 
 
 def counted(who):
-    excuses = Excuses(lambda: False, lambda: False, lambda: False)
+    exemptions = Exemptions(lambda: False, lambda: False, lambda: False)
     try:
-        guessing.check(Guesser(who, who), reading=None, excuses=excuses, calls="scan")
+        guessing.check(Guesser(who, who), reading=None, exemptions=exemptions, calls="scan")
     except RateLimited:
         return False
     return True

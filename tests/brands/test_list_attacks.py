@@ -26,7 +26,7 @@ from tests.portal import LABELS, address, brand_with_everything, browser, page, 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
 NO_SUCH_FILTER = "This list has no such filter"
-CANNOT_SEE = "A filter of the address names nothing that you can see"
+CANNOT_SEE = "The address filters by something that you cannot see"
 # The rule that let chains through, for the control.
 FORMER_LOOKUPS = r"(__\w*id)?(__(exact|in|isnull|gt|gte|lt|lte))?|" + r"_(from|to)(_\d)?"
 

@@ -44,7 +44,7 @@ def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
     window.page.get_by_label("Name").fill("My laptop")
     window.button("passkey Add a passkey").click()
     window.reads("Each of these codes lets you in once")
-    window.link("I have kept them").click()
+    window.link("I have saved them").click()
     window.goto("account/")
     window.reads("My laptop", "Where you are logged in")
 
@@ -81,7 +81,7 @@ def test_an_app_is_set_up_on_a_phone(portal, browser, colleague):
     window.page.get_by_label("Code").fill(pyotp.TOTP(seed).now())
     window.button("Add the app").click()
     window.reads("Each of these codes lets you in once")
-    window.link("I have kept them").click()
+    window.link("I have saved them").click()
     window.page.wait_for_url("**/admin/")
     window.goto("account/")
     window.reads("Authenticator app")

@@ -154,10 +154,11 @@ def test_sessions_that_are_new_each_time_are_one_party_together(door, settings):
     assert door.ask("/admin/login/")[0] == 200
 
 
+@pytest.mark.django_db  # an answer closes the connection that an earlier test has opened
 def test_who_waits_in_vain_is_told_when_to_come_back(settings):
     settings.WEB_PAGE_THREADS = 2
     door = Door()
-    door.admission.turns[PAGES].terms = admission.Terms(1, 1, seconds=0.05)
+    door.admission.pools[PAGES].limits = admission.ThreadLimits(1, 1, seconds=0.05)
     door.ask_beside(1, "/admin/slow")
 
     status, headers, content = door.ask("/admin/", HTTP_ACCEPT="application/json")

@@ -5,7 +5,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from config.turns import Busy, Terms, Turns
+from config.fair_threads import FairThreadPool, NoThreadError, ThreadLimits
 
 
 class Work:
@@ -24,7 +24,7 @@ class Work:
     def _run(self, party):
         try:
             self.turns.run(lambda: self._work(party), party=party)
-        except Busy:
+        except NoThreadError:
             self.began.append(f"{party} turned away")
 
     def _work(self, party):
@@ -54,7 +54,7 @@ def work_under():
     made = []
 
     def make(**terms):
-        made.append(Work(Turns(Terms(**terms), "test")))
+        made.append(Work(FairThreadPool(ThreadLimits(**terms), "test")))
         return made[-1]
 
     yield make
@@ -102,12 +102,12 @@ def test_too_many_of_one_party_are_turned_away_while_others_may_wait(work_under)
 
 
 def test_who_waits_too_long_is_turned_away_and_leaves_the_line():
-    turns, over = Turns(Terms(threads=1, of_a_party=1, seconds=0.05), "test"), Event()
+    turns, over = FairThreadPool(ThreadLimits(threads=1, of_a_party=1, seconds=0.05), "test"), Event()
     held = Thread(target=turns.run, args=(over.wait,), kwargs={"party": "A"})
     held.start()
     sleep(0.01)
 
-    with pytest.raises(Busy):
+    with pytest.raises(NoThreadError):
         turns.run(int, party="B")
 
     over.set()
@@ -116,7 +116,7 @@ def test_who_waits_too_long_is_turned_away_and_leaves_the_line():
 
 
 def test_errors_come_out_where_the_work_was_asked_for():
-    turns = Turns(Terms(threads=1, of_a_party=1), "test")
+    turns = FairThreadPool(ThreadLimits(threads=1, of_a_party=1), "test")
 
     with pytest.raises(ZeroDivisionError):
         turns.run(lambda: 1 / 0, party="A")
@@ -124,7 +124,7 @@ def test_errors_come_out_where_the_work_was_asked_for():
 
 
 def test_many_at_once_are_all_done_once():
-    turns, done = Turns(Terms(threads=4, of_a_party=3, waiting=500, waiting_of_a_party=500), "test"), []
+    turns, done = FairThreadPool(ThreadLimits(threads=4, of_a_party=3, waiting=500, waiting_of_a_party=500), "test"), []
     threads = [Thread(target=lambda n=n: turns.run(lambda: done.append(n), party=n % 5)) for n in range(300)]
     for thread in threads:
         thread.start()

@@ -70,7 +70,7 @@ def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_person_approve
     approval = pending()
     assert (approval.values, approval.max_total) == ({"points_per_scan": 5000}, 12_500_000)
     assert (approval.brand, approval.requested_by) == (brand, owner)
-    assert "Somebody other than" in text(decide(owner, approval))
+    assert "cannot decide on your own request" in text(decide(owner, approval))
     batch.refresh_from_db()
     assert batch.points_per_scan == 1000
 
@@ -124,7 +124,7 @@ def test_editing_the_batch_after_the_request_voids_it(brand, owner, manager):
     answer = decide(manager, approval)
 
     batch.refresh_from_db()
-    assert "worth another total" in text(answer)
+    assert "and so has its total of points" in text(answer)
     assert batch.points_per_scan == 1000
     assert pending() == approval
 

@@ -16,7 +16,7 @@ from tests.brands.staff_login.provider import sign_in, way_back, way_there
 from tests.brands.staff_login.signing_in import code_of, is_in, with_app
 from tests.portal import staff
 
-REFUSED = "lets nobody in here"
+REFUSED = "cannot log you in here"
 
 
 def test_staff_of_the_brand_come_in(brand, colleague, provider, window):
@@ -211,13 +211,13 @@ def test_a_slow_provider_is_given_up_and_takes_one_place(brand, provider, window
 
 
 def test_a_brand_takes_one_place_and_leaves_one_to_others():
-    places = oidc.Places()
-    with places.one(1):
-        with pytest.raises(Unavailable), places.one(1):
+    slots = oidc.ProviderSlots()
+    with slots.acquire(1):
+        with pytest.raises(Unavailable), slots.acquire(1):
             pass
-        with places.one(2), pytest.raises(Unavailable), places.one(3):
+        with slots.acquire(2), pytest.raises(Unavailable), slots.acquire(3):
             pass
-    with places.one(1):
+    with slots.acquire(1):
         pass
 
 

@@ -46,7 +46,7 @@ def test_a_wrong_code_lets_nobody_in(colleague, window):
     wrong = f"{(int(code_of(seed)) + 1) % 1_000_000:06d}"
     response = window.post("/admin/second-factor/", {"code": wrong})
 
-    assert "wrong, or was used" in response.content.decode()
+    assert "wrong or has been used" in response.content.decode()
     assert not is_in(window)
 
 

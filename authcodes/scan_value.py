@@ -1,34 +1,34 @@
-"""What a scan of a code may earn: who may set it by hand, and how much."""
+"""The value of a scan: who may set points, scan limit, expiry and campaign of codes, and how many points at most."""
 
 from django.utils.translation import gettext as _
 
 from authcodes.refusals import BatchRefused
 from brands import roles
 from brands.models import Brand, User
-from brands.roles import MONEY
+from brands.roles import SCAN_VALUE
 
 LABEL = "authcodes.batchrange"
 
 
 def may_set(user: User, brand_id: int) -> bool:
     """Whether the person may set points, scan limit, expiry and campaign at this brand."""
-    return brand_id in roles.whole_reach(user, MONEY, LABEL)
+    return brand_id in roles.whole_reach(user, SCAN_VALUE, LABEL)
 
 
-def most_points(*, brand: Brand, by: User | None) -> int:
+def max_points(*, brand: Brand, by: User | None) -> int:
     """The most points that `by` may set by hand; -1 for none at all. Without a person it is the brand's ceiling."""
     return -1 if by is not None and not may_set(by, brand.pk) else brand.max_points_per_scan
 
 
 def refuse_points(*, brand: Brand, points: int | None, by: User | None) -> None:
     """Raises BatchRefused for points that `by` may not set."""
-    if points is not None and points > most_points(brand=brand, by=by):
+    if points is not None and points > max_points(brand=brand, by=by):
         raise BatchRefused(why_not(brand=brand, by=by), details={"field": "points_per_scan"})
 
 
 def why_not(*, brand: Brand, by: User | None) -> str:
     """What somebody reads who asked for more."""
-    if most_points(brand=brand, by=by) < 0:
+    if max_points(brand=brand, by=by) < 0:
         return _("Only managers and owners set points.")
     message = _("At most %(most)s points per scan. A batch or product can have more with a second person's approval.")
     return message % {"most": f"{brand.max_points_per_scan:,}"}

@@ -1,16 +1,16 @@
-"""What excuses from the budgets for trying codes; asked only where one of them is used up."""
+"""Exemptions from the budgets for trying codes. They are checked only where a budget is used up."""
 
 from django.utils import timezone
 
 from authcodes import tags
 from authcodes.models import AuthCode, Scan
 from authcodes.reading import Reading
-from brands.guessing import Excuses
+from brands.guessing import Exemptions
 from loyalty import members
 
 
-def excuses(*, reading: Reading | None, user_id: int | None, brand_id: int | None) -> Excuses:
-    """Of somebody (None: a guest) who tries the code in `reading` at the brand whose app asks (None: at nobody's)."""
+def exemptions(*, reading: Reading | None, user_id: int | None, brand_id: int | None) -> Exemptions:
+    """Those of a customer (None: a guest) who tries the code in `reading` through a brand's app (None: no app)."""
 
     def has_earned() -> bool:
         if user_id is None or brand_id is None:
@@ -23,7 +23,7 @@ def excuses(*, reading: Reading | None, user_id: int | None, brand_id: int | Non
             return False
         return members.is_established(user_id=user_id, brand_id=brand_id, at=timezone.now())
 
-    return Excuses(lambda: has_good_tag(reading), has_earned, is_established)
+    return Exemptions(lambda: has_good_tag(reading), has_earned, is_established)
 
 
 def has_good_tag(reading: Reading | None) -> bool:

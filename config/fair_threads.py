@@ -1,0 +1,176 @@
+"""A thread pool for one class of requests. Parties take turns, and no party may have all threads."""
+
+from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock, Thread
+from time import monotonic
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+STRANGERS = "strangers"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLimits:
+    """`threads` answer this class of requests, at most `of_a_party` of them for one party.
+
+    Of parties that nobody knows yet (STRANGERS) it is `of_strangers` together: one that always came as somebody else
+    would have everything.
+
+    Beyond that at most `waiting` requests wait, `waiting_of_a_party` of one party, for `seconds` at most.
+    """
+
+    threads: int
+    of_a_party: int
+    waiting: int = 64
+    waiting_of_a_party: int = 32
+    seconds: float = 10.0
+    of_strangers: int = 1
+
+    def max_threads_of(self, party: object) -> int:
+        return self.of_strangers if party == STRANGERS else self.of_a_party
+
+
+class NoThreadError(Exception):
+    """There was no thread in time."""
+
+
+class QueuedCall:
+    """A call that waits for a thread. `over` stays locked until the call is done."""
+
+    __slots__ = ("began", "error", "over", "party", "result", "started", "work")
+
+    def __init__(self, work: Callable[[], Any], party: object) -> None:
+        self.work, self.party = work, party
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.started, self.began = False, 0.0  # on the clock of this process
+        self.over = Lock()
+        self.over.acquire()
+
+
+class PoolThread:
+    """One thread of the pool. While idle it waits until `wake` is released with the next call in `call`."""
+
+    __slots__ = ("call", "wake")
+
+    def __init__(self) -> None:
+        self.call: QueuedCall | None = None
+        self.wake = Lock()
+        self.wake.acquire()
+
+
+class FairThreadPool:
+    """Runs work in threads of its own. They start when they are first needed and last as long as the process.
+
+    Whoever waits is served in turns: one of each party that waits, then the next of each. `waited` hears for how many
+    seconds somebody had to who then got a thread.
+    """
+
+    def __init__(
+        self, limits: ThreadLimits, name: str, *, waited: Callable[[float], None] = lambda _seconds: None
+    ) -> None:
+        self.limits, self.name, self._waited = limits, name, waited
+        self._lock = Lock()
+        self._idle: list[PoolThread] = []
+        self._threads = 0
+        self._running: Counter[object] = Counter()
+        self._waiting: dict[object, deque[QueuedCall]] = {}  # in the order of their turns
+        self._waiters = 0
+
+    def run(self, work: Callable[[], T], *, party: object) -> T:
+        """What `work` returns or raises, run in one of the threads. Raises NoThreadError."""
+        call = QueuedCall(work, party)
+        with self._lock:
+            thread = self._admit(call)
+        if thread:
+            thread.wake.release()
+            call.over.acquire()
+        else:
+            self._wait(call)
+        if call.error is not None:
+            raise call.error
+        found: T = call.result
+        return found
+
+    def _admit(self, call: QueuedCall) -> PoolThread | None:
+        """The idle thread to wake, or None where the call has to wait. Raises NoThreadError."""
+        if self._running[call.party] < self.limits.max_threads_of(call.party):
+            if self._idle:
+                thread = self._idle.pop()
+                thread.call = self._begin(call)
+                return thread
+            if self._threads < self.limits.threads:
+                self._threads += 1
+                thread = PoolThread()
+                thread.call = self._begin(call)
+                Thread(target=self._serve, args=(thread,), name=f"{self.name}-{self._threads}", daemon=True).start()
+                return thread
+        theirs = self._waiting.get(call.party)
+        if self._waiters >= self.limits.waiting or (theirs and len(theirs) >= self.limits.waiting_of_a_party):
+            raise NoThreadError
+        if theirs is None:
+            theirs = self._waiting[call.party] = deque()
+        theirs.append(call)
+        self._waiters += 1
+        return None
+
+    def _wait(self, call: QueuedCall) -> None:
+        """Until it was done. Raises NoThreadError where its turn did not come in time."""
+        began = monotonic()
+        if not call.over.acquire(timeout=self.limits.seconds):
+            self._leave(call)
+            call.over.acquire()
+        self._waited(call.began - began)
+
+    def _begin(self, call: QueuedCall) -> QueuedCall:
+        self._running[call.party] += 1
+        call.started, call.began = True, monotonic()
+        return call
+
+    def _leave(self, call: QueuedCall) -> None:
+        """Take a call that waited too long out of the line. Raises NoThreadError, unless its turn has just come."""
+        with self._lock:
+            if call.started:
+                return
+            theirs = self._waiting.get(call.party)
+            if theirs is not None:
+                with suppress(ValueError):
+                    theirs.remove(call)
+                    self._waiters -= 1
+                if not theirs:
+                    del self._waiting[call.party]
+        raise NoThreadError
+
+    def _serve(self, thread: PoolThread) -> None:
+        while True:
+            thread.wake.acquire()
+            call, thread.call = thread.call, None
+            while call is not None:
+                try:
+                    call.result = call.work()
+                except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                    call.error = error
+                with self._lock:
+                    following = self._end(call)
+                    if following is None:
+                        self._idle.append(thread)
+                call.over.release()
+                call = following
+
+    def _end(self, call: QueuedCall) -> QueuedCall | None:
+        """The next whose turn it is: of the first party in line that has not as many threads as it may have."""
+        self._running[call.party] -= 1
+        if not self._running[call.party]:
+            del self._running[call.party]
+        for party, theirs in self._waiting.items():
+            if self._running[party] < self.limits.max_threads_of(party):
+                following = theirs.popleft()
+                self._waiters -= 1
+                del self._waiting[party]
+                if theirs:
+                    self._waiting[party] = theirs  # behind all others
+                return self._begin(following)
+        return None

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from authcodes import batches
@@ -175,6 +175,17 @@ def test_product_level_and_rule_wait_for_a_second_person_too(brand, owner, manag
         decide(manager, pending())
         row.refresh_from_db()
         assert getattr(row, field) == 2_000_000
+
+
+def test_a_request_may_have_the_id_of_what_it_is_about(brand, owner):
+    """Seen on a fresh installation: the audit trail compared the one with the other, and the page was a 500."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval(pg_get_serial_sequence('loyalty_pointsapproval', 'id'))")
+        product = make.product(brand, pk=cursor.fetchone()[0] + 1)
+
+    edit(owner, product, redeem_point_value=5000)
+
+    assert pending().pk == product.pk
 
 
 def test_percentage_above_a_hundred_waits(brand, owner):

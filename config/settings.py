@@ -393,14 +393,8 @@ QUOTAS = {
     "webhooks": env.integer("QUOTA_WEBHOOKS_PER_DAY", 1_000_000),
     "mails": env.integer("QUOTA_MAILS_PER_DAY", 200_000),
 }
-# What counts rows: `count(brand_ids, since)` says how much each brand has, or has had since the day began. What is not
-# named here is counted in Redis while it happens.
-QUOTA_USAGE = {
-    "codes": "authcodes.usage.codes",
-    "uploads": "authcodes.usage.uploads",
-    "storage": "authcodes.usage.storage",
-    "jobs": "authcodes.usage.jobs",
-}
+# What counts those that are rows, by brand: a function of brands' ids, when the day began, and which quotas.
+QUOTA_USAGE = "authcodes.usage.counted"
 
 # --- Wallets ---------------------------------------------------------------------------------------------------------
 # A directory with <brand id>/apple.json and <brand id>/google.json, for keys that are not to be in the database.

@@ -91,9 +91,10 @@ class Run:
         where = file.storage.get_available_name(
             file.field.generate_filename(self.job, f"{self.job.pk}-{self.attempt}-{name}"), file.field.max_length
         )
-        fields = {"result": where, "result_name": name, "result_bytes": _size_of(content), "expires_at": lasts}
+        size = _size_of(content)
+        fields = {"result": where, "result_name": name, "result_bytes": size, "expires_at": lasts}
         with transaction.atomic():
-            more = fields["result_bytes"] - (self.job.result_bytes if earlier else 0)
+            more = size - (self.job.result_bytes if earlier else 0)
             quotas.require(self.job.brand_id, BrandQuota.Resource.STORAGE, more=more)
             placed = self._mine().filter(cancel_requested=False).update(**fields)
         if not placed:

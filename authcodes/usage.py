@@ -42,4 +42,5 @@ def tables(since: datetime) -> Iterator[tuple[Resource, "QuerySet[Any]", Sum | C
 def by_brand(rows: "QuerySet[Any]", resource: str, figure: Sum | Count) -> "QuerySet[Any]":
     summed = Coalesce(figure, 0, output_field=BigIntegerField())
     grouped = rows.order_by().values("brand").annotate(resource=Value(str(resource), TextField()), figure=summed)
-    return grouped.values_list("brand", "resource", "figure")
+    figures: QuerySet[Any] = grouped.values_list("brand", "resource", "figure")
+    return figures

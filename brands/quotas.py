@@ -77,10 +77,11 @@ class Usage:
         return (self.percent or 0) >= 100
 
     @property
-    def colour(self) -> str:
+    def fill(self) -> str:
+        """The bar's colour: red, amber, or that of its text."""
         if self.is_reached:
-            return "text-red-600 dark:text-red-500"
-        return "text-amber-500" if self.is_near else "text-primary-600"
+            return "#dc2626"
+        return "#f59e0b" if self.is_near else "currentColor"
 
     @property
     def used_words(self) -> str:
@@ -187,7 +188,8 @@ def usage_of(brands: Sequence[Brand]) -> list[BrandUsage]:
 
     def usage(brand: Brand, resource: Resource) -> Usage:
         which = brand.pk, resource.value
-        used = in_tables.get(which, 0) if resource in IN_TABLES else in_redis and in_redis[which]
+        elsewhere = in_redis[which] if in_redis and resource not in IN_TABLES else None
+        used = in_tables.get(which, 0) if resource in IN_TABLES else elsewhere
         return Usage(brand, resource, own.get(which, default_of(resource)), used)
 
     return [BrandUsage(brand, [usage(brand, resource) for resource in Resource]) for brand in brands]

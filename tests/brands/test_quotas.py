@@ -257,6 +257,7 @@ def test_owner_sees_the_own_use_and_nothing_of_the_neighbours(brand, neighbour):
 
     assert "850 of 1,000" in shown
     assert "85 %" in shown
+    assert shown.count('fill="#f59e0b"') == 1
     assert neighbour.name not in shown
     assert "777" not in shown
     assert "778" not in shown

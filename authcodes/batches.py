@@ -20,7 +20,8 @@ from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
 from authcodes.models.jobs import JobQuerySet
 from authcodes.numbering import Numbering, shared
 from authcodes.refusals import BatchRefused
-from brands.models import Brand, User
+from brands import quotas
+from brands.models import Brand, BrandQuota, User
 from brands.scanned import MAX_CODE_LENGTH
 from campaigns.models import Campaign
 
@@ -62,13 +63,17 @@ class BatchSettings:
 
 
 def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User | None = None) -> BatchRange:
-    """Store a batch whose codes are yet to be generated. Raises BatchRefused naming the field and what to change."""
+    """Store a batch whose codes are yet to be generated.
+
+    Raises BatchRefused naming the field and what to change, and QuotaReached above the codes that the brand may have.
+    """
     refuse_bad_settings(brand=brand, wanted=wanted, at=at)
     scan_value.refuse_points(brand=brand, points=wanted.points_per_scan, by=by)
     numbering = wanted.numbering
     with transaction.atomic():
         prefixes.reserve(brand=brand, prefix=wanted.prefix, at=at, by=by)
         refuse_overlap(numbering, brand)
+        quotas.require(brand.pk, BrandQuota.Resource.CODES, more=wanted.quantity, field="quantity")
         with prefixes.refusing_taken():
             return BatchRange.objects.create(
                 brand=brand,

@@ -22,8 +22,9 @@ from authcodes import changes, import_assignments, import_checks, jobs, spreadsh
 from authcodes.import_checks import COLUMNS, ERROR_COLUMN, FORMAT
 from authcodes.models import Import, ImportRow, Job, Product
 from authcodes.models.jobs import JobQuerySet
-from brands.models import Brand, Membership, User
-from brands.refusals import Forbidden, Invalid
+from brands import quotas
+from brands.models import Brand, BrandQuota, Membership, User
+from brands.refusals import Forbidden, Invalid, QuotaReached
 
 MAX_BYTES = 200_000_000
 MAX_ROWS = 1_000_000
@@ -89,7 +90,10 @@ class ImportRefused(Invalid):
 
 
 def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]", name: str, by: User) -> Import:
-    """Keep a file and have a worker check it. Returns at once; raises ImportRefused for what shows without reading."""
+    """Keep a file and have a worker check it. Returns at once.
+
+    Raises ImportRefused for what shows without reading, and QuotaReached.
+    """
     name = "".join(mark for mark in name if mark.isprintable())[:200] or "import.csv"
     if kind not in COLUMNS:
         raise ImportRefused(_("Choose what the file holds."), details={"field": "kind"})
@@ -103,11 +107,24 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
         raise ImportRefused(message, details={"field": "file"})
     made = Import(brand=brand, kind=kind, file_name=name, sha256=_digest(file), uploaded_by=by)
     made.product = product if kind == Import.Kind.LIST else None
+    made.file_bytes = file.size
+    _require_room(made)  # before the file is stored; decided below, where nobody else uploads
     made.file.save(f"{uuid.uuid4().hex}.csv", file, save=False)
-    with transaction.atomic():
-        made.save()
-        _start(made, Job.Kind.CHECK_IMPORT, _("Check %(file)s") % {"file": name}, by)
+    try:
+        with transaction.atomic():
+            _require_room(made)
+            made.save()
+            _start(made, Job.Kind.CHECK_IMPORT, _("Check %(file)s") % {"file": name}, by)
+    except QuotaReached:
+        jobs.forget(made.file.storage, str(made.file.name))
+        raise
     return made
+
+
+def _require_room(upload: Import) -> None:
+    """Raises QuotaReached."""
+    quotas.require(upload.brand_id, BrandQuota.Resource.UPLOADS, field="file")
+    quotas.require(upload.brand_id, BrandQuota.Resource.STORAGE, more=upload.file_bytes, field="file")
 
 
 def _digest(file: "File[Any]") -> str:

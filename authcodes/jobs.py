@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache
+from io import SEEK_END
 from typing import IO, Any
 
 from celery import current_app
@@ -21,9 +22,9 @@ from django.utils.module_loading import import_string
 from authcodes import heartbeat
 from authcodes.models import Job
 from authcodes.models.jobs import JobQuerySet
-from brands import guard
+from brands import guard, quotas
 from brands.mentions import Mentions, without
-from brands.models import Brand, User
+from brands.models import Brand, BrandQuota, User
 from brands.refusals import Refused
 from brands.tracing import Work
 
@@ -83,13 +84,20 @@ class Run:
         """Offer `content` for download as `name`, until settings.JOB_FILE_DAYS have passed. Raises as progress does.
 
         Its place is on the job before the file is there, so that no file is ever without a job that forgets it.
+        Raises QuotaReached above the brand's storage.
         """
         file, earlier = self.job.result, self.job.result.name
         lasts = timezone.now() + timedelta(days=settings.JOB_FILE_DAYS)
         where = file.storage.get_available_name(
             file.field.generate_filename(self.job, f"{self.job.pk}-{self.attempt}-{name}"), file.field.max_length
         )
-        if not self._mine().filter(cancel_requested=False).update(result=where, result_name=name, expires_at=lasts):
+        size = _size_of(content)
+        fields = {"result": where, "result_name": name, "result_bytes": size, "expires_at": lasts}
+        with transaction.atomic():
+            more = size - (self.job.result_bytes if earlier else 0)
+            quotas.require(self.job.brand_id, BrandQuota.Resource.STORAGE, more=more)
+            placed = self._mine().filter(cancel_requested=False).update(**fields)
+        if not placed:
             raise Cancelled if self._mine().exists() else Overtaken
         if earlier:
             transaction.on_commit(lambda: forget(file.storage, earlier))
@@ -100,6 +108,13 @@ class Run:
 
     def _mine(self) -> QuerySet[Job]:
         return Job.objects.filter(pk=self.job.pk, attempts=self.attempt, status=Job.Status.RUNNING)
+
+
+def _size_of(content: IO[bytes]) -> int:
+    place = content.tell()
+    size = content.seek(0, SEEK_END)
+    content.seek(place)
+    return size
 
 
 Handler = Callable[[Run], None]
@@ -115,11 +130,17 @@ def handler_of(kind: str) -> Handler:
 def start(
     *, brand: Brand, kind: Job.Kind, title: str, parameters: dict[str, Any], by: User | None, total: int = 0
 ) -> Job:
-    """Store a job in the caller's transaction; a worker takes it up when that commits."""
-    job = Job.objects.create(
-        brand=brand, kind=kind, title=title[:200], parameters=parameters, created_by=by, total=total
-    )
-    transaction.on_commit(lambda: _call_worker(job.pk))
+    """Store a job in the caller's transaction; a worker takes it up when that commits.
+
+    Raises QuotaReached above the brand's jobs of a day; customers are warned of a recall at any rate.
+    """
+    with transaction.atomic():
+        if kind != Job.Kind.NOTIFY_RECALL:
+            quotas.require(brand.pk, BrandQuota.Resource.JOBS)
+        job = Job.objects.create(
+            brand=brand, kind=kind, title=title[:200], parameters=parameters, created_by=by, total=total
+        )
+        transaction.on_commit(lambda: _call_worker(job.pk))
     return job
 
 

@@ -20,9 +20,10 @@ from authcodes import dashboard as dashboards
 from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
 from authcodes.dashboard_filters import when_and_where
 from authcodes.models import BatchRange, Product
-from brands import roles
+from brands import quotas, roles
 from brands.models import Brand
 from brands.navigation import page_of
+from brands.quotas import Usage
 from brands.roles import ADD, VIEW, Reach
 from brands.unfolded import SelectWidget
 from campaigns.models import Campaign
@@ -32,7 +33,7 @@ from loyalty.models import WebhookEndpoint
 # As the lists spell this filter.
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "loyalty.event"
-WEBHOOKS, MOST_NOTICES = "loyalty.webhookendpoint", 5
+WEBHOOKS, QUOTAS, MOST_NOTICES = "loyalty.webhookendpoint", "brands.brandquota", 5
 MOST_BARS = 62
 COLOURS = {"accepted": "var(--color-primary-600)", "warnings": "#f59e0b", "errors": "#dc2626"}
 CHART_OPTIONS = {
@@ -255,6 +256,13 @@ class Page:
     @property
     def events(self) -> list[Card]:
         return event_cards(self.delivery, self.links, self.brands)
+
+    @property
+    def short_quotas(self) -> list[Usage]:
+        """Those of which little or nothing is left."""
+        brands = self.those(VIEW, QUOTAS)
+        found = [usage for each in quotas.usage_of(brands) for usage in each.usages if usage.is_near]
+        return sorted(found, key=lambda usage: -(usage.percent or 0))[:MOST_NOTICES]
 
     @property
     def stopped_webhooks(self) -> list[WebhookEndpoint]:

@@ -85,7 +85,7 @@ def as_declared(each: Any) -> tuple[str, Any]:
     return each if isinstance(each, tuple) else (each, FieldListFilter.create)
 
 
-def refused(request: HttpRequest, refusal: UnknownFilter) -> HttpResponse:
+def refused(request: HttpRequest, refusal: Exception) -> HttpResponse:
     """The project's own answer to a bad request, which says why."""
     handler: Any = get_resolver().resolve_error_handler(400)
     answer: HttpResponse = handler(request, exception=refusal)

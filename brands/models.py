@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands import currencies
+from brands.quota_models import BrandQuota as BrandQuota  # noqa: PLC0414 - Django finds models by this module
 
 # Names that Python finds in the system's files, and that mean another place on another host, or none.
 NO_PLACES = {"localtime", "posixrules", "Factory"}

@@ -55,6 +55,7 @@ GROUPS: dict[Any, dict[str, str]] = {
         "staff_login.signinsettings": "passkey",
         "brands.user": "person",
         "brands.apikey": "key",
+        "brands.brandquota": "data_usage",
         "loyalty.walletissuer": "verified_user",
         "brands.auditentry": "history_edu",
         "loyalty.webhookendpoint": "webhook",

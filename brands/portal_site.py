@@ -27,6 +27,7 @@ from brands.audited import deed
 from brands.list_queries import UnknownFilter, refused
 from brands.models import User
 from brands.portal import person
+from brands.refusals import QuotaReached
 from brands.staff_login import sessions, views
 from brands.staff_login.account import own
 from brands.staff_login.urls import urls
@@ -62,7 +63,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
             with roles.guarding(request.user):
                 try:
                     return finished(checked(request, *where, **more))
-                except UnknownFilter as refusal:
+                except (UnknownFilter, QuotaReached) as refusal:
                     return refused(request, refusal)
 
         checked = super().admin_view(view, cacheable)

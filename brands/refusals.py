@@ -22,6 +22,10 @@ class Invalid(Refused):
     default_message = _("The request is not valid.")
 
 
+class QuotaReached(Invalid):
+    """A brand would use more of the installation than the operator lets it; `details` names the field, if any."""
+
+
 class NotFound(Refused):
     code = "NOT_FOUND"
     default_message = _("There is nothing here.")

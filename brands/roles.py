@@ -30,6 +30,7 @@ TABLE = {
     "brands.membership":              ("vacdx", "v",    "",      "",      "vacdx"),
     "staff_login.signinsettings":     ("vac",  "v",     "",      "",      "vac"),
     "brands.apikey":                  ("vax",  "v",     "",      "",      "vax"),
+    "brands.brandquota":              ("v",    "v",     "",      "",      "vacd"),
     "brands.auditentry":              ("v",    "v",     "",      "",      "v"),
     "campaigns.campaign":             ("vac",  "vac",   "v",     "v",     "vac"),
     "campaigns.milestone":            ("vacd", "vacd",  "v",     "v",     "vacd"),

@@ -382,6 +382,20 @@ PORTAL_URL = env.origin("PORTAL_URL")
 # Points that a member of staff may add or take by hand before the page asks whether that many are meant.
 ADJUSTMENT_CONFIRM_ABOVE = env.integer("ADJUSTMENT_CONFIRM_ABOVE", 1_000)
 
+# --- Quotas of brands -------------------------------------------------------------------------------------------------
+# What each brand may use where the operator sets nothing else for it in the portal; 0 is unlimited. Days are UTC.
+QUOTAS = {
+    "codes": env.integer("QUOTA_CODES", 50_000_000),
+    "uploads": env.integer("QUOTA_UPLOADS_PER_DAY", 200),
+    "storage": env.integer("QUOTA_STORAGE_BYTES", 20_000_000_000),
+    "jobs": env.integer("QUOTA_JOBS_PER_DAY", 500),
+    "events": env.integer("QUOTA_EVENTS_PER_DAY", 5_000_000),
+    "webhooks": env.integer("QUOTA_WEBHOOKS_PER_DAY", 1_000_000),
+    "mails": env.integer("QUOTA_MAILS_PER_DAY", 200_000),
+}
+# What counts those that are rows, by brand: a function of brands' ids, when the day began, and which quotas.
+QUOTA_USAGE = "authcodes.usage.counted"
+
 # --- Wallets ---------------------------------------------------------------------------------------------------------
 # A directory with <brand id>/apple.json and <brand id>/google.json, for keys that are not to be in the database.
 WALLET_KEYS_DIR = env.text("WALLET_KEYS_DIR")

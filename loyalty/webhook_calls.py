@@ -13,7 +13,8 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands import outgoing, signing
+from brands import outgoing, quotas, signing
+from brands.models import BrandQuota
 from loyalty import events, wake, webhook_endpoints
 from loyalty.events import Delivery, TryLater
 from loyalty.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
@@ -64,6 +65,7 @@ def on_call_webhook(delivery: Delivery) -> None:
         end(delivery, message, State.DROPPED)
     else:
         with seat(delivery, message):
+            wait_for_quota(delivery, message)
             made = call(message)
         write(delivery, message, made)
 
@@ -80,6 +82,18 @@ def seat(delivery: Delivery, message: WebhookDelivery) -> Iterator[None]:
         if not seated:
             put_off(delivery, message, backlog_pause(delivery), _("The receiver is slow, and others are served first."))
         yield
+
+
+def wait_for_quota(delivery: Delivery, message: WebhookDelivery) -> None:
+    """Count a message when it is first sent. Raises TryLater until tomorrow above the brand's quota.
+
+    Nothing is lost: a message that cannot wait until tomorrow is sent.
+    """
+    if message.attempts or quotas.take(message.brand_id, BrandQuota.Resource.WEBHOOKS):
+        return
+    tomorrow = quotas.until_tomorrow(timezone.now())
+    if timezone.now() + tomorrow < delivery.give_up_at - LAST_CALL:
+        put_off(delivery, message, tomorrow, _("The brand's webhook messages of today are used up."))
 
 
 def backlog_pause(delivery: Delivery) -> timedelta:

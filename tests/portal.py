@@ -19,7 +19,7 @@ from authcodes.models import CodePrefix, Import, Job, Printer, PrintRun, Scan
 from authcodes.prints import Wanted
 from authcodes.stretches import whole
 from brands import keys
-from brands.models import AuditEntry, Brand, BrandHostname, Membership, User
+from brands.models import AuditEntry, Brand, BrandHostname, BrandQuota, Membership, User
 from brands.staff_login.models import SignInSettings
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from loyalty import redemption_codes
@@ -159,6 +159,7 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
             brand=brand, oidc_issuer=f"https://{marker}.example.net/staff", oidc_client_id=marker
         ),
         "brands.apikey": key,
+        "brands.brandquota": BrandQuota.objects.create(brand=brand, resource="codes", limit=50_000_000),
         "campaigns.campaign": campaign,
         "campaigns.userloyaltycampaign": UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign),
         "campaigns.rewardclaim": RewardClaim.objects.create(user=customer, milestone=milestone),

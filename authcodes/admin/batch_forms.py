@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy
 from authcodes import batches, prefixes
 from authcodes.batches import BatchSettings
 from authcodes.models import BatchRange
-from brands import roles
+from brands import quotas, roles
 from brands.audited import deed
-from brands.models import Brand
+from brands.models import Brand, BrandQuota
 from brands.portal import TenantForm
-from brands.refusals import Refused
+from brands.refusals import QuotaReached, Refused
 from brands.roles import ADD, SCAN_VALUE
 from brands.unfolded import RadioWidget
 
@@ -107,6 +107,10 @@ class NewBatchForm(PrintableForm):
 
     def ask_for_codes(self, brand: Brand, wanted: BatchSettings) -> None:
         """Only when it is to be saved: a page that is looked at must not tell what other brands have."""
+        try:
+            quotas.require(brand.pk, BrandQuota.Resource.CODES, more=wanted.quantity, field="quantity")
+        except QuotaReached as refusal:
+            self.refuse(refusal)
         try:
             prefixes.ask(brand=brand, prefix=wanted.prefix, numbering=wanted.numbering, deed=deed(self.request))
         except Refused as refusal:

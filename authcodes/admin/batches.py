@@ -34,11 +34,11 @@ from authcodes.admin.exports import is_id, within
 from authcodes.admin.prints import may_print
 from authcodes.dashboard_filters import Filters
 from authcodes.models import AuthCode, BatchRange, CodeChange
-from authcodes.refusals import BatchRefused
 from brands import roles, zones
 from brands.lists import DayFilter, OwnRowsFilter
 from brands.models import Brand
 from brands.portal import badge, person
+from brands.refusals import Refused
 from brands.roles import ADD, CHANGE, SCAN_VALUE, VIEW
 from brands.unfolded import TextWidget, action, display
 from loyalty.admin.ceiling import CeilingAdmin, HeldBack
@@ -209,7 +209,7 @@ class BatchPage(CeilingAdmin):
             with transaction.atomic():
                 job = batches.finish_generation(batch=batch, by=person(request))
                 self.note(request, [batch], _("Missing codes"))
-        except BatchRefused as refusal:
+        except Refused as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", pk)
         return redirect("admin:authcodes_job_change", job.pk)

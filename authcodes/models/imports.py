@@ -39,6 +39,7 @@ class Import(models.Model):
         help_text=_("Deleted with its rows some weeks after the import ended."),
     )
     file_name = models.CharField(max_length=200)
+    file_bytes = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.CHECKING)
     problem = models.TextField(blank=True, help_text=_("Why the whole file was refused."))
@@ -54,6 +55,7 @@ class Import(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        indexes = [models.Index(fields=["brand", "uploaded_at"], name="import_of_brand_by_day")]
         constraints = [
             models.CheckConstraint(
                 condition=Q(

@@ -75,6 +75,7 @@ class Job(models.Model):
     cancel_requested = models.BooleanField(default=False)
     result = models.FileField(upload_to="jobs/%Y/%m/", blank=True, max_length=255)
     result_name = models.CharField(max_length=200, blank=True, help_text=_("The file's name when it is downloaded."))
+    result_bytes = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -88,6 +89,7 @@ class Job(models.Model):
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="job_of_brand"),
+            models.Index(fields=["brand", "created_at"], name="job_of_brand_by_day"),
             models.Index(fields=["id"], name="job_unfinished", condition=Q(status__in=["queued", "running"])),
         ]
         constraints = [

@@ -1,5 +1,5 @@
 """The portal's pages about brands and people."""
 
-from brands.admin import api_keys, audit, brands, memberships, users
+from brands.admin import api_keys, audit, brands, memberships, quotas, users
 
-__all__ = ["api_keys", "audit", "brands", "memberships", "users"]
+__all__ = ["api_keys", "audit", "brands", "memberships", "quotas", "users"]

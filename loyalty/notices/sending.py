@@ -16,7 +16,9 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from brands import quotas
 from brands.breaker import Breaker
+from brands.models import BrandQuota
 from loyalty import events, wake
 from loyalty.events import Delivery, Message, TryLater
 from loyalty.masking import DOTS, masked_mail
@@ -189,12 +191,28 @@ def attempt(delivery: Delivery, row: NoticeDelivery) -> str:
         if not seated:
             words = _("The service is slow, and others are served first.")
             raise TryLater(words, after=events.pause(min(delivery.attempts, 6)))
+        wait_for_quota(delivery, row)
         NoticeDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         parcel, began = parcel_of(row), monotonic()
         try:
             return events.readable(CHANNELS[row.channel](parcel))
         finally:
             breaker.took(monotonic() - began)
+
+
+def wait_for_quota(delivery: Delivery, row: NoticeDelivery) -> None:
+    """Count a mail when it is first sent. Raises TryLater until tomorrow above the brand's quota.
+
+    What is about safety or a password waits for nothing, and a mail that cannot wait until tomorrow is sent.
+    """
+    urgent = topic_of(row.template) == Topic.SAFETY or row.template == Template.PASSWORD_FORGOTTEN
+    if row.channel != Channel.EMAIL or row.attempts or urgent:
+        return
+    if quotas.take(row.brand_id, BrandQuota.Resource.MAILS):
+        return
+    tomorrow = quotas.until_tomorrow(timezone.now())
+    if timezone.now() + tomorrow < delivery.give_up_at:
+        raise TryLater(_("The brand's mails of today are used up."), after=tomorrow)
 
 
 def breaker_of(row: NoticeDelivery) -> Breaker:

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import guessing, limits, origins
+from brands import guessing, limits, origins, quotas
 from brands.authentication import BearerToken, required_caller
 from brands.guessing import Exemptions, Guesser
 from brands.inputs import Input
@@ -204,6 +204,7 @@ class CampaignEvent(APIView):
             raise BrandMismatch
         if caller.is_hub:  # a hub speaks for many users; each has the limit
             limits.hit("campaign_event", caller.brand_id, given["user_id"])
+            quotas.count_event(caller.brand_id)
         action = self.read_action(request, caller, principal, given)
         data = doors.credit_now(action) if caller.is_hub else self.credit_guarded(request, action)
         return Response({"success": True, "message": message_of(data), "data": data})
@@ -291,5 +292,6 @@ class Ingest(APIView):
         envelope = EnvelopeInput.parse(request.data)
         if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:
             raise BrandMismatch
+        quotas.count_event(caller.brand_id)
         new = ingestion.take_in(envelope)
         return Response({"event_id": str(envelope["id"]), "status": "accepted" if new else "duplicate"}, status=202)

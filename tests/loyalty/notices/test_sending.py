@@ -2,12 +2,14 @@
 
 import threading
 from contextlib import ExitStack
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from loyalty import wake
-from loyalty.models import Event, Notice, NoticeDelivery, NoticeSettings, StoppedAddress
+from brands import limits, quotas
+from loyalty import events, wake
+from loyalty.models import Event, Notice, NoticeDelivery, NoticeSettings, StoppedAddress, Template
 from loyalty.notices import devices, preferences, sending, stopped
 from tests import make
 from tests.receivers import rested
@@ -50,6 +52,29 @@ def test_points_are_told_by_email(brand, customer, own, box, notify, work):
     assert (row.status, row.attempts, row.provider_id, row.address) == ("sent", 1, mail["Message-ID"], "")
     assert row.masked_address == f"{customer.email[0]}•••@example.com"
     assert mail["Message-ID"] == f"<{row.delivery_id}@{brand.slug}.example.com>"
+
+
+def test_mails_above_the_quota_wait_until_tomorrow_and_passwords_do_not(brand, customer, own, box, notify, settings):
+    settings.QUOTAS = {**settings.QUOTAS, "mails": 1}
+    for key in limits.client().scan_iter("quota:mails:*"):  # of other runs, whose brands had the same ids
+        limits.client().delete(key)
+
+    def deliver():
+        for lane in [events.POINTS, *events.slow_lanes()] * 2:
+            events.drain(lane=lane)
+
+    notify(customer)
+    deliver()
+    notify(customer)
+    deliver()
+
+    assert log() == [("email", "sent"), ("email", "queued")]
+    due = Event.objects.get(detail_type="send-email", status="pending").due_at
+    assert abs(due - quotas.begin_of_day(timezone.now()) - timedelta(days=1)) < timedelta(seconds=5)
+    NoticeDelivery.objects.filter(status="queued").update(template=Template.PASSWORD_FORGOTTEN)
+    Event.objects.pending().update(due_at=timezone.now())
+    deliver()
+    assert NoticeDelivery.objects.get(template=Template.PASSWORD_FORGOTTEN).attempts == 1
 
 
 def test_a_brand_that_sends_nothing_ignores_it(brand, customer, box, notify, work):

@@ -1,0 +1,46 @@
+"""What brands use of their quotas: codes, uploads, jobs and storage, counted in their tables for brands.quotas."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import BigIntegerField, Count, F, QuerySet, Sum, TextField, Value
+from django.db.models.functions import Coalesce, Length
+
+from authcodes.models import BatchRange, Import, Job
+from brands.models import BrandQuota, Picture
+from brands.quotas import Used
+
+Resource = BrandQuota.Resource
+
+
+def counted(brand_ids: Sequence[int], since: datetime, resources: Collection[str]) -> Used:
+    """In one statement. Codes count from their batch's first moment, files until they are deleted."""
+    first, *others = [
+        part
+        for resource, rows, figure in tables(since)
+        if resource in resources
+        for part in [by_brand(rows.filter(brand__in=brand_ids), resource, figure)]
+    ]
+    found = first.union(*others, all=True) if others else first
+    used: Used = {}
+    for brand_id, resource, figure in found:
+        used[brand_id, resource] = used.get((brand_id, resource), 0) + int(figure)
+    return used
+
+
+def tables(since: datetime) -> Iterator[tuple[Resource, "QuerySet[Any]", Sum | Count]]:
+    """Where each resource is counted; storage in three."""
+    yield Resource.CODES, BatchRange.objects.all(), Sum("quantity")
+    yield Resource.UPLOADS, Import.objects.filter(uploaded_at__gte=since), Count("pk")
+    yield Resource.JOBS, Job.objects.filter(created_at__gte=since), Count("pk")
+    yield Resource.STORAGE, Job.objects.exclude(result=""), Sum("result_bytes")
+    yield Resource.STORAGE, Import.objects.exclude(file=""), Sum("file_bytes")
+    yield Resource.STORAGE, Picture.objects.all(), Sum(Length(F("content")) + Length(F("small")))
+
+
+def by_brand(rows: "QuerySet[Any]", resource: str, figure: Sum | Count) -> "QuerySet[Any]":
+    summed = Coalesce(figure, 0, output_field=BigIntegerField())
+    grouped = rows.order_by().values("brand").annotate(resource=Value(str(resource), TextField()), figure=summed)
+    figures: QuerySet[Any] = grouped.values_list("brand", "resource", "figure")
+    return figures

@@ -1,0 +1,54 @@
+"""Page: how much of the installation each brand may use and uses. Operators set the limits."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands import quotas
+from brands.lists import ChoicesFilter
+from brands.models import Brand, BrandQuota
+from brands.portal import TenantAdmin
+from brands.roles import VIEW
+from brands.unfolded import display
+
+MOST_SHOWN = 20  # brands whose use one page counts
+
+
+@admin.register(BrandQuota)
+class BrandQuotaPage(TenantAdmin):
+    list_display = ("resource", "limit_in_words")
+    list_filter = (("resource", ChoicesFilter),)
+    list_before_template = "admin/brands/quotas.html"
+    fields = ("brand", "resource", "limit")
+
+    @display(description=gettext_lazy("limit"), ordering="limit")
+    def limit_in_words(self, quota: BrandQuota) -> str:
+        if quota.limit is None:
+            return _("The installation's default")
+        return f"{quota.limit:,}" if quota.limit else _("unlimited")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        fields = super().get_readonly_fields(request, obj)
+        return [*fields, "resource"] if obj else [*fields]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        reach = self.reach(request, VIEW)
+        brands = list(reach.of(Brand.objects.order_by("name", "pk"), "pk")[: MOST_SHOWN + 1]) if reach else []
+        shown = {"used": quotas.usage_of(brands[:MOST_SHOWN]), "there_are_more": len(brands) > MOST_SHOWN}
+        return super().changelist_view(request, {"quotas": shown, **(extra_context or {})})
+
+    def store(self, obj: BrandQuota, fields: set[str]) -> None:
+        super().store(obj, fields)
+        quotas.forget_limits()
+
+    def create(self, request: HttpRequest, obj: BrandQuota, form: Any) -> Any:
+        made = super().create(request, obj, form)
+        quotas.forget_limits()
+        return made
+
+    def delete_row(self, obj: BrandQuota) -> None:
+        super().delete_row(obj)
+        quotas.forget_limits()

@@ -1,0 +1,214 @@
+"""Quotas: how much of the installation each brand may use, how much it uses, and the refusal above it.
+
+What is a row is counted in its table, one brand's use in turn. What happens too often for that is counted in Redis,
+exactly, for the day in UTC; while Redis is away nothing is refused.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from math import ceil
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from brands import limits
+from brands.models import Brand, BrandQuota
+from brands.refusals import QuotaReached, RateLimited
+
+Resource = BrandQuota.Resource
+Used = dict[tuple[int, str], int]  # by brand and resource; what is missing is 0
+Counting = Callable[[Sequence[int], datetime, Collection[str]], Used]
+
+NEAR_PERCENT = 80
+IN_TABLES = (Resource.CODES, Resource.UPLOADS, Resource.STORAGE, Resource.JOBS)
+# One use of a brand at a time is decided: two at once would pass each other.
+TURN = "SELECT pg_advisory_xact_lock(7216007, %s::int)"
+KEPT_SECONDS = 172_800  # a day's counter is looked at until its day is over
+REMEMBERED_SECONDS = 30  # a limit where it is asked for each event
+MOST_REMEMBERED = 10_000
+# Counts if the limit (0: none) leaves room; answers whether it did.
+TAKE = """
+local used, more, limit = tonumber(redis.call('get', KEYS[1]) or '0'), tonumber(ARGV[1]), tonumber(ARGV[2])
+if limit > 0 and used + more > limit then return 0 end
+redis.call('incrby', KEYS[1], ARGV[1])
+redis.call('expire', KEYS[1], ARGV[3])
+return 1
+"""
+
+# (brand, resource) -> limit, and until when it is believed.
+_remembered: dict[tuple[int, str], tuple[int, float]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a brand uses of one resource. `limit` 0: unlimited; `used` None: not known, Redis is away."""
+
+    brand: Brand
+    resource: Resource
+    limit: int
+    used: int | None
+
+    @property
+    def name(self) -> str:
+        return str(self.resource.label)
+
+    @property
+    def percent(self) -> int | None:
+        """Rounded down, so that 100 means all of it."""
+        return self.used * 100 // self.limit if self.limit and self.used is not None else None
+
+    @property
+    def width(self) -> int:
+        return min(100, self.percent or 0)
+
+    @property
+    def is_near(self) -> bool:
+        return (self.percent or 0) >= NEAR_PERCENT
+
+    @property
+    def is_reached(self) -> bool:
+        return (self.percent or 0) >= 100
+
+    @property
+    def fill(self) -> str:
+        """The bar's colour: red, amber, or that of its text."""
+        if self.is_reached:
+            return "#dc2626"
+        return "#f59e0b" if self.is_near else "currentColor"
+
+    @property
+    def used_words(self) -> str:
+        return _("not known at the moment") if self.used is None else f"{self.used:,}"
+
+    @property
+    def limit_words(self) -> str:
+        return f"{self.limit:,}" if self.limit else _("unlimited")
+
+
+@dataclass(frozen=True, slots=True)
+class BrandUsage:
+    brand: Brand
+    usages: list[Usage]
+
+
+def require(brand_id: int, resource: Resource, *, more: int = 1, field: str = "") -> None:
+    """Raises QuotaReached if `more` would be too much. In a transaction the brand's next use waits for its end."""
+    limit = limit_of(brand_id, resource)
+    if not limit:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(TURN, [brand_id])
+    used = counted([brand_id], [resource]).get((brand_id, resource), 0)
+    if more > 0 and used + more > limit:
+        raise QuotaReached(refusal_words(resource, limit, used), details={"field": field} if field else None)
+
+
+def refusal_words(resource: Resource, limit: int, used: int) -> str:
+    words = {
+        Resource.CODES: _("Your brand may have %(limit)s codes; %(used)s are used."),
+        Resource.UPLOADS: _("Your brand may upload %(limit)s files a day; %(used)s are used."),
+        Resource.STORAGE: _("Your brand may store %(limit)s bytes; %(used)s are used."),
+        Resource.JOBS: _("Your brand may start %(limit)s jobs a day; %(used)s are used."),
+    }
+    told = words[resource] % {"limit": f"{limit:,}", "used": f"{used:,}"}
+    return f"{told} {_('Ask the operator for more.')}"
+
+
+def take(brand_id: int, resource: Resource) -> bool:
+    """Count one more of today in Redis. False: the brand has none left today, and nothing was counted."""
+    limit = remembered_limit(brand_id, resource)
+    key = day_key(brand_id, resource, timezone.now())
+    return limits.ask(lambda: limits.run(TAKE, (key,), (1, limit, KEPT_SECONDS))) != 0
+
+
+def count_event(brand_id: int) -> None:
+    """Count an event that the brand hands in. Raises RateLimited until tomorrow above its quota."""
+    if take(brand_id, Resource.EVENTS):
+        return
+    words = _("Your brand's events of today are used up. Ask the operator for more, or go on tomorrow (UTC).")
+    raise RateLimited(words, retry_after=ceil(until_tomorrow(timezone.now()).total_seconds()))
+
+
+def until_tomorrow(at: datetime) -> timedelta:
+    return begin_of_day(at) + timedelta(days=1) - at
+
+
+def begin_of_day(at: datetime) -> datetime:
+    return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def day_key(brand_id: int, resource: str, at: datetime) -> str:
+    return f"quota:{resource}:{brand_id}:{at.astimezone(UTC):%Y%m%d}"
+
+
+def limit_of(brand_id: int, resource: Resource) -> int:
+    """0: unlimited."""
+    own = BrandQuota.objects.filter(brand=brand_id, resource=resource).values_list("limit", flat=True).first()
+    return default_of(resource) if own is None else own
+
+
+def default_of(resource: str) -> int:
+    default: int = settings.QUOTAS[resource]
+    return default
+
+
+def remembered_limit(brand_id: int, resource: Resource) -> int:
+    """The same, of some seconds ago: for what happens often."""
+    now = monotonic()
+    limit, until = _remembered.get((brand_id, resource), (0, 0.0))
+    if now < until:
+        return limit
+    if len(_remembered) >= MOST_REMEMBERED:
+        _remembered.clear()
+    limit = limit_of(brand_id, resource)
+    _remembered[brand_id, resource] = limit, now + REMEMBERED_SECONDS
+    return limit
+
+
+def forget_limits() -> None:
+    """In this process; others ask again within REMEMBERED_SECONDS."""
+    _remembered.clear()
+
+
+def usage_of(brands: Sequence[Brand]) -> list[BrandUsage]:
+    """What each of these brands uses of each resource, in two statements and one question to Redis."""
+    if not brands:
+        return []
+    keys = [brand.pk for brand in brands]
+    found = BrandQuota.objects.filter(brand__in=keys, limit__isnull=False)
+    own = {(row.brand_id, row.resource): row.limit or 0 for row in found}
+    in_tables, in_redis = counted(keys, IN_TABLES), counters(keys)
+
+    def usage(brand: Brand, resource: Resource) -> Usage:
+        which = brand.pk, resource.value
+        elsewhere = in_redis[which] if in_redis and resource not in IN_TABLES else None
+        used = in_tables.get(which, 0) if resource in IN_TABLES else elsewhere
+        return Usage(brand, resource, own.get(which, default_of(resource)), used)
+
+    return [BrandUsage(brand, [usage(brand, resource) for resource in Resource]) for brand in brands]
+
+
+def counters(brand_ids: Sequence[int]) -> Used | None:
+    """Of today; None while Redis is away."""
+    now = timezone.now()
+    which = [(brand_id, str(resource)) for brand_id in brand_ids for resource in Resource if resource not in IN_TABLES]
+    keys = [day_key(brand_id, resource, now) for brand_id, resource in which]
+    found: Any = limits.ask(lambda: limits.client().mget(keys))
+    return None if found is None else {one: int(each or 0) for one, each in zip(which, found, strict=True)}
+
+
+def counted(brand_ids: Sequence[int], resources: Collection[str]) -> Used:
+    return counting(settings.QUOTA_USAGE)(brand_ids, begin_of_day(timezone.now()), resources)
+
+
+@cache
+def counting(path: str) -> Counting:
+    function: Counting = import_string(path)
+    return function

@@ -11,10 +11,10 @@ from brands import limits
 from brands.inputs import Input
 from brands.openapi import ANYBODY, KEY, endpoint
 from loyalty import passwords
-from loyalty.views.sessions import ORIGIN_PARAMETER, LoginInput, brand_of, named_brand
+from loyalty.views.sessions import ORIGIN_PARAMETER, CredentialsInput, brand_of, named_brand
 
 
-class ForgottenInput(LoginInput):
+class ForgottenInput(CredentialsInput):
     password = None  # type: ignore[assignment] # DRF's way to leave out an inherited field
 
 

@@ -20,13 +20,13 @@ from brands.openapi import ANYBODY, BEARER, KEY, endpoint
 from brands.refusals import AuthenticationRequired
 from loyalty import confirmations, events, sessions
 from loyalty.views.account import principal_of
-from loyalty.views.sessions import ORIGIN_PARAMETER, LoginInput, TokensOutput, brand_of, named_brand, present
+from loyalty.views.sessions import ORIGIN_PARAMETER, CredentialsInput, TokensOutput, brand_of, named_brand, present
 
 CODE_WORDS = "The six digits of the e-mail; spaces do not matter."
 LINK_WORDS = "The last part of the link's address."
 
 
-class RegisterInput(LoginInput):
+class RegisterInput(CredentialsInput):
     """`password` has at least 10 characters, and is neither common nor like the name or address."""
 
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)

@@ -28,7 +28,7 @@ ORIGIN_PARAMETER = OpenApiParameter(
 )
 
 
-class LoginInput(Input):
+class CredentialsInput(Input):
     email = serializers.EmailField(max_length=LONGEST_EMAIL)
     password = serializers.CharField(max_length=256, trim_whitespace=False)
     brand_id = serializers.IntegerField(required=False, **ID)
@@ -41,7 +41,7 @@ class LoginInput(Input):
         return email.lower()
 
 
-class PasswordInput(LoginInput):
+class LoginInput(CredentialsInput):
     device_token = serializers.CharField(
         required=False,
         max_length=login_throttle.LONGEST_DEVICE_TOKEN,
@@ -131,7 +131,7 @@ class Login(APIView):
         needs=[ANYBODY, KEY],
         errors=["AUTHENTICATION_REQUIRED", "API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
         parameters=[ORIGIN_PARAMETER],
-        request=PasswordInput,
+        request=LoginInput,
         responses=TokensOutput,
     )
     def post(self, request: Request) -> Response:
@@ -147,7 +147,7 @@ class Login(APIView):
         try, until tomorrow or a new password.
         """
         network = limits.client_address(request)
-        given = PasswordInput.parse(request.data)
+        given = LoginInput.parse(request.data)
         named = named_brand(request, stated=given.get("brand_id"))
         told = told_brand(request, named=named)
         door = login_throttle.at_brand(told.pk if told else None)

@@ -18,7 +18,9 @@ from tests.stack import Stack, wait_until
 
 @pytest.fixture(scope="package")  # its worker would deliver the events of other tests
 def stack(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[Stack]:
-    running = Stack(log=tmp_path_factory.mktemp("stack") / "log", redis_url=settings.REDIS_URL)
+    # Nobody reads the mails of the guide's customers.
+    own = {"REGISTRATION_CONFIRMS_EMAIL": "0"}
+    running = Stack(log=tmp_path_factory.mktemp("stack") / "log", redis_url=settings.REDIS_URL, settings=own)
     with django_db_blocker.unblock():
         try:
             running.start_web()

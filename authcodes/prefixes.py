@@ -94,7 +94,8 @@ def ask(*, brand: Brand, prefix: str, deed: Deed, numbering: Numbering | None = 
     """Look whether the brand may have this prefix, and these codes, before they are stored.
 
     Each question about a prefix that is not the brand's own counts against the limit `prefix` of the person at this
-    brand, and `prefix_brand` of all its people, of whom an owner makes as many as they like; and each that is answered with no stands in the audit trail. Raises BatchRefused, or RateLimited.
+    brand, and `prefix_brand` of all its people, of whom an owner makes as many as they like; and each that is answered
+    with no stands in the audit trail. Raises BatchRefused, or RateLimited.
     """
     person = deed.person
     own = is_reserved(brand=brand, prefix=prefix)

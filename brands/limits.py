@@ -47,8 +47,8 @@ SITE_BITS = 48  # what a company is given: 65,536 such networks
 NETWORK_SHARE = 10  # one network makes at most a tenth of the calls with a brand's app keys
 SITE_FACTOR = 4  # so much of what one network may, all networks of a site may together
 
-# Moving windows, as the library's own script has them. ARGV: now, the seconds of all, and the amount of each. Answers the
-# milliseconds to wait, 0 for a call that was counted; a call that one window refuses counts in none.
+# Moving windows, as the library's own script has them. ARGV: now, the seconds of all, and the amount of each. Answers
+# the milliseconds to wait, 0 for a call that was counted; a call that one window refuses counts in none.
 HIT = """
 local now, seconds = tonumber(ARGV[1]), tonumber(ARGV[2])
 for number, key in ipairs(KEYS) do

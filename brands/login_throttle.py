@@ -3,8 +3,8 @@
 Each pair of an account and a network has a few tries and then waits, twice as long each time; the API's doors at all
 brands count as one in that, and the portal apart. All networks together have so many tries a day at one account and
 door: the portal, and the API at each brand. Then only devices from which its owner has logged in before may try, each
-with a wait of its own, until a day has passed or the owner has set a new password. Tries are counted before the password is looked at, so parallel ones are as many as
-serial ones; a right password takes its own back.
+with a wait of its own, until a day has passed or the owner has set a new password. Tries are counted before the
+password is looked at, so parallel ones are as many as serial ones; a right password takes its own back.
 """
 
 import secrets

@@ -108,6 +108,7 @@ def test_tries_are_bounded_over_all_browsers(colleague, window, settings):
 
 def test_a_brands_provider_uses_up_no_tries_elsewhere(brand, colleague, provider, window, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "second_factor": "3/hour"}
+    SignInSettings.objects.update(second_factor_required=True)
     seed = with_app(colleague)
     through = Client()
     sign_in(through, brand, provider)

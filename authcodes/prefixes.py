@@ -95,18 +95,19 @@ def ask(*, brand: Brand, prefix: str, deed: Deed, numbering: Numbering | None = 
     """Look whether the brand may have this prefix, and these codes, before they are stored.
 
     Each question about a prefix that is not the brand's own counts against the limit `prefix` of the person at this
-    brand, and each that is answered with no stands in the audit trail. Raises BatchRefused, or RateLimited.
+    brand, and `prefix_brand` of all its people, of whom an owner makes as many as they like; and each that is answered
+    with no stands in the audit trail. Raises BatchRefused, or RateLimited.
     """
     person = deed.person
     own = is_reserved(brand=brand, prefix=prefix)
     try:
-        if not own and person and not person.is_superuser:
-            limits.hit("prefix", person.pk, brand.pk)
+        if not own:
+            _count(brand, person)
         if not own and _answer(PREFIX_IS_TAKEN, brand.pk, prefix):
             raise BatchRefused(str(PREFIX_TAKEN), details={"field": "prefix"})
         if numbering and _answer(RANGE_IS_TAKEN, brand.pk, prefix, numbering.first_code, numbering.last_code):
-            if own and person and not person.is_superuser:
-                limits.hit("prefix", person.pk, brand.pk)
+            if own:
+                _count(brand, person)
             raise BatchRefused(str(CODES_TAKEN), details={"field": "starting_number"})
     except RateLimited:
         logger.warning("Too many prefixes were tried: user %s, brand %s", person and person.pk, brand.pk)
@@ -115,6 +116,12 @@ def ask(*, brand: Brand, prefix: str, deed: Deed, numbering: Numbering | None = 
     except BatchRefused:
         _note(brand, deed, _("Asked for codes that are taken"), prefix)
         raise
+
+
+def _count(brand: Brand, person: User | None) -> None:
+    if person and not person.is_superuser:
+        limits.hit("prefix", person.pk, brand.pk)
+        limits.hit("prefix_brand", brand.pk)
 
 
 def _answer(question: str, *parameters: str | int) -> bool:

@@ -42,6 +42,7 @@ SETTINGS = {
     "OUTGOING_PRIVATE_NETWORKS": LOOPBACK,
     "TRUSTED_PROXIES": "1",  # so that each caller has an address of their own
     "RATE_LOGIN": "1000000/minute",
+    "RATE_LOGIN_ADDRESS": "1000000/minute",
     "RATE_CAMPAIGN_EVENT": "1000000/minute",
     "HTTPS": "0",
 }

@@ -108,13 +108,14 @@ def active_user(user_id: int, token: tokens.Principal | None = None) -> User | N
 def caller_of(request: Request | HttpRequest) -> keys.Caller | None:
     """Who sent the `api-key` header; None without it.
 
-    Raises ApiKeyInvalid for an unusable key, and RateLimited above what all keys of a brand together may ask.
+    Raises ApiKeyInvalid for an unusable key, and RateLimited above what all keys of its kind of a brand together may
+    ask, or one network with app keys.
     """
     raw = request.META.get("HTTP_API_KEY")
     if raw is None:
         return None
     caller = keys.find(raw, at=timezone.now())
-    limits.hit_brand(caller.brand_id)
+    limits.hit_brand(caller.brand_id, app_in="" if caller.is_hub else limits.client_address(request))
     return caller
 
 

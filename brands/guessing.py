@@ -22,9 +22,10 @@ PREFIX = RedisStorage.PREFIX
 
 # Asks of each budget how long to wait; only if none has to, all of them are used. Answers the milliseconds, 0 for none,
 # and the budget's number. KEYS: one for each budget. ARGV: now, the code's digest, and of each budget its kind (a lock,
-# a moving window of calls, a set of different codes, or a count until the key ends), amount and seconds.
+# a moving window of calls, a set of different codes, or a count until the key ends), amount and seconds. A count is of
+# codes that none of the sets before it knows, so nobody adds more to it than to each of their own sets.
 USE = """
-local now, code, found, known = tonumber(ARGV[1]), ARGV[2], {}, {}
+local now, code, found, known, is_new = tonumber(ARGV[1]), ARGV[2], {}, {}, true
 for number, key in ipairs(KEYS) do
     local at = 3 * number
     local kind, amount, seconds = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
@@ -37,6 +38,7 @@ for number, key in ipairs(KEYS) do
     elseif kind == 'set' then
         local kept = now - math.max(seconds, 86400)
         if known[key] == nil then known[key] = tonumber(redis.call('zscore', key, code) or 0) >= kept end
+        is_new = is_new and not known[key]
         if not known[key] and redis.call('zcard', key) >= amount then
             redis.call('zremrangebyscore', key, '-inf', '(' .. kept)
             if redis.call('zcount', key, now - seconds, '+inf') >= amount then
@@ -44,7 +46,7 @@ for number, key in ipairs(KEYS) do
                 wait = math.max(1, math.ceil((tonumber(last[2]) + seconds - now) * 1000))
             end
         end
-    elseif tonumber(redis.call('get', key) or 0) >= amount then
+    elseif is_new and tonumber(redis.call('get', key) or 0) >= amount then
         wait = math.max(1, redis.call('pttl', key))
     end
     if wait > 0 then return {wait, number} end
@@ -60,7 +62,7 @@ for _, budget in ipairs(found) do
         redis.call('zadd', key, now, code)
         redis.call('expire', key, math.max(seconds, 86400))
         known[key] = true
-    elseif kind == 'count' then
+    elseif kind == 'count' and is_new then
         if redis.call('incr', key) == 1 then redis.call('expire', key, seconds) end
     end
 end

@@ -29,21 +29,37 @@ from brands import local_limits
 from brands.refusals import RateLimited, Unavailable
 
 # Where passwords are tried, or other brands' prefixes, an hour without Redis must not become an hour of free guesses.
-FAIL_CLOSED = {"login", "register", "second_factor", "staff_mail", "prefix", "account_mail", "account_mail_address"}
+FAIL_CLOSED = {
+    "login",
+    "login_address",
+    "register",
+    "second_factor",
+    "staff_mail",
+    "prefix",
+    "prefix_brand",
+    "account_mail",
+    "account_mail_address",
+}
 PAUSE_SECONDS = 1  # after a failure Redis is left alone so long: each try may cost a whole timeout
 WARN_SECONDS = 30
 NETWORK_BITS = 64  # what one IPv6 customer is given; they may call from any address in it
 SITE_BITS = 48  # what a company is given: 65,536 such networks
+NETWORK_SHARE = 10  # one network makes at most a tenth of the calls with a brand's app keys
 SITE_FACTOR = 4  # so much of what one network may, all networks of a site may together
 
-# A moving window, as the library's own script has it. Answers the milliseconds to wait, 0 for a call that was counted.
+# Moving windows, as the library's own script has them. ARGV: now, the seconds of all, and the amount of each. Answers
+# the milliseconds to wait, 0 for a call that was counted; a call that one window refuses counts in none.
 HIT = """
-local now, amount, seconds = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local oldest = tonumber(redis.call('lindex', KEYS[1], amount - 1) or '')
-if oldest and oldest >= now - seconds then return math.max(1, math.ceil((oldest + seconds - now) * 1000)) end
-redis.call('lpush', KEYS[1], ARGV[1])
-redis.call('ltrim', KEYS[1], 0, amount - 1)
-redis.call('expire', KEYS[1], seconds)
+local now, seconds = tonumber(ARGV[1]), tonumber(ARGV[2])
+for number, key in ipairs(KEYS) do
+    local oldest = tonumber(redis.call('lindex', key, ARGV[number + 2] - 1) or '')
+    if oldest and oldest >= now - seconds then return math.max(1, math.ceil((oldest + seconds - now) * 1000)) end
+end
+for number, key in ipairs(KEYS) do
+    redis.call('lpush', key, ARGV[1])
+    redis.call('ltrim', key, 0, ARGV[number + 2] - 1)
+    redis.call('expire', key, seconds)
+end
 return 0
 """
 
@@ -114,15 +130,32 @@ def _hit(name: str, item: RateLimitItem, identifiers: Sequence[object]) -> None:
         raise RateLimited(retry_after=wait_seconds(item, *who))
 
 
-def hit_brand(brand_id: int) -> None:
-    """Count one call with a key of the brand, by the shortest way. Raises RateLimited."""
+def hit_brand(brand_id: int, *, app_in: str = "") -> None:
+    """Count one call with a key of the brand, by the shortest way. Raises RateLimited.
+
+    `app_in` is the network that a call with an app key comes from. Anybody may read such a key, so these calls count
+    apart from those of hubs, and a network has a part of them.
+    """
     item = limit("brand")
-    key = window_key(item, "brand", brand_id)
-    milliseconds = ask(lambda: run(HIT, (key,), (time(), item.amount, item.get_expiry())))
+    windows = _app_windows(item, brand_id, app_in) if app_in else {window_key(item, "brand", brand_id): item.amount}
+    milliseconds = ask(lambda: run(HIT, list(windows), (time(), item.get_expiry(), *windows.values())))
     if milliseconds is None:
-        local_limits.hit(key, item.amount, item.get_expiry())
+        for key, amount in windows.items():
+            local_limits.hit(key, amount, item.get_expiry())
     elif milliseconds:
         raise RateLimited(retry_after=max(1, ceil(milliseconds / 1000)))
+
+
+def _app_windows(item: RateLimitItem, brand_id: int, network: str) -> dict[str, int]:
+    """The amounts by key, the narrowest first."""
+    part = max(1, item.amount // NETWORK_SHARE)
+    site = site_of(network)
+    amounts = {
+        network: part,
+        **({site: min(item.amount, part * SITE_FACTOR)} if site else {}),
+        "all": item.amount,
+    }
+    return {window_key(item, "brand", brand_id, "app", whose): amount for whose, amount in amounts.items()}
 
 
 def client_address(request: HttpRequest | Request) -> str:

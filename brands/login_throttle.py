@@ -1,10 +1,10 @@
 """Trying passwords: how often, per account and network, and how whoever owns the account gets in all the same.
 
-Each door counts for itself: the portal, and the API at each brand. Each pair of an account and a network has a few
-tries and then waits, twice as long each time. All networks together have so many tries a day at one account; then only
-devices from which its owner has logged in before may try, each with a wait of its own, until a day has passed or the
-owner has set a new password. Tries are counted before the password is looked at, so parallel ones are as many as
-serial ones; a right password takes its own back.
+Each pair of an account and a network has a few tries and then waits, twice as long each time; the API's doors at all
+brands count as one in that, and the portal apart. All networks together have so many tries a day at one account and
+door: the portal, and the API at each brand. Then only devices from which its owner has logged in before may try, each
+with a wait of its own, until a day has passed or the owner has set a new password. Tries are counted before the
+password is looked at, so parallel ones are as many as serial ones; a right password takes its own back.
 """
 
 import secrets
@@ -125,7 +125,7 @@ def read_device(token: str, email: str) -> str:
 
 def _keys(door: str, email: str, who: str) -> tuple[str, str, str]:
     prefix = _prefix(email)
-    pair = f"{prefix}:{door}:{who}"
+    pair = f"{prefix}:{door.partition(':')[0]}:{who}"  # a network that goes from brand to brand is one all the same
     return f"{pair}:tries", f"{pair}:wait", f"{prefix}:day"
 
 

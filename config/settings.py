@@ -294,22 +294,26 @@ WEB_BODY_SECONDS = env.integer("WEB_BODY_SECONDS", 10, minimum=1)
 # --- Who may call, and how often -------------------------------------------------------------------------------------
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 RATE_LIMITS = {
-    "brand": env.rate("RATE_BRAND", "500/second"),  # all calls with a brand's keys, whoever makes them
+    # All calls with a brand's hub keys; as many with its app keys, of which one network makes at most a tenth.
+    "brand": env.rate("RATE_BRAND", "500/second"),
     "campaign_event": env.rate("RATE_CAMPAIGN_EVENT", "100/minute"),
     "scan": env.rate("RATE_SCAN", "60/minute"),
     "login": env.rate("RATE_LOGIN", "10/minute"),
+    "login_address": env.rate("RATE_LOGIN_ADDRESS", "30/minute"),
     "register": env.rate("RATE_REGISTER", "10/minute"),
     "second_factor": env.rate("RATE_SECOND_FACTOR", "20/hour"),
     "staff_mail": env.rate("RATE_STAFF_MAIL", "5/hour"),
     "staff_oidc": env.rate("RATE_STAFF_OIDC", "20/minute"),
     "account_mail": env.rate("RATE_ACCOUNT_MAIL", "5/hour"),
     "account_mail_address": env.rate("RATE_ACCOUNT_MAIL_ADDRESS", "20/day"),
+    "account_mail_mailbox": env.rate("RATE_ACCOUNT_MAIL_MAILBOX", "10/hour"),
     "redeem": env.rate("RATE_REDEEM", "30/minute"),
     "read": env.rate("RATE_READ", "300/minute"),
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
     "wallet": env.rate("RATE_WALLET", "120/minute"),
     "wallet_address": env.rate("RATE_WALLET_ADDRESS", "1200/minute"),
     "prefix": env.rate("RATE_PREFIX", "30/hour"),
+    "prefix_brand": env.rate("RATE_PREFIX_BRAND", "90/hour"),
     "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
     "unknown_code_address": env.rate("RATE_UNKNOWN_CODE_ADDRESS", "200/hour"),
     # Different plain codes that are tried, valid or not (docs/guessing.md): of a customer, of a network of people who

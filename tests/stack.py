@@ -79,6 +79,7 @@ class Stack:
             "RATE_SCAN": "100000/minute",
             **{f"RATE_PLAIN_CODES{which}": "100000/day" for which in PLAIN_CODES},
             "RATE_LOGIN": "100000/minute",
+            "RATE_LOGIN_ADDRESS": "100000/minute",
             "CODE_TAG_SECRETS": f"1:{settings.SECRET_KEY}",
             "STORAGE_SECRETS": f"1:{settings.SECRET_KEY}",
             **self.settings,

@@ -75,12 +75,13 @@ def finish(request: HttpRequest, waiting: Pending) -> None:
     sessions.begin(request, user=waiting.user, brand_id=waiting.brand_id, at=timezone.now())
 
 
-def count_try(user: User) -> None:
+def count_try(user: User, *, brand_id: int | None = None) -> None:
     """Count a try at a factor or password of somebody who is known already.
 
+    `brand_id` is the brand whose identity provider said who they are. Its word uses up no tries of theirs elsewhere.
     Raises RateLimited, and Unavailable while nobody counts.
     """
-    limits.hit(LIMIT, user.pk)
+    limits.hit(LIMIT, user.pk, brand_id or 0)
 
 
 def has_proved(request: HttpRequest, *, at: datetime) -> bool:

@@ -92,7 +92,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 
 def is_right(request: HttpRequest, waiting: Pending, form: CodeForm | PasskeyForm) -> bool:
     """Raises RateLimited after too many tries, of whichever kind."""
-    steps.count_try(waiting.user)
+    steps.count_try(waiting.user, brand_id=waiting.brand_id)
     if isinstance(form, PasskeyForm):
         return passkeys.accepts(request, waiting.user, answer=form.cleaned_data["credential"], at=timezone.now())
     return factors.accepts(user=waiting.user, code=form.cleaned_data["code"], at=timezone.now())

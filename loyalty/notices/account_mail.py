@@ -9,7 +9,9 @@ from typing import Any
 
 from django.utils import timezone
 
+from brands import limits
 from brands.models import Brand, User
+from brands.refusals import RateLimited
 from loyalty import confirmations, events
 from loyalty.events import Delivery, Message, TryLater
 from loyalty.models import Channel, EmailConfirmation, NoticeDelivery, Template
@@ -55,6 +57,8 @@ def _attempt(delivery: Delivery) -> str:
 
 
 def _confirmation(delivery: Delivery, found: EmailConfirmation) -> str:
+    if not _is_within_bound(delivery, found.email):
+        return "too many"
     if found.user is None and (known := User.objects.filter(email=found.email).first()):
         return _send(delivery, found.email, known, Template.ALREADY_REGISTERED.value, {})
     code = confirmations.code_of(found.pk)
@@ -65,6 +69,17 @@ def _confirmation(delivery: Delivery, found: EmailConfirmation) -> str:
         "first_name": found.first_name,
     }
     return _send(delivery, found.email, found.user, Template.EMAIL_CONFIRMATION.value, facts)
+
+
+def _is_within_bound(delivery: Delivery, email: str) -> bool:
+    """Whether the mailbox may have another mail of the brand's. A retry is no other mail."""
+    if delivery.attempts > 1:
+        return True
+    try:
+        limits.hit("account_mail_mailbox", delivery.brand_id, email)
+    except RateLimited:
+        return False
+    return True
 
 
 def _send(delivery: Delivery, address: str, user: User | None, template: str, facts: Mapping[str, Any]) -> str:

@@ -51,10 +51,11 @@ class ForgotPassword(APIView):
         once; it opens the brand's page. One mail in five minutes is sent, however often it is asked for. Staff get
         none: an owner or the operator gives them a password.
         """
-        limits.hit("login", "address", limits.client_address(request))
+        network = limits.client_address(request)
+        limits.hit("login", "address", network)
         given = ForgottenInput.parse(request.data)
-        limits.hit("login", "forgotten", given["email"])
         brand = brand_of(request, named=named_brand(request, stated=given.get("brand_id")))
+        limits.hit("login", "forgotten", brand.pk, given["email"], network)
         passwords.forgot(email=given["email"], brand=brand, at=timezone.now())
         return Response({"success": True}, status=202)
 

@@ -73,6 +73,7 @@ class Me(APIView):
         """
         principal = principal_of(request)
         network, door = limits.client_address(request), login_throttle.at_brand(principal.brand_id)
+        limits.hit("login_address", network)
         limits.hit("login", "address", door, network)
         given = ErasureInput.parse(request.data)
         email = User.objects.values_list("email", flat=True).get(pk=principal.user_id)

@@ -151,6 +151,7 @@ class Login(APIView):
         named = named_brand(request, stated=given.get("brand_id"))
         told = told_brand(request, named=named)
         door = login_throttle.at_brand(told.pk if told else None)
+        limits.hit("login_address", network)
         limits.hit("login", "address", door, network)
         attempt = login_throttle.begin(
             door=door, email=given["email"], network=network, device=given.get("device_token", "")

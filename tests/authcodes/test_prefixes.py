@@ -234,6 +234,21 @@ def test_asking_is_limited_per_person_and_brand_and_stands_in_the_trail(brand, s
     assert prefix_errors(colleague, brand, "P") == ["This prefix is taken. Choose another one."]
 
 
+def test_people_whom_an_owner_makes_ask_no_more_than_their_brand(brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "prefix": "2/hour", "prefix_brand": "3/hour"}
+    other, people = make.brand(), [staff(brand, role="owner") for _ in range(3)]
+    for each in (brand, other):
+        limits.limiter().clear(limits.limit("prefix_brand"), "prefix_brand", str(each.pk))
+        for person in people:
+            limits.limiter().clear(limits.limit("prefix"), "prefix", str(person.pk), str(each.pk))
+    reserve(make.brand(), "P")
+
+    answers = [prefix_errors(person, brand, "P")[0] for person in people for _ in range(2)]
+
+    assert ["Too many" in answer for answer in answers] == [False] * 3 + [True] * 3
+    assert "Too many" not in prefix_errors(staff(other), other, "P")[0]
+
+
 def test_own_prefixes_are_not_counted(brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "prefix": "1/hour"}
     reserve(brand, "OWN-")

@@ -9,9 +9,9 @@ from rest_framework.permissions import AllowAny
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import authentication, keys, tokens
+from brands import authentication, keys, limits, tokens
 from brands.models import Membership, User
-from brands.refusals import ApiKeyInvalid, TokenInvalid
+from brands.refusals import ApiKeyInvalid, RateLimited, TokenInvalid
 from tests import make
 
 pytestmark = pytest.mark.urls(__name__)
@@ -149,6 +149,24 @@ def test_unusable_key_is_refused_even_where_none_is_needed(rf, db):
     assert authentication.caller_of(rf.get("/")) is None
     with pytest.raises(ApiKeyInvalid):
         authentication.caller_of(rf.get("/", headers={"api-key": "hub_unknown"}))
+
+
+def test_calls_with_the_public_key_from_one_network_stop_no_others_and_no_hub(rf, brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "brand": "20/minute"}
+    for key in limits.client().scan_iter(f"*/brand/{brand.pk}/*"):  # a database made anew counts ids from one
+        limits.client().delete(key)
+    texts = {kind: keys.create(brand=brand, kind=kind, name=kind, at=timezone.now())[1] for kind in ("app", "hub")}
+
+    def call(kind, address):
+        return authentication.caller_of(rf.get("/", headers={"api-key": texts[kind]}, REMOTE_ADDR=address))
+
+    for _ in range(2):
+        call("app", "10.0.0.1")
+    with pytest.raises(RateLimited):
+        call("app", "10.0.0.1")
+
+    assert call("app", "10.0.0.2").kind == "app"
+    assert [call("hub", "10.0.0.1").kind for _ in range(20)] == ["hub"] * 20
 
 
 # --- Staff -----------------------------------------------------------------------------------------------------------

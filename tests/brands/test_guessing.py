@@ -210,6 +210,26 @@ def test_a_brands_budget_stops_those_who_are_new(rates, who):
     assert passes(user(who, brand_id), "A-9", exemptions=ESTABLISHED)
 
 
+def test_one_code_over_and_over_uses_up_no_budget_of_the_brand(rates, who):
+    """Else two networks with the brand's public app key would shut out everybody who is new."""
+    rates(plain_codes_brand="3/day")
+    brand_id = uuid.uuid4().int
+    site = f"2001:{who[:4]}:{who[4:8]}"
+    attackers = [Guesser(f"address:{site}:{each}::/64", f"{site}:{each}::/64", brand_id) for each in "12345"]
+
+    assert all(passes(attacker, "A-1") for attacker in attackers for _ in range(9))
+    assert all(passes(user(attackers[0].address, brand_id), "A-1") for _ in range(9))
+
+    assert [passes(user(uuid.uuid4().hex, brand_id), f"B-{n}") for n in range(4)] == [True, True, False, False]
+
+
+def test_a_code_that_is_known_passes_where_the_brands_budget_is_used_up(rates, who):
+    rates(plain_codes_brand="1/day")
+    guesser = user(who, uuid.uuid4().int)
+
+    assert [passes(guesser, code) for code in ("A-1", "A-2", "A-1")] == [True, False, True]
+
+
 def test_budgets_hold_exactly_under_parallel_calls(rates, who, at_once):
     rates(plain_codes="40/hour")
     guesser = user(who)

@@ -271,9 +271,9 @@ def test_redis_that_does_not_answer_is_given_up_soon(settings, who, tmp_path):
 # --- Ceilings of brands ----------------------------------------------------------------------------------------------
 
 
-def brand_passes(brand):
+def brand_passes(brand, **where):
     try:
-        limits.hit_brand(brand)
+        limits.hit_brand(brand, **where)
     except RateLimited:
         return False
     return True
@@ -284,6 +284,42 @@ def test_calls_with_a_brands_keys_have_an_exact_ceiling_of_their_own(rates, who,
 
     assert sum(at_once(16, lambda: sum(brand_passes(who) for _ in range(4)))) == 7
     assert brand_passes(f"{who}2")
+
+
+def test_calls_with_app_keys_stop_no_hub(rates, who):
+    rates(brand="20/minute")
+    networks = [f"10.0.0.{number}" for number in range(12)]
+
+    assert sum(brand_passes(who, app_in=network) for network in networks for _ in range(2)) == 20
+    assert not brand_passes(who, app_in="10.0.1.1")
+    assert sum(brand_passes(who) for _ in range(21)) == 20
+
+
+def test_one_network_makes_a_tenth_of_the_calls_with_app_keys(rates, who):
+    rates(brand="20/minute")
+
+    assert [brand_passes(who, app_in="10.0.0.1") for _ in range(3)] == [True, True, False]
+    assert brand_passes(who, app_in="10.0.0.2")
+    assert sum(brand_passes(who, app_in=f"2001:db8:1:{number}::/64") for number in range(20)) == 8
+
+
+def test_a_call_with_a_key_is_one_round_trip(who, monkeypatch):
+    asked, command = [], limits.command
+    monkeypatch.setattr(limits, "command", lambda *words: asked.append(words[0]) or command(*words))
+
+    assert brand_passes(who, app_in="2001:db8::/64")
+    assert set(asked) <= {"EVALSHA", "EVAL"}
+    asked.clear()
+    assert brand_passes(who, app_in="2001:db8::/64")
+
+    assert asked == ["EVALSHA"]
+
+
+def test_without_redis_app_keys_have_a_part_of_their_own(rates, who, no_redis):
+    rates(brand="80/minute")
+
+    assert [brand_passes(who, app_in="10.0.0.1") for _ in range(3)] == [True, True, False]
+    assert brand_passes(who)
 
 
 def test_the_ceiling_of_a_brand_is_each_processs_own_part_without_redis(rates, who, no_redis):

@@ -1,5 +1,7 @@
 """Trying passwords: few from one network, few a day in all, and never a way to keep somebody out."""
 
+import json
+import secrets
 from types import SimpleNamespace
 
 import pytest
@@ -135,6 +137,14 @@ def test_doors_count_for_themselves(email):
     assert tried(1, email, networks=somewhere, door=PORTAL) == 1
 
 
+def test_a_network_that_goes_from_brand_to_brand_has_one_set_of_tries(email):
+    doors = [login_throttle.at_brand(number) for number in range(1, 9)]
+
+    assert sum(tried(1, email, door=door) for door in doors) == 5
+    assert tried(1, email, door=doors[0], networks=somewhere) == 1
+    assert tried(1, email, door=PORTAL) == 1
+
+
 def test_a_right_password_takes_its_tries_back(email):
     for _ in range(60):
         begin(door=PORTAL, email=email, network="198.51.100.7").succeeded()
@@ -167,6 +177,27 @@ def test_a_flood_at_one_brand_keeps_nobody_out(shop):
     assert error(guess(shop, customer.email, PASSWORD)) == (429, "RATE_LIMITED")
     assert guess(shop, customer.email, PASSWORD, device_token=device).status_code == 200
     assert guess(make.brand(), customer.email, PASSWORD).status_code == 200
+
+
+def test_a_network_has_a_limit_over_all_brands(shop, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login_address": "3/minute"}
+    network = f"10.{'.'.join(str(secrets.randbelow(256)) for _ in range(3))}"
+    answers = [guess(make.brand(), f"a{number}@example.com", address=network) for number in range(5)]
+
+    assert [answer.status_code for answer in answers] == [401] * 3 + [429] * 2
+    assert guess(shop, "a@example.com").status_code == 401
+
+
+def test_the_limit_over_all_brands_holds_for_the_password_of_an_erasure(shop, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login_address": "2/minute"}
+    network = f"10.{'.'.join(str(secrets.randbelow(256)) for _ in range(3))}"
+    answers = []
+    for _ in range(3):
+        at = make.brand()
+        mine = Api(at, address=network).as_customer(make.customer(at, password=PASSWORD))
+        answers.append(mine.call("DELETE", "customer", data=json.dumps({"password": WRONG}).encode()).status_code)
+
+    assert answers == [403, 403, 429]
 
 
 def test_the_owner_hears_of_it_and_a_new_password_is_the_way_out(shop):

@@ -12,6 +12,7 @@ from brands.models import AuditEntry, Membership
 from brands.staff_login import factors
 from brands.staff_login.models import Factor, RecoveryCode, SignInSettings
 from tests import make
+from tests.brands.staff_login.provider import sign_in
 from tests.brands.staff_login.signing_in import code_of, give_password, is_in, with_app
 from tests.portal import staff
 from tests.races import at_once
@@ -103,6 +104,21 @@ def test_tries_are_bounded_over_all_browsers(colleague, window, settings):
 
     assert "Too many requests" in response.content.decode()
     assert not is_in(window)
+
+
+def test_a_brands_provider_uses_up_no_tries_elsewhere(brand, colleague, provider, window, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "second_factor": "3/hour"}
+    SignInSettings.objects.update(second_factor_required=True)
+    seed = with_app(colleague)
+    through = Client()
+    sign_in(through, brand, provider)
+    answers = [through.post("/admin/second-factor/", {"code": "000000"}).content.decode() for _ in range(4)]
+    assert ["Too many requests" in answer for answer in answers] == [False, False, False, True]
+    give_password(window, colleague)
+
+    window.post("/admin/second-factor/", {"code": code_of(seed)})
+
+    assert is_in(window)
 
 
 def test_without_redis_no_codes_are_tried(colleague, window, settings):

@@ -1,9 +1,11 @@
 """Proving an address: a code or a link by mail, and registrations whose answer tells nobody who is known."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from statistics import median
 from time import perf_counter
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -14,7 +16,7 @@ from brands.models import User
 from loyalty import confirmations
 from loyalty.models import EmailConfirmation, Event, UserPoints
 from tests import make
-from tests.api import error
+from tests.api import error, somewhere
 from tests.make import PASSWORD
 from tests.races import at_once
 
@@ -175,6 +177,32 @@ def test_mails_to_an_address_are_few(api, settings):
     answers = [register(api).status_code for _ in range(6)]
 
     assert answers == [201] * 5 + [429]
+
+
+def test_others_requests_for_an_address_refuse_its_owner_nothing(api, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "account_mail_address": "2/day"}
+    email = f"{uuid4().hex}@example.com"
+    for number in range(3):
+        stranger = replace(api, address=somewhere())
+        codes = [register(stranger, email=email).status_code for _ in range(3)]
+        assert codes == [201, 201, 429], number
+
+    assert register(api, email=email).status_code == 201
+    mine = api.as_customer(make.customer(api.brand, email=email))
+    assert mine.post("auth/email/verification").status_code == 202
+
+
+def test_a_mailbox_gets_few_mails_of_a_brand_and_nobody_is_told(api, box, work, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "account_mail_mailbox": "2/hour"}
+    email, other = f"{uuid4().hex}@example.com", make.brand()
+    answers = [register(replace(api, address=somewhere()), email=email).status_code for _ in range(4)]
+    work()
+    assert (answers, box.recipients) == ([201] * 4, [email] * 2)
+
+    register(replace(api, brand=other), email=email)
+    work()
+
+    assert box.recipients == [email] * 3
 
 
 def test_a_customer_proves_an_address_by_code(api, brand, mailed):

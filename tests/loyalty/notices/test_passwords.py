@@ -1,6 +1,7 @@
 """A forgotten password: a link by mail, good once and for half an hour, for customers alone."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from brands.models import User
 from loyalty import passwords
 from loyalty.models import NoticeSettings
 from tests import make
-from tests.api import error
+from tests.api import error, somewhere
 from tests.make import PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,3 +101,11 @@ def test_one_mail_is_sent_however_often_it_is_asked_for_and_whatever_is_switched
     work()
 
     assert box.recipients == [member.email]
+
+
+def test_nobody_closes_the_way_out_for_somebody_elsewhere(api, member, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login": "2/minute"}
+    stranger = replace(api, address=somewhere())
+    assert [forgot(stranger, member.email).status_code for _ in range(3)] == [202, 202, 429]
+
+    assert forgot(api, member.email).status_code == 202

@@ -65,6 +65,8 @@ def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User 
     """Store a batch whose codes are yet to be generated. Raises BatchRefused naming the field and what to change."""
     refuse_bad_settings(brand=brand, wanted=wanted, at=at)
     money.refuse_points(brand=brand, points=wanted.points_per_scan, by=by)
+    if wanted.product:
+        money.refuse_product(product=wanted.product, by=by)
     numbering = wanted.numbering
     with transaction.atomic():
         prefixes.reserve(brand=brand, prefix=wanted.prefix, at=at, by=by)

@@ -69,6 +69,8 @@ def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User 
     """
     refuse_bad_settings(brand=brand, wanted=wanted, at=at)
     scan_value.refuse_points(brand=brand, points=wanted.points_per_scan, by=by)
+    if wanted.product:
+        scan_value.refuse_product(product=wanted.product, by=by)
     numbering = wanted.numbering
     with transaction.atomic():
         prefixes.reserve(brand=brand, prefix=wanted.prefix, at=at, by=by)

@@ -133,8 +133,9 @@ def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at
 
 
 def _refuse_points(order: Order, by: User | None) -> None:
-    """Raises BatchRefused for points that `by` may not set."""
+    """Raises BatchRefused for points that `by` may not set, the product's included."""
     if given := order.assignment:
+        scan_value.refuse_product(product=given.product, by=by)
         scan_value.refuse_points(brand=given.product.brand, points=given.points_per_scan, by=by)
 
 

@@ -87,6 +87,7 @@ def _claim(delivery: Delivery, vouched: CodeFacts, scan_id: UUID) -> Claim:
             reward_type=level.scan_reward_type if level else None,
             reward_value=level.scan_reward_value if level else None,
             retail_price=_price(product.get("retailPrice"), vouched.retail_price),
+            ceiling=vouched.max_points_per_scan,
         )
 
     def settle(awarded: Decimal, allowance: Allowance | None) -> Fragment:

@@ -26,7 +26,7 @@ STATEMENT = """
                g.is_active
                AND (g.starts_at IS NULL OR g.starts_at <= {at})
                AND (g.ends_at IS NULL OR g.ends_at > {at})),
-           n.time_zone, n.loyalty_active, n.auto_enroll,
+           n.time_zone, n.loyalty_active, n.auto_enroll, n.max_points_per_scan,
            p.sku, p.title, p.retail_price, p.picture_id,
            r.recall_id, r.contact, r.message,
            m.user_point_id, COALESCE(m.status, ''), l.scan_reward_type, l.scan_reward_value,
@@ -132,6 +132,7 @@ class CodeFacts:
     time_zone: str
     loyalty_active: bool
     auto_enroll: bool
+    max_points_per_scan: int
     sku: str | None
     title: str | None
     retail_price: Decimal | None

@@ -259,6 +259,12 @@ POINTS = """
     UPDATE authcodes_importrow SET error = %(points_refused)s, error_column = 'points_per_scan'
      WHERE upload_id = %(upload)s AND error = '' AND points_per_scan > %(most)s
 """
+PRODUCT_POINTS = """
+    UPDATE authcodes_importrow r SET error = %(product_refused)s, error_column = %(product_column)s
+      FROM authcodes_product p
+     WHERE r.upload_id = %(upload)s AND r.error = '' AND p.id = coalesce(%(product)s::bigint, r.product_id)
+       AND p.redeem_point_value > %(most_of_product)s::int
+"""
 FORGET_FINDINGS = """
     UPDATE authcodes_importrow SET error = '', error_column = ''
      WHERE upload_id = %(upload)s AND error = %(taken)s
@@ -294,19 +300,25 @@ def check(upload: Import) -> None:
         finding = [*_find_codes("code", _ENDS[0]), *_find_codes("code_end", _ENDS[1])]
         ranges = [RANGE_SHAPE, RANGE_TWICE, RANGE_TAKEN]
         _run([(FIND_PRODUCT, {}), (NO_PRODUCT, {}), *finding, *((each, {}) for each in ranges)], facts)
-        check_points(upload, upload.uploaded_by)
 
 
 def check_points(upload: Import, by: User | None) -> int:
-    """Mark the rows whose points `by` may not set. Returns how many."""
+    """Mark the rows whose points, or whose product's, `by` may not give. Returns how many."""
     facts: dict[str, Any] = {
         "upload": upload.pk,
         "most": scan_value.max_points(brand=upload.brand, by=by) if by else -1,
         "points_refused": scan_value.why_not(brand=upload.brand, by=by),
+        "product": upload.product_id,
+        "most_of_product": scan_value.max_product_points(brand=upload.brand, by=by),
+        "product_refused": scan_value.why_not_product(upload.brand),
+        "product_column": "auth_code" if upload.kind == Import.Kind.LIST else "product_sku",
     }
+    marked = 0
     with connection.cursor() as cursor:
-        cursor.execute(POINTS, facts)
-        return int(cursor.rowcount)
+        for statement in (POINTS, PRODUCT_POINTS):
+            cursor.execute(statement, facts)
+            marked += cursor.rowcount
+    return marked
 
 
 def check_conflicts(upload: Import) -> None:

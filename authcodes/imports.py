@@ -160,6 +160,7 @@ def _check(upload: Import, run: jobs.Run) -> int:
     rows = _store(upload, run)
     with _checking(upload, run) as cursor:
         import_checks.check(upload)
+        import_checks.check_points(upload, upload.uploaded_by)
         cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.CHECKING]})
     return rows
 

@@ -2,6 +2,7 @@
 
 from django.utils.translation import gettext as _
 
+from authcodes.models import Product
 from authcodes.refusals import BatchRefused
 from brands import roles
 from brands.models import Brand, User
@@ -31,4 +32,22 @@ def why_not(*, brand: Brand, by: User | None) -> str:
     if max_points(brand=brand, by=by) < 0:
         return _("Only managers and owners set points.")
     message = _("At most %(most)s points per scan. A batch or product can have more with a second person's approval.")
+    return message % {"most": f"{brand.max_points_per_scan:,}"}
+
+
+def max_product_points(*, brand: Brand, by: User | None) -> int | None:
+    """The most that scans of a product may earn for `by` to make codes for it; None where nothing limits it."""
+    return None if by is None or may_set(by, brand.pk) else brand.max_points_per_scan
+
+
+def refuse_product(*, product: Product, by: User | None) -> None:
+    """Raises BatchRefused for a product whose codes only those make who may set points."""
+    most = max_product_points(brand=product.brand, by=by)
+    if most is not None and (product.redeem_point_value or 0) > most:
+        raise BatchRefused(why_not_product(product.brand), details={"field": "product"})
+
+
+def why_not_product(brand: Brand) -> str:
+    """What somebody reads who may make no codes for a product."""
+    message = _("Scans of this product earn more than %(most)s points: only managers and owners make codes for it.")
     return message % {"most": f"{brand.max_points_per_scan:,}"}

@@ -386,6 +386,7 @@ def worth_of(facts: CodeFacts) -> Decimal:
         reward_type=facts.reward_type,
         reward_value=facts.reward_value,
         retail_price=facts.retail_price,
+        ceiling=facts.max_points_per_scan,
     )
 
 

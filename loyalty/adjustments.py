@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from brands import audit
 from brands.audit import Deed, Row
+from brands.models import User
 from brands.refusals import Invalid
 from loyalty import events, ledger, levels, webhooks
 from loyalty.balances import balance_changed
@@ -21,6 +22,7 @@ from loyalty.points import plain
 from loyalty.refusals import MemberBlocked
 
 ZERO = Decimal(0)
+MOST_SCANS = 100  # at the brand's ceiling: what anybody but the operator adds at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,11 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: Deed) -> Ad
     """Add `points` to an account or, where they are negative, take them; once per `key`, however often it is called.
 
     `deed.reason` is for staff and customer to read. A blocked member can only lose points. Raises Invalid without a
-    reason or points, MemberBlocked, NotEnoughPoints where the balance would be negative, and PointsAlreadyClaimed
-    where this key's adjustment is made already. Owns the transaction.
+    reason or points or for more than the person may add at once, MemberBlocked, NotEnoughPoints where the balance would
+    be negative, and PointsAlreadyClaimed where this key's adjustment is made already. Owns the transaction.
     """
     refuse_bad_wishes(account=account, points=points, reason=deed.reason)
+    refuse_too_many(account=account, points=points, by=deed.person)
     with transaction.atomic():
         write = ledger.credit if points > 0 else ledger.debit
         reason_id = f"{ledger.ADJUSTED}{key}"
@@ -71,6 +74,14 @@ def refuse_bad_wishes(*, account: UserPoints, points: Decimal, reason: str) -> N
         raise Invalid(_("Write an amount above 0, in hundredths at most."), details={"field": "amount"})
     if points > 0 and account.status == UserPoints.Status.BLOCKED:
         raise MemberBlocked(_("This member is blocked and earns nothing. Unblock them first."))
+
+
+def refuse_too_many(*, account: UserPoints, points: Decimal, by: User | None) -> None:
+    """The operator, who sets the ceiling, is not bound by it."""
+    most = MOST_SCANS * account.brand.max_points_per_scan
+    if points > most and not (by is not None and by.is_superuser):
+        message = _("At most %(most)s points at once; ask the operator to add more.") % {"most": f"{most:,}"}
+        raise Invalid(message, details={"field": "amount"})
 
 
 def check_level(account: UserPoints, line: Credit, points: Decimal, at: datetime) -> tuple[str, bool]:

@@ -16,14 +16,18 @@ def for_scan(
     reward_type: str | None,
     reward_value: Decimal | None,
     retail_price: Decimal | None,
+    ceiling: int,
 ) -> Decimal:
-    """Points of a scan, by the first rule that applies: override, fixed, percentage of the price, else 1."""
+    """Points of a scan, by the first rule that applies: override, fixed, percentage of the price, else 1.
+
+    A percentage pays no more than `ceiling`, the brand's: whoever sets a price sets points by it.
+    """
     if redeem_point_value:
         return min(Decimal(redeem_point_value), MOST)
     if reward_type == RewardType.POINTS and reward_value is not None:
         return reward_value
     if reward_type == RewardType.PERCENTAGE and reward_value is not None and retail_price is not None:
-        return percentage(of=retail_price, percent=reward_value)
+        return min(percentage(of=retail_price, percent=reward_value), Decimal(ceiling))
     return BY_DEFAULT
 
 

@@ -8,13 +8,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import batches, prefixes
+from authcodes import batches, prefixes, scan_value
 from authcodes.batches import BatchSettings
 from authcodes.models import BatchRange
+from authcodes.refusals import BatchRefused
 from brands import quotas, roles
 from brands.audited import deed
 from brands.models import Brand, BrandQuota
-from brands.portal import TenantForm
+from brands.portal import TenantForm, person
 from brands.refusals import QuotaReached, Refused
 from brands.roles import ADD, SCAN_VALUE
 from brands.unfolded import RadioWidget
@@ -100,6 +101,11 @@ class NewBatchForm(PrintableForm):
             message = _("Only managers and owners set this.")
             usual = BatchSettings(range_name="", quantity=1, signed=True)
             found = {name: message for name in SCAN_VALUE_FIELDS if getattr(wanted, name) != getattr(usual, name)}
+        try:
+            if wanted.product:
+                scan_value.refuse_product(product=wanted.product, by=person(self.request))
+        except BatchRefused as refusal:
+            found["product"] = refusal.message
         may_reserve = brand.pk in roles.reach(self.request.user, ADD, "authcodes.codeprefix")
         if not (may_reserve or prefixes.is_reserved(brand=brand, prefix=wanted.prefix)):
             found["prefix"] = _("Choose one of the brand's prefixes. Managers and owners reserve new ones.")

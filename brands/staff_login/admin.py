@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -12,11 +12,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands import addresses
+from brands.audited import CHOSEN
 from brands.portal import TenantAdmin, TenantForm
 from brands.refusals import Invalid
 from brands.roles import ADD, CHANGE
+from brands.staff_login import sessions
 from brands.staff_login.models import SignInSettings
 from brands.unfolded import PasswordWidget, display
+
+# Another value of one of these is another provider, or none.
+PROVIDER = ("oidc_active", "oidc_issuer", "oidc_client_id")
 
 
 class SignInForm(TenantForm):
@@ -70,6 +75,14 @@ class SignInPage(TenantAdmin):
             },
         ),
     )
+
+    def response_change(self, request: HttpRequest, obj: SignInSettings) -> HttpResponse:
+        """Last, because the session of whoever does it may be one of those that end."""
+        response = super().response_change(request, obj)
+        before: SignInSettings = getattr(request, CHOSEN)[obj.pk]
+        if before.oidc_active and any(getattr(before, name) != getattr(obj, name) for name in PROVIDER):
+            sessions.end_of_provider(request, brand_id=obj.brand_id)
+        return response
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Who may only look sees no secret: Django shows a field that is not for changing as it is."""

@@ -100,6 +100,15 @@ def end_others(*, user: User, keep: str | None) -> int:
     return len(rows)
 
 
+def end_of_provider(request: HttpRequest, *, brand_id: int) -> None:
+    """End the sessions that the brand's identity provider began, this one too if it is among them."""
+    with guard.lifted("a login is one for all brands, and so are its sessions"):
+        for row in StaffSession.objects.filter(brand=brand_id):
+            if row.session_key == request.session.session_key:
+                request.session.flush()
+            _end(row)
+
+
 def keep_only_this(request: HttpRequest, user: User) -> None:
     """After a new password, which gave this session a new key and made all others useless."""
     row = request.session.get(KEY, {}).get("row")

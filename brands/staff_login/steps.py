@@ -12,6 +12,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from brands import limits
 from brands.models import User
 from brands.staff_login import factors, policy, sessions
+from brands.staff_login.models import SignInSettings
 
 KEY = "sign_in"
 PATIENCE = timedelta(minutes=10)
@@ -52,20 +53,28 @@ def wait(request: HttpRequest, user: User, *, brand_id: int | None, next_address
         "user": user.pk,
         "password": user.get_session_auth_hash(),
         "brand": brand_id,
+        "provider": None if brand_id is None else provider_of(brand_id),
         "next": next_address,
         "at": timezone.now().timestamp(),
     }
 
 
+def provider_of(brand_id: int) -> list[str]:
+    """Issuer and client of the brand's active provider; nothing where it has none."""
+    active = SignInSettings.objects.filter(brand=brand_id, oidc_active=True)
+    return [part for row in active.values_list("oidc_issuer", "oidc_client_id") for part in row]
+
+
 def pending(request: HttpRequest, *, at: datetime) -> Pending | None:
-    """Who waits for the second step in this browser. A new password or a lost right to log in ends the waiting."""
+    """Who waits for the second step in this browser. A new password, a lost right to log in and a
+    change of the provider end the waiting."""
     kept: dict[str, Any] | None = request.session.get(KEY)
     if kept is None or at.timestamp() - kept["at"] > PATIENCE.total_seconds():
         return None
     user = User.objects.filter(pk=kept["user"], is_active=True, is_staff=True).first()
     if user is None or not constant_time_compare(kept["password"], user.get_session_auth_hash()):
         return None
-    if kept["brand"] is not None and user.is_superuser:
+    if kept["brand"] is not None and (user.is_superuser or kept["provider"] != provider_of(kept["brand"])):
         return None
     return Pending(user, kept["brand"], kept["next"])
 

@@ -1,17 +1,37 @@
 """Page: a campaign with its milestones."""
 
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin
+from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from brands.lists import ChoicesFilter
 from brands.portal import TenantAdmin, TenantInline
 from campaigns.models import Campaign, Milestone, RewardClaim
 
 
+class MilestoneForms(BaseInlineFormSet):  # type: ignore[type-arg] # generic in the stubs only
+    """Refuses milestones that pay more than the brand's ceiling, and more than they did before."""
+
+    def clean(self) -> None:
+        super().clean()
+        if self.instance.brand_id is None:
+            return
+        ceiling = Decimal(self.instance.brand.max_points_per_scan)
+        for form in self.forms:
+            points = form.cleaned_data.get("reward_points") if form.is_valid() else None
+            most = max(ceiling, form.initial.get("reward_points") or Decimal(0))
+            if points is not None and points > most and not self._should_delete_form(form):
+                words = _("At most %(most)s points; ask the operator to raise the ceiling.")
+                form.add_error("reward_points", words % {"most": f"{most.normalize():,f}"})
+
+
 class Milestones(TenantInline):
     model = Milestone
+    formset = MilestoneForms
     fields = ("threshold", "reward_name", "reward_points", "auto_claim")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -119,6 +119,35 @@ def test_a_hubs_facts_come_before_the_catalogues(brand, customer, stated):
     assert make.account(customer, brand).points == {"redeem_point_value": 99, "retailPrice": 5}[next(iter(stated))]
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_a_percentage_promises_and_earns_at_most_the_ceiling(brand, settings, together):
+    """The attack: a product that costs 99,999,999, and a level that pays all of the price."""
+    settings.EVENT_BATCH = 10 if together else 1
+    brand.levels.update(scan_reward_type="percentage", scan_reward_value=100)
+    customer = make.customer(brand)
+    code = make.code(brand, product=make.product(brand, retail_price=99_999_999))
+
+    promised = scan_as(customer, code).points
+    events.drain()
+
+    assert (promised, make.account(customer, brand).points) == (1000, 1000)
+
+
+def test_a_price_that_a_hub_states_earns_at_most_the_ceiling_and_its_override_all(brand, customer):
+    brand.levels.update(scan_reward_type="percentage", scan_reward_value=100)
+    for stated in ({"retailPrice": 99_999_999}, {"redeem_point_value": 5000}):
+        payload = {"type": "authenticator_scan", "product": {"authCode": make.code(brand).code, **stated}}
+        detail = {"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": payload}
+        event = Event(
+            event_id=uuid.uuid4(), source="shop.customer-app", detail_type="scan-auth", brand=brand, detail=detail
+        )
+        events.receive(event=event)
+
+    events.drain()
+
+    assert sorted(LoyaltyTransaction.objects.values_list("points_earned", flat=True)) == [1000, 5000]
+
+
 def a_mixed_portion(brand):
     """One event of each kind of end that a claim can come to."""
     customer, other = make.customer(brand), make.customer(brand)

@@ -7,13 +7,16 @@ from django.core.files.base import ContentFile
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import changes, imports, jobs, scanning, tags
+from authcodes import batches, changes, imports, jobs, scanning, tags
+from authcodes.batches import BatchSettings
 from authcodes.changes import Assignment, Order
+from authcodes.import_checks import COLUMNS
 from authcodes.models import AuthCode, BatchRange, CodeChange, Import, ImportRow, Job, Scan
 from authcodes.refusals import BatchRefused
 from authcodes.scanning import Circumstances
 from authcodes.stretches import whole
 from brands.models import Brand, Membership
+from loyalty import approvals
 from tests import make
 from tests.portal import LABELS, address, browser, errors, form_of, links, printed, staff, text
 
@@ -115,8 +118,76 @@ def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
     assert sorted(AuthCode.objects.values_list("product", "points_per_scan"), key=str) == [(None, 3), (None, None)]
 
 
-def checked(brand, by, points):
-    batch, product = make.batch(brand, assigned=False, quantity=2), make.product(brand)
+@pytest.fixture
+def dear(brand, owner):
+    """A product whose value a second person approved."""
+    product = make.product(brand, sku="DEAR")
+    approval = approvals.request_approval(
+        row=product, brand=brand, values={"redeem_point_value": 5000}, max_total=None, by=owner, at=timezone.now()
+    )
+    approvals.approve(approval=approval, by=staff(brand, role="manager"), at=timezone.now())
+    product.refresh_from_db()
+    return product
+
+
+def test_printer_makes_no_batch_of_a_product_above_the_ceiling(brand, printer, owner, dear):
+    """The attack: a million codes of the one product that is worth 5,000 points."""
+    make.batch(brand, prefix="AUT-", starting_number=900)
+    sent = new_batch(brand, product=dear.pk)
+
+    refused = browser(printer).post(address("authcodes.batchrange", "add"), sent)
+
+    words = "Scans of this product earn more than 1,000 points: only managers and owners make codes for it."
+    assert errors(refused) == {"product": [words]}
+    wanted = BatchSettings(range_name="Mint", quantity=1, prefix="AUT-", product=dear, signed=False)
+    with pytest.raises(BatchRefused, match="only managers and owners make codes for it"):
+        batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=printer)
+    assert BatchRange.objects.count() == 1
+
+    browser(owner).post(address("authcodes.batchrange", "add"), sent)
+    assert BatchRange.objects.get(range_name="Autumn").product == dear
+
+
+def test_printer_makes_batches_of_a_product_at_the_ceiling(brand, printer):
+    make.batch(brand, prefix="AUT-", starting_number=900)
+    product = make.product(brand, redeem_point_value=1000)
+
+    browser(printer).post(address("authcodes.batchrange", "add"), new_batch(brand, product=product.pk))
+
+    assert BatchRange.objects.get(range_name="Autumn").product == product
+
+
+def test_printer_assigns_no_codes_to_a_product_above_the_ceiling(brand, printer, owner, dear):
+    batch = make.batch(brand, assigned=False, quantity=3)
+    order, now = Order(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=dear)), timezone.now()
+
+    with pytest.raises(BatchRefused, match="only managers and owners"):
+        changes.change(codes=whole(batch), order=order, by=printer, at=now)
+    with pytest.raises(BatchRefused, match="only managers and owners"):
+        changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
+
+    assert changes.change(codes=whole(batch), order=order, by=owner, at=now) == 3
+
+
+@pytest.mark.parametrize(("role", "column"), [("printer", "product_sku"), ("manager", "")])
+def test_printer_imports_no_codes_of_a_product_above_the_ceiling(brand, dear, role, column):
+    checked(brand, staff(brand, role=role), "", product=dear)
+
+    assert ImportRow.objects.get().error_column == column
+
+
+def test_printer_imports_no_list_of_codes_of_a_product_above_the_ceiling(brand, printer, dear):
+    batch = make.batch(brand, assigned=False, quantity=2)
+    content = f"{','.join(COLUMNS['list'])}\n{batch.first_code},,\n".encode()
+
+    imports.upload(brand=brand, kind="list", product=dear, file=ContentFile(content), name="codes.csv", by=printer)
+    run_jobs()
+
+    assert "only managers and owners" in ImportRow.objects.get().error
+
+
+def checked(brand, by, points, product=None):
+    batch, product = make.batch(brand, assigned=False, quantity=2), product or make.product(brand)
     content = f"{RANGES}{product.sku},{batch.first_code},{batch.last_code},,{points}\n".encode()
     upload = imports.upload(
         brand=brand, kind="ranges", product=None, file=ContentFile(content), name="codes.csv", by=by

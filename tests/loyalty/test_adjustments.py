@@ -66,6 +66,22 @@ class TestRules:
         assert numbers(account)[0] == 30
         assert (LoyaltyTransaction.objects.count(), AuditEntry.objects.count(), Event.objects.count()) == (1, 1, 1)
 
+    def test_nobody_but_the_operator_adds_more_than_a_hundred_scans_earn(
+        self, account: UserPoints, brand: Brand
+    ) -> None:
+        Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=5)
+        account.refresh_from_db()
+        operator = make.user(is_staff=True, is_superuser=True)
+
+        for person in (staff(brand), None):
+            with pytest.raises(Invalid, match="At most 500 points at once") as refusal:
+                adjust(account, "500.01", by=person)
+            assert refusal.value.details == {"field": "amount"}
+
+        assert adjust(account, 500, by=staff(brand)).points == 500
+        assert adjust(account, 99_000, by=operator).points == 99_000
+        assert adjust(account, -50_000, by=staff(brand)).points == -50_000
+
     def test_balance_is_never_negative(self, account: UserPoints) -> None:
         adjust(account, 10)
 
@@ -211,6 +227,12 @@ class TestPage:
         sent = {field.name: field.value() for field in form}
         assert client.post(address("loyalty.userpoints", "adjust", account.pk), sent).status_code == 302
         assert numbers(account)[0] == Decimal("200.01")
+
+    def test_amount_above_the_limit_is_refused_in_words(self, client: Client, account: UserPoints) -> None:
+        refused = self.send(client, account, amount="100000.01", confirmed="100000.01")
+
+        assert "At most 100,000 points at once; ask the operator to add more." in text(refused)
+        assert not LoyaltyTransaction.objects.exists()
 
     def test_confirmation_is_of_one_amount(self, client: Client, account: UserPoints, settings: Any) -> None:
         settings.ADJUSTMENT_CONFIRM_ABOVE = 100

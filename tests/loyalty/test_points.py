@@ -7,12 +7,13 @@ import pytest
 from loyalty import points
 
 
-def worth(override=None, kind=None, value=None, price=None):
+def worth(override=None, kind=None, value=None, price=None, ceiling=10**9):
     return points.for_scan(
         redeem_point_value=override,
         reward_type=kind,
         reward_value=None if value is None else Decimal(value),
         retail_price=None if price is None else Decimal(price),
+        ceiling=ceiling,
     )
 
 
@@ -45,3 +46,13 @@ def test_otherwise_a_scan_is_worth_one_point(case):
 def test_no_award_is_more_than_a_ledger_line_holds():
     assert worth(override=2**31 - 1) == Decimal("99999999.99")
     assert worth(kind="percentage", value="99999999", price="9999999999") == Decimal("99999999.99")
+
+
+def test_a_percentage_is_at_most_the_brands_ceiling():
+    assert worth(kind="percentage", value="100", price="99999999", ceiling=1000) == 1000
+    assert worth(kind="percentage", value="100", price="999", ceiling=1000) == 999
+
+
+def test_what_a_second_person_approved_is_not_cut():
+    assert worth(override=5000, ceiling=1000) == 5000
+    assert worth(kind="points", value="5000", ceiling=1000) == 5000

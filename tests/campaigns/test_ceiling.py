@@ -1,0 +1,83 @@
+"""What a milestone pays: no more than the brand's ceiling, whatever way it is set."""
+
+from decimal import Decimal
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from brands.models import Brand
+from campaigns.models import Campaign, Milestone
+from tests import make
+from tests.portal import address, browser, form_of, staff, text
+
+pytestmark = pytest.mark.django_db
+REFUSAL = "at most 1000 points for a milestone"
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def save_milestone(person, campaign, points, **fields):
+    """On the campaign's page: the first milestone, or a new one."""
+    its, client = address("campaigns.campaign", "change", campaign.pk), browser(person)
+    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
+    sent |= {"milestones-TOTAL_FORMS": "1", "milestones-0-campaign": campaign.pk, "milestones-0-threshold": "1"}
+    sent |= {"milestones-0-reward_name": "Bonus", "milestones-0-reward_points": points, "milestones-0-auto_claim": "on"}
+    return client.post(its, {**sent, **fields})
+
+
+def test_milestone_of_a_login_campaign_above_the_ceiling_is_refused_in_words(brand):
+    """The attack: a campaign that pays 99,999,999 points to whoever logs in."""
+    campaign = make.campaign(brand, type=Campaign.Type.LOGIN, target_value=1)
+    owner = staff(brand)
+
+    refused = save_milestone(owner, campaign, "1000.01")
+
+    words = "At most 1,000 points; ask the operator to raise the ceiling."
+    assert refused.status_code == 200
+    assert words in text(refused)
+    assert not Milestone.objects.exists()
+    assert save_milestone(owner, campaign, "1000").status_code == 302
+    assert Milestone.objects.get().reward_points == 1000
+
+
+def test_campaign_that_is_new_is_refused_with_its_milestone(brand):
+    sent = {"brand": brand.pk, "campaign_name": "Hello", "type": "login", "target_value": 1, "is_active": "on"}
+    sent |= {"milestones-TOTAL_FORMS": "1", "milestones-INITIAL_FORMS": "0", "milestones-0-threshold": "1"}
+    sent |= {"milestones-0-reward_name": "Bonus", "milestones-0-reward_points": "99999999"}
+
+    refused = browser(staff(brand)).post(address("campaigns.campaign", "add"), sent)
+
+    assert "ask the operator to raise the ceiling" in text(refused)
+    assert not Campaign.objects.exists()
+
+
+def test_milestone_above_a_lowered_ceiling_stays_and_does_not_rise(brand):
+    milestone = make.milestone(make.campaign(brand), 1, reward_points=900)
+    Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=100)
+    owner, its = staff(brand), {"milestones-INITIAL_FORMS": "1", "milestones-0-milestone_id": milestone.pk}
+
+    assert save_milestone(owner, milestone.campaign, "900", **its).status_code == 302
+    refused = save_milestone(owner, milestone.campaign, "901", **its)
+    assert "At most 900 points; ask the operator to raise the ceiling." in text(refused)
+    assert save_milestone(owner, milestone.campaign, "800", **its).status_code == 302
+
+    milestone.refresh_from_db()
+    assert milestone.reward_points == 800
+
+
+def test_the_database_refuses_a_milestone_above_the_ceiling(brand):
+    rich = make.brand(max_points_per_scan=5000)
+    milestone, theirs = make.milestone(make.campaign(brand), 1), make.milestone(make.campaign(rich), 1)
+    Milestone.objects.filter(pk=theirs.pk).update(reward_points=5000)
+    writes = [
+        lambda: Milestone.objects.filter(pk=milestone.pk).update(reward_points=Decimal("1000.01")),
+        lambda: make.milestone(milestone.campaign, 2, reward_points=99_999_999),
+        lambda: Milestone.objects.filter(pk=theirs.pk).update(campaign=milestone.campaign, threshold=3),
+    ]
+
+    for write in writes:
+        with pytest.raises(IntegrityError, match=REFUSAL), transaction.atomic():
+            write()

@@ -315,3 +315,12 @@ def test_permission_lapses(api, brand):
 
 def test_image_can_only_be_fetched(api, brand):
     assert error(api.call("DELETE", image_address(make.code(brand)))) == (405, "METHOD_NOT_ALLOWED")
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_images_are_limited_for_each_network_address(api, brand, settings, kind):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": "2/minute"}
+    address = image_address(make.code(brand), kind=kind)
+
+    assert [api.get(address, REMOTE_ADDR="198.51.100.1").status_code for _ in range(3)] == [200, 200, 429]
+    assert api.get(address, REMOTE_ADDR="198.51.100.2").status_code == 200

@@ -50,8 +50,9 @@ class BearerToken(BaseAuthentication):
         if header is None:
             return None
         principal = tokens.read_access(bearer(header))
-        parties.note((principal.brand_id,))
-        return self.load(principal), principal
+        user = self.load(principal)
+        parties.note(parties.TOKEN, (principal.brand_id,))
+        return user, principal
 
     def load(self, principal: tokens.Principal) -> User | Bearer:
         """Raises TokenInvalid."""

@@ -164,7 +164,7 @@ def find(raw: str, *, at: datetime) -> Caller:
     key_id, kind, brand_id, prefix, use_is_unnoted = found
     if use_is_unnoted:
         sql.row(NOTE_USE, {"key_id": key_id, "at": at})
-    parties.note((brand_id,))
+    parties.note(parties.KEY, (brand_id,))
     return Caller(key_id=key_id, kind=kind, brand_id=brand_id, prefix=prefix)
 
 

@@ -8,14 +8,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+KEY, TOKEN, SESSION = "key", "token", "session"  # what somebody may be recognised by
+
 
 class Party:
-    """The brands that a request turned out to belong to; empty where nobody said so."""
+    """Whose each credential of a request turned out to be; without those that nobody authenticated.
 
-    __slots__ = ("name",)
+    They are apart, for a good key says nothing of the header beside it.
+    """
+
+    __slots__ = ("names",)
 
     def __init__(self) -> None:
-        self.name = ""
+        self.names: dict[str, str] = {}
 
 
 _current: ContextVar[Party | None] = ContextVar("party", default=None)
@@ -32,17 +37,20 @@ def learning() -> Iterator[Party]:
         _current.reset(token)
 
 
-def note(brand_ids: Iterable[int]) -> None:
-    """The current request belongs to these brands: an API key's one, or all in which a member of staff works."""
-    _name("brand:" + ",".join(map(str, sorted(brand_ids))))
+def note(credential: str, brand_ids: Iterable[int]) -> None:
+    """The request's `credential`, a KEY, TOKEN or SESSION, is good, and is of these brands.
+
+    That is an API key's or a token's one, or all in which a member of staff works.
+    """
+    _name(credential, "brand:" + ",".join(map(str, sorted(brand_ids))))
 
 
 def note_person(user_id: int) -> None:
-    """The current request is of somebody who works for no brand: an operator, or a customer in the portal."""
-    _name(f"user:{user_id}")
+    """The current session is of somebody who works for no brand: an operator, or a customer in the portal."""
+    _name(SESSION, f"user:{user_id}")
 
 
-def _name(name: str) -> None:
+def _name(credential: str, name: str) -> None:
     party = _current.get()
     if party is not None:
-        party.name = name
+        party.names[credential] = name

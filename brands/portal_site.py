@@ -49,7 +49,7 @@ def note_party(request: HttpRequest) -> None:
     if not user.is_authenticated:
         return
     if brand_ids := [each.brand_id for each in roles.memberships(user)]:
-        parties.note(brand_ids)
+        parties.note(parties.SESSION, brand_ids)
     else:
         parties.note_person(user.pk)
 

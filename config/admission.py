@@ -4,18 +4,21 @@ The server's own threads only receive bodies and wait here. So pages that wait f
 threads, whatever happens `/healthz` has one, and connections to the database are as many as threads here.
 """
 
-import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import blake2b
 from io import BytesIO
+from threading import Lock
 from typing import Any
 
 from django.conf import settings
 from django.db import connections
+from django.http import parse_cookie
 
 from brands import metrics, parties
-from brands.limits import address_of
+from brands.limits import address_of, site_of
+from brands.parties import KEY, SESSION, TOKEN
 from config.fair_threads import STRANGERS, FairThreadPool, NoThreadError, ThreadLimits
 from config.receiving import BodyTooSlowError, Bounds, Receiving, TooManyBodiesError
 from config.requests import TURNED_AWAY
@@ -44,11 +47,10 @@ CLASSES = (
     ("/readyz", PROBES),
     ("/metrics", PROBES),
 )
-SESSION = re.compile(rf"(?:^|;\s*){re.escape(settings.SESSION_COOKIE_NAME)}=([^;\s]+)")
-BRAND = re.compile(rb'"brand_id"\s*:\s*([0-9]{1,18})\b')  # in the body of a login
 SAFE = {"GET", "HEAD", "OPTIONS"}
 LARGEST_UPLOAD = 210_000_000  # bytes of a form of the portal with a file; authcodes.imports takes 200 MB
-MOST_REMEMBERED = 20_000
+MOST_REMEMBERED = 20_000  # credentials of a kind
+NOBODY = "nobody"  # who looks at the portal's login
 
 
 def thread_limits() -> dict[str, ThreadLimits]:
@@ -86,45 +88,46 @@ def class_of(environ: Environ) -> str:
     return next((name for start, name in CLASSES if path.startswith(start)), API)
 
 
-def credential_of(environ: Environ, name: str) -> bytes:
-    """What a request is recognised by, before anybody looks whether it is good: a digest, for it may be a secret.
+def credentials_of(environ: Environ, name: str) -> dict[str, bytes]:
+    """What a request may be recognised by, before anybody looks whether it is good: digests, for they are secrets.
 
-    One that is not looked at is of no use here: whoever sends another each time would be another party each time.
+    Each is read as the views read it, so that none is taken for another. The first one counts.
     """
     if name == PAGES:
-        session = SESSION.search(environ.get("HTTP_COOKIE", ""))
-        shown = session[1] if session else ""
-    elif name == EVENTS:
-        shown = environ.get("HTTP_API_KEY", "")
+        shown = {SESSION: parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME, "")}
     else:
-        shown = environ.get("HTTP_AUTHORIZATION") or environ.get("HTTP_API_KEY") or environ.get("HTTP_HOST", "")
-    return blake2b(shown.encode("utf-8", "surrogateescape"), digest_size=12).digest()
+        token = environ.get("HTTP_AUTHORIZATION", "").split()[-1:]
+        shown = {KEY: environ.get("HTTP_API_KEY", ""), TOKEN: "".join(token)}
+    return {kind: digest_of(text) for kind, text in shown.items() if text}
 
 
-def login_party_of(environ: Environ) -> object:
-    """The brand that the body names; where it names none, as at the portal, the address."""
-    body = environ["wsgi.input"]
-    named = BRAND.search(body.getvalue()) if isinstance(body, BytesIO) else None
-    return int(named[1]) if named else address_of(environ)
+def digest_of(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=12).digest()
 
 
-NOBODY = credential_of({}, PAGES)  # who looks at the portal's login
+def sender_of(environ: Environ) -> str:
+    """The network address, of IPv6 the site: what nobody can have many of for nothing."""
+    address = address_of(environ)
+    return site_of(address) or address
 
 
 class Remembered:
-    """The party that each credential turned out to belong to; until then it is a party of its own."""
+    """The party of each credential that turned out to be good. Those that were not used for longest are forgotten."""
 
-    def __init__(self) -> None:
-        self._known: dict[bytes, str] = {}
+    def __init__(self, most: int = MOST_REMEMBERED) -> None:
+        self.most = most
+        self._lock = Lock()
+        self._known: OrderedDict[bytes, str] = OrderedDict()
 
-    def party_of(self, credential: bytes) -> object:
-        return self._known.get(credential, credential)
+    def party_of(self, credential: bytes) -> str | None:
+        return self._known.get(credential)
 
     def learn(self, credential: bytes, name: str) -> None:
-        if self._known.get(credential) != name:
-            if len(self._known) >= MOST_REMEMBERED:
-                self._known.clear()
+        with self._lock:
             self._known[credential] = name
+            self._known.move_to_end(credential)
+            if len(self._known) > self.most:
+                self._known.popitem(last=False)
 
 
 class Answer:
@@ -162,17 +165,15 @@ class Admission:
             for name, each in thread_limits().items()
         }
         self.receiving = Receiving(Bounds(seconds=settings.WEB_BODY_SECONDS))
-        self.remembered = Remembered()
+        self.remembered = {kind: Remembered() for kind in (KEY, TOKEN, SESSION)}  # a flood of one leaves the others
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         name = class_of(environ)
-        credential = credential_of(environ, name)
-        party = self.party_of(name, credential)
+        shown = credentials_of(environ, name)
+        party = self.party_of(environ, name, shown)
         try:
             environ = self.with_body(environ, name, party)
-            if name == LOGINS:
-                party = login_party_of(environ)
-            answer = self.pools[name].run(partial(self.answer, environ, credential), party=party)
+            answer = self.pools[name].run(partial(self.answer, environ, shown), party=party)
         except NoThreadError:
             metrics.turned_away(name, "busy")
             return self.refuse(environ, start_response, "Too much is asked for at once. Try again in a moment.")
@@ -185,14 +186,19 @@ class Admission:
         start_response(answer.status, answer.headers)
         return answer.chunks
 
-    def party_of(self, name: str, credential: bytes) -> object:
-        """Sessions that are not known yet count together: a page may take long, and the next comes with another."""
+    def party_of(self, environ: Environ, name: str, shown: dict[str, bytes]) -> str:
+        """The brand of a credential that was good before. All others count as their senders, as all logins do.
+
+        Sessions that are not known yet count together: a page may take long, and the next comes with another.
+        """
         if name not in SHARED:
             return name
-        known = self.remembered.party_of(credential)
-        return STRANGERS if name == PAGES and known == credential and credential != NOBODY else known
+        known = [self.remembered[kind].party_of(credential) for kind, credential in shown.items()]
+        if name == PAGES:
+            return (known[0] or STRANGERS) if known else NOBODY
+        return (known[0] if known and name != LOGINS else None) or sender_of(environ)
 
-    def answer(self, environ: Environ, credential: bytes) -> Answer:
+    def answer(self, environ: Environ, shown: dict[str, bytes]) -> Answer:
         """Run in one of the class's threads."""
         found = Answer()
         with parties.learning() as party:
@@ -204,11 +210,12 @@ class Admission:
                     found.chunks = [b"".join(chunks)]
                 finally:
                     chunks.close()
-        if party.name:
-            self.remembered.learn(credential, party.name)
+        for kind, whose in party.names.items():
+            if kind in shown:
+                self.remembered[kind].learn(shown[kind], whose)
         return found
 
-    def with_body(self, environ: Environ, name: str, party: object) -> Environ:
+    def with_body(self, environ: Environ, name: str, party: str) -> Environ:
         """The same with the whole body in it, as Django and DRF look for one: of a known length.
 
         Raises TooManyBodiesError, BodyTooSlowError. One byte past the limit is read and no more: what counts the length
@@ -222,7 +229,7 @@ class Admission:
             return environ
         if not chunked and length > most:  # nobody reads it: the length alone is refused
             return {**environ, "wsgi.input": BytesIO()}
-        with self.receiving.place(address=address_of(environ), party=party):
+        with self.receiving.place(address=sender_of(environ), party=party):
             body, done = self.receiving.read(environ["wsgi.input"], length)
         return {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(done) if chunked else said}
 

@@ -25,10 +25,15 @@ class BodyTooSlowError(Exception):
 class Bounds:
     """How many bodies may be on their way at once: altogether, and slow ones from one address and for one party.
 
+    Above `altogether` only an address with fewer than `of_reserve` may send another, up to `with_reserve` altogether:
+    a few addresses that keep all places leave some to everybody else.
+
     A body is slow after `slow_seconds`. It has `seconds`, and another for each `bytes_a_second` of it.
     """
 
     altogether: int = 160
+    with_reserve: int = 256
+    of_reserve: int = 4
     of_an_address: int = 64
     of_a_party: int = 48
     slow_seconds: float = 1.0
@@ -69,7 +74,7 @@ class Receiving:
 
     def _is_full_for(self, new: Sender) -> bool:
         bounds = self.bounds
-        if len(self._under_way) >= bounds.altogether:
+        if len(self._under_way) >= bounds.altogether and not self._has_reserve_for(new):
             return True
         if len(self._under_way) < min(bounds.of_an_address, bounds.of_a_party):
             return False
@@ -78,6 +83,10 @@ class Receiving:
             sum(each.address == new.address for each in slow) >= bounds.of_an_address
             or sum(each.party == new.party for each in slow) >= bounds.of_a_party
         )
+
+    def _has_reserve_for(self, new: Sender) -> bool:
+        theirs = sum(each.address == new.address for each in self._under_way)
+        return theirs < self.bounds.of_reserve and len(self._under_way) < self.bounds.with_reserve
 
     def read(self, source: Any, length: int) -> tuple[IO[bytes], int]:
         """Up to `length` bytes, and how many they are; fewer where the sender ended early. Raises BodyTooSlowError.

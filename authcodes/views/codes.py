@@ -273,7 +273,8 @@ class Image(APIView):
         return super().perform_content_negotiation(request, force=True)
 
     def answer(self, request: Request, code: str) -> HttpResponseBase:
-        """The image, or 304 for who has it already. Raises NotFound."""
+        """The image, or 304 for who has it already. Raises NotFound, RateLimited."""
+        limits.hit("read", "image", limits.client_address(request))
         given = f"{code}:{request.query_params.get('permission', '')}"
         try:
             Permission().unsign(given, max_age=ADDRESS_LASTS + DAY)
@@ -307,7 +308,7 @@ class PngImage(Image):
         tag="Codes",
         summary="Fetch a QR image (PNG)",
         needs=[ANYBODY],
-        errors=["NOT_FOUND", "VALIDATION_ERROR"],
+        errors=["NOT_FOUND", "RATE_LIMITED", "VALIDATION_ERROR"],
         parameters=[PERMISSION, ImageQuery],
         responses={(200, "image/png"): OpenApiTypes.BINARY, 304: UNCHANGED},
     )
@@ -328,7 +329,7 @@ class SvgImage(Image):
         tag="Codes",
         summary="Fetch a QR image (SVG)",
         needs=[ANYBODY],
-        errors=["NOT_FOUND", "VALIDATION_ERROR"],
+        errors=["NOT_FOUND", "RATE_LIMITED", "VALIDATION_ERROR"],
         parameters=[PERMISSION, ImageQuery],
         responses={(200, "image/svg+xml"): OpenApiTypes.BINARY, 304: UNCHANGED},
     )

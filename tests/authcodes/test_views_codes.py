@@ -2,6 +2,7 @@
 
 import io
 from datetime import datetime
+from random import randrange
 from urllib.parse import urlsplit
 
 import pytest
@@ -315,3 +316,13 @@ def test_permission_lapses(api, brand):
 
 def test_image_can_only_be_fetched(api, brand):
     assert error(api.call("DELETE", image_address(make.code(brand)))) == (405, "METHOD_NOT_ALLOWED")
+
+
+@pytest.mark.usefixtures("api")
+def test_images_are_limited_for_each_network_address(brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": "2/minute"}
+    code, (one, other) = make.code(brand), (f"10.{brand.pk % 250}.{randrange(250)}.{last}" for last in (1, 2))
+    drawn = [image_address(code, kind=kind) for kind in ("png", "svg", "png")]
+
+    assert [Client().get(each, REMOTE_ADDR=one).status_code for each in drawn] == [200, 200, 429]
+    assert Client().get(drawn[0], REMOTE_ADDR=other).status_code == 200

@@ -9,7 +9,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import authentication, keys, limits, tokens
+from brands import authentication, keys, limits, parties, tokens
 from brands.models import Membership, User
 from brands.refusals import ApiKeyInvalid, RateLimited, TokenInvalid
 from tests import make
@@ -39,6 +39,7 @@ class Staff(Members):
 
 
 class WhoseKey(APIView):
+    authentication_classes = ()
     permission_classes = (AllowAny,)
 
     def get(self, request):
@@ -223,3 +224,26 @@ def test_bearer_of_an_event_is_read_alike():
     assert authentication.bearer("Bearer a.b.c") == "a.b.c"
     with pytest.raises(TokenInvalid):
         authentication.bearer("a.b.c")
+
+
+def learned(client, path, **headers):
+    """Whose each credential of the request turned out to be."""
+    with parties.learning() as party:
+        client.get(path, headers=headers)
+    return party.names
+
+
+def test_a_token_is_learned_where_its_user_was_found_active(client, access, brand, customer):
+    assert learned(client, "/api/who", authorization=f"Bearer {access}") == {parties.TOKEN: f"brand:{brand.pk}"}
+
+    User.objects.filter(pk=customer.pk).update(is_active=False)
+
+    assert learned(client, "/api/who", authorization=f"Bearer {access}") == {}
+
+
+def test_a_key_teaches_nothing_of_a_header_that_nobody_looked_at(client, brand):
+    _key, text = keys.create(brand=brand, kind="hub", name="test", at=timezone.now())
+
+    found = learned(client, "/api/key", authorization="Bearer junk", **{"api-key": text})
+
+    assert found == {parties.KEY: f"brand:{brand.pk}"}

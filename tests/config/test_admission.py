@@ -7,7 +7,6 @@ from threading import Event, Thread
 from time import sleep
 
 import pytest
-from config.turns import STRANGERS
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponse
@@ -16,7 +15,8 @@ from django.test import RequestFactory
 from brands import parties
 from config import admission
 from config.admission import API, EVENTS, FILES, HEALTH, LOGINS, PAGES, PROBES, Admission
-from config.receiving import Bounds, Receiving, TooMany
+from config.fair_threads import STRANGERS
+from config.receiving import Bounds, Receiving, TooManyBodiesError
 from config.requests import RequestId
 
 
@@ -339,7 +339,7 @@ def bodies_from(receiving, stack, address, number):
     for done in range(number):
         try:
             stack.enter_context(receiving.place(address=address, party=address))
-        except TooMany:
+        except TooManyBodiesError:
             return done
     return number
 

@@ -315,7 +315,7 @@ def check_points(upload: Import, by: User | None) -> int:
     }
     marked = 0
     with connection.cursor() as cursor:
-        for statement in (POINTS, PRODUCT_POINTS):
+        for statement in (POINTS,) if facts["most_of_product"] is None else (POINTS, PRODUCT_POINTS):
             cursor.execute(statement, facts)
             marked += cursor.rowcount
     return marked

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.forms import BaseInlineFormSet
+from django.forms.formsets import DELETION_FIELD_NAME
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
@@ -24,7 +25,7 @@ class MilestoneForms(BaseInlineFormSet):  # type: ignore[type-arg] # generic in 
         for form in self.forms:
             points = form.cleaned_data.get("reward_points") if form.is_valid() else None
             most = max(ceiling, form.initial.get("reward_points") or Decimal(0))
-            if points is not None and points > most and not self._should_delete_form(form):
+            if points is not None and points > most and not form.cleaned_data.get(DELETION_FIELD_NAME):
                 words = _("At most %(most)s points; ask the operator to raise the ceiling.")
                 form.add_error("reward_points", words % {"most": f"{most.normalize():,f}"})
 

@@ -335,7 +335,7 @@ def test_operators_move_and_free_prefixes(brand):
 def test_a_prefix_with_batches_is_not_freed(brand):
     make.batch(brand, prefix="USED-")
 
-    with pytest.raises(BatchRefused, match="Batches have this prefix"):
+    with pytest.raises(BatchRefused, match="Batches use this prefix"):
         prefixes.free(reserved=CodePrefix.objects.get(prefix="USED-"))
 
 

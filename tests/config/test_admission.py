@@ -19,6 +19,8 @@ from config.fair_threads import STRANGERS
 from config.receiving import Bounds, Receiving, TooManyBodiesError
 from config.requests import RequestId
 
+pytestmark = pytest.mark.django_db  # an answer closes the connection that an earlier test has opened
+
 
 def environ(path, method="GET", body=b"", **more):
     made = RequestFactory().generic(method, path, body, content_type="application/json").environ
@@ -173,7 +175,6 @@ def test_sessions_that_are_new_each_time_are_one_party_together(door, settings):
     assert door.ask("/admin/login/")[0] == 200
 
 
-@pytest.mark.django_db  # an answer closes the connection that an earlier test has opened
 def test_who_waits_in_vain_is_told_when_to_come_back(settings):
     settings.WEB_PAGE_THREADS = 2
     door = Door()

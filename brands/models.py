@@ -79,6 +79,7 @@ class Brand(models.Model):
     time_zone = models.CharField(max_length=64, default="UTC", validators=[validate_time_zone])
     support_email = models.EmailField(help_text=_("Shown to customers whose code is not recognised."))
     currency = models.CharField(
+        _("currency"),
         max_length=3,
         default="EUR",
         db_default="EUR",
@@ -94,12 +95,14 @@ class Brand(models.Model):
         max_digits=10, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
     )
     max_points_per_scan = models.PositiveIntegerField(
+        _("max points per scan"),
         default=1000,
         db_default=1000,
         validators=[MinValueValidator(1)],
         help_text=_("More than this needs a second person's approval. Only operators can raise it."),
     )
     protected_batches_only = models.BooleanField(
+        _("protected batches only"),
         default=False,
         db_default=False,
         help_text=_("New batches must have protected codes, each with a secret tag."),
@@ -223,7 +226,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         _("address verified"), null=True, blank=True, editable=False, help_text=_("Empty: nobody has proved it theirs.")
     )
     # Grows when every session of the user ends; each token and portal session carries the one that it began with.
-    session_epoch = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    session_epoch = models.PositiveIntegerField(_("session epoch"), default=0, db_default=0, editable=False)
 
     objects = UserManager()
 

@@ -17,9 +17,9 @@ class BrandQuota(models.Model):
         MAILS = "mails", _("Mails a day")
 
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="quotas")
-    resource = models.CharField(max_length=10, choices=Resource.choices)
+    resource = models.CharField(_("resource"), max_length=10, choices=Resource.choices)
     limit = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text=_("Empty: the installation's default. 0: unlimited. Days are UTC.")
+        _("limit"), null=True, blank=True, help_text=_("Empty: the installation's default. 0: unlimited. Days are UTC.")
     )
 
     class Meta:

@@ -35,7 +35,11 @@ class AuthCode(models.Model):
     points_per_scan = models.PositiveIntegerField(null=True, blank=True, help_text=_("Empty: as its batch says."))
     scan_count = models.PositiveIntegerField(default=0, editable=False)
     slots_given_back = models.PositiveIntegerField(
-        default=0, db_default=0, editable=False, help_text=_("Of the scans, guests' that nobody claimed in time.")
+        _("slots given back"),
+        default=0,
+        db_default=0,
+        editable=False,
+        help_text=_("Of the scans, guests' that nobody claimed in time."),
     )
     first_scan_at = models.DateTimeField(null=True, blank=True, editable=False)
     first_scan_location = models.CharField(max_length=200, blank=True, editable=False)

@@ -39,7 +39,7 @@ class Import(models.Model):
         help_text=_("Deleted with its rows some weeks after the import ended."),
     )
     file_name = models.CharField(max_length=200)
-    file_bytes = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
+    file_bytes = models.PositiveBigIntegerField(_("file bytes"), default=0, db_default=0, editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.CHECKING)
     problem = models.TextField(blank=True, help_text=_("Why the whole file was refused."))

@@ -75,7 +75,7 @@ class Job(models.Model):
     cancel_requested = models.BooleanField(default=False)
     result = models.FileField(upload_to="jobs/%Y/%m/", blank=True, max_length=255)
     result_name = models.CharField(max_length=200, blank=True, help_text=_("The file's name when it is downloaded."))
-    result_bytes = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
+    result_bytes = models.PositiveBigIntegerField(_("result bytes"), default=0, db_default=0, editable=False)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)

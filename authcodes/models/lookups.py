@@ -12,15 +12,17 @@ from brands.models import Brand, User
 class CodeLookup(models.Model):
     """A look at what a scan would say (spec 4.6). Written by lookups.py alone, and forgotten after some weeks."""
 
-    lookup_id = models.BigAutoField(primary_key=True)
+    lookup_id = models.BigAutoField(_("lookup id"), primary_key=True)
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     auth_code = models.ForeignKey(AuthCode, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     code = models.CharField(max_length=64, help_text=_("As it was read, shortened."))
     user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     reason = models.CharField(max_length=20, choices=Scan.Reason.choices, help_text=_("What a scan would have been."))
-    looked_up_at = models.DateTimeField(default=timezone.now, db_index=True)
+    looked_up_at = models.DateTimeField(_("looked up at"), default=timezone.now, db_index=True)
 
     class Meta:
+        verbose_name = _("code lookup")
+        verbose_name_plural = _("code lookups")
         ordering = ["-lookup_id"]
 
     def __str__(self) -> str:

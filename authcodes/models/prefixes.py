@@ -16,9 +16,15 @@ class CodePrefix(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="code_prefixes")
     prefix = models.CharField(max_length=32, blank=True, db_collation="C")
-    reserved_at = models.DateTimeField(default=timezone.now, editable=False)
+    reserved_at = models.DateTimeField(_("reserved at"), default=timezone.now, editable=False)
     reserved_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+        User,
+        verbose_name=_("reserved by"),
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        editable=False,
     )
 
     class Meta:

@@ -62,12 +62,14 @@ class Factor(models.Model):
     name = models.CharField(max_length=60)
     secret = EncryptedTextField(help_text=_("An app's seed in base32, a passkey's credential data in base64."))
     last_counter = models.BigIntegerField(
-        default=-1, help_text=_("The time step of the last code, or a passkey's signature counter.")
+        _("last counter"), default=-1, help_text=_("The time step of the last code, or a passkey's signature counter.")
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name = _("factor")
+        verbose_name_plural = _("factors")
         ordering = ["created_at", "id"]
         constraints = [
             models.CheckConstraint(condition=models.Q(kind__in=["totp", "passkey"]), name="factor_kind_known"),
@@ -86,6 +88,8 @@ class RecoveryCode(models.Model):
     used_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name = _("recovery code")
+        verbose_name_plural = _("recovery codes")
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["user", "digest"], name="recovery_code_unique")]
 
@@ -97,7 +101,7 @@ class StaffSession(models.Model):
     """A browser in which a member of staff is logged in."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="staff_sessions")
-    session_key = models.CharField(max_length=40, unique=True)
+    session_key = models.CharField(_("session key"), max_length=40, unique=True)
     brand = models.ForeignKey(
         Brand,
         on_delete=models.CASCADE,
@@ -105,12 +109,14 @@ class StaffSession(models.Model):
         related_name="+",
         help_text=_("The brand whose identity provider let the person in; they see no other."),
     )
-    network = models.CharField(max_length=50, help_text=_("The address, of IPv6 its network."))
+    network = models.CharField(_("network"), max_length=50, help_text=_("The address, of IPv6 its network."))
     device = models.CharField(max_length=120, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    last_seen_at = models.DateTimeField(default=timezone.now)
+    last_seen_at = models.DateTimeField(_("last seen at"), default=timezone.now)
 
     class Meta:
+        verbose_name = _("staff session")
+        verbose_name_plural = _("staff sessions")
         ordering = ["-last_seen_at", "-id"]
 
     def __str__(self) -> str:
@@ -133,14 +139,16 @@ class StaffMail(models.Model):
         help_text=_("None where the address that was typed is nobody's: the work is the same, and no mail is sent."),
     )
     kind = models.CharField(max_length=20, choices=Kind.choices)
-    origin = models.CharField(max_length=300, help_text=_("Of the portal, as links begin."))
-    words = models.CharField(max_length=300, blank=True)
+    origin = models.CharField(_("origin"), max_length=300, help_text=_("Of the portal, as links begin."))
+    words = models.CharField(_("words"), max_length=300, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    sent_at = models.DateTimeField(null=True, blank=True)
+    sent_at = models.DateTimeField(_("sent at"), null=True, blank=True)
     used_at = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
+        verbose_name = _("staff mail")
+        verbose_name_plural = _("staff mails")
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(

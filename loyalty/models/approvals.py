@@ -33,10 +33,12 @@ class PointsApproval(models.Model):
         help_text=_("Codes x points x scans, if all are scanned as often as possible."),
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
-    requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    requested_at = models.DateTimeField(default=timezone.now)
-    decided_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
-    decided_at = models.DateTimeField(null=True)
+    requested_by = models.ForeignKey(User, verbose_name=_("requested by"), on_delete=models.PROTECT, related_name="+")
+    requested_at = models.DateTimeField(_("requested at"), default=timezone.now)
+    decided_by = models.ForeignKey(
+        User, verbose_name=_("decided by"), on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(_("decided at"), null=True)
 
     class Meta:
         verbose_name = _("points approval")

@@ -5,6 +5,7 @@ import uuid
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
 
@@ -15,21 +16,23 @@ class EmailConfirmation(models.Model):
     Neither is stored: both follow from the id and the installation's secret.
     """
 
-    confirmation_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    confirmation_id = models.UUIDField(_("confirmation id"), primary_key=True, default=uuid.uuid4, editable=False)
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
     email = models.EmailField(max_length=254)
     user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
     # Of somebody who registers: what the account will be made of. The password is hashed.
-    reserved_user_id = models.BigIntegerField(null=True)
-    password = models.CharField(max_length=128, blank=True)
+    reserved_user_id = models.BigIntegerField(_("reserved user id"), null=True)
+    password = models.CharField(_("password"), max_length=128, blank=True)
     first_name = models.CharField(max_length=150, blank=True)
     last_name = models.CharField(max_length=150, blank=True)
-    tries = models.PositiveSmallIntegerField(default=0)
+    tries = models.PositiveSmallIntegerField(_("tries"), default=0)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(db_index=True)
-    confirmed_at = models.DateTimeField(null=True)
+    confirmed_at = models.DateTimeField(_("confirmed at"), null=True)
 
     class Meta:
+        verbose_name = _("email confirmation")
+        verbose_name_plural = _("email confirmations")
         ordering = ["-created_at", "confirmation_id"]
         constraints = [
             models.CheckConstraint(

@@ -49,7 +49,10 @@ class Event(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
     attempts = models.PositiveIntegerField(default=0)
     crashes = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text=_("Attempts in a row, of this event alone, whose process did not live on.")
+        _("crashes"),
+        default=0,
+        db_default=0,
+        help_text=_("Attempts in a row, of this event alone, whose process did not live on."),
     )
     due_at = models.DateTimeField(
         default=timezone.now, help_text=_("When it may be delivered; a worker that holds it moves this ahead.")

@@ -169,11 +169,11 @@ class SenderDomain(models.Model):
     """A domain that a brand wants to send e-mail from, and what the DNS said of its proof."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    domain = models.CharField(max_length=253, help_text=_("Such as example.com."))
+    domain = models.CharField(_("domain"), max_length=253, help_text=_("Such as example.com."))
     token = models.CharField(max_length=32, editable=False)
-    verified_at = models.DateTimeField(null=True, blank=True, editable=False)
-    missing_since = models.DateTimeField(null=True, blank=True, editable=False)
-    checked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    verified_at = models.DateTimeField(_("verified at"), null=True, blank=True, editable=False)
+    missing_since = models.DateTimeField(_("missing since"), null=True, blank=True, editable=False)
+    checked_at = models.DateTimeField(_("checked at"), null=True, blank=True, editable=False)
     last_error = models.CharField(max_length=200, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -14,8 +14,11 @@ class CurrencyRate(models.Model):
     """What a brand counts another currency for. An order in a currency without a rate earns nothing."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    currency = models.CharField(max_length=3, validators=[currencies.validate], help_text=_("Such as USD."))
+    currency = models.CharField(
+        _("currency"), max_length=3, validators=[currencies.validate], help_text=_("Such as USD.")
+    )
     rate = models.DecimalField(
+        _("rate"),
         max_digits=18,
         decimal_places=8,
         validators=[MinValueValidator(0)],
@@ -39,11 +42,13 @@ class CreditedOrder(models.Model):
     """An order of a brand's shop, and the one customer whom it was credited to."""
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
-    order_id = models.CharField(max_length=200)
+    order_id = models.CharField(_("order id"), max_length=200)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    credited_at = models.DateTimeField(default=timezone.now)
+    credited_at = models.DateTimeField(_("credited at"), default=timezone.now)
 
     class Meta:
+        verbose_name = _("credited order")
+        verbose_name_plural = _("credited orders")
         ordering = ["-id"]
         constraints = [models.UniqueConstraint(fields=["brand", "order_id"], name="order_credited_to_one")]
 

@@ -4,7 +4,7 @@ from django.apps import apps
 from django.utils.functional import Promise
 from django.utils.translation import override, trans_real
 
-OURS = ("brands", "campaigns", "loyalty", "authcodes")
+OURS = ("brands", "campaigns", "loyalty", "authcodes", "staff_login")
 
 
 def test_no_model_or_field_has_a_name_that_stays_english():

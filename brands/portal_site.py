@@ -15,6 +15,7 @@ from django.db.models import ForeignKey
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse
+from django.templatetags.static import static
 from django.urls import path
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -31,6 +32,11 @@ from brands.refusals import QuotaReached
 from brands.staff_login import sessions, views
 from brands.staff_login.account import own
 from brands.staff_login.urls import urls
+
+
+def stylesheet(_request: HttpRequest) -> str:
+    """What settings.UNFOLD["STYLES"] calls: what every page of the portal needs beside django-unfold's own."""
+    return static("brands/portal.css")
 
 
 class OwnChoices(AutocompleteJsonView):

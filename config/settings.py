@@ -563,6 +563,7 @@ UNFOLD = {
     "SITE_HEADER": "Loyalty portal",
     "SITE_URL": None,
     "SHOW_HISTORY": True,
+    "STYLES": ["brands.portal_site.stylesheet"],
     "SIDEBAR": {
         "show_search": False,
         "command_search": True,

@@ -68,7 +68,9 @@ class AuditPage(TenantAdmin):
         if rows is None or not rows.filter(pk=entry.row_id).exists():
             return entry.row_name
         where = reverse(f"admin:{entry.kind.replace('.', '_')}_change", args=[entry.row_id])
-        return format_html('<a class="text-primary-600 underline" href="{}">{}</a>', where, entry.row_name)
+        return format_html(
+            '<a class="text-primary-600 underline dark:text-primary-500" href="{}">{}</a>', where, entry.row_name
+        )
 
     @display(description=_("before and after"))
     def changed(self, entry: AuditEntry) -> SafeString:

@@ -4,7 +4,7 @@ import pytest
 
 from brands import roles
 from tests import make
-from tests.browser.window import PHONE
+from tests.browser.window import DESKTOP, PHONE
 from tests.portal import LABELS, address, brand_with_everything, staff
 
 # What JavaScript adds later has no address of its own: these pages are looked at besides every list and form.
@@ -32,17 +32,28 @@ def everything(brand):
     return [*lists, *pages, *forms, *(f"/admin/{page}".format(batch=batch, brand=brand.pk) for page in MORE)]
 
 
-def test_every_page_fits_a_phone_and_names_its_fields(window, everything):
-    owner = window(None, PHONE)
+@pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")])
+def test_every_page_can_be_used_by_everybody(window, everything, size, scheme):
+    owner = window(None, size)
+    owner.page.emulate_media(color_scheme=scheme)
     owner.goto("")
-    complaints = owner.audit()
+    complaints = owner.audit() + owner.axe()
     owner.login("olivia@example.com", make.PASSWORD)
 
     for page in everything:
-        owner.page.goto(page)
-        complaints += owner.audit()
+        owner.leave_for(page)
+        complaints += owner.audit() + owner.axe()
 
-    assert complaints == []
+    assert not complaints, "\n".join(complaints)
+
+
+def test_the_keyboard_skips_the_sidebar(window):
+    owner = window()
+    owner.goto("authcodes/product/add/")
+    owner.page.keyboard.press("Tab")
+    owner.page.keyboard.press("Enter")
+    owner.page.keyboard.press("Tab")
+    assert owner.page.evaluate("document.activeElement.closest('#content') !== null")
 
 
 def test_the_keyboard_shows_where_it_is(window, brand):

@@ -3,10 +3,8 @@
 import io
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import axe_playwright_python
 import pytest
 import zxingcpp
 from django.utils import timezone
@@ -23,11 +21,10 @@ from loyalty.models import EmailConfirmation, LoyaltyTransaction, Redemption
 from loyalty.redemption_codes import grouped
 from tests import make
 from tests.brands.test_pictures import drawing, noise
-from tests.browser.window import LOOPBACK, Window
+from tests.browser.window import AXE, LOOPBACK, Window
 from tests.make import PASSWORD
 from tests.stack import Stack, wait_until
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 FOUND = """
 async () => (await axe.run()).violations
   .filter((it) => ["serious", "critical"].includes(it.impact))

@@ -3,10 +3,12 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, Response, sync_playwright
+import axe_playwright_python
+from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, Response, sync_playwright
 
 DESKTOP, PHONE = (1440, 900), (390, 844)
 SIDEBAR_FROM = 1280  # pixels of width; below that it waits behind a button
@@ -60,6 +62,10 @@ FACTS = """
 """
 
 # How the element that has the keyboard looks, and how it looks without; and what it is.
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+AXE_RUN = "async (tags) => (await axe.run({ runOnly: { type: 'tag', values: tags } })).violations"
+
 # A colour on its way, on a slow machine, still looks as it did without focus.
 NO_TRANSITIONS = """
 () => {
@@ -156,6 +162,15 @@ class Window:
     def goto(self, address: str) -> None:
         self.page.goto(f"/admin/{address}")
 
+    def leave_for(self, path: str) -> None:
+        """As `goto` from a page that may load itself again at the same moment, which ends the other loading."""
+        try:
+            self.page.goto(path)
+        except Error as error:
+            if "ERR_ABORTED" not in str(error):
+                raise
+            self.page.goto(path)
+
     def sidebar(self, name: str) -> None:
         """Go where the sidebar leads; a narrow window has to open it first."""
         if self.width < SIDEBAR_FROM:
@@ -216,6 +231,17 @@ class Window:
         found: list[str] = self.page.evaluate(AUDIT)
         where = urlsplit(self.page.url).path
         return [f"{where}: {complaint}" for complaint in found]
+
+    def axe(self) -> list[str]:
+        """What axe finds on the page that is open, of the rules of WCAG 2.2 up to AA."""
+        self.page.evaluate(AXE)
+        found = self.page.evaluate(AXE_RUN, AXE_RULES)
+        where = urlsplit(self.page.url).path
+        return [
+            f"{where}: {rule['id']}: {node['html'][:160]} ({'; '.join(c['message'] for c in node['any'])})"
+            for rule in found
+            for node in rule["nodes"]
+        ]
 
     def hidden_stops(self, most: int) -> list[str]:
         """Where the keyboard stops, of the first so many times that Tab is pressed, without showing it."""

@@ -21,6 +21,34 @@
       element.click();
     });
   }
+  const content = document.getElementById("content");
+  if (content) content.tabIndex = -1;
+
+  // select2 draws a field of its own, later, which the label does not reach.
+  const nameDrawn = (container) => {
+    const label = container.previousElementSibling?.labels?.[0];
+    const box = container.querySelector("[role=combobox]");
+    const text = container.querySelector("[role=textbox]");
+    if (!label || !box) return;
+    label.id ||= `label-${container.previousElementSibling.id}`;
+    box.setAttribute("aria-labelledby", text ? `${label.id} ${text.id}` : label.id);
+    text?.setAttribute("aria-labelledby", label.id);
+  };
+  document.querySelectorAll(".select2-container").forEach(nameDrawn);
+  new MutationObserver((changes) => {
+    for (const added of changes.flatMap((change) => [...change.addedNodes])) {
+      if (added.matches?.(".select2-container")) nameDrawn(added);
+    }
+  }).observe(document.body, { childList: true, subtree: true });
+
+  // What scrolls sideways on a phone can be scrolled by the keyboard.
+  const reachScrolling = () => {
+    for (const area of document.querySelectorAll("#content *")) {
+      if (area.scrollWidth > area.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(area).overflowX)) area.tabIndex = 0;
+    }
+  };
+  addEventListener("load", reachScrolling);
+
   // Fields in a table are named by its columns.
   for (const field of document.querySelectorAll("td input, td select, td textarea")) {
     const cell = field.closest("td");

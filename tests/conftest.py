@@ -78,9 +78,14 @@ def deliver() -> Callable[[], int]:
 
 
 @pytest.fixture
-def api(brand: Brand, settings: Any) -> Api:
-    """The API, called by a guest of the brand; as often as the test likes."""
+def no_limits(settings: Any) -> None:
+    """Calls as often as the test likes."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
     settings.SECURE_SSL_REDIRECT = False
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one takes its time
+
+
+@pytest.fixture
+def api(brand: Brand, no_limits: None) -> Api:
+    """The API, called by a guest of the brand."""
     return Api(brand)

@@ -373,6 +373,6 @@ def google_server() -> Iterator[Google]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         here = Google(server.server_address[1])
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         yield here
         server.shutdown()

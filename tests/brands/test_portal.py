@@ -1,5 +1,6 @@
 """The portal's walls: staff of one brand see and change nothing of another's, whichever door they try."""
 
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,7 @@ from brands.roles import CHANGE, TABLE, VIEW, may
 from campaigns.models import Milestone
 from loyalty.models import UserPoints
 from tests import make, wallets
+from tests.log_watch import LogWatch
 from tests.portal import (
     LABELS,
     address,
@@ -30,6 +32,7 @@ from tests.portal import (
     staff,
     text,
 )
+from tests.worlds import kept
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
@@ -40,14 +43,30 @@ def plain_http(settings: Any) -> None:
     settings.SECURE_SSL_REDIRECT = False
 
 
-@pytest.fixture
-def own() -> tuple[Brand, dict[str, Any]]:
-    return brand_with_everything("aardvark")
+@pytest.fixture(scope="module")
+def worlds(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Any]]:
+    def make_both() -> Any:
+        return brand_with_everything("aardvark"), brand_with_everything(MARKER)
+
+    with kept(make_both, blocker=django_db_blocker, log_watch=log_watch) as copied:
+        yield copied
 
 
 @pytest.fixture
-def foreign() -> tuple[Brand, dict[str, Any]]:
-    return brand_with_everything(MARKER)
+def both(worlds: Callable[[], Any], db: None) -> Any:
+    return worlds()
+
+
+@pytest.fixture
+def own(both: Any) -> tuple[Brand, dict[str, Any]]:
+    found: tuple[Brand, dict[str, Any]] = both[0]
+    return found
+
+
+@pytest.fixture
+def foreign(both: Any) -> tuple[Brand, dict[str, Any]]:
+    found: tuple[Brand, dict[str, Any]] = both[1]
+    return found
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Roles: what each may do, over HTTP, and that records of what happened are for reading."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from django.urls import reverse
 from brands.models import Brand, User
 from brands.roles import ACT, ADD, CHANGE, COLUMNS, DELETE, SUPERUSER, TABLE, VIEW, may
 from tests import make
+from tests.log_watch import LogWatch
 from tests.portal import LABELS, READ_ONLY, address, brand_with_everything, browser, page, staff, text
+from tests.worlds import kept
 
 pytestmark = pytest.mark.django_db
 
@@ -18,9 +21,19 @@ def plain_http(settings: Any) -> None:
     settings.SECURE_SSL_REDIRECT = False
 
 
+@pytest.fixture(scope="module")
+def worlds(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Any]]:
+    def make_one() -> Any:
+        return brand_with_everything("aardvark")
+
+    with kept(make_one, blocker=django_db_blocker, log_watch=log_watch) as copied:
+        yield copied
+
+
 @pytest.fixture
-def own() -> tuple[Brand, dict[str, Any]]:
-    return brand_with_everything("aardvark")
+def own(worlds: Callable[[], Any], db: None) -> tuple[Brand, dict[str, Any]]:
+    found: tuple[Brand, dict[str, Any]] = worlds()
+    return found
 
 
 def test_every_page_has_its_line_in_the_table() -> None:

@@ -61,7 +61,7 @@ class Receiver(BaseHTTPRequestHandler):
 def receiver():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     server.taken = []
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield server
     server.shutdown()

@@ -115,7 +115,7 @@ def running() -> Iterator[Provider]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     provider = Provider(url=f"http://127.0.0.1:{server.server_address[1]}")
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
         yield provider
     finally:

@@ -1,0 +1,44 @@
+"""Rows that the tests of a module begin with, made once: each test works in a savepoint of its own, on a copy.
+
+Only for modules without transactional tests: their flush would wait for this transaction.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any, TypeVar
+
+from django.db import transaction
+from django.test import override_settings
+
+from tests.log_watch import LogWatch, secrets_in
+
+T = TypeVar("T")
+
+# No redirect, and quick password hashes.
+QUICK = {
+    "SECURE_SSL_REDIRECT": False,
+    "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
+}
+
+
+@contextmanager
+def kept(make: Callable[[], T], *, blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], T]]:
+    """Rows that `make` makes, in a transaction that is rolled back at the end. Yields what copies their instances."""
+    with blocker.unblock():
+        outer = transaction.atomic()
+        outer.__enter__()
+        try:
+            with override_settings(**QUICK):
+                made = make()
+            assert secrets_in(log_watch.take()) == []
+        except BaseException:
+            transaction.set_rollback(True)
+            outer.__exit__(None, None, None)
+            raise
+    try:
+        yield lambda: deepcopy(made)
+    finally:
+        with blocker.unblock():
+            transaction.set_rollback(True)
+            outer.__exit__(None, None, None)

@@ -33,10 +33,10 @@ def plain_http(settings):
 
 
 @pytest.fixture(autouse=True)
-def fresh_counters():
+def fresh_counters(monkeypatch):
     """What was counted for brands of other runs, which had the same ids."""
     quotas.forget_limits()
-    limits.outage = limits.Outage()
+    monkeypatch.setattr(limits, "outage", limits.Outage())
     for key in limits.client().scan_iter("quota:*"):
         limits.client().delete(key)
 

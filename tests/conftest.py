@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import TransactionTestCase
 
 from brands.models import Brand, User
 from loyalty import events
 from tests import make
 from tests.api import Api
+from tests.emptying import empty_tables
 from tests.log_watch import LogWatch, secrets_in
 
 NOT_TRUNCATED = {
@@ -57,6 +59,13 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     with django_db_blocker.unblock(), connection.as_owner(), connection.cursor() as cursor:
         for table, trigger in NOT_TRUNCATED.items():
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quickly_emptied() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", empty_tables)
+        yield
 
 
 @pytest.fixture

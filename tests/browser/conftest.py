@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection
-from django.test import TransactionTestCase
 from playwright.sync_api import Browser
 
 from brands.models import Brand
@@ -19,8 +17,6 @@ from tests.stack import Stack
 
 # For these journeys alone: a worker that lived longer would take the other tests' events away from them.
 ALIVE = "package"
-# The portal's processes remember the ids of content types; Django's flush after a test would give them new ones.
-KEPT = {"django_migrations", "django_content_type", "auth_permission"}
 
 
 @pytest.fixture(scope=ALIVE)
@@ -47,20 +43,8 @@ def browser() -> Iterator[Browser]:
         del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
-def empty_tables(_test: TransactionTestCase) -> None:
-    emptied = sorted(set(connection.introspection.table_names()) - KEPT)
-    with connection.as_owner(), connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(map(connection.ops.quote_name, emptied))}")
-
-
 @pytest.fixture
-def same_content_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set up before the database, so that it still holds while that is emptied."""
-    monkeypatch.setattr(TransactionTestCase, "_fixture_teardown", empty_tables)
-
-
-@pytest.fixture
-def brand(same_content_types: None, transactional_db: None) -> Brand:
+def brand(transactional_db: None) -> Brand:
     """Northwind Coffee, where nothing has happened yet."""
     made = make.brand(name="Northwind Coffee", time_zone="Europe/Berlin")
     make.level(made)

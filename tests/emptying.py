@@ -1,0 +1,27 @@
+"""Empties the tables after a test that committed."""
+
+from django.db import connection
+from django.test import TransactionTestCase
+
+# Processes that serve a test remember the ids of content types, which Django's own flush would make again.
+KEPT = {"django_migrations", "django_content_type", "auth_permission"}
+
+# In place of TRUNCATE, which makes new files for each table and index, and takes thirty times as long for a few rows.
+# As a replica the session runs no triggers: neither those that check references nor those that refuse a DELETE.
+DELETE = """
+    LOCK TABLE {tables} IN SHARE ROW EXCLUSIVE MODE;
+    SET LOCAL session_replication_role = replica;
+    {deletes}
+"""
+
+
+def empty_tables(_test: TransactionTestCase) -> None:
+    with connection.as_owner(), connection.cursor() as cursor:
+        names = sorted(set(connection.introspection.table_names(cursor)) - KEPT)
+        tables = ", ".join(map(connection.ops.quote_name, names))
+        cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+        if cursor.fetchone()[0]:
+            deletes = "".join(f"DELETE FROM {connection.ops.quote_name(name)};" for name in names)
+            cursor.execute(DELETE.format(tables=tables, deletes=deletes))
+        else:
+            cursor.execute(f"TRUNCATE {tables}")

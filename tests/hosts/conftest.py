@@ -39,7 +39,7 @@ def bucket() -> Iterator[Bucket]:
 @pytest.fixture(scope="package")
 def bouncer(django_db_setup: None) -> Iterator[Bouncer]:
     if "pgbouncer" in programs_missing():
-        pytest.skip("pgbouncer is not installed: apt-get install pgbouncer")
+        pytest.fail("pgbouncer is not installed: apt-get install pgbouncer")
     with Bouncer() as started:
         yield started
 
@@ -53,7 +53,7 @@ def replica(django_db_setup: None) -> Iterator[Replica]:
 @pytest.fixture(scope="package")
 def rabbit(folder: Path) -> Iterator[Rabbit]:
     if "rabbitmq-server" in programs_missing():
-        pytest.skip("rabbitmq-server is not installed: apt-get install rabbitmq-server")
+        pytest.fail("rabbitmq-server is not installed: apt-get install rabbitmq-server")
     with Rabbit(folder / "rabbit") as started:
         yield started
 

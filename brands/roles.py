@@ -136,6 +136,7 @@ def guarding(user: Any) -> Iterator[None]:
 
 def memberships(user: User) -> Iterable[Membership]:
     """The roles that the user's session reaches: all of theirs, or those of one brand."""
-    prefetch_related_objects([user], "memberships")
+    if "memberships" not in getattr(user, "_prefetched_objects_cache", ()):  # a page asks hundreds of times
+        prefetch_related_objects([user], "memberships")
     only = user.session_brand_id
     return [it for it in user.memberships.all() if only in (None, it.brand_id)]

@@ -49,10 +49,10 @@ def main() -> int:
     if INSIDE not in os.environ:
         with throwaway() as data_dir:
             return beside_servers(data_dir)
-    figures = measure(given.parts or PARTS, quick=given.quick)
+    figures, broken = measure(given.parts or PARTS, quick=given.quick)
     if given.json:
         harness.save(figures, given.json)
-    return 0
+    return 1 if broken else 0
 
 
 @contextlib.contextmanager
@@ -72,8 +72,8 @@ def beside_servers(directory: Path) -> int:
     return subprocess.call([*servers, "--", sys.executable, "-m", "bench", *sys.argv[1:]], env=environment)
 
 
-def measure(parts: Sequence[str], *, quick: bool) -> list[Figure]:
-    """Each part in a process of its own, then everything in one table."""
+def measure(parts: Sequence[str], *, quick: bool) -> tuple[list[Figure], list[str]]:
+    """Each part in a process of its own, then everything in one table. Also the parts that could not be measured."""
     figures: list[Figure] = []
     broken = []
     for part in parts:
@@ -92,7 +92,7 @@ def measure(parts: Sequence[str], *, quick: bool) -> list[Figure]:
         say(figure.line)
     for part in broken:
         say(f"{part:9} could not be measured, see above")
-    return figures
+    return figures, broken
 
 
 if __name__ == "__main__":

@@ -181,6 +181,16 @@ def filled(size: int) -> None:
     world.use_database(name_of(size), new=True)
     brand = make.brand(time_zone=ZONE)
     make.level(brand)
+    fill(brand, size)
+    world.run("VACUUM ANALYZE")
+    began = time.monotonic()
+    days = rollups.catch_up(brand=brand, at=timezone.now())
+    say(f"{days} days rolled up in {time.monotonic() - began:.1f} s")
+    world.run("VACUUM ANALYZE")
+
+
+def fill(brand: Brand, size: int) -> None:
+    """Codes, scans and ledger lines of the brand, `size` of each."""
     customers = size // 10
     world.run(world.ADD_CUSTOMERS, {"brand": brand.pk, "count": customers})
     campaigns = [make.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
@@ -192,11 +202,6 @@ def filled(size: int) -> None:
     for statement in FILL:
         world.run(statement, {"brand": brand.pk, "campaigns": [*campaigns, None], "products": products, **numbers})
     world.run("RESET session_replication_role")
-    world.run("VACUUM ANALYZE")
-    began = time.monotonic()
-    days = rollups.catch_up(brand=brand, at=timezone.now())
-    say(f"{days} days rolled up in {time.monotonic() - began:.1f} s")
-    world.run("VACUUM ANALYZE")
 
 
 def rolled_up(size: int) -> list[Figure]:

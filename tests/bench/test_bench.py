@@ -1,0 +1,75 @@
+"""The benchmarks' own rows fit the tables as they are now, and a part that cannot be measured fails the command."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from authcodes import rollups
+from authcodes.models import AuthCode, BatchRange, Scan
+from bench import dashboard, lists, world
+from brands.models import Brand
+from loyalty.models import Event, LoyaltyTransaction
+from tests import make
+
+ROOT = Path(__file__).parent.parent.parent
+SIZE = 400
+NO_DATABASE = "postgres://nobody@127.0.0.1:1/nothing"
+
+pytestmark = pytest.mark.django_db(transaction=True)  # the benchmarks VACUUM
+
+
+def counts(brand: Brand) -> dict[str, int]:
+    return {model.__name__: model.objects.filter(brand=brand).count() for model in (AuthCode, BatchRange, Scan)}
+
+
+def test_the_dashboards_rows_are_made_and_found_by_both_ways(brand: Brand) -> None:
+    dashboard.fill(brand, SIZE)
+    rollups.catch_up(brand=brand, at=timezone.now())
+
+    assert counts(brand) == {"AuthCode": SIZE, "BatchRange": dashboard.BATCHES, "Scan": SIZE}
+    assert LoyaltyTransaction.objects.exists()
+    for name, filters in dashboard.cases(brand).items():
+        dashboard.same(brand, filters, name)
+
+
+def test_the_lists_rows_are_made(brand: Brand) -> None:
+    other = make.brand()
+    lists.filled(brand, SIZE, "D")
+    lists.filled(other, SIZE // 2, "N")
+
+    assert counts(brand) == {"AuthCode": SIZE, "BatchRange": lists.BATCHES, "Scan": SIZE}
+    assert counts(other)["Scan"] == SIZE // 2
+
+
+def test_the_world_of_the_other_parts_is_made(db: None) -> None:
+    brand = world.build(customers=10, codes=20, history=200)
+
+    assert counts(brand) == {"AuthCode": 220, "BatchRange": 1, "Scan": 200}
+    assert Event.objects.filter(brand=brand).count() == LoyaltyTransaction.objects.count() == 200
+
+
+def test_a_part_that_cannot_be_measured_fails_the_command(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    (tmp_path / "data").mkdir()
+    inside: dict[str, Any] = {"BENCH_INSIDE": "1", "DATA_DIR": str(tmp_path / "data"), "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **inside, "DJANGO_SETTINGS_MODULE": "bench.settings", "DATABASE_URL": NO_DATABASE}
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "bench", "generate", "--json", str(figures)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert ended.returncode == 1
+    assert "generate  could not be measured" in ended.stdout
+    assert json.loads(figures.read_text()) == []

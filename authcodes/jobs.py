@@ -23,8 +23,8 @@ from authcodes import heartbeat
 from authcodes.models import Job
 from authcodes.models.jobs import JobQuerySet
 from brands import guard, quotas
-from brands.mentions import Mentions, without
 from brands.models import Brand, BrandQuota, User
+from brands.person_mentions import Mentions, without
 from brands.refusals import Refused
 from brands.tracing import Work
 

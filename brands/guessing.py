@@ -14,7 +14,7 @@ from time import time
 from django.conf import settings
 from limits.storage import RedisStorage
 
-from brands import limits, local_limits
+from brands import in_process_limits, limits
 from brands.refusals import RateLimited
 from brands.scanned import Reading
 
@@ -173,7 +173,7 @@ def use(budgets: list[Budget], digest: bytes) -> tuple[int, Scope] | None:
     if answer is None:
         for budget in budgets:
             if budget.kind != "lock":
-                local_limits.hit(f"{budget.key}:{budget.seconds}", budget.amount, budget.seconds)
+                in_process_limits.hit(f"{budget.key}:{budget.seconds}", budget.amount, budget.seconds)
         return None
     milliseconds, number = answer
     return (max(1, ceil(milliseconds / 1000)), budgets[number - 1].scope) if milliseconds else None
@@ -243,7 +243,7 @@ def count_unknown(guesser: Guesser) -> None:
     refused = limits.ask(lambda: limits.run(COUNT_UNKNOWN, keys, (time(), seconds, *counts)))
     if refused is None:
         for number, key in enumerate(keys[::2]):
-            local_limits.hit(key, counts[2 * number], counts[2 * number + 1])
+            in_process_limits.hit(key, counts[2 * number], counts[2 * number + 1])
     elif refused:
         raise RateLimited(retry_after=seconds)
 

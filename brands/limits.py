@@ -25,7 +25,7 @@ from redis.connection import ConnectionInterface
 from redis.maint_notifications import MaintNotificationsConfig
 from rest_framework.request import Request
 
-from brands import in_process_limits
+from brands import in_process_limits, metrics
 from brands.refusals import RateLimited, Unavailable
 
 # Where passwords are tried, or other brands' prefixes, an hour without Redis must not become an hour of free guesses.
@@ -127,6 +127,7 @@ def _hit(name: str, item: RateLimitItem, identifiers: Sequence[object]) -> None:
             raise Unavailable
         in_process_limits.hit(window_key(item, *who), item.amount, item.get_expiry())
     elif not passes:
+        metrics.limit_reached(name)
         raise RateLimited(retry_after=wait_seconds(item, *who))
 
 
@@ -143,6 +144,7 @@ def hit_brand(brand_id: int, *, app_in: str = "") -> None:
         for key, amount in windows.items():
             in_process_limits.hit(key, amount, item.get_expiry())
     elif milliseconds:
+        metrics.limit_reached("brand")
         raise RateLimited(retry_after=max(1, ceil(milliseconds / 1000)))
 
 

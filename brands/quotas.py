@@ -126,7 +126,7 @@ def require_all(brand_id: int, wanted: Mapping[Resource, int], *, field: str = "
 def limited(brand_id: int, resources: Iterable[Resource]) -> dict[Resource, int]:
     """Those of `resources` that have a limit, in their order."""
     names = [str(each) for each in resources]
-    asked = {"brand_id": brand_id, "resources": names, "defaults": [default_of(each) for each in names]}
+    asked: dict[str, Any] = {"brand_id": brand_id, "resources": names, "defaults": [default_of(each) for each in names]}
     with connection.cursor() as cursor:
         cursor.execute(LIMITS, asked)
         found = {name: limit for name, limit, _turn in cursor.fetchall()}

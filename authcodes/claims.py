@@ -12,10 +12,10 @@ from authcodes import facts as code_facts
 from authcodes import scanning
 from authcodes.facts import Asked, CodeFacts
 from authcodes.models import Scan
-from authcodes.reading import Reading, read
 from authcodes.refusals import AuthCodeInvalid, CodeRecalled, ScanLimitReached
 from authcodes.scanning import Circumstances, Place
 from brands.refusals import Refused
+from brands.scanned import Reading, read
 from brands.sql import Fragment
 from campaigns.models import Campaign
 from loyalty import events, points

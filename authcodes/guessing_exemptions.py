@@ -4,8 +4,8 @@ from django.utils import timezone
 
 from authcodes import tags
 from authcodes.models import AuthCode, Scan
-from authcodes.reading import Reading
 from brands.guessing import Exemptions
+from brands.scanned import Reading
 from loyalty import members
 
 

@@ -15,8 +15,8 @@ from authcodes.models import AuthCode, BatchRange, CodeChange, Import, Product
 from authcodes.numbering import Numbering
 from brands import audit
 from brands.audit import Row
-from brands.mentions import Mentions, without
 from brands.models import User
+from brands.person_mentions import Mentions, without
 
 # Of a file that names codes here and there, a batch's line says from where to where, and how many.
 MOST_RUNS = 1000

@@ -26,6 +26,8 @@ from brands import quotas
 from brands.models import Brand, BrandQuota, Membership, User
 from brands.refusals import Forbidden, Invalid, QuotaReached
 
+Resource = BrandQuota.Resource
+
 MAX_BYTES = 200_000_000
 MAX_ROWS = 1_000_000
 PORTION = 20_000  # rows stored at once
@@ -114,7 +116,7 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
         with transaction.atomic():
             _require_room(made)
             made.save()
-            _start(made, Job.Kind.CHECK_IMPORT, _("Check %(file)s") % {"file": name}, by)
+            _start(made, Job.Kind.CHECK_IMPORT, _("Check %(file)s") % {"file": name}, by, has_room=True)
     except QuotaReached:
         jobs.forget(made.file.storage, str(made.file.name))
         raise
@@ -122,9 +124,9 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
 
 
 def _require_room(upload: Import) -> None:
-    """Raises QuotaReached."""
-    quotas.require(upload.brand_id, BrandQuota.Resource.UPLOADS, field="file")
-    quotas.require(upload.brand_id, BrandQuota.Resource.STORAGE, more=upload.file_bytes, field="file")
+    """For the file and for the job that checks it. Raises QuotaReached."""
+    wanted = {Resource.UPLOADS: 1, Resource.STORAGE: upload.file_bytes, jobs.QUOTA: 1}
+    quotas.require_all(upload.brand_id, wanted, field="file")
 
 
 def _digest(file: "File[Any]") -> str:
@@ -135,14 +137,15 @@ def _digest(file: "File[Any]") -> str:
     return digest.hexdigest()
 
 
-def _start(upload: Import, kind: Job.Kind, title: str, by: User) -> Job:
+def _start(upload: Import, kind: Job.Kind, title: str, by: User, *, has_room: bool = False) -> Job:
     parameters = {"import_id": upload.pk}
-    return jobs.start(brand=upload.brand, kind=kind, title=title, parameters=parameters, by=by)
+    start = jobs.store if has_room else jobs.start
+    return start(brand=upload.brand, kind=kind, title=title, parameters=parameters, by=by)
 
 
 def run_check(run: jobs.Run) -> None:
     """The job's handler: store the rows, and what is wrong with them. May be run again."""
-    upload = Import.objects.get(pk=run.parameters["import_id"])
+    upload = Import.objects.select_related("brand", "uploaded_by").get(pk=run.parameters["import_id"])
     try:
         rows = _check(upload, run)
     except Settled:
@@ -270,7 +273,7 @@ def _why_not_committed(upload: Import) -> str:
 
 def run_commit(run: jobs.Run) -> None:
     """The job's handler: one transaction. Codes that were assigned meanwhile fail it, and the preview shows them."""
-    upload = Import.objects.get(pk=run.parameters["import_id"])
+    upload = Import.objects.select_related("brand").get(pk=run.parameters["import_id"])
     run.progress(0, upload.codes)
     try:
         changed = _carry_out(upload, run.job.created_by)

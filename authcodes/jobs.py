@@ -23,8 +23,8 @@ from authcodes import heartbeat
 from authcodes.models import Job
 from authcodes.models.jobs import JobQuerySet
 from brands import guard, quotas
-from brands.mentions import Mentions, without
 from brands.models import Brand, BrandQuota, User
+from brands.person_mentions import Mentions, without
 from brands.refusals import Refused
 from brands.tracing import Work
 
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 SILENCE = timedelta(seconds=60)
 BEAT = timedelta(seconds=15)  # between two signs of a worker whose handler says nothing
 ATTEMPTS = 5
+QUOTA = BrandQuota.Resource.JOBS
 MOST_FAILURES = 3  # of a storage, before it is taken to be away
 
 
@@ -136,11 +137,18 @@ def start(
     """
     with transaction.atomic():
         if kind != Job.Kind.NOTIFY_RECALL:
-            quotas.require(brand.pk, BrandQuota.Resource.JOBS)
-        job = Job.objects.create(
-            brand=brand, kind=kind, title=title[:200], parameters=parameters, created_by=by, total=total
-        )
-        transaction.on_commit(lambda: _call_worker(job.pk))
+            quotas.require(brand.pk, QUOTA)
+        return store(brand=brand, kind=kind, title=title, parameters=parameters, by=by, total=total)
+
+
+def store(
+    *, brand: Brand, kind: Job.Kind, title: str, parameters: dict[str, Any], by: User | None, total: int = 0
+) -> Job:
+    """`start` for a caller whose transaction has asked the brand's quota of jobs, `QUOTA`, itself."""
+    job = Job.objects.create(
+        brand=brand, kind=kind, title=title[:200], parameters=parameters, created_by=by, total=total
+    )
+    transaction.on_commit(lambda: _call_worker(job.pk))
     return job
 
 

@@ -20,7 +20,7 @@ from authcodes import dashboard as dashboards
 from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
 from authcodes.dashboard_filters import when_and_where
 from authcodes.models import BatchRange, Product
-from brands import quotas, roles
+from brands import quotas, roles, stopped_attempts
 from brands.models import Brand
 from brands.navigation import page_of
 from brands.quotas import Usage
@@ -34,6 +34,8 @@ from loyalty.models import WebhookEndpoint
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "loyalty.event"
 WEBHOOKS, QUOTAS, MOST_NOTICES = "loyalty.webhookendpoint", "brands.brandquota", 5
+# Attempts stopped in a day; people mistype their passwords.
+WORTH_A_NOTICE = {stopped_attempts.CODES: 1, stopped_attempts.LOGINS: 20}
 MOST_BARS = 62
 COLOURS = {"accepted": "var(--color-primary-600)", "warnings": "#f59e0b", "errors": "#dc2626"}
 CHART_OPTIONS = {
@@ -169,6 +171,29 @@ class Step:
     button: str
 
 
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """How many attempts at codes or passwords the limits stopped at a brand today, and the list that tells more."""
+
+    brand: Brand
+    kind: str
+    number: int
+    link: str | None = None
+
+    @property
+    def words(self) -> str:
+        words = {
+            stopped_attempts.CODES: _("%(brand)s: %(number)s attempts at codes were stopped today (UTC)."),
+            stopped_attempts.LOGINS: _("%(brand)s: %(number)s logins of customers were stopped today (UTC)."),
+        }
+        reasons = {
+            stopped_attempts.CODES: _("Somebody tries more different codes than customers do."),
+            stopped_attempts.LOGINS: _("Somebody tries passwords."),
+        }
+        told = words[self.kind] % {"brand": self.brand, "number": f"{self.number:,}"}
+        return f"{told} {reasons[self.kind]}"
+
+
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What settings.UNFOLD["DASHBOARD_CALLBACK"] calls: the front page's context."""
     visible = brands_within(roles.reach(request.user, VIEW, CODES))
@@ -263,6 +288,20 @@ class Page:
         brands = self.those(VIEW, QUOTAS)
         found = [usage for each in quotas.usage_of(brands) for usage in each.usages if usage.is_near]
         return sorted(found, key=lambda usage: -(usage.percent or 0))[:MOST_NOTICES]
+
+    @property
+    def stopped_attempts(self) -> list[Stopped]:
+        """Of today, for those who see the brand's quotas: somebody tries codes or passwords."""
+        brands = self.those(VIEW, QUOTAS)
+        numbers = stopped_attempts.today([brand.pk for brand in brands])
+        links = {stopped_attempts.CODES: self.links.scans(reason__exact="unknown")} if numbers else {}
+        found = [
+            Stopped(brand, kind, numbers[brand.pk, kind], links.get(kind))
+            for brand in brands
+            for kind in stopped_attempts.KINDS
+            if numbers.get((brand.pk, kind), 0) >= WORTH_A_NOTICE[kind]
+        ]
+        return sorted(found, key=lambda each: -each.number)[:MOST_NOTICES]
 
     @property
     def stopped_webhooks(self) -> list[WebhookEndpoint]:

@@ -15,11 +15,11 @@ from authcodes import facts as code_facts
 from authcodes import places, rollups, tags
 from authcodes.facts import CodeFacts
 from authcodes.models import Scan
-from authcodes.reading import Reading, read
 from authcodes.refusals import ScanLimitReached, ScanNotAdoptable
 from brands import metrics, sql
 from brands.authentication import active_user
 from brands.refusals import TokenInvalid
+from brands.scanned import Reading, read
 from brands.tokens import Principal
 from campaigns.models import Campaign
 from loyalty import events, points, webhooks

@@ -9,10 +9,9 @@ from django.utils.translation import gettext as _
 
 from authcodes import import_checks
 from authcodes.models import Import, ImportRow, Product
-from authcodes.reading import read
 from authcodes.refusals import BatchRefused
 from brands import guard
-from brands.scanned import SEPARATOR
+from brands.scanned import SEPARATOR, read
 
 MOST_LINES = 1000
 E_NOTATION = re.compile(r"[0-9][.,]?[0-9]*e[+]?[0-9]+", re.IGNORECASE)

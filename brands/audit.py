@@ -16,8 +16,8 @@ from django.db.models.functions import Cast
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from brands.mentions import Mentions, without
 from brands.models import AuditEntry, User
+from brands.person_mentions import Mentions, without
 from brands.secrets import EncryptedTextField
 
 # Of secrets the trail says that they changed, never what they are; digests are binary and not even that.

@@ -9,7 +9,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
-from brands import guard, keys, limits, parties, roles, sql, tokens
+from brands import guard, keys, limits, request_brands, roles, sql, tokens
 from brands.models import Membership, User
 from brands.refusals import ApiKeyInvalid, TokenInvalid
 
@@ -51,7 +51,7 @@ class BearerToken(BaseAuthentication):
             return None
         principal = tokens.read_access(bearer(header))
         user = self.load(principal)
-        parties.note(parties.TOKEN, (principal.brand_id,))
+        request_brands.note(request_brands.TOKEN, (principal.brand_id,))
         return user, principal
 
     def load(self, principal: tokens.Principal) -> User | Bearer:

@@ -14,7 +14,7 @@ from time import time
 from django.conf import settings
 from limits.storage import RedisStorage
 
-from brands import limits, local_limits
+from brands import in_process_limits, limits, metrics, stopped_attempts
 from brands.refusals import RateLimited
 from brands.scanned import Reading
 
@@ -131,6 +131,7 @@ class Guesser:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
+    name: str  # of its limit in settings.RATE_LIMITS
     scope: Scope
     kind: str
     key: str
@@ -147,12 +148,20 @@ def check(guesser: Guesser, *, reading: Reading | None, exemptions: Exemptions, 
     digest = sha256(reading.code.encode()).digest()[:8] if reading else b""
     refused = use(budgets, digest)
     while refused:
-        seconds, scope = refused
-        exempt = exemptions_from(scope, exemptions)
+        seconds, budget = refused
+        exempt = exemptions_from(budget.scope, exemptions)
         if not exempt:
+            note_stopped(guesser, budget)
             raise RateLimited(retry_after=seconds)
         budgets = [budget for budget in budgets if budget.scope not in exempt]
         refused = use(budgets, digest)
+
+
+def note_stopped(guesser: Guesser, budget: Budget) -> None:
+    """Show it to operators, and to the brand's owner unless it is a mere limit of calls."""
+    metrics.limit_reached(budget.name)
+    if budget.scope != Scope.CALLS:
+        stopped_attempts.count(stopped_attempts.CODES, guesser.brand_id)
 
 
 def exemptions_from(scope: Scope, exemptions: Exemptions) -> set[Scope]:
@@ -165,33 +174,34 @@ def exemptions_from(scope: Scope, exemptions: Exemptions) -> set[Scope]:
     return {Scope.NETWORK} if scope == Scope.NETWORK and exemptions.is_established() else set()
 
 
-def use(budgets: list[Budget], digest: bytes) -> tuple[int, Scope] | None:
-    """Use all of the budgets once; or the seconds to wait for one that is used up, and its scope."""
+def use(budgets: list[Budget], digest: bytes) -> tuple[int, Budget] | None:
+    """Use all of the budgets once; or the seconds to wait for one that is used up, and that one."""
     arguments = [part for budget in budgets for part in (budget.kind, budget.amount, budget.seconds)]
     keys = [budget.key for budget in budgets]
     answer = limits.ask(lambda: limits.run(USE, keys, (time(), digest, *arguments)))
     if answer is None:
         for budget in budgets:
             if budget.kind != "lock":
-                local_limits.hit(f"{budget.key}:{budget.seconds}", budget.amount, budget.seconds)
+                in_process_limits.hit(f"{budget.key}:{budget.seconds}", budget.amount, budget.seconds)
         return None
     milliseconds, number = answer
-    return (max(1, ceil(milliseconds / 1000)), budgets[number - 1].scope) if milliseconds else None
+    return (max(1, ceil(milliseconds / 1000)), budgets[number - 1]) if milliseconds else None
 
 
 def budgets_of(guesser: Guesser, *, reading: Reading | None, calls: str | None) -> list[Budget]:
-    found = [Budget(Scope.OWN, "lock", lock_key(guesser, guesser.identity))]
+    found = [Budget("unknown_code", Scope.OWN, "lock", lock_key(guesser, guesser.identity))]
     found += [
-        Budget(Scope.LOCK, "lock", lock_key(guesser, f"everybody:{network}")) for network, _factor in guesser.networks
+        Budget("unknown_code_address", Scope.LOCK, "lock", lock_key(guesser, f"everybody:{network}"))
+        for network, _factor in guesser.networks
     ]
     if calls:
         item = limits.limit(calls)
         key = limits.window_key(item, calls, guesser.identity)
-        found.append(Budget(Scope.CALLS, "window", key, item.amount, item.get_expiry()))
+        found.append(Budget(calls, Scope.CALLS, "window", key, item.amount, item.get_expiry()))
         site = limits.site_of(guesser.address)
         if site and not guesser.is_user:
             key = limits.window_key(item, calls, f"address:{site}")
-            found.append(Budget(Scope.CALLS, "window", key, item.amount * limits.SITE_FACTOR, item.get_expiry()))
+            found.append(Budget(calls, Scope.CALLS, "window", key, item.amount * limits.SITE_FACTOR, item.get_expiry()))
     return found + (plain_budgets(guesser, reading.code) if reading and not reading.tag else [])
 
 
@@ -213,14 +223,14 @@ def plain_budgets(guesser: Guesser, code: str) -> list[Budget]:
         ]
     item = limits.limit("plain_codes_brand")
     key = f"{PREFIX}:plain_codes_brand:{guesser.brand_id}"
-    return [*found, Budget(Scope.NETWORK, "count", key, item.amount, item.get_expiry())]
+    return [*found, Budget("plain_codes_brand", Scope.NETWORK, "count", key, item.amount, item.get_expiry())]
 
 
 def different(scope: Scope, name: str, whose: str, factor: int = 1) -> Budget:
     item = limits.limit(name)
     # The hour and the day of a customer count in the same set.
     key = f"{PREFIX}:{name.removesuffix('_day')}:{whose}"
-    return Budget(scope, "set", key, item.amount * factor, item.get_expiry())
+    return Budget(name, scope, "set", key, item.amount * factor, item.get_expiry())
 
 
 def count_unknown(guesser: Guesser) -> None:
@@ -243,8 +253,10 @@ def count_unknown(guesser: Guesser) -> None:
     refused = limits.ask(lambda: limits.run(COUNT_UNKNOWN, keys, (time(), seconds, *counts)))
     if refused is None:
         for number, key in enumerate(keys[::2]):
-            local_limits.hit(key, counts[2 * number], counts[2 * number + 1])
+            in_process_limits.hit(key, counts[2 * number], counts[2 * number + 1])
     elif refused:
+        metrics.limit_reached("unknown_code")
+        stopped_attempts.count(stopped_attempts.CODES, guesser.brand_id)
         raise RateLimited(retry_after=seconds)
 
 

@@ -14,7 +14,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import parties, sql
+from brands import request_brands, sql
 from brands.models import ApiKey, Brand
 from brands.refusals import ApiKeyInvalid, Invalid
 
@@ -164,7 +164,7 @@ def find(raw: str, *, at: datetime) -> Caller:
     key_id, kind, brand_id, prefix, use_is_unnoted = found
     if use_is_unnoted:
         sql.row(NOTE_USE, {"key_id": key_id, "at": at})
-    parties.note(parties.KEY, (brand_id,))
+    request_brands.note(request_brands.KEY, (brand_id,))
     return Caller(key_id=key_id, kind=kind, brand_id=brand_id, prefix=prefix)
 
 

@@ -1,7 +1,7 @@
 """How often somebody may call: counters in Redis that hold exactly, over all threads, processes and hosts.
 
-Without Redis each process counts for itself and lets less pass (`brands/local_limits.py`); names in FAIL_CLOSED are
-refused.
+Without Redis each process counts for itself and lets less pass (`brands/in_process_limits.py`); names in FAIL_CLOSED
+are refused.
 """
 
 import logging
@@ -25,7 +25,7 @@ from redis.connection import ConnectionInterface
 from redis.maint_notifications import MaintNotificationsConfig
 from rest_framework.request import Request
 
-from brands import local_limits
+from brands import in_process_limits, metrics
 from brands.refusals import RateLimited, Unavailable
 
 # Where passwords are tried, or other brands' prefixes, an hour without Redis must not become an hour of free guesses.
@@ -125,8 +125,9 @@ def _hit(name: str, item: RateLimitItem, identifiers: Sequence[object]) -> None:
     if passes is None:
         if name in FAIL_CLOSED:
             raise Unavailable
-        local_limits.hit(window_key(item, *who), item.amount, item.get_expiry())
+        in_process_limits.hit(window_key(item, *who), item.amount, item.get_expiry())
     elif not passes:
+        metrics.limit_reached(name)
         raise RateLimited(retry_after=wait_seconds(item, *who))
 
 
@@ -141,8 +142,9 @@ def hit_brand(brand_id: int, *, app_in: str = "") -> None:
     milliseconds = ask(lambda: run(HIT, list(windows), (time(), item.get_expiry(), *windows.values())))
     if milliseconds is None:
         for key, amount in windows.items():
-            local_limits.hit(key, amount, item.get_expiry())
+            in_process_limits.hit(key, amount, item.get_expiry())
     elif milliseconds:
+        metrics.limit_reached("brand")
         raise RateLimited(retry_after=max(1, ceil(milliseconds / 1000)))
 
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core import signing
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from brands import limits
+from brands import limits, metrics, stopped_attempts
 from brands.refusals import RateLimited, Unavailable
 
 PORTAL = "portal"
@@ -83,6 +83,12 @@ def at_brand(brand_id: int | None) -> str:
     return f"api:{brand_id or 0}"
 
 
+def brand_at(door: str) -> int | None:
+    """The brand whose door of the API this is; None for the portal's, which is all brands'."""
+    name, _colon, brand_id = door.partition(":")
+    return int(brand_id) or None if name == "api" else None
+
+
 def begin(*, door: str, email: str, network: str, device: str = "") -> Attempt:
     """Count a try of a password; call before looking at it. Raises RateLimited, and Unavailable without Redis.
 
@@ -98,6 +104,8 @@ def begin(*, door: str, email: str, network: str, device: str = "") -> Attempt:
         raise Unavailable
     milliseconds, number = answer
     if milliseconds:
+        metrics.limit_reached("login_wait")
+        stopped_attempts.count(stopped_attempts.LOGINS, brand_at(door))
         raise RateLimited(retry_after=ceil(milliseconds / 1000))
     return Attempt(door, email, keys, number)
 

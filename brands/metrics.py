@@ -107,6 +107,12 @@ class Instruments:
             ["threads", "reason"],
             registry=registry,
         )
+        self.refused = Counter(
+            "loyalty_limits_reached",
+            "Calls refused because a limit was used up: of calls, of guessing codes, or of tries of a password.",
+            ["limit"],
+            registry=registry,
+        )
         self.waits = Histogram(
             "loyalty_request_wait_seconds",
             "Seconds that a request waited for a thread of its class, of those that waited.",
@@ -194,6 +200,11 @@ def taken_from_queue(result: str) -> None:
 def turned_away(threads: str, reason: str) -> None:
     """A request got no thread."""
     instruments().turned_away.labels(threads, reason).inc()
+
+
+def limit_reached(limit: str) -> None:
+    """A call was refused: `limit` is one of settings.RATE_LIMITS, or login_wait."""
+    instruments().refused.labels(limit).inc()
 
 
 def waited(threads: str, seconds: float) -> None:

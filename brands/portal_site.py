@@ -22,7 +22,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from unfold.sites import UnfoldAdminSite
 
-from brands import audit, guard, parties, roles, switcher
+from brands import audit, guard, request_brands, roles, switcher
 from brands.audit import Row
 from brands.audited import deed
 from brands.list_queries import UnknownFilter, refused
@@ -55,9 +55,9 @@ def note_party(request: HttpRequest) -> None:
     if not user.is_authenticated:
         return
     if brand_ids := [each.brand_id for each in roles.memberships(user)]:
-        parties.note(parties.SESSION, brand_ids)
+        request_brands.note(request_brands.SESSION, brand_ids)
     else:
-        parties.note_person(user.pk)
+        request_brands.note_person(user.pk)
 
 
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types

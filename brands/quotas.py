@@ -4,7 +4,7 @@ What is a row is counted in its table, one brand's use in turn. What happens too
 exactly, for the day in UTC; while Redis is away nothing is refused.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -28,8 +28,16 @@ Counting = Callable[[Sequence[int], datetime, Collection[str]], Used]
 
 NEAR_PERCENT = 80
 IN_TABLES = (Resource.CODES, Resource.UPLOADS, Resource.STORAGE, Resource.JOBS)
-# One use of a brand at a time is decided: two at once would pass each other.
-TURN = "SELECT pg_advisory_xact_lock(7216007, %s::int)"
+# The limits of one brand (0: none), from its own rows or the defaults. Where there is one, the brand's turn is taken
+# too: one use at a time is decided, for two at once would pass each other.
+LIMITS = """
+WITH limits AS MATERIALIZED (
+    SELECT asked.resource, coalesce(own.limit, asked.otherwise) AS most
+    FROM unnest(%(resources)s::text[], %(defaults)s::bigint[]) asked (resource, otherwise)
+    LEFT JOIN brands_brandquota own ON own.brand_id = %(brand_id)s AND own.resource = asked.resource
+)
+SELECT resource, most, CASE WHEN most > 0 THEN pg_advisory_xact_lock(7216007, %(brand_id)s::int)::text END FROM limits
+"""
 KEPT_SECONDS = 172_800  # a day's counter is looked at until its day is over
 REMEMBERED_SECONDS = 30  # a limit where it is asked for each event
 MOST_REMEMBERED = 10_000
@@ -100,14 +108,29 @@ class BrandUsage:
 
 def require(brand_id: int, resource: Resource, *, more: int = 1, field: str = "") -> None:
     """Raises QuotaReached if `more` would be too much. In a transaction the brand's next use waits for its end."""
-    limit = limit_of(brand_id, resource)
-    if not limit:
+    require_all(brand_id, {resource: more}, field=field)
+
+
+def require_all(brand_id: int, wanted: Mapping[Resource, int], *, field: str = "") -> None:
+    """The same for several resources, in two statements; says the first that has too little left."""
+    limits_of = limited(brand_id, wanted)
+    if not limits_of:
         return
+    used = counted([brand_id], limits_of)
+    for resource, limit in limits_of.items():
+        now, more = used.get((brand_id, resource), 0), wanted[resource]
+        if more > 0 and now + more > limit:
+            raise QuotaReached(refusal_words(resource, limit, now), details={"field": field} if field else None)
+
+
+def limited(brand_id: int, resources: Iterable[Resource]) -> dict[Resource, int]:
+    """Those of `resources` that have a limit, in their order."""
+    names = [str(each) for each in resources]
+    asked: dict[str, Any] = {"brand_id": brand_id, "resources": names, "defaults": [default_of(each) for each in names]}
     with connection.cursor() as cursor:
-        cursor.execute(TURN, [brand_id])
-    used = counted([brand_id], [resource]).get((brand_id, resource), 0)
-    if more > 0 and used + more > limit:
-        raise QuotaReached(refusal_words(resource, limit, used), details={"field": field} if field else None)
+        cursor.execute(LIMITS, asked)
+        found = {name: limit for name, limit, _turn in cursor.fetchall()}
+    return {Resource(name): found[name] for name in names if found[name]}
 
 
 def refusal_words(resource: Resource, limit: int, used: int) -> str:
@@ -134,6 +157,12 @@ def count_event(brand_id: int) -> None:
         return
     words = _("Your brand's events of today are used up. Ask the operator for more, or go on tomorrow (UTC).")
     raise RateLimited(words, retry_after=ceil(until_tomorrow(timezone.now()).total_seconds()))
+
+
+def note(brand_id: int, resource: Resource) -> None:
+    """Count one more of today that nobody can refuse, whatever the quota."""
+    key = day_key(brand_id, resource, timezone.now())
+    limits.ask(lambda: limits.run(TAKE, (key,), (1, 0, KEPT_SECONDS)))
 
 
 def until_tomorrow(at: datetime) -> timedelta:

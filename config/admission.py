@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db import connections
 from django.http import parse_cookie
 
-from brands import metrics, parties
+from brands import metrics, request_brands
 from brands.limits import address_of, site_of
-from brands.parties import KEY, SESSION, TOKEN
+from brands.request_brands import KEY, SESSION, TOKEN
 from config.fair_threads import STRANGERS, FairThreadPool, NoThreadError, ThreadLimits
 from config.receiving import BodyTooSlowError, Bounds, Receiving, TooManyBodiesError
 from config.requests import TURNED_AWAY
@@ -201,7 +201,7 @@ class Admission:
     def answer(self, environ: Environ, shown: dict[str, bytes]) -> Answer:
         """Run in one of the class's threads."""
         found = Answer()
-        with parties.learning() as party:
+        with request_brands.learning() as party:
             chunks: Any = self.application(environ, found)
             if getattr(chunks, "streaming", False):
                 found.chunks = Streamed(chunks)

@@ -9,7 +9,8 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
 from rest_framework.exceptions import ValidationError
 
-from brands import metrics
+from brands import metrics, quotas
+from brands.models import BrandQuota
 from brands.refusals import BrandMismatch, Refused
 from brands.tracing import Work
 from config.bodies import read_object
@@ -71,6 +72,9 @@ def take_one(message: dict[str, Any]) -> bool:
         except (OperationalError, InterfaceError) as error:
             connections.close_all()
             raise DatabaseAway from error
+        if new:
+            # A refused message would end in the dead-letter queue: those of the operator's own queue only count.
+            quotas.note(envelope["detail"]["arguments"]["brand_id"], BrandQuota.Resource.EVENTS)
         metrics.taken_from_queue("accepted" if new else "duplicate")
         return True
 

@@ -1,17 +1,17 @@
 """Adjustments: points that staff add or take by hand. Each says why, is made once, and stands in the audit trail."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from brands import audit
 from brands.audit import Deed, Row
-from brands.models import User
+from brands.models import AuditEntry, User
 from brands.refusals import Invalid
 from loyalty import events, ledger, levels, webhooks
 from loyalty.balances import balance_changed
@@ -22,7 +22,10 @@ from loyalty.points import plain
 from loyalty.refusals import MemberBlocked
 
 ZERO = Decimal(0)
-MOST_SCANS = 100  # at the brand's ceiling: what anybody but the operator adds at once
+LINE = "ledger line"  # in the trail, of adjustments alone
+MOST_SCANS = 100  # at the brand's ceiling: what anybody but the operator adds in a day
+# One addition by a person for a brand at a time is decided: two at once would pass the day's ceiling together.
+TURN = "SELECT pg_advisory_xact_lock(hashtextextended('adjustments:' || %s::text || ':' || %s::text, 7216008))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +43,19 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: Deed) -> Ad
     """Add `points` to an account or, where they are negative, take them; once per `key`, however often it is called.
 
     `deed.reason` is for staff and customer to read. A blocked member can only lose points. Raises Invalid without a
-    reason or points or for more than the person may add at once, MemberBlocked, NotEnoughPoints where the balance would
-    be negative, and PointsAlreadyClaimed where this key's adjustment is made already. Owns the transaction.
+    reason or points or for more than the person may add in a day, MemberBlocked, NotEnoughPoints where the balance
+    would be negative, and PointsAlreadyClaimed where this key's adjustment is made already. Owns the transaction.
     """
     refuse_bad_wishes(account=account, points=points, reason=deed.reason)
-    refuse_too_many(account=account, points=points, by=deed.person)
+    is_bounded = points > 0 and not (deed.person is not None and deed.person.is_superuser)
     with transaction.atomic():
+        if is_bounded:
+            take_turn(brand_id=account.brand_id, by=deed.person)
         write = ledger.credit if points > 0 else ledger.debit
         reason_id = f"{ledger.ADJUSTED}{key}"
         line = write(account=account.pk, points=abs(points), reason_id=reason_id, note=deed.reason, at=deed.at)
+        if is_bounded:  # after the ledger, which knows an adjustment that is made already
+            refuse_too_many(account=account, points=points, deed=deed)
         level, updated = check_level(account, line, points, deed.at)
         made = Adjustment(points, line.balance, line.loyalty_transaction_id, level, updated)
         balance = balance_changed(
@@ -76,12 +83,34 @@ def refuse_bad_wishes(*, account: UserPoints, points: Decimal, reason: str) -> N
         raise MemberBlocked(_("This member is blocked and earns nothing. Unblock them first."))
 
 
-def refuse_too_many(*, account: UserPoints, points: Decimal, by: User | None) -> None:
-    """The operator, who sets the ceiling, is not bound by it."""
+def take_turn(*, brand_id: int, by: User | None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(TURN, [brand_id, by.pk if by else 0])
+
+
+def refuse_too_many(*, account: UserPoints, points: Decimal, deed: Deed) -> None:
+    """Of what one person adds for a brand in a day (UTC), however many times. The operator, who sets the ceiling, is
+    not bound by it."""
     most = MOST_SCANS * account.brand.max_points_per_scan
-    if points > most and not (by is not None and by.is_superuser):
-        message = _("At most %(most)s points at once; ask the operator to add more.") % {"most": f"{most:,}"}
-        raise Invalid(message, details={"field": "amount"})
+    before = added_today(brand_id=account.brand_id, by=deed.person, at=deed.at)
+    if before + points <= most:
+        return
+    message = _("At most %(most)s points a day; ask the operator to add more.") % {"most": f"{most:,}"}
+    if before:
+        added = _("You have added %(points)s today.") % {"points": f"{before:,f}"}
+        message = f"{message} {added}"
+    raise Invalid(message, details={"field": "amount"})
+
+
+def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
+    """As the audit trail has it; what was taken gives nothing back."""
+    day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    made = AuditEntry.objects.filter(
+        person=by, brand=brand_id, kind="loyalty.userpoints", at__gte=day, changes__has_key=LINE
+    )
+    balances = made.values_list("changes__points", flat=True)
+    differences = (Decimal(str(after)) - Decimal(str(before)) for before, after in balances)
+    return sum((each for each in differences if each > 0), ZERO)
 
 
 def check_level(account: UserPoints, line: Credit, points: Decimal, at: datetime) -> tuple[str, bool]:
@@ -122,6 +151,6 @@ def write_down(account: UserPoints, made: Adjustment, deed: Deed) -> None:
     changes: dict[str, tuple[Any, Any]] = {"points": (made.new_balance - made.points, made.new_balance)}
     if made.level_updated:
         changes["current_level"] = (account.current_level, made.current_level)
-    changes["ledger line"] = (None, made.transaction_id)
+    changes[LINE] = (None, made.transaction_id)
     action = _("Points added by hand") if made.points > 0 else _("Points taken by hand")
     audit.record(deed=deed, action=action, rows=[Row(account, account.brand_id, changes)])

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from brands import audit, guard, pseudonyms
 from brands.audit import Deed, Row
-from brands.mentions import Mentions
 from brands.models import Brand, User
+from brands.person_mentions import Mentions
 from brands.refusals import Refused, UserNotFound
 from loyalty import event_erasure, events, ledger, members
 from loyalty.notices import preferences

@@ -9,7 +9,7 @@ from decimal import Decimal
 from django.db import connection
 
 from brands import sql
-from brands.mentions import Mentions, without
+from brands.person_mentions import Mentions, without
 from loyalty.refusals import NotEnoughPoints, PointsAlreadyClaimed
 
 # The unique pair (account, reason_id) decides; the balance moves only if the line was new.

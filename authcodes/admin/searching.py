@@ -9,8 +9,8 @@ from django.http import HttpRequest
 
 from authcodes.exports import CUSTOMER_IS_OURS
 from authcodes.models import AuthCode, Product, Scan
-from authcodes.reading import read
 from brands.models import User
+from brands.scanned import read
 
 # Codes whose scans are looked up one by one; where more begin so, the scans are read in their order.
 MOST_CODES = 500

@@ -23,7 +23,6 @@ from rest_framework.views import APIView
 from authcodes import qr, tags
 from authcodes.models import AuthCode, BatchRange, Scan
 from authcodes.proofs import Unreadable, proved
-from authcodes.reading import read
 from authcodes.symbols import Level
 from brands import guard, limits, roles
 from brands.authentication import SESSION_OR_BEARER, caller_of, staff_may_read
@@ -32,6 +31,7 @@ from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
 from brands.paging import Page, paged
 from brands.refusals import AuthenticationRequired, Forbidden, NotFound
 from brands.roles import ACT, VIEW
+from brands.scanned import read
 from brands.tokens import Principal
 from loyalty.events import iso
 from loyalty.points import plain

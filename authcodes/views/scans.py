@@ -20,7 +20,6 @@ from rest_framework.views import APIView
 from authcodes import answers, guessing_exemptions, lookups, scan_tokens, scanning
 from authcodes.answers import SCAN_ANSWER, ProductOutput
 from authcodes.models import Scan
-from authcodes.reading import LONGEST_INPUT, read
 from authcodes.refusals import ScanNotAdoptable
 from authcodes.scanning import Circumstances, Place, ScanResult
 from brands import guessing, limits
@@ -39,6 +38,7 @@ from brands.refusals import (
     TokenInvalid,
     UserNotFound,
 )
+from brands.scanned import LONGEST_INPUT, read
 from brands.tokens import Principal
 from loyalty import members
 from loyalty.doors import keyed_id

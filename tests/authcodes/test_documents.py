@@ -13,7 +13,7 @@ from authcodes.documents import LibrariesMissing
 from authcodes.labels import DEFAULT_PRESET
 from authcodes.models import PrintRun
 from authcodes.prints import Wanted
-from authcodes.reading import read
+from brands.scanned import read
 from tests import make
 from tests.portal import printed, staff
 from tests.prints import content, finished

@@ -711,7 +711,7 @@ def test_checking_and_committing_a_list_take_as_many_statements_for_any_number_o
     make.batch(brand, assigned=False, quantity=lines, prefix="A")
     content = csv_of(LIST, *(f"A{number:04},," for number in range(1, lines + 1)))
 
-    with django_assert_max_num_queries(115):  # 21 of them ask the quotas, for the upload and its two jobs
+    with django_assert_max_num_queries(95):  # 8 of them ask the quotas, for the upload and its two jobs
         committed(uploaded(brand, product, content))
 
     assert connection.in_atomic_block

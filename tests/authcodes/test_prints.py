@@ -18,12 +18,11 @@ from authcodes.documents import settings_of
 from authcodes.labels import PRESETS, Sheet
 from authcodes.models import AuthCode, Job, PrintRun
 from authcodes.prints import Wanted
-from authcodes.reading import read
 from authcodes.stretches import whole
 from brands import pictures
 from brands.models import Brand, BrandHostname
 from brands.refusals import Invalid
-from brands.scanned import MAX_CODE_LENGTH
+from brands.scanned import MAX_CODE_LENGTH, read
 from tests import make
 from tests.portal import staff
 from tests.prints import content, finished, image_says, manifest, pages_say, start

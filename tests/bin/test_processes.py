@@ -85,13 +85,43 @@ def test_systemd_understands_the_units(tmp_path):
 
 
 def test_every_secret_of_compose_comes_from_a_file(compose):
-    for name in PROCESSES:
+    for name in {*PROCESSES, "migrate"}:
         service = compose["services"][name]
         assert not {"SECRET_KEY", "DATABASE_URL", "CODE_TAG_SECRETS", "METRICS_TOKEN"} & set(service["environment"])
         assert set(service["secrets"]) <= set(compose["secrets"])
         files = {value for key, value in service["environment"].items() if key.endswith("_FILE")}
         assert files == {f"/run/secrets/{secret}" for secret in service["secrets"]}
     assert all(set(secret) == {"file"} for secret in compose["secrets"].values())
+
+
+def test_compose_gives_each_kind_of_process_its_own_login_of_the_database(compose):
+    """tests/processes/test_database_logins.py runs the product on them."""
+    services = compose["services"]
+
+    def addresses(name):
+        return {secret for secret in services[name]["secrets"] if secret.startswith("database_")}
+
+    assert addresses("web") == {"database_web_url"}
+    for name in PROCESSES - {"web"}:
+        assert addresses(name) == {"database_worker_url"}
+    # Whom the worker's address names is who may take on the roles that the owner's migrations make.
+    assert addresses("migrate") == {"database_owner_url", "database_worker_url"}
+    assert services["migrate"]["environment"]["DATABASE_OWNER_URL_FILE"] == "/run/secrets/database_owner_url"
+    for name in {*PROCESSES, "migrate", "redis"}:
+        assert "postgres_password" not in services[name].get("secrets", [])
+
+
+def test_compose_makes_the_logins_with_the_database(compose):
+    postgres, script = compose["services"]["postgres"], "docs/operations/database-logins.sql"
+    text = (ROOT / script).read_text()
+    read = set(re.findall(r"'(database_\w+_url)'", text))
+
+    assert f"./{script}:/docker-entrypoint-initdb.d/database-logins.sql:ro" in postgres["volumes"]
+    assert read == {secret for secret in postgres["secrets"] if secret.startswith("database_")}
+    assert postgres["environment"]["POSTGRES_USER"] == "postgres"
+    assert f"{postgres['environment']['POSTGRES_DB']}_app" in text
+    installed = (ROOT / "docs" / "operations" / "install.md").read_text()
+    assert '"postgres://loyalty_$login:' in installed
 
 
 def test_the_image_takes_what_the_service_needs_and_nothing_else():

@@ -9,7 +9,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import authentication, keys, limits, parties, tokens
+from brands import authentication, keys, limits, request_brands, tokens
 from brands.models import Membership, User
 from brands.refusals import ApiKeyInvalid, RateLimited, TokenInvalid
 from tests import make
@@ -228,13 +228,13 @@ def test_bearer_of_an_event_is_read_alike():
 
 def learned(client, path, **headers):
     """Whose each credential of the request turned out to be."""
-    with parties.learning() as party:
+    with request_brands.learning() as party:
         client.get(path, headers=headers)
     return party.names
 
 
 def test_a_token_is_learned_where_its_user_was_found_active(client, access, brand, customer):
-    assert learned(client, "/api/who", authorization=f"Bearer {access}") == {parties.TOKEN: f"brand:{brand.pk}"}
+    assert learned(client, "/api/who", authorization=f"Bearer {access}") == {request_brands.TOKEN: f"brand:{brand.pk}"}
 
     User.objects.filter(pk=customer.pk).update(is_active=False)
 
@@ -246,4 +246,4 @@ def test_a_key_teaches_nothing_of_a_header_that_nobody_looked_at(client, brand):
 
     found = learned(client, "/api/key", authorization="Bearer junk", **{"api-key": text})
 
-    assert found == {parties.KEY: f"brand:{brand.pk}"}
+    assert found == {request_brands.KEY: f"brand:{brand.pk}"}

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from django.conf import settings as project
 
-from brands import guessing, limits, local_limits
+from brands import guessing, in_process_limits, limits
 from brands.guessing import Exemptions, Guesser
 from brands.refusals import RateLimited
 from brands.scanned import Reading
@@ -320,7 +320,7 @@ def test_while_redis_is_away_a_process_lets_a_part_of_each_budget_pass(rates, wh
     monkeypatch.setattr(limits, "outage", limits.Outage())
     settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
     rates(plain_codes="40/hour", unknown_code="20/hour")
-    local_limits.clear()
+    in_process_limits.clear()
     guesser = user(who)
 
     assert tried(guesser, numbered(1, 100, step=137)) == 10

@@ -13,7 +13,7 @@ from django.conf import settings as project
 from django.core.cache import cache
 from rest_framework.throttling import SimpleRateThrottle
 
-from brands import guessing, limits, local_limits
+from brands import guessing, in_process_limits, limits
 from brands.guessing import Exemptions, Guesser
 from brands.limits import Outage
 from brands.refusals import RateLimited, Unavailable
@@ -27,7 +27,7 @@ def who():
 
 @pytest.fixture(autouse=True)
 def outage(monkeypatch):
-    local_limits.clear()
+    in_process_limits.clear()
     fresh = Outage()
     monkeypatch.setattr(limits, "outage", fresh)
     return fresh
@@ -148,12 +148,12 @@ def test_the_local_part_fills_up_again(rates, who):
 
 @pytest.mark.usefixtures("no_redis")
 def test_what_processes_count_for_themselves_is_bounded(rates, monkeypatch):
-    monkeypatch.setattr(local_limits, "MAX_KEYS", 50)
+    monkeypatch.setattr(in_process_limits, "MAX_KEYS", 50)
 
     for number in range(200):
         limits.hit("scan", number)
 
-    assert len(local_limits._buckets) <= 50
+    assert len(in_process_limits._buckets) <= 50
 
 
 @pytest.mark.usefixtures("no_redis")

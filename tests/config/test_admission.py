@@ -12,7 +12,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from brands import parties
+from brands import request_brands
 from config import admission
 from config.admission import API, EVENTS, FILES, HEALTH, LOGINS, PAGES, PROBES, Admission
 from config.fair_threads import STRANGERS
@@ -28,9 +28,9 @@ def environ(path, method="GET", body=b"", **more):
 
 
 CREDENTIALS = {
-    parties.KEY: lambda request: "HTTP_API_KEY" in request.META,
-    parties.TOKEN: lambda request: "HTTP_AUTHORIZATION" in request.META,
-    parties.SESSION: lambda request: settings.SESSION_COOKIE_NAME in request.COOKIES,
+    request_brands.KEY: lambda request: "HTTP_API_KEY" in request.META,
+    request_brands.TOKEN: lambda request: "HTTP_AUTHORIZATION" in request.META,
+    request_brands.SESSION: lambda request: settings.SESSION_COOKIE_NAME in request.COOKIES,
 }
 
 
@@ -53,7 +53,7 @@ class Site:
         if self.brand:
             for credential in self.good & CREDENTIALS.keys():
                 if CREDENTIALS[credential](request):
-                    parties.note(credential, self.brand)
+                    request_brands.note(credential, self.brand)
         if "slow" in request.path:
             self.over.wait(10)
         return HttpResponse(request.body)
@@ -241,7 +241,7 @@ def test_good_credentials_count_as_their_brand_wherever_they_come_from(door, set
 
 
 def test_a_good_key_says_nothing_of_the_token_beside_it(door):
-    door.site.brand, door.site.good = [7], {parties.KEY}
+    door.site.brand, door.site.good = [7], {request_brands.KEY}
     door.ask("/api/v1/auth/token", "POST", b"{}", HTTP_API_KEY="a", HTTP_AUTHORIZATION="Bearer junk")
     only_junk = environ("/api/v1/scans/x", HTTP_AUTHORIZATION="Bearer junk", REMOTE_ADDR="198.51.100.1")
     only_key = environ("/api/v1/scans/x", HTTP_API_KEY="a", REMOTE_ADDR="198.51.100.1")

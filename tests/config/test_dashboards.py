@@ -51,6 +51,7 @@ def given(db, settings):
     metrics.swept("events")
     metrics.turned_away("pages", "busy")
     metrics.taken_from_queue("accepted")
+    metrics.limit_reached("plain_codes")
     text = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
     families = list(text_string_to_metric_families(text))
     found = {sample.name: set(sample.labels) for family in families for sample in family.samples}

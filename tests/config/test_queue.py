@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from moto.server import ThreadedMotoServer
 
-from brands import tokens
+from brands import quotas, tokens
 from config import queue
 from loyalty.models import Event
 from tests import make
@@ -114,6 +114,19 @@ def test_the_queue_speaks_for_a_brand_whatever_its_slug(sqs, brand, customer):
     receive()
 
     assert list(Event.objects.filter(detail_type="order-complete").values_list("brand_id", flat=True)) == [brand.pk]
+
+
+def test_events_count_against_the_brands_quota_and_are_never_refused_for_it(sqs, brand, customer, settings):
+    settings.QUOTAS = {**settings.QUOTAS, "events": 1}
+    before = quotas.counters([brand.pk])[brand.pk, "events"]
+    twice = order(brand, customer)
+    for event in (order(brand, customer), twice, twice):
+        sqs.send(event)
+
+    receive()
+
+    assert quotas.counters([brand.pk])[brand.pk, "events"] == before + 2
+    assert (sqs.waiting(), sqs.waiting(sqs.dead)) == (0, 0)
 
 
 def test_the_same_event_twice_is_stored_once(sqs, brand, customer):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from authcodes import reconcile
 from brands.audit import Deed
-from brands.models import AuditEntry, Brand, User
+from brands.models import AuditEntry, Brand, Membership, User
 from brands.refusals import Invalid
 from loyalty import adjustments, ledger
 from loyalty.models import Event, LoyaltyTransaction, UserPoints
@@ -74,13 +75,43 @@ class TestRules:
         operator = make.user(is_staff=True, is_superuser=True)
 
         for person in (staff(brand), None):
-            with pytest.raises(Invalid, match="At most 500 points at once") as refusal:
+            with pytest.raises(Invalid, match="At most 500 points a day") as refusal:
                 adjust(account, "500.01", by=person)
             assert refusal.value.details == {"field": "amount"}
 
         assert adjust(account, 500, by=staff(brand)).points == 500
         assert adjust(account, 99_000, by=operator).points == 99_000
         assert adjust(account, -50_000, by=staff(brand)).points == -50_000
+
+    def test_ten_adjustments_add_no_more_in_a_day_than_one(self, account: UserPoints, brand: Brand) -> None:
+        Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=5)
+        account.refresh_from_db()
+        person, elsewhere = staff(brand), make.brand(max_points_per_scan=5)
+        Membership.objects.create(user=person, brand=elsewhere, role="owner")
+        adjust(account, 450, by=person, key=KEY)
+        adjust(account, -300, by=person)  # gives nothing back
+
+        with pytest.raises(Invalid, match=r"At most 500 points a day; .* You have added 450\.00 today\."):
+            adjust(make.account(make.customer(brand), brand), "50.01", by=person)
+
+        assert numbers(account)[0] == 150
+        assert AuditEntry.objects.filter(person=person).count() == 2
+        with pytest.raises(PointsAlreadyClaimed):
+            adjust(account, 450, by=person, key=KEY)
+        assert adjust(account, 50, by=person).points == 50
+        assert adjust(account, 500, by=staff(brand)).points == 500
+        assert adjust(make.account(make.customer(elsewhere), elsewhere), 500, by=person).points == 500
+
+    def test_tomorrow_there_is_room_again(self, account: UserPoints, brand: Brand) -> None:
+        Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=5)
+        account.refresh_from_db()
+        person = staff(brand)
+        adjust(account, 500, by=person)
+
+        tomorrow = Deed(person, timezone.now() + timedelta(days=1), "req-2", "Goodwill")
+        made = adjustments.adjust(account=account, points=Decimal(500), key=uuid4(), deed=tomorrow)
+
+        assert made.new_balance == 1000
 
     def test_balance_is_never_negative(self, account: UserPoints) -> None:
         adjust(account, 10)
@@ -231,7 +262,7 @@ class TestPage:
     def test_amount_above_the_limit_is_refused_in_words(self, client: Client, account: UserPoints) -> None:
         refused = self.send(client, account, amount="100000.01", confirmed="100000.01")
 
-        assert "At most 100,000 points at once; ask the operator to add more." in text(refused)
+        assert "At most 100,000 points a day; ask the operator to add more." in text(refused)
         assert not LoyaltyTransaction.objects.exists()
 
     def test_confirmation_is_of_one_amount(self, client: Client, account: UserPoints, settings: Any) -> None:
@@ -271,6 +302,23 @@ class TestRaces:
         assert results.count("NotEnoughPoints") == 21
         assert numbers(account) == (5, 35, 30)
         assert list(reconcile.differences()) == []
+
+    def added(self, brand: Brand) -> int:
+        """How many of twelve additions of 100 points, at once and for twelve members, one person gets through."""
+        brand.max_points_per_scan = 5
+        brand.save()
+        person, accounts = staff(brand), [make.account(make.customer(brand), brand) for _ in range(12)]
+        found = at_once(lambda number: adjust(accounts[number], 100, by=person), range(12))
+        assert {type(each).__name__ for each in found} <= {"Adjustment", "Invalid"}
+        return UserPoints.objects.filter(brand=brand, points=100).count()
+
+    def test_of_additions_at_once_no_more_pass_than_the_day_has(self, brand: Brand) -> None:
+        assert self.added(brand) == 5
+
+    def test_control_without_turns_more_pass(self, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(adjustments, "TURN", "SELECT %s::text, %s::text")
+
+        assert self.added(brand) > 5
 
     @pytest.fixture
     def unlocked(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

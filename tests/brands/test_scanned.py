@@ -2,7 +2,7 @@
 
 import pytest
 
-from authcodes.reading import Reading, read
+from brands.scanned import Reading, read
 
 
 @pytest.mark.parametrize(

@@ -507,6 +507,21 @@ def test_page_search_answers_mistyped_page_numbers(rf: Any, query: str, status: 
         assert PortalSite().search(request).status_code == status
 
 
+def test_name_is_the_operators_to_change(brand):
+    """Mails come in it: an owner could have written in another brand's."""
+    page = address("brands.brand", "change", brand.pk)
+    owner, operator = browser(staff(brand)), browser(staff(is_superuser=True))
+    before = brand.name
+
+    owner.post(page, {**form_of(owner.get(page)), "name": "Northwind Coffee"})
+    brand.refresh_from_db()
+    assert brand.name == before
+
+    operator.post(page, {**form_of(operator.get(page)), "name": "Acme again"})
+    brand.refresh_from_db()
+    assert brand.name == "Acme again"
+
+
 def test_slug_is_the_operators_to_change(brand):
     page = address("brands.brand", "change", brand.pk)
     owner, operator = browser(staff(brand)), browser(staff(is_superuser=True))

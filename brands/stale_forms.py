@@ -63,7 +63,8 @@ class VersionedForm(ModelForm):
         field = self[name]
         if isinstance(field.field.widget, forms.MultiWidget | forms.FileInput) or name not in self.initial:
             return
-        data, value = self.data.copy(), self.initial[name]
+        sent: Any = self.data
+        data, value = sent.copy(), self.initial[name]
         if value in (None, False):
             data.pop(field.html_name, None)
         elif isinstance(value, list | tuple):

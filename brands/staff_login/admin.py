@@ -148,11 +148,12 @@ class StateFilter(DropdownFilter):
             Invitation.State.EXPIRED: unused.filter(expires_at__lte=timezone.now()),
             Invitation.State.REVOKED: queryset.filter(revoked_at__isnull=False),
         }
-        if not self.value():
+        chosen = self.value()
+        if not chosen:
             return queryset
-        if self.value() not in parts:
+        if chosen not in parts:
             raise IncorrectLookupParameters
-        return parts[Invitation.State(self.value())]
+        return parts[Invitation.State(chosen)]
 
 
 STATE_COLOURS = {"pending": "info", "accepted": "success", "expired": "warning", "revoked": "danger"}

@@ -423,6 +423,7 @@ EXPIRY_CHUNK = env.integer("EXPIRY_CHUNK", 500, minimum=1)
 PERSONAL_DATA = {
     "scans": "authcodes.persons",
     "lookups": "authcodes.lookups",
+    "invitations": "brands.staff_login.persons",
     "notices": "loyalty.notices.persons",
     "wallets": "loyalty.wallets.persons",
     "webhooks": "loyalty.webhook_persons",

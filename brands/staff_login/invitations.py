@@ -111,6 +111,11 @@ def forget_old(*, at: datetime) -> int:
     return Invitation.objects.filter(expires_at__lt=at - KEPT).delete()[0]
 
 
+def forget_address(*, brand_id: int, email: str) -> None:
+    """A person whom the brand forgets: their links end too."""
+    Invitation.objects.filter(brand=brand_id, email=email).delete()
+
+
 def digest_of(token: str) -> bytes:
     """Tokens are random and long: a plain hash of one cannot be turned back."""
     return sha256(token.encode()).digest()

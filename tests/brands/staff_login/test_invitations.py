@@ -9,7 +9,7 @@ from django.utils import timezone
 from brands import limits, people
 from brands.models import AuditEntry, BrandHostname, Membership, User
 from brands.refusals import Invalid
-from brands.staff_login import invitations, mails
+from brands.staff_login import invitations, mails, persons
 from brands.staff_login.models import Invitation, SignInSettings, StaffMail
 from tests import make
 from tests.brands.staff_login.signing_in import give_password, is_in, links_sent
@@ -321,6 +321,18 @@ def test_old_invitations_are_forgotten(brand, owner):
 
     assert invitations.forget_old(at=at) == 0
     assert invitations.forget_old(at=at + invitations.LIFE) == 2  # with its mail
+
+
+def test_a_person_is_told_of_their_invitations_and_forgotten_by_the_brand_alone(brand, owner):
+    person, other = make.customer(brand, email=EMAIL), make.brand()
+    invite(owner, brand)
+    invite(staff(other), other)
+
+    [told] = persons.export(person.pk, brand.pk)
+    persons.erase(person.pk, brand.pk, to=person.pk, at=timezone.now())
+
+    assert (told["role"], told["state"]) == ("printer", "pending")
+    assert Invitation.objects.get().brand == other
 
 
 @pytest.mark.django_db(transaction=True)

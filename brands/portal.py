@@ -263,8 +263,9 @@ class TenantAdmin(Scope, AnswersItsFilters, Audited):
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         """Two who save at the same time both found the row as they had opened it: the second one is refused."""
         obj = super().save_form(request, form, change)
-        if change and isinstance(form, VersionedForm):
-            form.refuse_if_changed(getattr(request, CHOSEN)[obj.pk])
+        row = getattr(request, CHOSEN, {}).get(obj.pk) if change else None  # none where it was deleted meanwhile
+        if row is not None and isinstance(form, VersionedForm):
+            form.refuse_if_changed(row)
         return obj
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's

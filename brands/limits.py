@@ -35,6 +35,8 @@ FAIL_CLOSED = {
     "register",
     "second_factor",
     "staff_mail",
+    "invitation",
+    "invitation_address",
     "prefix",
     "prefix_brand",
     "account_mail",

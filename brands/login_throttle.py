@@ -16,7 +16,8 @@ from django.conf import settings
 from django.core import signing
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from brands import limits, metrics, stopped_attempts
+from brands import guard, limits, metrics, stopped_attempts
+from brands.models import User
 from brands.refusals import RateLimited, Unavailable
 
 PORTAL = "portal"
@@ -89,13 +90,14 @@ def brand_at(door: str) -> int | None:
     return int(brand_id) or None if name == "api" else None
 
 
-def begin(*, door: str, email: str, network: str, device: str = "") -> Attempt:
+def begin(*, door: str, email: str, network: str, device: str = "", session: object = "") -> Attempt:
     """Count a try of a password; call before looking at it. Raises RateLimited, and Unavailable without Redis.
 
-    `email` as somebody typed it, of an account or of none: both wait alike. `device` is what a login left there before.
+    `email` as somebody typed it, of an account or of none: both wait alike. `device` is what a login left there
+    before. `session` names whoever is logged in already and is asked again: nobody else's tries keep them waiting.
     """
     email = email.strip().lower()
-    device_id = read_device(device, email)
+    device_id = f"session:{session}" if session else read_device(device, email)
     keys = _keys(door, email, f"device:{device_id}" if device_id else f"network:{network}")
     waits = (FREE_TRIES, FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)
     arguments = (*waits, settings.LOGIN_TRIES_PER_DAY, DAY_SECONDS, door, int(bool(device_id)))
@@ -115,9 +117,11 @@ def forgive(*, email: str) -> None:
     limits.ask(lambda: limits.client().delete(f"{_prefix(email)}:day"))
 
 
-def make_device(email: str) -> str:
-    """What a device keeps of a login, for `begin`: it proves that the account's owner has used it."""
-    return signing.dumps({"d": secrets.token_hex(8), "u": _of(email)}, salt=DEVICE_SALT, compress=False)
+def make_device(user: User) -> str:
+    """What a device keeps of a login, for `begin`: it proves that the account's owner has used it, until they have a
+    new password."""
+    told = {"d": secrets.token_hex(8), "u": _of(user.email), "p": _of_password(user.password)}
+    return signing.dumps(told, salt=DEVICE_SALT, compress=False)
 
 
 def read_device(token: str, email: str) -> str:
@@ -128,7 +132,11 @@ def read_device(token: str, email: str) -> str:
         told = signing.loads(token, salt=DEVICE_SALT, max_age=DEVICE_LIFE)
     except signing.BadSignature:
         return ""
-    return str(told["d"]) if constant_time_compare(told["u"], _of(email)) else ""
+    if not constant_time_compare(told["u"], _of(email)):
+        return ""
+    with guard.lifted("a login is one for all brands"):
+        password = User.objects.filter(email=email).values_list("password", flat=True).first() or ""
+    return str(told["d"]) if constant_time_compare(told.get("p", ""), _of_password(password)) else ""
 
 
 def _keys(door: str, email: str, who: str) -> tuple[str, str, str]:
@@ -140,6 +148,10 @@ def _keys(door: str, email: str, who: str) -> tuple[str, str, str]:
 def _prefix(email: str) -> str:
     """In braces: a cluster keeps what belongs together on one node. No address stands in Redis."""
     return f"loyalty:login:{{{_of(email)}}}"
+
+
+def _of_password(stored: str) -> str:
+    return salted_hmac("login.device.password", stored, algorithm="sha256").hexdigest()[:24]
 
 
 def _of(email: str) -> str:

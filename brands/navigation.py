@@ -52,6 +52,7 @@ GROUPS: dict[Any, dict[str, str]] = {
     _("Brand"): {
         "brands.brand": "storefront",
         "brands.membership": "badge",
+        "staff_login.invitation": "person_add",
         "staff_login.signinsettings": "passkey",
         "brands.user": "person",
         "brands.apikey": "key",

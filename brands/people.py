@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from brands import guard, login_throttle, tokens
 from brands.models import Brand, Membership, User
 from brands.refusals import Invalid
-from brands.staff_login import sessions
+from brands.staff_login import invitations, sessions
 
 # Any number will do. Whoever changes who owns what does so alone: two owners who took each other's role away at the
 # same time would both see the other one stay.
@@ -45,12 +45,18 @@ def set_password(*, user: User, password: str, at: datetime) -> None:
     login_throttle.forgive(email=user.email)
 
 
+def prove_address(*, user: User, at: datetime) -> None:
+    """They opened a link that went to their address."""
+    User.objects.filter(pk=user.pk, email_verified_at=None).update(email_verified_at=at)
+
+
 def change_role(*, membership: Membership, role: str) -> None:
     """Give `membership` another role. Raises Invalid where the brand would lose its last owner."""
     with transaction.atomic():
         take_turns()
         if role != Membership.Role.OWNER:
             keep_an_owner(brand_ids=[membership.brand_id], without=membership.user_id, field="role")
+            end_invitations_of(membership)
         membership.role = role
         membership.save(update_fields=["role"])
 
@@ -60,7 +66,13 @@ def end_membership(*, membership: Membership) -> None:
     with transaction.atomic():
         take_turns()
         keep_an_owner(brand_ids=[membership.brand_id], without=membership.user_id)
+        end_invitations_of(membership)
         membership.delete()
+
+
+def end_invitations_of(membership: Membership) -> None:
+    """Who owns a brand no more has nobody come in after them, by a link that waits in some mailbox."""
+    invitations.revoke_of_inviter(user_id=membership.user_id, brand_id=membership.brand_id, at=timezone.now())
 
 
 def save_account(*, user: User, fields: Iterable[str]) -> None:
@@ -76,6 +88,8 @@ def save_account(*, user: User, fields: Iterable[str]) -> None:
             take_turns()
             refuse_to_switch_off(user, field="is_staff" if user.is_active else "is_active")
             sessions.end_others(user=user, keep=None)
+            with guard.lifted("who is switched off is so for all brands"):
+                invitations.revoke_of_inviter(user_id=user.pk, brand_id=None, at=timezone.now())
         user.save(update_fields=set(fields))
         if not user.is_active:
             with guard.lifted("a login is one for all brands, and so are its sessions"):

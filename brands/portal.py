@@ -25,20 +25,21 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from brands import roles
-from brands.audited import Audited
+from brands.audited import CHOSEN, Audited
 from brands.keyset import KeysetChangeList
 from brands.list_queries import AnswersItsFilters
 from brands.lists import CountedChangeList, EstimatingPaginator, OwnRowsFilter
 from brands.models import AuditEntry, Brand, User
 from brands.refusals import Refused
 from brands.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
-from brands.unfolded import ModelForm, TabularInline
+from brands.stale_forms import VersionedForm
+from brands.unfolded import TabularInline
 from brands.zones import MomentColumn
 
 MOST_AT_ONCE = 1000  # rows that one action changes in one request
 
 
-class TenantForm(ModelForm):
+class TenantForm(VersionedForm):
     """Whatever a form refers to belongs to the brand of its row, also when its author works for several brands."""
 
     def clean(self) -> dict[str, Any]:
@@ -258,6 +259,14 @@ class TenantAdmin(Scope, AnswersItsFilters, Audited):
         except Refused as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", object_id)
+
+    def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
+        """Two who save at the same time both found the row as they had opened it: the second one is refused."""
+        obj = super().save_form(request, form, change)
+        row = getattr(request, CHOSEN, {}).get(obj.pk) if change else None  # none where it was deleted meanwhile
+        if row is not None and isinstance(form, VersionedForm):
+            form.refuse_if_changed(row)
+        return obj
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         """Of a row that was there only what the form changed: what scans and workers count meanwhile is not ours."""

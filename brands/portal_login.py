@@ -59,7 +59,7 @@ def succeeded(request: HttpRequest, response: HttpResponse, user: User, *, brand
     if brand_id is None:
         response.set_cookie(
             DEVICE_COOKIE,
-            login_throttle.make_device(user.email),
+            login_throttle.make_device(user),
             max_age=int(login_throttle.DEVICE_LIFE.total_seconds()),
             path="/admin/",
             httponly=True,

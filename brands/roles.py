@@ -26,8 +26,9 @@ TABLE = {
     #                                  owner   manager  printer  support  superuser
     "brands.brand":                   ("vc",   "v",     "v",     "v",     "vac"),
     "brands.brandhostname":           ("v",    "v",     "v",     "v",     "vacd"),
-    "brands.user":                    ("va",   "v",     "",      "v",     "vac"),
+    "brands.user":                    ("v",    "v",     "",      "v",     "vac"),
     "brands.membership":              ("vacdx", "v",    "",      "",      "vacdx"),
+    "staff_login.invitation":         ("vax",  "v",     "",      "",      "vax"),
     "staff_login.signinsettings":     ("vac",  "v",     "",      "",      "vac"),
     "brands.apikey":                  ("vax",  "v",     "",      "",      "vax"),
     "brands.brandquota":              ("v",    "v",     "",      "",      "vacd"),

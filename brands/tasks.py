@@ -4,7 +4,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from brands import tokens
-from brands.staff_login import mails, sessions
+from brands.staff_login import invitations, mails, sessions
 
 
 @shared_task
@@ -13,6 +13,7 @@ def forget_ended_sessions() -> int:
     now = timezone.now()
     sessions.forget_ended(at=now)
     mails.forget_old(at=now)
+    invitations.forget_old(at=now)
     return tokens.forget_ended(at=now)
 
 

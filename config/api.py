@@ -5,12 +5,15 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
+from django.conf import settings
 from django.core import exceptions as django_errors
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.template.loader import render_to_string
+from django.urls import reverse
 from rest_framework import exceptions as drf_errors
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -227,18 +230,28 @@ def handler503(request: HttpRequest, words: str) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's signature
-    return answer(request, Problem("FORBIDDEN", "This form is too old or came from elsewhere. Load it again."))
+    words = "This form is too old or came from elsewhere. Load it again."
+    return answer(request, Problem("FORBIDDEN", words), page="csrf.html")
 
 
-def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
+def answer(request: HttpRequest, problem: Problem, *, page: str = "") -> HttpResponse:
     """The envelope for programs, a page for people. Neither asks the database, which may be what failed."""
     status, headers = problem.status, problem.headers
     if wants_json(request):
         body = Json().render(problem.envelope(request_id(request)))
         return HttpResponse(body, content_type=Json.media_type, status=status, headers=headers)
-    page = f"{status}.html" if status in {400, 403, 404, 503} else "500.html" if status >= 500 else "400.html"
-    words = {"message": problem.message, "request_id": request_id(request)}
+    page = page or (f"{status}.html" if status in {400, 403, 404, 503} else "500.html" if status >= 500 else "400.html")
+    words = {"message": problem.message, "request_id": request_id(request), **ways_on(request)}
     return HttpResponse(render_to_string(page, words), status=status, headers=headers)
+
+
+def ways_on(request: HttpRequest) -> dict[str, str]:
+    """Where the links of an error page lead. Of the address only the path: its query may hold anything."""
+    if not request.path.startswith("/admin/"):
+        return {}
+    login = f"{reverse('admin:login')}?{urlencode({'next': request.path})}"
+    is_logged_in = settings.SESSION_COOKIE_NAME in request.COOKIES
+    return {"home": reverse("admin:index"), "path": request.path, "login": "" if is_logged_in else login}
 
 
 def wants_json(request: HttpRequest) -> bool:

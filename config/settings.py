@@ -303,6 +303,8 @@ RATE_LIMITS = {
     "register": env.rate("RATE_REGISTER", "10/minute"),
     "second_factor": env.rate("RATE_SECOND_FACTOR", "20/hour"),
     "staff_mail": env.rate("RATE_STAFF_MAIL", "5/hour"),
+    "invitation": env.rate("RATE_INVITATION", "50/day"),
+    "invitation_address": env.rate("RATE_INVITATION_ADDRESS", "5/day"),
     "staff_oidc": env.rate("RATE_STAFF_OIDC", "20/minute"),
     "account_mail": env.rate("RATE_ACCOUNT_MAIL", "5/hour"),
     "account_mail_address": env.rate("RATE_ACCOUNT_MAIL_ADDRESS", "20/day"),
@@ -421,6 +423,7 @@ EXPIRY_CHUNK = env.integer("EXPIRY_CHUNK", 500, minimum=1)
 PERSONAL_DATA = {
     "scans": "authcodes.persons",
     "lookups": "authcodes.lookups",
+    "invitations": "brands.staff_login.persons",
     "notices": "loyalty.notices.persons",
     "wallets": "loyalty.wallets.persons",
     "webhooks": "loyalty.webhook_persons",

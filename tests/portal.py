@@ -20,7 +20,7 @@ from authcodes.prints import Wanted
 from authcodes.stretches import whole
 from brands import keys
 from brands.models import AuditEntry, Brand, BrandHostname, BrandQuota, Membership, User
-from brands.staff_login.models import SignInSettings
+from brands.staff_login.models import Invitation, SignInSettings
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from loyalty import redemption_codes
 from loyalty.models import (
@@ -155,6 +155,9 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         "brands.brand": brand,
         "brands.user": customer,
         "brands.membership": Membership.objects.get(user=colleague),
+        "staff_login.invitation": Invitation.objects.create(
+            brand=brand, email=f"invited@{marker}.example.com", role="support", expires_at=timezone.now()
+        ),
         "staff_login.signinsettings": SignInSettings.objects.create(
             brand=brand, oidc_issuer=f"https://{marker}.example.net/staff", oidc_client_id=marker
         ),

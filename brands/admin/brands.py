@@ -121,8 +121,9 @@ class BrandPage(Pictured):
         return str(brand.pk or "—")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """The slug is the operator's: files, links and other systems know the brand by it."""
-        own = [] if person(request).is_superuser else ["slug"]
+        """The slug is the operator's: files, links and other systems know the brand by it. So is the name: mails come
+        in it, and it must not be another brand's."""
+        own = [] if person(request).is_superuser else ["name", "slug"]
         return [*super().get_readonly_fields(request, obj), "number", *own]
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:

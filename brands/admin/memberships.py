@@ -21,13 +21,14 @@ from brands.lists import ChoicesFilter
 from brands.models import Membership, User
 from brands.portal import TenantAdmin, TenantForm, person
 from brands.refusals import Invalid, Refused
-from brands.roles import ACT, ADD, Reach, whole_reach
+from brands.roles import ACT, ADD, Reach, reach, whole_reach
 from brands.staff_login import help_for_staff
+from brands.staff_login.forms import RoleMixin
 from brands.staff_login.models import StaffMail
 from brands.unfolded import action
 
 
-class RoleForm(TenantForm):
+class RoleForm(RoleMixin, TenantForm):
     def clean(self) -> dict[str, Any]:
         """Said here, where it can be put right; brands.people decides, when nobody else changes roles."""
         cleaned = super().clean()
@@ -63,7 +64,7 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
             # One answer for every customer: what somebody is elsewhere, their work there too, stays there.
             self.add_error(
                 "user",
-                _("You cannot give this account a role. Create one for work, with another e-mail address."),
+                _("You cannot give this account a role. Invite the person by mail."),
             )
         elif chosen.is_staff:
             if cleaned.get("password1"):
@@ -89,7 +90,17 @@ class MembershipPage(TenantAdmin):
     autocomplete_fields = ("user",)
     fields = ("brand", "user", "role")
     add_fieldsets = ((None, {"fields": (*fields, ("password1", "password2"))}),)
+    actions_list = ("invite",)
     actions_detail = ("send_password_link", "reset_factors")
+
+    def has_invite_permission(self, request: HttpRequest) -> bool:
+        return bool(reach(request.user, ADD, "staff_login.invitation"))
+
+    @action(
+        description=gettext_lazy("Invite a colleague"), url_path="invite", icon="person_add", permissions=["invite"]
+    )
+    def invite(self, request: HttpRequest) -> HttpResponse:  # noqa: ARG002 - the page's signature
+        return redirect("admin:staff_login_invitation_add")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return super().get_fieldsets(request, obj) if obj else self.add_fieldsets

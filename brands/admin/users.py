@@ -9,7 +9,8 @@ from django.contrib.auth import admin as django_pages  # noqa: F401 - registers 
 from django.contrib.auth.forms import SetPasswordMixin
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -20,7 +21,7 @@ from brands.models import Brand, Membership, User
 from brands.portal import TenantAdmin, TenantForm, person
 from brands.refusals import Invalid
 from brands.roles import ADD, VIEW, Reach, reach
-from brands.unfolded import PasswordWidget, SelectWidget
+from brands.unfolded import PasswordWidget, SelectWidget, action
 
 # Roles stand in roles.TABLE; Django's groups would be a second truth.
 admin.site.unregister(Group)
@@ -89,14 +90,16 @@ class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # gene
 
 
 class ColleagueForm(PersonForm):
-    """A new member of staff: the account, and the first role of it."""
+    """A new member of staff: the account, and the first role of it. For operators; owners invite (staff_login)."""
 
     brands: QuerySet[Brand]  # where whoever fills this in may make colleagues
 
     password1 = password_field(_("Password"), required=True)
     password2 = password_field(_("Password again"), required=True)
     brand = forms.ModelChoiceField(Brand.objects.none(), label=_("Brand"), widget=SelectWidget)
-    role = forms.ChoiceField(label=_("Role"), choices=Membership.Role.choices, widget=SelectWidget)
+    role = forms.ChoiceField(
+        label=_("Role"), choices=[("", _("Choose a role")), *Membership.Role.choices], widget=SelectWidget
+    )
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -109,6 +112,7 @@ class UserPage(TenantAdmin):
     brand_path = "pk"  # to none: `seen` finds a brand's people
     list_display = ("email", "first_name", "last_name", "is_active", "date_joined")
     list_filter = (KindFilter,)
+    actions_list = ("invite",)
     search_fields = ("email__startswith", "first_name__istartswith", "last_name__istartswith")
     readonly_fields = ("registered_brand", "date_joined", "last_login", "email_verified_at")
     add_fieldsets = (
@@ -132,6 +136,13 @@ class UserPage(TenantAdmin):
     fieldsets = (
         (None, {"fields": ("email", ("first_name", "last_name"), ("is_active", "date_joined"), "email_verified_at")}),
     )
+
+    def has_invite_permission(self, request: HttpRequest) -> bool:
+        return bool(reach(request.user, ADD, "staff_login.invitation"))
+
+    @action(description=_("Invite a colleague"), url_path="invite", icon="person_add", permissions=["invite"])
+    def invite(self, request: HttpRequest) -> HttpResponse:  # noqa: ARG002 - the page's signature
+        return redirect("admin:staff_login_invitation_add")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return seen(admin.ModelAdmin.get_queryset(self, request), self.reach(request, VIEW))

@@ -1,24 +1,34 @@
-"""Page: how the staff of a brand sign in."""
+"""Pages: how the staff of a brand sign in, and who is invited to work for it."""
 
+from collections.abc import Callable
 from typing import Any
 
+from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import addresses
+from brands import addresses, guard
 from brands.audited import CHOSEN
-from brands.portal import TenantAdmin, TenantForm
-from brands.refusals import Invalid
-from brands.roles import ADD, CHANGE
-from brands.staff_login import sessions
-from brands.staff_login.models import SignInSettings
-from brands.unfolded import PasswordWidget, display
+from brands.lists import ChoicesFilter, DropdownFilter
+from brands.portal import TenantAdmin, TenantForm, badge, person
+from brands.refusals import Invalid, Refused
+from brands.roles import ACT, ADD, CHANGE
+from brands.staff_login import invitations, mails, sessions
+from brands.staff_login.forms import RoleMixin
+from brands.staff_login.models import Invitation, SignInSettings
+from brands.unfolded import PasswordWidget, action, display
 
 # Another value of one of these is another provider, or none.
 PROVIDER = ("oidc_active", "oidc_issuer", "oidc_client_id")
@@ -106,3 +116,148 @@ class SignInPage(TenantAdmin):
         return format_html(
             '<span class="once-shown">{}</span>', _("the portal's address, then %(path)s") % {"path": path}
         )
+
+
+class InvitationForm(RoleMixin, TenantForm):
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        return email.lower()
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("brand") and cleaned.get("email"):
+            try:
+                invitations.check(brand=cleaned["brand"], email=cleaned["email"])
+            except Invalid as refusal:
+                self.refuse(refusal)
+        return cleaned
+
+
+class StateFilter(DropdownFilter):
+    title = gettext_lazy("state")
+    parameter_name = "state"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, Any]]:
+        return list(Invitation.State.choices)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> QuerySet[Invitation]:  # noqa: ARG002
+        unused = queryset.filter(accepted_at=None, revoked_at=None)
+        parts = {
+            Invitation.State.PENDING: unused.filter(expires_at__gt=timezone.now()),
+            Invitation.State.ACCEPTED: queryset.filter(accepted_at__isnull=False),
+            Invitation.State.EXPIRED: unused.filter(expires_at__lte=timezone.now()),
+            Invitation.State.REVOKED: queryset.filter(revoked_at__isnull=False),
+        }
+        chosen = self.value()
+        if not chosen:
+            return queryset
+        if chosen not in parts:
+            raise IncorrectLookupParameters
+        return parts[Invitation.State(chosen)]
+
+
+STATE_COLOURS = {"pending": "info", "accepted": "success", "expired": "warning", "revoked": "danger"}
+
+
+@admin.register(Invitation)
+class InvitationPage(TenantAdmin):
+    form = InvitationForm
+    list_display = ("email", "role", "state", "invited_by", "created_at", "expires_at")
+    list_filter = (StateFilter, ("role", ChoicesFilter))
+    list_select_related = ("invited_by",)
+    search_fields = ("email__startswith",)
+    readonly_fields = ("state", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
+    fieldsets = (
+        (None, {"fields": ("brand", ("email", "role"), ("state", "invited_by"))}),
+        (None, {"fields": (("created_at", "expires_at"), ("accepted_at", "revoked_at"))}),
+    )
+    add_fieldsets = (
+        (
+            None,
+            {
+                "fields": ("brand", "email", "role"),
+                "description": gettext_lazy(
+                    "A mail with a link goes to the address. Whoever opens it sets a password, or logs in, and has the "
+                    "role from then on. The link is good for 7 days. Owners may do everything, also invite owners."
+                ),
+            },
+        ),
+    )
+    actions_detail = ("send_again", "revoke")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return super().get_fieldsets(request, obj) if obj else self.add_fieldsets
+
+    @display(description=gettext_lazy("state"))
+    def state(self, invitation: Invitation) -> SafeString:
+        state = invitation.state(at=timezone.now())
+        return badge(STATE_COLOURS[state], state.label)
+
+    def create(self, request: HttpRequest, obj: Invitation, form: Any) -> Invitation:  # noqa: ARG002
+        made = invitations.create(
+            brand=obj.brand, email=obj.email, role=obj.role, by=person(request), at=timezone.now()
+        )
+        self.have_mailed(request, made)
+        return made
+
+    def have_mailed(self, request: HttpRequest, invitation: Invitation) -> None:
+        with guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"):
+            mails.write_invitation(invitation=invitation, origin=mails.origin_of(request))
+
+    def has_open_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if object_id is None:
+            return False
+        invitation = self.get_object(request, str(object_id))
+        is_open = invitation.accepted_at is None and invitation.revoked_at is None
+        return is_open and self.may(request, ACT, invitation)
+
+    @action(description=gettext_lazy("Send again"), url_path="send", icon="forward_to_inbox", permissions=["open"])
+    def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        words = _(
+            "A new mail goes to %(email)s. Its link is good for 7 days from now on; links of earlier mails end at once."
+        )
+        return self.ask(request, object_id, self.sent_again, words, _("Send again"))
+
+    @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["open"])
+    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        words = _("The link that went to %(email)s ends at once.")
+        return self.ask(request, object_id, self.revoked, words, _("Revoke"))
+
+    def sent_again(self, request: HttpRequest, invitation: Invitation) -> str:
+        invitations.renew(invitation=invitation, by=person(request), at=timezone.now())
+        self.have_mailed(request, invitation)
+        self.note(request, [invitation], _("Sent again"))
+        return _("A mail is on its way to %(email)s.") % {"email": invitation.email}
+
+    def revoked(self, request: HttpRequest, invitation: Invitation) -> str:
+        self.remember(request, [invitation])
+        invitations.revoke(invitation=invitation, at=timezone.now())
+        self.note(request, [invitation], _("Revoked"))
+        return _("The invitation of %(email)s is revoked.") % {"email": invitation.email}
+
+    def ask(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        act: Callable[[HttpRequest, Invitation], str],
+        words: str,
+        button: str,
+    ) -> HttpResponse:
+        """The page that says what will happen; posted, it happens, and is written down with it."""
+        invitation = self.get_object(request, object_id)
+        if not self.has_open_permission(request, object_id):
+            raise PermissionDenied
+        form = forms.Form(request.POST or None)
+        if request.method == "POST":
+            try:
+                with transaction.atomic():
+                    done = act(request, invitation)
+            except Refused as refusal:
+                form = forms.Form({})
+                form.add_error(None, refusal.message)
+            else:
+                self.message_user(request, done)
+                return redirect("admin:staff_login_invitation_change", invitation.pk)
+        about = {"form": form, "words": words % {"email": invitation.email}, "button": button}
+        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": invitation, **about}
+        return TemplateResponse(request, "staff_login/help.html", context)

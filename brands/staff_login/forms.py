@@ -6,6 +6,7 @@ from django import forms
 from django.contrib.auth.forms import SetPasswordMixin
 from django.utils.translation import gettext_lazy as _
 
+from brands.models import Membership
 from brands.unfolded import PasswordWidget, TextWidget
 
 CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false", "autofocus": True}
@@ -71,3 +72,28 @@ class NewPasswordForm(SetPasswordMixin, forms.Form):  # type: ignore[type-arg] #
         self.validate_passwords()
         self.validate_password_for_user(self.user, "password1")
         return cleaned
+
+
+class RoleMixin:
+    """A form that gives a role has none chosen: whoever overlooks the field must not make an owner."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        fields: dict[str, Any] = self.fields  # type: ignore[attr-defined]
+        if "role" in fields and not self.instance.pk:  # type: ignore[attr-defined]
+            fields["role"].choices = [("", _("Choose a role")), *Membership.Role.choices]
+
+
+class JoinForm(NewPasswordForm):
+    """Of somebody who has no account yet."""
+
+    first_name = forms.CharField(
+        label=_("First name"),
+        max_length=150,
+        required=False,
+        widget=TextWidget(attrs={"autocomplete": "given-name", "autofocus": True}),
+    )
+    last_name = forms.CharField(
+        label=_("Last name"), max_length=150, required=False, widget=TextWidget(attrs={"autocomplete": "family-name"})
+    )
+    field_order = ("first_name", "last_name", "password1", "password2")

@@ -3,6 +3,7 @@
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from celery import current_app
 from django.conf import settings
@@ -20,7 +21,8 @@ from brands import tokens
 from brands.hosts import brand_called
 from brands.models import User
 from brands.refusals import Invalid
-from brands.staff_login.models import StaffMail
+from brands.staff_login import invitations
+from brands.staff_login.models import Invitation, StaffMail
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +67,12 @@ def write(*, user: User | None, kind: str, origin: str, words: str = "") -> Staf
     return mail
 
 
+def write_invitation(*, invitation: Invitation, origin: str) -> None:
+    """Have the link of an invitation mailed to its address, once the transaction is committed."""
+    StaffMail.objects.create(kind=StaffMail.Kind.INVITATION, invitation=invitation, origin=origin)
+    transaction.on_commit(call_worker)
+
+
 def call_worker() -> None:
     """It may fail: beat looks every minute."""
     try:
@@ -83,26 +91,38 @@ def send_due(*, at: datetime) -> int:
 
 def _send_one(at: datetime) -> bool:
     with transaction.atomic():
-        waiting = StaffMail.objects.select_for_update(skip_locked=True, of=("self",)).select_related("user")
+        waiting = StaffMail.objects.select_for_update(skip_locked=True, of=("self",)).select_related(
+            "user", "invitation__brand", "invitation__invited_by"
+        )
         mail = waiting.filter(sent_at=None, attempts__lt=MOST_ATTEMPTS).order_by("attempts", "id").first()
         if mail is None:
             return False
         mail.attempts += 1
-        if mail.user is None or _deliver(mail, mail.user):
+        if _is_done(mail, at):
             mail.sent_at = at
         mail.save(update_fields=["attempts", "sent_at"])
         return mail.sent_at is not None
 
 
-def _deliver(mail: StaffMail, user: User) -> bool:
-    """Whether the mail server took it."""
-    if not user.is_active:
+def _is_done(mail: StaffMail, at: datetime) -> bool:
+    """Whether the mail server took it, or nobody gets it."""
+    if mail.invitation is not None:
+        token = invitations.new_token(invitation_id=mail.invitation.pk, at=at)
+        if not token:
+            return True
+        link = mail.origin + reverse("admin:accept_invitation", args=[token])
+        return _deliver(mail, mail.invitation.email, {"invitation": mail.invitation, "link": link})
+    if mail.user is None or not mail.user.is_active:
         return True
-    subject, _newline, body = render_to_string(
-        f"staff_login/mail/{mail.kind}.txt", {"user": user, "mail": mail, "link": link_of(mail, user)}
-    ).partition("\n")
+    return _deliver(mail, mail.user.email, {"user": mail.user, "link": link_of(mail, mail.user)})
+
+
+def _deliver(mail: StaffMail, email: str, context: dict[str, Any]) -> bool:
+    """Whether the mail server took it."""
+    template = f"staff_login/mail/{mail.kind}.txt"
+    subject, _newline, body = render_to_string(template, {"mail": mail, **context}).partition("\n")
     try:
-        EmailMessage(subject.strip(), body.strip() + "\n", settings.DEFAULT_FROM_EMAIL, [user.email]).send()
+        EmailMessage(subject.strip(), body.strip() + "\n", settings.DEFAULT_FROM_EMAIL, [email]).send()
     except OSError as error:  # smtplib's errors are OSErrors too
         logger.warning("A mail to staff was not taken: %s", type(error).__name__)
         return False

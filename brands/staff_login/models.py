@@ -1,10 +1,13 @@
-"""What the sign-in of staff keeps: a brand's settings, second factors, recovery codes, sessions, mails to send."""
+"""What the sign-in of staff keeps: settings, second factors, recovery codes, sessions, invitations, mails to send."""
+
+from datetime import datetime
 
 from django.db import models
+from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand, User
+from brands.models import Brand, Membership, User
 from brands.secrets import EncryptedTextField
 
 
@@ -123,6 +126,55 @@ class StaffSession(models.Model):
         return f"{self.device} ({self.network})"
 
 
+class Invitation(models.Model):
+    """Somebody was asked to work for a brand. Only the hash of the mailed link's token is kept."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("Pending")
+        ACCEPTED = "accepted", _("Accepted")
+        EXPIRED = "expired", _("Expired")
+        REVOKED = "revoked", _("Revoked")
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="invitations", verbose_name=_("brand"))
+    email = models.EmailField(_("e-mail address"), max_length=254)
+    role = models.CharField(_("role"), max_length=10, choices=Membership.Role.choices)
+    invited_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("invited by")
+    )
+    digest = models.BinaryField(_("digest"), max_length=32, null=True, editable=False)
+    created_at = models.DateTimeField(_("invited"), default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(_("expires"), editable=False)
+    accepted_at = models.DateTimeField(_("accepted"), null=True, editable=False)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, editable=False)
+
+    class Meta:
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["brand", "email"],
+                condition=models.Q(accepted_at=None, revoked_at=None),
+                name="one_open_invitation_per_address",
+            ),
+            models.UniqueConstraint(fields=["digest"], name="invitation_digest_unique"),
+            models.CheckConstraint(condition=models.Q(email=Lower("email")), name="invitation_email_is_lowercase"),
+            models.CheckConstraint(
+                condition=models.Q(role__in=["owner", "manager", "printer", "support"]), name="invitation_role_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    def state(self, *, at: datetime) -> "Invitation.State":
+        if self.accepted_at:
+            return self.State.ACCEPTED
+        if self.revoked_at:
+            return self.State.REVOKED
+        return self.State.PENDING if self.expires_at > at else self.State.EXPIRED
+
+
 class StaffMail(models.Model):
     """A mail to a member of staff, written down in the transaction that it tells of."""
 
@@ -130,6 +182,7 @@ class StaffMail(models.Model):
         PASSWORD_LINK = "password_link", _("Link to set a new password")
         FACTORS_LINK = "factors_link", _("Link to remove second factors")
         NOTICE = "notice", _("Notice of a change")
+        INVITATION = "invitation", _("Invitation to work for a brand")
 
     user = models.ForeignKey(
         User,
@@ -137,6 +190,9 @@ class StaffMail(models.Model):
         null=True,
         related_name="staff_mails",
         help_text=_("None where the address that was typed is nobody's: the work is the same, and no mail is sent."),
+    )
+    invitation = models.ForeignKey(
+        Invitation, on_delete=models.CASCADE, null=True, related_name="mails", verbose_name=_("invitation")
     )
     kind = models.CharField(max_length=20, choices=Kind.choices)
     origin = models.CharField(_("origin"), max_length=300, help_text=_("Of the portal, as links begin."))
@@ -152,7 +208,8 @@ class StaffMail(models.Model):
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(kind__in=["password_link", "factors_link", "notice"]), name="staff_mail_kind_known"
+                condition=models.Q(kind__in=["password_link", "factors_link", "notice", "invitation"]),
+                name="staff_mail_kind_known",
             )
         ]
         indexes = [models.Index(fields=["id"], condition=models.Q(sent_at=None), name="staff_mail_to_send")]

@@ -7,10 +7,11 @@ import base64
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from threading import Lock
+from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -32,6 +33,8 @@ LEEWAY_SECONDS = 60
 TIMEOUT_SECONDS = 3.0
 RETRY_SECONDS = 5
 MOST_AT_ONCE = 2  # threads of a process that wait for providers, of all brands together; one of each brand
+SLOW_SECONDS = 1.0  # a provider that took longer leaves the last slot to others for a while
+SLOW_FOR_SECONDS = 300.0
 LONGEST_TOKEN = 20_000
 # RFC 8176: what a provider says it has seen when it has asked for more than a password.
 SECOND_FACTORS = frozenset({"mfa", "otp", "hwk", "swk", "sc", "face", "fpt", "iris", "retina", "vbm"})
@@ -65,17 +68,25 @@ class Identity:
 
 
 class ProviderSlots:
-    """Slots for calls to providers in this process: one for each brand, and no more than MOST_AT_ONCE altogether."""
+    """Slots for calls to providers in this process: one for each brand, and no more than MOST_AT_ONCE altogether.
 
-    def __init__(self) -> None:
+    The last one that is free is for brands whose provider was not slow lately: slow ones, however many, leave it.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
         self._lock = Lock()
         self._taken: set[int] = set()
+        self._slow_until: dict[int, float] = {}
+        self._clock = clock
 
     @contextmanager
     def acquire(self, brand_id: int) -> Iterator[None]:
         """Hold a slot for a call to the provider of the brand. Raises Unavailable at once where there is none."""
         with self._lock:
-            if brand_id in self._taken or len(self._taken) >= MOST_AT_ONCE:
+            began = self._clock()
+            is_slow = self._slow_until.get(brand_id, 0.0) > began
+            most = MOST_AT_ONCE - 1 if is_slow else MOST_AT_ONCE
+            if brand_id in self._taken or len(self._taken) >= most:
                 raise Unavailable(_("The identity provider is being asked already."), retry_after=RETRY_SECONDS)
             self._taken.add(brand_id)
         try:
@@ -83,6 +94,9 @@ class ProviderSlots:
         finally:
             with self._lock:
                 self._taken.discard(brand_id)
+                ended = self._clock()
+                if ended - began > SLOW_SECONDS:
+                    self._slow_until[brand_id] = ended + SLOW_FOR_SECONDS
 
 
 provider_slots = ProviderSlots()

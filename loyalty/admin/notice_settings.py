@@ -8,11 +8,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from brands.models import Brand
 from brands.portal import TenantAdmin, TenantForm, badge
 from brands.refusals import Refused
 from brands.unfolded import PasswordWidget, TextareaWidget, display
 from loyalty.models import Channel, NoticeSettings
-from loyalty.notices import fcm, sending
+from loyalty.notices import fcm, sender_names, sending
 
 SECRETS = ("twilio_auth_token", "fcm_service_account")
 
@@ -47,6 +48,7 @@ class NoticeSettingsForm(TenantForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        self.check_sender_name(cleaned.get("brand") or getattr(self.instance, "brand", None), cleaned)
         needed = {
             "sms_on": ["twilio_account_sid", "twilio_auth_token", "sms_sender"],
             "push_on": ["fcm_service_account"],
@@ -56,6 +58,12 @@ class NoticeSettingsForm(TenantForm):
                 if not cleaned.get(name) and name not in self.errors:
                     self.add_error(name, _("This is needed while the channel is on."))
         return cleaned
+
+    def check_sender_name(self, brand: Brand | None, cleaned: dict[str, Any]) -> None:
+        name = cleaned.get("sender_name")
+        if brand and name and not sender_names.is_own(brand_name=brand.name, sender_name=name):
+            words = _("Begin with the brand's name, “%(name)s”. Only the operator can change that one.")
+            self.add_error("sender_name", words % {"name": brand.name})
 
 
 @admin.register(NoticeSettings)

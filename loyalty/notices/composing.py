@@ -15,7 +15,7 @@ from django.utils.formats import date_format, number_format
 from brands import tokens
 from brands.hosts import hostname_of
 from brands.models import Brand, User
-from loyalty.models import Channel, NoticeTemplate, Template, Topic
+from loyalty.models import Channel, NoticeTemplate, Template, Topic, UserPoints
 from loyalty.notices import catalogue, placeholders
 from loyalty.notices.catalogue import KINDS, Words
 from loyalty.notices.placeholders import Value, Values
@@ -111,7 +111,7 @@ def values_of(asked: Asked) -> Values:
         link = address_of(asked.brand, ACKNOWLEDGE, {"n": asked.notice_id})
         found["acknowledge_link"] = Value(link, catalogue.phrase(asked.language, "acknowledge_link"))
     if "password_link" in found:
-        link = address_of(asked.brand, NEW_PASSWORD, {"u": asked.user_id, "p": fingerprint_of(asked.user_id)})
+        link = password_link(asked)
         found["password_link"] = Value(link, catalogue.phrase(asked.language, "password_link"))
     if "confirm_link" in found:
         told = {"c": str(asked.facts.get("confirmation_id", ""))}
@@ -124,10 +124,24 @@ def values_of(asked: Asked) -> Values:
     return found
 
 
-def fingerprint_of(user_id: int) -> str:
-    """Of the password that a link is to replace: when it has changed, the link is used up."""
-    user = User.objects.filter(pk=user_id).first()
-    return tokens.fingerprint(user) if user else ""
+def password_link(asked: Asked) -> str:
+    """The link to set a new password, which counts at every brand of the person's: it leads to the hostname of the
+    brand where they registered. Any other that asks could have its hostname lead to a server that reads the link.
+
+    It names the password that it is to replace: when that has changed, the link is used up.
+    """
+    user = User.objects.select_related("registered_brand").filter(pk=asked.user_id).first()
+    if user is None:
+        return address_of(asked.brand, NEW_PASSWORD, {"u": asked.user_id, "p": ""})
+    home = user.registered_brand or first_brand_of(user) or asked.brand
+    reachable = home if hostname_of(home.pk) else asked.brand
+    return address_of(reachable, NEW_PASSWORD, {"u": user.pk, "p": tokens.fingerprint(user)})
+
+
+def first_brand_of(user: User) -> Brand | None:
+    """Of a person whom an import or an operator made: the brand that enrolled them first."""
+    account = UserPoints.objects.select_related("brand").filter(user=user).order_by("pk").first()
+    return account.brand if account else None
 
 
 def shown(value: Any, language: str) -> str:

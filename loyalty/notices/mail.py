@@ -7,7 +7,7 @@ from email.utils import formataddr, parseaddr
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 
-from loyalty.notices import sender_domains
+from loyalty.notices import sender_domains, sender_names
 from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel
 from loyalty.notices.composing import one_line
 
@@ -33,11 +33,13 @@ def send(parcel: Parcel) -> str:
 def message_of(parcel: Parcel) -> EmailMultiAlternatives:
     """From the brand's own address where it has proven the domain; else from the installation's, with the brand's name.
 
-    Nobody else's address stands behind our mail server's word (SPF, DKIM) for the asking.
+    Nobody else's name or address stands behind our mail server's word (SPF, DKIM) for the asking.
     """
     brand, own, composed = parcel.delivery.brand, parcel.settings, parcel.composed
     is_own = sender_domains.may_send_from(brand_id=brand.pk, address=own.sender_address)
     sender, name = (own.sender_address, own.sender_name) if is_own else (settings.DEFAULT_FROM_EMAIL, "")
+    if not sender_names.is_own(brand_name=brand.name, sender_name=name):
+        name = ""
     domain = parseaddr(sender)[1].rpartition("@")[2]
     headers = {
         "Message-ID": f"<{parcel.delivery.delivery_id}@{domain}>",

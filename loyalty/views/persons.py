@@ -77,7 +77,8 @@ class Me(APIView):
         limits.hit("login", "address", door, network)
         given = ErasureInput.parse(request.data)
         email = User.objects.values_list("email", flat=True).get(pk=principal.user_id)
-        attempt = login_throttle.begin(door=door, email=email, network=network)
+        session = principal.session or f"user {principal.user_id}"
+        attempt = login_throttle.begin(door=door, email=email, network=network, session=session)
         deed = Deed(None, timezone.now(), getattr(request, "request_id", ""))
         erasure.erase_own(user_id=principal.user_id, brand_id=principal.brand_id, password=given["password"], deed=deed)
         attempt.succeeded()

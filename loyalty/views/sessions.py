@@ -76,7 +76,7 @@ def present(pair: TokenPair, *, device_of: User | None = None) -> Response:
         "brand_id": pair.brand_id,
     }
     if device_of:
-        body["device_token"] = login_throttle.make_device(device_of.email)
+        body["device_token"] = login_throttle.make_device(device_of)
     return Response(body, headers={"Cache-Control": "no-store"})
 
 

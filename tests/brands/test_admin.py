@@ -198,8 +198,8 @@ def test_key_cannot_be_changed(client: Client, brand: Brand) -> None:
 COLLEAGUE = {"email": "Nora@Example.com", "role": "printer", "password1": "a long one, 7", "password2": "a long one, 7"}
 
 
-def test_owner_makes_a_colleague_who_can_log_in(client: Client, brand: Brand) -> None:
-    made = client.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk})
+def test_an_operator_makes_a_colleague_who_can_log_in(superuser: Client, brand: Brand) -> None:
+    made = superuser.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk})
 
     assert made.status_code == 302
     person = User.objects.get(email="nora@example.com")
@@ -216,22 +216,47 @@ def test_owner_makes_a_colleague_who_can_log_in(client: Client, brand: Brand) ->
         ({"email": "anna@example.com"}, "email"),
         ({"email": "nobody"}, "email"),
         ({"role": "king"}, "role"),
+        ({"role": ""}, "role"),
         ({"brand": ""}, "brand"),
     ],
 )
-def test_colleague_who_cannot_be_is_refused(client: Client, brand: Brand, wrong: dict[str, str], field: str) -> None:
+def test_colleague_who_cannot_be_is_refused(superuser: Client, brand: Brand, wrong: dict[str, str], field: str) -> None:
     make.user(email="anna@example.com")
 
-    refused = client.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk, **wrong})
+    refused = superuser.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk, **wrong})
 
     assert list(errors(refused)) == [field]
     assert not User.objects.filter(email="nora@example.com").exists()
 
 
-def test_colleague_cannot_be_made_a_superuser(client: Client, brand: Brand) -> None:
-    client.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk, "is_superuser": "on"})
+def test_owner_makes_no_account_and_learns_of_none(client: Client, brand: Brand) -> None:
+    make.user(email="anna@example.com")
+    sent = {**COLLEAGUE, "brand": brand.pk}
 
-    assert not User.objects.filter(is_superuser=True).exists()
+    known = client.post(address("brands.user", "add"), {**sent, "email": "anna@example.com"})
+    unknown = client.post(address("brands.user", "add"), sent)
+
+    assert (known.status_code, unknown.status_code) == (403, 403)
+    assert not User.objects.filter(email="nora@example.com").exists()
+
+
+def test_no_form_for_a_role_has_one_chosen(client: Client, superuser: Client) -> None:
+    forms = [
+        superuser.get(address("brands.user", "add")),
+        client.get(address("brands.membership", "add")),
+        client.get(address("staff_login.invitation", "add")),
+    ]
+
+    for page in forms:
+        field = page.context["adminform"].form["role"]
+        assert (field.value() or "", field.field.choices[0][0]) == ("", "")
+        assert field.field.required
+
+
+def test_colleague_cannot_be_made_a_superuser(superuser: Client, brand: Brand) -> None:
+    superuser.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk, "is_superuser": "on"})
+
+    assert not User.objects.get(email="nora@example.com").is_superuser
 
 
 def test_staff_read_customers_but_change_nobody(client: Client, customer: User) -> None:
@@ -480,6 +505,21 @@ def test_page_search_answers_mistyped_page_numbers(rf: Any, query: str, status: 
             PortalSite().search(request)
     else:
         assert PortalSite().search(request).status_code == status
+
+
+def test_name_is_the_operators_to_change(brand):
+    """Mails come in it: an owner could have written in another brand's."""
+    page = address("brands.brand", "change", brand.pk)
+    owner, operator = browser(staff(brand)), browser(staff(is_superuser=True))
+    before = brand.name
+
+    owner.post(page, {**form_of(owner.get(page)), "name": "Northwind Coffee"})
+    brand.refresh_from_db()
+    assert brand.name == before
+
+    operator.post(page, {**form_of(operator.get(page)), "name": "Acme again"})
+    brand.refresh_from_db()
+    assert brand.name == "Acme again"
 
 
 def test_slug_is_the_operators_to_change(brand):

@@ -142,7 +142,8 @@ def test_passwords_never_get_into_the_trail(owner: User, brand: Brand) -> None:
     assert owner.password not in text(client.get(address("brands.auditentry", "change", entry.pk)))
 
 
-def test_new_colleagues_password_is_not_in_the_trail(client: Client, brand: Brand) -> None:
+def test_new_colleagues_password_is_not_in_the_trail(brand: Brand) -> None:
+    client = browser(make.user(is_staff=True, is_superuser=True))
     sent = {"email": "nora@example.com", "role": "printer", "password1": "a long one, 7", "password2": "a long one, 7"}
 
     client.post(address("brands.user", "add"), {**sent, "brand": brand.pk})

@@ -115,16 +115,39 @@ def make_slow():
 
 
 def test_a_device_that_was_used_before_is_let_in_while_others_guess(email):
-    device = login_throttle.make_device(email)
+    device = login_throttle.make_device(make.user(email=email))
     tried(60, email, networks=somewhere)
 
     assert tried(1, email, networks=somewhere) == 0
     assert tried(60, email, networks=somewhere, device=device) == 5
 
 
+def test_a_device_of_before_a_new_password_is_like_any_other(email):
+    """A new password is what people set when somebody else was in."""
+    person = make.user(email=email)
+    device = login_throttle.make_device(person)
+    people.set_password(user=person, password="another pass phrase", at=timezone.now())
+    tried(60, email, networks=somewhere)
+
+    assert tried(1, email, networks=somewhere, device=device) == 0
+
+
+def test_who_is_logged_in_is_asked_again_whatever_others_try(email):
+    tried(60, email, networks=somewhere)
+
+    passed = 0
+    for _time in range(9):
+        try:
+            begin(door=PORTAL, email=email, network="198.51.100.7", session="one")
+            passed += 1
+        except RateLimited:
+            pass
+    assert passed == login_throttle.FREE_TRIES
+
+
 @pytest.mark.parametrize("device", ["", "rubbish", "x" * 5_000, "a:b:c"])
 def test_no_other_device_is(email, device):
-    other = login_throttle.make_device("somebody.else@example.com")
+    other = login_throttle.make_device(make.user(email="somebody.else@example.com"))
     tried(60, email, networks=somewhere)
 
     assert tried(1, email, networks=somewhere, device=device or other) == 0
@@ -198,6 +221,17 @@ def test_the_limit_over_all_brands_holds_for_the_password_of_an_erasure(shop, se
         answers.append(mine.call("DELETE", "customer", data=json.dumps({"password": WRONG}).encode()).status_code)
 
     assert answers == [403, 403, 429]
+
+
+def test_others_wrong_tries_keep_nobody_from_erasing_their_data(shop):
+    customer = make.customer(shop, password=PASSWORD)
+    mine = Api(shop, address=somewhere()).as_customer(customer)
+    for _ in range(52):
+        guess(shop, customer.email)
+
+    answer = mine.call("DELETE", "customer", data=json.dumps({"password": PASSWORD}).encode())
+
+    assert answer.status_code == 204
 
 
 def test_the_owner_hears_of_it_and_a_new_password_is_the_way_out(shop):

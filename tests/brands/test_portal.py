@@ -194,13 +194,7 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "password1": "a long new one",
             "password2": "a long new one",
         },
-        "brands.user": {
-            "brand": brand.pk,
-            "role": "owner",
-            "email": "new@example.com",
-            "password1": "long enough 1",
-            "password2": "long enough 1",
-        },
+        "staff_login.invitation": {"brand": brand.pk, "role": "owner", "email": "new@example.com"},
         "campaigns.campaign": {"brand": brand.pk, "campaign_name": "n", "type": "order", "target_value": 1, **tables},
         "loyalty.webhookendpoint": {"brand": brand.pk, "url": "https://n.example/", "types": ["points.earned"]},
         "loyalty.brandlevel": {

@@ -221,6 +221,22 @@ def test_a_brand_takes_one_place_and_leaves_one_to_others():
         pass
 
 
+def test_two_slow_providers_leave_a_place_to_a_third():
+    now = [0.0]
+    slots = oidc.ProviderSlots(clock=lambda: now[0])
+    for brand_id in (1, 2):
+        with slots.acquire(brand_id):
+            now[0] += 3
+    with slots.acquire(1):
+        with pytest.raises(Unavailable), slots.acquire(2):
+            pass
+        with slots.acquire(3):
+            pass
+    now[0] += oidc.SLOW_FOR_SECONDS
+    with slots.acquire(1), slots.acquire(2):
+        pass
+
+
 @pytest.mark.parametrize("why", ["no provider", "switched off", "no brand"])
 def test_a_brand_without_a_provider_has_no_sign_in_address(brand, provider, window, why):
     if why == "switched off":

@@ -42,7 +42,7 @@ def own(brand: Brand) -> NoticeSettings:
     domain = f"{brand.slug}.example.com"
     SenderDomain.objects.create(brand=brand, domain=domain, token="0" * 32, verified_at=timezone.now())
     return NoticeSettings.objects.create(
-        brand=brand, merge_seconds=0, sender_address=f"hello@{domain}", sender_name="Acme"
+        brand=brand, merge_seconds=0, sender_address=f"hello@{domain}", sender_name=f"{brand.name} Club"
     )
 
 

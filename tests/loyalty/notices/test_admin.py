@@ -61,13 +61,21 @@ def test_secrets_are_stored_encrypted_and_never_shown_again(client, brand, own):
     assert SMS_KEY not in str(AuditEntry.objects.values_list("changes", flat=True))
 
 
+def test_another_name_than_the_brands_is_refused(client, brand, own):
+    sent = form_of(client.get(settings_page(own)))
+
+    response = client.post(settings_page(own), {**sent, "sender_name": "Northwind Coffee"})
+
+    assert list(errors(response)) == ["sender_name"]
+
+
 def test_an_empty_secret_keeps_the_stored_one(client, brand, with_sms, own):
     sent = form_of(client.get(settings_page(own)))
 
-    client.post(settings_page(own), {**sent, "sender_name": "Another"})
+    client.post(settings_page(own), {**sent, "sender_name": f"{brand.name} again"})
 
     now = NoticeSettings.objects.get()
-    assert (now.sender_name, now.twilio_auth_token) == ("Another", SMS_KEY)
+    assert (now.sender_name, now.twilio_auth_token) == (f"{brand.name} again", SMS_KEY)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from brands.models import User
 from loyalty import passwords
 from loyalty.models import NoticeSettings
 from tests import make
-from tests.api import error, somewhere
+from tests.api import Api, error, somewhere
 from tests.make import PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -50,6 +50,22 @@ def reset(api, token, password=NEW):
 
 def log_in(api, email, password):
     return api.post("auth/token", {"email": email, "password": password, "brand_id": api.brand.pk})
+
+
+@pytest.mark.parametrize("knows_home", [True, False])
+def test_a_link_leads_to_the_brand_where_the_customer_registered(brand, member, box, work, knows_home):
+    """It counts at every brand: the one that asks could have its hostname lead to a server of its own."""
+    other = make.brand()
+    make.account(member, other)
+    if not knows_home:
+        User.objects.filter(pk=member.pk).update(registered_brand=None)
+
+    forgot(Api(other), member.email)
+    work()
+
+    [mail] = box.mails
+    text, _html = mail.iter_parts()
+    assert LINK.search(text.get_content())[1] == brand.hostnames.get().hostname
 
 
 def test_the_link_sets_a_new_password_once_and_ends_every_session(api, member, sent_token):

@@ -34,8 +34,8 @@ def domain(brand):
 
 @pytest.fixture
 def sends_from(brand):
-    def send(sender_address):
-        own = {"merge_seconds": 0, "sender_address": sender_address, "sender_name": "Acme Ltd"}
+    def send(sender_address, sender_name=""):
+        own = {"merge_seconds": 0, "sender_address": sender_address, "sender_name": sender_name or f"{brand.name} Ltd"}
         NoticeSettings.objects.update_or_create(brand=brand, defaults=own)
 
     return send
@@ -62,14 +62,14 @@ def test_an_unproven_address_is_only_where_answers_go(brand, customer, sends_fro
     assert "victim" not in mail["Message-ID"]
 
 
-def test_a_proven_domain_is_sent_from(customer, domain, names, sends_from, box, notify, work):
+def test_a_proven_domain_is_sent_from(brand, customer, domain, names, sends_from, box, notify, work):
     sends_from("hello@acme.example.com")
     published(names, domain)
 
     work()
 
     mail = mail_to(customer, box, notify, work)
-    assert mail["From"] == "Acme Ltd <hello@acme.example.com>"
+    assert mail["From"] == f"{brand.name} Ltd <hello@acme.example.com>"
     assert names.questions == ["_loyalty-sender.acme.example.com"]
 
 
@@ -81,6 +81,14 @@ def test_a_proof_is_of_that_domain_alone(customer, domain, names, sends_from, bo
     sends_from(sender)
 
     assert mail_to(customer, box, notify, work)["From"].endswith("<points@platform.example.org>")
+
+
+def test_no_brand_writes_in_the_name_of_another(brand, customer, domain, names, sends_from, box, notify, work):
+    published(names, domain)
+    sends_from("hello@acme.example.com", sender_name=make.brand(name="Northwind Coffee").name)
+    work()
+
+    assert mail_to(customer, box, notify, work)["From"] == f"{brand.name} <hello@acme.example.com>"
 
 
 def test_one_brands_proof_is_not_anothers(brand, customer, domain, names, sends_from, box, notify, work):

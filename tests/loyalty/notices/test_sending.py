@@ -42,7 +42,7 @@ def test_points_are_told_by_email(brand, customer, own, box, notify, work):
     [mail] = box.mails
     assert box.recipients == [customer.email]
     assert mail["Subject"] == f"New points at {brand.name}: 1,250"
-    assert mail["From"] == f"Acme <{own.sender_address}>"
+    assert mail["From"] == f"{own.sender_name} <{own.sender_address}>"
     assert mail["Reply-To"] == brand.support_email
     assert mail.get_content_type() == "multipart/alternative"
     text, html = mail.iter_parts()

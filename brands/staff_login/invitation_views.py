@@ -1,0 +1,100 @@
+"""The page that the link of an invitation opens: newcomers set a password there, colleagues log in."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+
+from brands import portal_login
+from brands.audited import deed
+from brands.models import User
+from brands.refusals import Invalid, Refused
+from brands.staff_login import factors, invitations, joining, mails, policy, sessions, steps
+from brands.staff_login.forms import JoinForm, NewPasswordForm
+from brands.staff_login.models import Invitation
+from brands.staff_login.pages import private, shown, tried
+
+
+@private
+@sensitive_post_parameters("password1", "password2")
+@sensitive_variables("token")
+def accept_invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """Looking at it uses nothing up: mail programmes open links by themselves."""
+    try:
+        invitation = invitations.opened(token=token, at=timezone.now())
+        user = joining.account_of(invitation)
+    except Invalid as refusal:
+        return shown(request, "link_ended", title=_("Invitation"), words=refusal.message)
+    if user is not None and user.is_staff:
+        return by_colleague(request, invitation, user)
+    return by_newcomer(request, invitation, user)
+
+
+@sensitive_variables()
+def by_newcomer(request: HttpRequest, invitation: Invitation, user: User | None) -> HttpResponse:
+    sent = request.POST or None
+    form = NewPasswordForm(user, sent) if user else JoinForm(User(email=invitation.email), sent)
+    joined: list[User] = []
+    if form.is_valid() and tried(form, lambda: join(request, invitation, form, joined), ""):
+        [newcomer] = joined
+        index = reverse("admin:index")
+        step = steps.after_password(request, newcomer, next_address=index)
+        messages.success(request, _("Welcome. You work for %(brand)s now.") % {"brand": invitation.brand})
+        return redirect(step) if step else portal_login.succeeded(request, redirect(index), newcomer)
+    return page(request, "join", invitation, form=form, is_customer=user is not None)
+
+
+@sensitive_variables()
+def join(request: HttpRequest, invitation: Invitation, form: NewPasswordForm, joined: list[User]) -> bool:
+    told = form.cleaned_data
+    user, _membership = joining.join(
+        invitation,
+        password=told["password1"],
+        first_name=told.get("first_name", ""),
+        last_name=told.get("last_name", ""),
+        origin=mails.origin_or_none(request),
+        deed=deed(request),
+    )
+    user.refresh_from_db()
+    joined.append(user)
+    return True
+
+
+def by_colleague(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
+    """Who is logged in with a password as the invited person accepts by a button; others are sent to the login."""
+    is_theirs = request.user.pk == user.pk and sessions.scope_of(request) is None
+    words = ""
+    if request.method == "POST" and is_theirs:
+        try:
+            joining.accept(invitation, user=user, origin=mails.origin_or_none(request), deed=deed(request))
+        except Refused as refusal:
+            words = refusal.message
+        else:
+            return accepted(request, invitation, user)
+    login = f"{reverse('admin:login')}?{urlencode({'next': request.path})}"
+    is_somebody_else = request.user.is_authenticated and not is_theirs
+    context = {"is_theirs": is_theirs, "is_somebody_else": is_somebody_else, "login": login, "words": words}
+    return page(request, "accept", invitation, **context)
+
+
+def accepted(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
+    """A brand that demands a second factor demands it from now on, not from the next login."""
+    if policy.requires_second_factor(user) and not factors.has_any(user):
+        sessions.end_others(user=user, keep=None)
+        request.session.flush()
+        words = _("%(brand)s requires a second factor. Log in to set one up.") % {"brand": invitation.brand}
+        messages.info(request, words)
+        return redirect("admin:login")
+    messages.success(request, _("You work for %(brand)s now.") % {"brand": invitation.brand})
+    return redirect("admin:index")
+
+
+def page(request: HttpRequest, template: str, invitation: Invitation, **context: Any) -> HttpResponse:
+    title = _("Work for %(brand)s") % {"brand": invitation.brand}
+    return shown(request, f"invitation_{template}", title=title, invitation=invitation, **context)

@@ -1,0 +1,138 @@
+"""Invitations to work for a brand: the only code that writes Invitation, and finds one by its link.
+
+Nothing here looks whether the invited address has an account: an owner gets the same answer, in the same time, for
+every address. What happens to which account is decided when the link is opened (brands.staff_login.joining).
+"""
+
+import secrets
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from brands import limits, quotas
+from brands.models import Brand, BrandQuota, Membership, User
+from brands.refusals import Invalid, RateLimited
+from brands.staff_login.models import Invitation
+
+LIFE = timedelta(days=7)
+KEPT = timedelta(days=90)  # after its end, so that owners see what became of it
+LONGEST_TOKEN = 100
+
+
+def create(*, brand: Brand, email: str, role: str, by: User | None, at: datetime) -> Invitation:
+    """Invite an address. The caller has the mail written in the same transaction.
+
+    Raises Invalid where the person works for the brand or is invited already, RateLimited, and Unavailable.
+    """
+    email = email.lower()
+    check(brand=brand, email=email)
+    count(brand_id=brand.pk, email=email)
+    try:
+        with transaction.atomic():
+            return Invitation.objects.create(
+                brand=brand, email=email, role=role, invited_by=by, created_at=at, expires_at=at + LIFE
+            )
+    except IntegrityError:
+        raise invited() from None
+
+
+def check(*, brand: Brand, email: str) -> None:
+    """What the brand knows itself about an address. Raises Invalid where the person works for it or is invited."""
+    if Membership.objects.filter(brand=brand, user__email=email.lower()).exists():
+        raise Invalid(_("Who has this address works for the brand already."), details={"field": "email"})
+    if Invitation.objects.filter(brand=brand, email=email.lower(), accepted_at=None, revoked_at=None).exists():
+        raise invited()
+
+
+def renew(*, invitation: Invitation, by: User | None, at: datetime) -> None:
+    """Let an invitation run again from now on; links that were mailed before end at once. The caller has the mail
+    written in the same transaction. Raises Invalid for one that was accepted or revoked, RateLimited, Unavailable."""
+    count(brand_id=invitation.brand_id, email=invitation.email)
+    invitation.digest, invitation.invited_by, invitation.expires_at = None, by, at + LIFE
+    if not _open(invitation.pk).update(digest=None, invited_by=by, expires_at=invitation.expires_at):
+        raise closed()
+
+
+def revoke(*, invitation: Invitation, at: datetime) -> None:
+    """Its links end. Raises Invalid for one that was accepted or revoked before."""
+    if not _open(invitation.pk).update(digest=None, revoked_at=at):
+        raise closed()
+    invitation.digest, invitation.revoked_at = None, at
+
+
+def revoke_of_inviter(*, user_id: int, brand_id: int | None, at: datetime) -> int:
+    """End the open invitations that somebody sent for a brand, or with None for any: they may invite nobody more."""
+    open_ones = Invitation.objects.filter(invited_by=user_id, accepted_at=None, revoked_at=None)
+    if brand_id is not None:
+        open_ones = open_ones.filter(brand=brand_id)
+    return open_ones.update(digest=None, revoked_at=at)
+
+
+def count(*, brand_id: int, email: str) -> None:
+    """One more mail to this address: bounded for the brand, and for the brand and the address together, so that no
+    brand learns or uses up anything of another's. Raises RateLimited and Unavailable."""
+    limits.hit("invitation_address", brand_id, email)
+    limits.hit("invitation", brand_id)
+    if not quotas.take(brand_id, BrandQuota.Resource.MAILS):
+        words = _("Your brand's mails of today are used up. Ask the operator for more, or go on tomorrow (UTC).")
+        raise RateLimited(words, retry_after=3_600)
+
+
+@sensitive_variables("token")
+def new_token(*, invitation_id: int, at: datetime) -> str:
+    """The token for a mail that is sent now, which ends those of mails before; empty where the invitation has ended."""
+    token = secrets.token_urlsafe(32)
+    kept = _open(invitation_id).filter(expires_at__gt=at).update(digest=digest_of(token))
+    return token if kept else ""
+
+
+@sensitive_variables("token")
+def opened(*, token: str, at: datetime) -> Invitation:
+    """The invitation that `token` opens. Looking uses nothing up. Raises Invalid."""
+    found = Invitation.objects.select_related("brand", "invited_by")
+    invitation = found.filter(digest=digest_of(token), accepted_at=None, revoked_at=None, expires_at__gt=at).first()
+    if invitation is None or len(token) > LONGEST_TOKEN:
+        raise ended()
+    return invitation
+
+
+def use(invitation: Invitation, *, at: datetime) -> None:
+    """Each link is good once, also for two who open it at the same time. Raises Invalid for the second."""
+    good = _open(invitation.pk).filter(digest=invitation.digest, expires_at__gt=at)
+    if not good.update(accepted_at=at, digest=None):
+        raise ended()
+
+
+def forget_old(*, at: datetime) -> int:
+    return Invitation.objects.filter(expires_at__lt=at - KEPT).delete()[0]
+
+
+def forget_address(*, brand_id: int, email: str) -> None:
+    """A person whom the brand forgets: their links end too."""
+    Invitation.objects.filter(brand=brand_id, email=email).delete()
+
+
+def digest_of(token: str) -> bytes:
+    """Tokens are random and long: a plain hash of one cannot be turned back."""
+    return sha256(token.encode()).digest()
+
+
+def _open(invitation_id: int) -> QuerySet[Invitation]:
+    return Invitation.objects.filter(pk=invitation_id, accepted_at=None, revoked_at=None)
+
+
+def ended() -> Invalid:
+    return Invalid(_("This invitation has ended, or was used before. Ask the brand for another one."))
+
+
+def invited() -> Invalid:
+    words = _("This address is invited already. Open that invitation to send it again or to revoke it.")
+    return Invalid(words, details={"field": "email"})
+
+
+def closed() -> Invalid:
+    return Invalid(_("This invitation was accepted or revoked before."))

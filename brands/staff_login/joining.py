@@ -1,0 +1,78 @@
+"""Accepting an invitation: the mailbox has proved whose address it is, the password or the session whose account."""
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from brands import audit, people
+from brands.audit import Deed, Row
+from brands.models import Membership, User
+from brands.refusals import Invalid
+from brands.staff_login import invitations, mails
+from brands.staff_login.models import Invitation, StaffMail
+
+ACCEPTED = "Invitation accepted"
+
+
+def account_of(invitation: Invitation) -> User | None:
+    """The account with the invited address: a colleague's, a customer's, or none. Raises Invalid for one that is
+    switched off: an invitation does not switch it on."""
+    user = User.objects.filter(email=invitation.email).first()
+    if user is not None and not user.is_active:
+        raise Invalid(_("The account with this address is switched off. Ask whoever runs the portal."))
+    return user
+
+
+@sensitive_variables("password")
+def join(
+    invitation: Invitation, *, password: str, first_name: str, last_name: str, origin: str, deed: Deed
+) -> tuple[User, Membership]:
+    """Let somebody in who could not log in to the portal so far. They set a password, which passed the validators.
+
+    The account is made, or it is a customer's: then the password is a new one there too and every session of the
+    account ends, for nobody knows who registered it; the name stays as the customer wrote it.
+    Raises Invalid for an invitation that has ended, or an account that works in the portal already.
+    """
+    try:
+        with transaction.atomic():
+            invitations.use(invitation, at=deed.at)
+            user = account_of(invitation)
+            if user is None:
+                user = User.objects.create_user(invitation.email, first_name=first_name, last_name=last_name)
+            elif user.is_staff:
+                raise Invalid(_("This address has an account in the portal by now. Log in to accept."))
+            people.prove_address(user=user, at=deed.at)
+            membership = _give_role(invitation, user, Deed(user, deed.at, deed.request_id), password=password)
+            words = _("You work for %(brand)s now, and have set a password.") % {"brand": invitation.brand}
+            mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
+    except IntegrityError:
+        raise Invalid(_("Somebody else was faster. Open the link of the mail again.")) from None
+    return user, membership
+
+
+def accept(invitation: Invitation, *, user: User, origin: str, deed: Deed) -> Membership:
+    """Give the role to a colleague who is logged in with the invited address, and keeps their password.
+
+    Raises Invalid for an invitation that has ended, and for anybody else.
+    """
+    if user.email != invitation.email or not (user.is_active and user.is_staff):
+        raise Invalid(_("This invitation is for another account."))
+    with transaction.atomic():
+        invitations.use(invitation, at=deed.at)
+        membership = _give_role(invitation, user, deed)
+        words = _("You work for %(brand)s now.") % {"brand": invitation.brand}
+        mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
+    return membership
+
+
+def _give_role(invitation: Invitation, user: User, deed: Deed, *, password: str = "") -> Membership:
+    if Membership.objects.filter(user=user, brand=invitation.brand).exists():
+        raise Invalid(_("You work for %(brand)s already.") % {"brand": invitation.brand})
+    membership = people.give_role(
+        user=user, brand=invitation.brand, role=invitation.role, password=password, at=deed.at
+    )
+    brand_id = invitation.brand_id
+    audit.record(deed=deed, action=ACCEPTED, rows=[Row(invitation, brand_id)])
+    added = Row(membership, brand_id, audit.changes(None, membership))
+    audit.record(deed=deed, action=audit.ADDED, rows=[added])
+    return membership

@@ -1,0 +1,25 @@
+"""What invitations know of one person at a brand: to be handed out, and to be forgotten."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from brands.models import User
+from brands.staff_login import invitations
+from brands.staff_login.models import Invitation
+
+
+def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+    """As JSON: when the brand invited the person to work for it, as what, and what became of it."""
+    email = User.objects.values_list("email", flat=True).get(pk=user_id)
+    return [
+        {"role": row.role, "invited_at": row.created_at.isoformat(), "state": row.state(at=timezone.now()).value}
+        for row in Invitation.objects.filter(brand=brand_id, email=email).order_by("id")
+    ]
+
+
+def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as every module has it
+    """Call before the person's own e-mail address is taken away."""
+    email = User.objects.values_list("email", flat=True).get(pk=user_id)
+    invitations.forget_address(brand_id=brand_id, email=email)

@@ -1,0 +1,162 @@
+"""Change forms that were open for long: what somebody else saved meanwhile is not overwritten in silence.
+
+A change form carries a keyed hash of each of its row's values. Sent back, it is compared with the row as it is now.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import Field, FileField, ForeignKey, Model
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from django.utils.formats import date_format
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from brands import audit
+from brands.models import AuditEntry
+from brands.refusals import Invalid
+from brands.secrets import EncryptedTextField
+from brands.unfolded import ModelForm
+
+NAME = "row_version"
+LONGEST = 20_000
+LONGEST_VALUE = 200
+ENTRIES = 50  # of the row's history, in which the last change of a field is looked for
+
+Version = Mapping[str, str]  # of each field the hash of its value
+
+
+class VersionedForm(ModelForm):
+    """The form of a row, which refuses to overwrite what somebody else changed while it was open."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.version = version_of(self.instance, self.fields) if self.instance.pk else {}
+
+    @property
+    def row_version(self) -> str:
+        """What the page carries; empty for a new row."""
+        return json.dumps(self.version, separators=(",", ":")) if self.version else ""
+
+    def _clean_form(self) -> None:
+        super()._clean_form()  # type: ignore[misc] # missing in the stubs
+        sent = read(str(self.data.get(NAME, "")))
+        conflicts = [name for name in changed(sent, self.version) if self._conflicts(name, sent[name])]
+        if conflicts:
+            self.add_error(None, words(self.instance, conflicts))
+
+    def _conflicts(self, name: str, opened: str) -> bool:
+        """False where the form says what the row has by now, as one that was sent twice does. What the person left as
+        it was when they opened the page is shown as it is now; what they typed stays."""
+        typed = digest(self.instance, self.cleaned_data[name]) if name in self.cleaned_data else ""
+        if typed == opened:
+            self._show_as_it_is(name)
+        return typed != self.version[name]
+
+    def _show_as_it_is(self, name: str) -> None:
+        field = self[name]
+        if isinstance(field.field.widget, forms.MultiWidget | forms.FileInput) or name not in self.initial:
+            return
+        sent: Any = self.data
+        data, value = sent.copy(), self.initial[name]
+        if value in (None, False):
+            data.pop(field.html_name, None)
+        elif isinstance(value, list | tuple):
+            data.setlist(field.html_name, value)
+        else:
+            data[field.html_name] = value
+        self.data = data
+
+    def refuse_if_changed(self, row: Model) -> None:
+        """Two who save at the same time both found the row as it was. `row` is locked. Raises Invalid."""
+        if version_of(row, self.version) != self.version:
+            raise Invalid(_("Somebody else saved this at the same moment, so nothing of yours was saved. Try again."))
+
+
+def version_of(row: Model, names: Iterable[str]) -> Version:
+    """Of those of `names` that are columns of the row."""
+    return {each.name: digest(row, each.value_from_object(row)) for each in columns(row, names)}
+
+
+def digest(row: Model, value: Any) -> str:
+    """Keyed, for a page may be looked at by whoever must not know the value."""
+    salt = f"{NAME}:{row._meta.label_lower}:{row.pk}"  # noqa: SLF001 - Django's public API of models
+    return salted_hmac(salt, repr(plain(value)), algorithm="sha256").hexdigest()[:16]
+
+
+def plain(value: Any) -> Any:
+    """Equal for equal values, whether a form or the database gave them."""
+    if isinstance(value, Model):
+        return value.pk
+    if isinstance(value, Decimal):
+        return str(value.normalize())
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    return None if value == "" else value
+
+
+def columns(row: Model, names: Iterable[str]) -> "list[Field[Any, Any]]":
+    found = []
+    for name in names:
+        try:
+            field = row._meta.get_field(name)  # noqa: SLF001 - as above
+        except FieldDoesNotExist:
+            continue
+        if isinstance(field, Field) and field.concrete and not field.many_to_many:
+            found.append(field)
+    return found
+
+
+def read(text: str) -> Version:
+    """What a browser sent back; nothing where it sent none, or what no page of ours has."""
+    try:
+        found = json.loads(text) if 0 < len(text) <= LONGEST else {}
+    except (ValueError, RecursionError):
+        return {}
+    known = found.items() if isinstance(found, dict) else ()
+    return {name: value for name, value in known if isinstance(value, str)}
+
+
+def changed(before: Version, now: Version) -> list[str]:
+    """The fields whose values are others now; a page that sent no version has none."""
+    return [name for name, value in now.items() if before.get(name, value) != value]
+
+
+def words(row: Model, names: Iterable[str]) -> str:
+    """What changed, to what, when and by whom, as far as the history of the person's brands tells."""
+    label = row._meta.label_lower  # noqa: SLF001 - as above
+    entries = AuditEntry.objects.filter(kind=label, row_id=str(row.pk)).select_related("person").order_by("-id")
+    history = list(entries[:ENTRIES])
+    told = [_line(row, field, history) for field in columns(row, names)]
+    return _(
+        "Somebody else has changed this since you opened it: %(changes)s. Nothing of yours was saved. What you typed "
+        "is still in the form; look at it, and save again."
+    ) % {"changes": "; ".join(told)}
+
+
+def _line(row: Model, field: "Field[Any, Any]", history: list[AuditEntry]) -> str:
+    name = capfirst(str(field.verbose_name))
+    entry = next((each for each in history if field.name in each.changes), None)
+    shown = value_of(row, field)
+    line = _("%(field)s is now “%(value)s”") % {"field": name, "value": shown} if shown else name
+    if entry is None:
+        return line
+    at = date_format(timezone.localtime(entry.at), "DATETIME_FORMAT")
+    return f"{line} ({entry.person or _('the service')}, {at})"
+
+
+def value_of(row: Model, field: "Field[Any, Any]") -> str:
+    """Empty for what no page shows."""
+    if isinstance(field, EncryptedTextField | FileField) or field.name in audit.SECRET:
+        return ""
+    if isinstance(field, ForeignKey):
+        value: Any = getattr(row, field.name)
+    else:
+        value = getattr(row, f"get_{field.name}_display", lambda: field.value_from_object(row))()
+    return "—" if value in audit.EMPTY else str(value)[:LONGEST_VALUE]

@@ -1,0 +1,347 @@
+"""Invitations: an owner asks somebody to work for the brand, and only who has the mailbox can say yes."""
+
+import pytest
+from django.core import mail
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+
+from brands import limits, people
+from brands.models import AuditEntry, BrandHostname, Membership, User
+from brands.refusals import Invalid
+from brands.staff_login import invitations, mails, persons
+from brands.staff_login.models import Invitation, SignInSettings, StaffMail
+from tests import make
+from tests.brands.staff_login.signing_in import give_password, is_in, links_sent
+from tests.portal import address, browser, errors, staff, text
+from tests.races import at_once
+
+ADD = "/admin/staff_login/invitation/add/"
+EMAIL = "nora@example.com"
+NEW = "an0ther-pass-phrase"
+PASSWORDS = {"password1": NEW, "password2": NEW}
+
+
+@pytest.fixture
+def owner(brand):
+    return staff(brand, role="owner", email="owner@example.com")
+
+
+def invite(owner, brand, *, email=EMAIL, role="printer"):
+    return browser(owner).post(ADD, {"brand": brand.pk, "email": email, "role": role})
+
+
+def page_of(invitation, what):
+    return f"/admin/staff_login/invitation/{invitation.pk}/{what}/"
+
+
+def invited(owner, brand, **told):
+    """The link that the mail of a new invitation holds."""
+    invite(owner, brand, **told)
+    return links_sent()[-1]
+
+
+def role_of(email, brand):
+    found = Membership.objects.filter(user__email=email, brand=brand).first()
+    return found and found.role
+
+
+# --- Accepting --------------------------------------------------------------------------------------------------------
+def test_a_new_person_sets_a_password_and_is_in(brand, owner, window):
+    link = invited(owner, brand, email="Nora@Example.com")
+    window.get(link)  # a mail programme looks first
+
+    response = window.post(link, {**PASSWORDS, "first_name": "Nora", "last_name": "Lund"})
+
+    person = User.objects.get(email=EMAIL)
+    assert response.headers["Location"] == "/admin/"
+    assert is_in(window)
+    assert (person.get_full_name(), person.is_staff, person.is_superuser) == ("Nora Lund", True, False)
+    assert person.email_verified_at
+    assert role_of(EMAIL, brand) == "printer"
+
+
+def test_the_trail_tells_who_invited_and_who_came(brand, owner, window):
+    window.post(invited(owner, brand, role="owner"), PASSWORDS)
+
+    entries = AuditEntry.objects.filter(brand=brand).exclude(kind="brands.user").order_by("id")
+    assert list(entries.values_list("person__email", "kind", "action")) == [
+        (owner.email, "staff_login.invitation", "Added"),
+        (EMAIL, "staff_login.invitation", "Invitation accepted"),
+        (EMAIL, "brands.membership", "Added"),
+    ]
+    assert entries[0].changes["role"] == entries[2].changes["role"] == [None, "owner"]
+
+
+def test_a_colleague_of_another_brand_logs_in_to_accept_and_keeps_the_password(brand, owner, window):
+    person = staff(make.brand(), role="support", email=EMAIL, password=make.PASSWORD)
+    link = invited(owner, brand)
+
+    before = window.post(link, PASSWORDS)
+    give_password(window, person)
+    accepted = window.post(link)
+
+    person.refresh_from_db()
+    assert role_of(EMAIL, brand) == "printer"
+    assert "Log in to accept" in text(before)
+    assert accepted.headers["Location"] == "/admin/"
+    assert person.check_password(make.PASSWORD)
+
+
+def test_the_login_leads_back_to_the_invitation(brand, owner, window):
+    person = staff(make.brand(), email=EMAIL, password=make.PASSWORD)
+    link = invited(owner, brand)
+
+    window.get(f"/admin/login/?next={link}")
+    sent = {"username": person.email, "password": make.PASSWORD, "next": link}
+
+    assert window.post(f"/admin/login/?next={link}", sent).headers["Location"] == link
+    assert "Accept the invitation" in text(window.get(link))
+
+
+def test_somebody_else_who_is_logged_in_cannot_accept(brand, owner):
+    staff(make.brand(), email=EMAIL)
+    link = invited(owner, brand)
+
+    response = browser(owner).post(link)
+
+    assert "in another way" in text(response)
+    assert role_of(EMAIL, brand) is None
+
+
+def test_a_customers_account_gets_a_new_password_and_loses_its_sessions(brand, owner, window):
+    """Whoever registered it may not be the one who has the mailbox."""
+    elsewhere = make.brand()
+    person = make.customer(elsewhere, email=EMAIL, password=make.PASSWORD, first_name="Nora")
+    link = invited(owner, brand)
+
+    page = window.get(link)
+    window.post(link, {**PASSWORDS, "first_name": "Eve"})
+
+    person.refresh_from_db()
+    assert "has a customer account" in text(page)
+    assert (person.check_password(NEW), person.first_name, person.is_staff) == (True, "Nora", True)
+    assert role_of(EMAIL, brand) == "printer"
+
+
+def test_an_account_that_is_switched_off_is_not_switched_on(brand, owner, window):
+    make.customer(brand, email=EMAIL, is_active=False)
+
+    assert "switched off" in text(window.post(invited(owner, brand), PASSWORDS))
+    assert not User.objects.get(email=EMAIL).is_staff
+
+
+def test_a_brand_that_requires_a_second_factor_has_it_set_up_first(brand, owner, window):
+    SignInSettings.objects.create(brand=brand, second_factor_required=True)
+
+    response = window.post(invited(owner, brand), PASSWORDS)
+
+    assert response.headers["Location"] == "/admin/second-factor/set-up/"
+    assert not is_in(window)
+
+
+def test_a_colleague_without_a_second_factor_sets_one_up_at_once(brand, owner, window):
+    person = staff(make.brand(), email=EMAIL, password=make.PASSWORD)
+    SignInSettings.objects.create(brand=brand, second_factor_required=True)
+    link = invited(owner, brand)
+    give_password(window, person)
+
+    window.post(link)
+
+    assert not is_in(window)
+    assert give_password(window, person).headers["Location"] == "/admin/second-factor/set-up/"
+
+
+# --- Links ------------------------------------------------------------------------------------------------------------
+def test_a_link_is_good_once(brand, owner, window):
+    link = invited(owner, brand)
+    window.post(link, PASSWORDS)
+
+    assert "has ended, or was used" in text(Client().get(link))
+
+
+def test_two_who_open_a_link_at_the_same_time_use_it_once(brand, owner):
+    token = invited(owner, brand).split("/")[-2]
+    found = [invitations.opened(token=token, at=timezone.now()) for _window in range(2)]
+
+    invitations.use(found[0], at=timezone.now())
+
+    with pytest.raises(Invalid):
+        invitations.use(found[1], at=timezone.now())
+
+
+def test_an_old_link_has_ended(brand, owner, window, time_machine):
+    link = invited(owner, brand)
+    time_machine.move_to(Invitation.objects.get().expires_at, tick=True)
+
+    assert "has ended" in text(window.post(link, PASSWORDS))
+    assert not User.objects.filter(email=EMAIL).exists()
+
+
+@pytest.mark.parametrize("token", ["x", "%F0%9F%92%A9", "A" * 3000])
+def test_a_made_up_link_opens_nothing(db, window, token):
+    assert "has ended" in text(window.get(f"/admin/invitation/{token}/"))
+
+
+def test_only_the_hash_of_a_link_is_stored(brand, owner):
+    token = invited(owner, brand).split("/")[-2]
+
+    assert token not in str([*Invitation.objects.values(), *StaffMail.objects.values(), *AuditEntry.objects.values()])
+
+
+def test_a_revoked_link_has_ended(brand, owner, window):
+    link = invited(owner, brand)
+    browser(owner).post(page_of(Invitation.objects.get(), "revoke"))
+
+    assert "has ended" in text(window.post(link, PASSWORDS))
+    assert Invitation.objects.get().state(at=timezone.now()) == "revoked"
+    assert AuditEntry.objects.filter(brand=brand, action="Revoked").exists()
+
+
+def test_sending_again_ends_the_link_before(brand, owner, window):
+    first = invited(owner, brand)
+    browser(owner).post(page_of(Invitation.objects.get(), "send"))
+    second = links_sent()[-1]
+
+    assert "has ended" in text(window.get(first))
+    assert "Set a password" in text(window.get(second))
+
+
+def test_the_links_of_an_owner_who_is_one_no_more_have_ended(brand, owner, window):
+    """Or they could have a second account of their own wait in some mailbox."""
+    staff(brand, role="owner")
+    link = invited(owner, brand)
+    people.change_role(membership=Membership.objects.get(user=owner), role="support")
+
+    assert "has ended" in text(window.get(link))
+
+
+def test_an_invitation_that_has_ended_before_its_mail_was_sent_is_not_mailed(brand, owner):
+    invite(owner, brand)
+    invitations.revoke(invitation=Invitation.objects.get(), at=timezone.now())
+
+    assert mails.send_due(at=timezone.now()) == 1
+    assert mail.outbox == []
+
+
+# --- Who may invite, and what they learn ------------------------------------------------------------------------------
+@pytest.mark.parametrize("whose", ["nobody", "customer", "colleague elsewhere", "switched off"])
+def test_the_answer_is_the_same_whoever_has_the_address(brand, owner, whose, django_assert_num_queries):
+    made = {
+        "nobody": lambda: None,
+        "customer": lambda: make.customer(make.brand(), email=EMAIL),
+        "colleague elsewhere": lambda: staff(make.brand(), email=EMAIL),
+        "switched off": lambda: make.user(email=EMAIL, is_active=False),
+    }[whose]
+    made()
+    client = browser(owner)
+
+    with django_assert_num_queries(STATEMENTS):
+        response = client.post(ADD, {"brand": brand.pk, "email": EMAIL, "role": "printer"})
+
+    assert response.headers["Location"] == address("staff_login.invitation")
+    assert [each.to for each in mail.outbox] == []
+    assert Invitation.objects.get().state(at=timezone.now()) == "pending"
+
+
+STATEMENTS = 25
+
+
+def test_who_works_for_the_brand_or_is_invited_is_not_invited_again(brand, owner, colleague):
+    invite(owner, brand)
+
+    refused = [invite(owner, brand), invite(owner, brand, email=colleague.email)]
+
+    assert [list(errors(each)) for each in refused] == [["email"], ["email"]]
+    assert Invitation.objects.count() == 1
+
+
+def test_a_role_must_be_chosen(brand, owner):
+    assert list(errors(invite(owner, brand, role=""))) == ["role"]
+
+
+@pytest.mark.parametrize("role", ["manager", "printer", "support"])
+def test_only_owners_invite(brand, role):
+    assert invite(staff(brand, role=role), brand).status_code == 403
+
+
+def test_an_owner_invites_for_their_own_brand_only(brand, owner):
+    assert list(errors(invite(owner, make.brand()))) == ["brand"]
+
+
+def test_an_owner_elsewhere_finds_no_invitation(brand, owner):
+    invite(owner, brand)
+    other = browser(staff(make.brand()))
+
+    answers = [other.post(page_of(Invitation.objects.get(), what)).status_code for what in ("send", "revoke", "change")]
+
+    assert answers == [404, 404, 404]
+    assert EMAIL not in text(other.get(address("staff_login.invitation")))
+
+
+def test_the_list_shows_what_became_of_each(brand, owner, window, time_machine):
+    window.post(invited(owner, brand), PASSWORDS)
+    invite(owner, brand, email="late@example.com")
+    browser(owner).get(address("staff_login.invitation"))
+    pending = browser(owner).get(address("staff_login.invitation") + "?state=pending")
+    time_machine.move_to(timezone.now() + invitations.LIFE, tick=True)
+    expired = browser(owner).get(address("staff_login.invitation") + "?state=expired")
+
+    assert [row.email for row in pending.context["cl"].result_list] == ["late@example.com"]
+    assert [row.email for row in expired.context["cl"].result_list] == ["late@example.com"]
+
+
+@pytest.mark.parametrize("limit", ["invitation", "invitation_address"])
+def test_invitations_are_bounded(brand, owner, settings, limit):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, limit: "1/hour"}
+    redis = limits.client()
+    for key in redis.scan_iter("*invitation*"):
+        redis.delete(key)
+    invite(owner, brand)
+
+    response = browser(owner).post(page_of(Invitation.objects.get(), "send"))
+
+    assert "Too many requests" in text(response)
+    assert StaffMail.objects.filter(kind="invitation").count() == 1
+
+
+def test_a_brands_hostname_gets_no_link(brand, owner, settings):
+    settings.ALLOWED_HOSTS = ["*"]
+    client = Client(HTTP_HOST=BrandHostname.objects.get(brand=brand).hostname)
+    client.force_login(owner)
+
+    client.post(ADD, {"brand": brand.pk, "email": EMAIL, "role": "printer"})
+
+    assert not Invitation.objects.exists()
+
+
+def test_old_invitations_are_forgotten(brand, owner):
+    invite(owner, brand)
+    at = Invitation.objects.get().expires_at + invitations.KEPT
+
+    assert invitations.forget_old(at=at) == 0
+    assert invitations.forget_old(at=at + invitations.LIFE) == 2  # with its mail
+
+
+def test_a_person_is_told_of_their_invitations_and_forgotten_by_the_brand_alone(brand, owner):
+    person, other = make.customer(brand, email=EMAIL), make.brand()
+    invite(owner, brand)
+    invite(staff(other), other)
+
+    [told] = persons.export(person.pk, brand.pk)
+    persons.erase(person.pk, brand.pk, to=person.pk, at=timezone.now())
+
+    assert (told["role"], told["state"]) == ("printer", "pending")
+    assert Invitation.objects.get().brand == other
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_owners_who_invite_the_same_address_at_once_make_one_invitation(brand):
+    def create(_number):
+        with transaction.atomic():
+            return invitations.create(brand=brand, email=EMAIL, role="owner", by=None, at=timezone.now())
+
+    results = at_once(create, range(8))
+
+    assert sum(isinstance(each, Invitation) for each in results) == 1
+    assert all(isinstance(each, Invitation | Invalid) for each in results)

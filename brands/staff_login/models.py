@@ -5,6 +5,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
+from brands.moments import MomentField
 from brands.secrets import EncryptedTextField
 
 
@@ -64,8 +65,8 @@ class Factor(models.Model):
     last_counter = models.BigIntegerField(
         _("last counter"), default=-1, help_text=_("The time step of the last code, or a passkey's signature counter.")
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    last_used_at = models.DateTimeField(null=True, blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
+    last_used_at = MomentField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("factor")
@@ -85,7 +86,7 @@ class RecoveryCode(models.Model):
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.BinaryField(max_length=32)
-    used_at = models.DateTimeField(null=True, blank=True)
+    used_at = MomentField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("recovery code")
@@ -111,8 +112,8 @@ class StaffSession(models.Model):
     )
     network = models.CharField(_("network"), max_length=50, help_text=_("The address, of IPv6 its network."))
     device = models.CharField(max_length=120, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    last_seen_at = models.DateTimeField(_("last seen at"), default=timezone.now)
+    created_at = MomentField(default=timezone.now, editable=False)
+    last_seen_at = MomentField(_("last seen at"), default=timezone.now)
 
     class Meta:
         verbose_name = _("staff session")
@@ -141,9 +142,9 @@ class StaffMail(models.Model):
     kind = models.CharField(max_length=20, choices=Kind.choices)
     origin = models.CharField(_("origin"), max_length=300, help_text=_("Of the portal, as links begin."))
     words = models.CharField(_("words"), max_length=300, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    sent_at = models.DateTimeField(_("sent at"), null=True, blank=True)
-    used_at = models.DateTimeField(null=True, blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
+    sent_at = MomentField(_("sent at"), null=True, blank=True)
+    used_at = MomentField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
 
     class Meta:

@@ -20,6 +20,7 @@ from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, To
 from authcodes.dashboard_filters import when_and_where
 from authcodes.models import BatchRange, Product
 from brands import moments, quotas, roles
+from brands.digits import AsciiDigits
 from brands.models import Brand
 from brands.navigation import page_of
 from brands.quotas import Usage
@@ -69,7 +70,7 @@ INPUT = (
 )
 
 
-class FilterForm(forms.Form):
+class FilterForm(AsciiDigits, forms.Form):
     """What is in the address. What is not understood there narrows nothing and is said at its field."""
 
     brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), required=False, coerce=int, empty_value=None)

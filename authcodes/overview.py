@@ -3,12 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 from django.utils import timezone
@@ -20,7 +19,8 @@ from authcodes import dashboard as dashboards
 from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
 from authcodes.dashboard_filters import when_and_where
 from authcodes.models import BatchRange, Product
-from brands import quotas, roles, stopped_attempts
+from brands import moments, quotas, roles, stopped_attempts
+from brands.digits import AsciiDigits
 from brands.models import Brand
 from brands.navigation import page_of
 from brands.quotas import Usage
@@ -71,10 +71,8 @@ INPUT = (
     "dark:bg-base-900 dark:border-base-700 dark:text-font-default-dark dark:scheme-dark px-3 py-2 w-full"
 )
 
-SENSIBLE_DAY = [MinValueValidator(date(2000, 1, 1)), MaxValueValidator(date(2100, 1, 1))]
 
-
-class FilterForm(forms.Form):
+class FilterForm(AsciiDigits, forms.Form):
     """What is in the address. What is not understood there narrows nothing and is said at its field."""
 
     brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), required=False, coerce=int, empty_value=None)
@@ -85,8 +83,8 @@ class FilterForm(forms.Form):
         empty_value=None,
         choices=[("", gettext_lazy("All codes")), *Status.choices],
     )
-    first_day = forms.DateField(label=gettext_lazy("From"), required=False, validators=SENSIBLE_DAY)
-    last_day = forms.DateField(label=gettext_lazy("To"), required=False, validators=SENSIBLE_DAY)
+    first_day = forms.DateField(label=gettext_lazy("From"), required=False, validators=[moments.check])
+    last_day = forms.DateField(label=gettext_lazy("To"), required=False, validators=[moments.check])
     location = forms.CharField(label=gettext_lazy("Location"), required=False, max_length=200)
     campaign = forms.TypedChoiceField(label=gettext_lazy("Campaign"), required=False, coerce=int, empty_value=None)
 

@@ -60,6 +60,9 @@ class Audited(ModelAdmin):
         """Keep what rows are like before an action changes them."""
         setattr(request, CHOSEN, {row.pk: copy.copy(row) for row in rows})
 
+    def is_remembered(self, request: HttpRequest, obj: Any) -> bool:
+        return obj.pk in getattr(request, CHOSEN, {})
+
     def rows_now(self, keys: Sequence[Any]) -> dict[Any, Any]:
         return self.model._base_manager.in_bulk(keys) if keys else {}  # noqa: SLF001 - Django's public API of models
 

@@ -1,14 +1,36 @@
 """The input side of a view: a serializer that only reads. It never saves."""
 
+import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from rest_framework import serializers
 
+from brands import moments
+
 # What JSON must write for a field; DRF alone would take "5" and true for numbers, and 5 for text.
 NUMBERS = (serializers.IntegerField, serializers.FloatField, serializers.DecimalField)
 TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeField, serializers.UUIDField)
+
+
+def one_line(text: str) -> None:
+    """Validator: no newline or other control character."""
+    if any(unicodedata.category(letter) == "Cc" for letter in text):
+        raise serializers.ValidationError("Send text without control characters.")
+
+
+class MomentInput(serializers.DateTimeField):
+    """A moment within the bounds of brands.moments, in ISO 8601 with digits from 0 to 9."""
+
+    def to_internal_value(self, value: Any) -> Any:
+        if isinstance(value, str) and not value.isascii():
+            self.fail("invalid", format="YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]")
+        moment = super().to_internal_value(value)
+        if not moments.is_within(moment):
+            message = f"Send a moment from {moments.YEARS[0]} to {moments.YEARS[-1]}."
+            raise serializers.ValidationError(message)
+        return moment
 
 
 @cache
@@ -44,6 +66,8 @@ def mistyped(field: serializers.Field[Any, Any, Any, Any], value: Any) -> str:
         return "Send a JSON number."
     if isinstance(field, TEXTS) and not isinstance(value, str):
         return "Send a JSON string."
+    if isinstance(field, serializers.UUIDField) and not value.isascii():
+        return "Must be a valid UUID."
     if isinstance(field, serializers.ListField) and isinstance(value, list):
         return next(filter(None, (mistyped(field.child, each) for each in value)), "")
     return ""

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands import currencies
+from brands.moments import MomentField
 from brands.quota_models import BrandQuota as BrandQuota  # noqa: PLC0414 - Django finds models by this module
 
 # Names that Python finds in the system's files, and that mean another place on another host, or none.
@@ -48,7 +49,7 @@ class Picture(models.Model):
     width = models.PositiveSmallIntegerField(_("width"))
     height = models.PositiveSmallIntegerField(_("height"))
     small = models.BinaryField(_("small"), help_text=_("The same for pages, as WebP of a few kilobytes."))
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:
         verbose_name = _("picture")
@@ -127,7 +128,7 @@ class Brand(models.Model):
     logo = models.ForeignKey(
         Picture, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("logo")
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:
         ordering = ["name", "id"]
@@ -221,8 +222,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     )
     is_staff = models.BooleanField(default=False, help_text=_("May log in to the portal."))
     is_active = models.BooleanField(default=True, help_text=_("Off: refused everywhere from the next request on."))
-    date_joined = models.DateTimeField(default=timezone.now, editable=False)
-    email_verified_at = models.DateTimeField(
+    last_login = MomentField(_("last login"), null=True, blank=True)
+    date_joined = MomentField(default=timezone.now, editable=False)
+    email_verified_at = MomentField(
         _("address verified"), null=True, blank=True, editable=False, help_text=_("Empty: nobody has proved it theirs.")
     )
     # Grows when every session of the user ends; each token and portal session carries the one that it began with.
@@ -302,10 +304,10 @@ class ApiKey(models.Model):
     name = models.CharField(max_length=120)
     prefix = models.CharField(max_length=16, editable=False, help_text=_("The visible beginning of the key."))
     digest = models.BinaryField(max_length=32, editable=False)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
-    expires_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
+    last_used_at = MomentField(null=True, blank=True, editable=False)
+    expires_at = MomentField(null=True, blank=True)
+    revoked_at = MomentField(null=True, blank=True, editable=False)
     of_scan_page = models.BooleanField(
         _("of the scan page"),
         default=False,
@@ -333,10 +335,10 @@ class LoginSession(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
     current_jti = models.CharField(max_length=64)
     previous_jti = models.CharField(max_length=64, blank=True, default="", db_default="")
-    rotated_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    expires_at = models.DateTimeField()
-    revoked_at = models.DateTimeField(null=True, blank=True)
+    rotated_at = MomentField(null=True, blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
+    expires_at = MomentField()
+    revoked_at = MomentField(null=True, blank=True)
 
     class Meta:
         ordering = ["-created_at"]
@@ -350,7 +352,7 @@ class AuditEntry(models.Model):
 
     append_only = ("row_name", "reason", "changes")  # which an erasure rewrites
 
-    at = models.DateTimeField(_("when"), default=timezone.now, editable=False)
+    at = MomentField(_("when"), default=timezone.now, editable=False)
     person = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("who")
     )

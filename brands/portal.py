@@ -16,6 +16,7 @@ from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.db.models import DateTimeField, ForeignKey, Model, Q, QuerySet
+from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
@@ -25,7 +26,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from brands import roles
-from brands.audited import CHOSEN, Audited
+from brands.audited import CHOSEN
+from brands.digits import AsciiDigits
+from brands.gone import MOST_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
 from brands.keyset import KeysetChangeList
 from brands.list_queries import AnswersItsFilters
 from brands.lists import CountedChangeList, EstimatingPaginator, OwnRowsFilter
@@ -39,7 +42,7 @@ from brands.zones import MomentColumn
 MOST_AT_ONCE = 1000  # rows that one action changes in one request
 
 
-class TenantForm(VersionedForm):
+class TenantForm(AsciiDigits, VersionedForm):
     """Whatever a form refers to belongs to the brand of its row, also when its author works for several brands."""
 
     def clean(self) -> dict[str, Any]:
@@ -60,6 +63,10 @@ class TenantForm(VersionedForm):
         """A row stays with its brand, but what must be unique there may change: else only the database would object."""
         excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc] # missing in the stubs
         return excluded - {"brand"} if self.instance.pk else excluded
+
+
+class RowForm(AsciiDigits, ModelForm):
+    """A row of a table inside a form."""
 
 
 class Lookup(AutocompleteSelect):
@@ -113,7 +120,7 @@ class Scope:
         return super().formfield_for_foreignkey(db_field, request, **options)  # type: ignore[misc]
 
 
-class TenantAdmin(Scope, AnswersItsFilters, Audited):
+class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     """A page of the portal."""
 
     brand_path = "brand"  # from a row to its brand, as a filter writes it
@@ -146,7 +153,7 @@ class TenantAdmin(Scope, AnswersItsFilters, Audited):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """A row that is not there and one of another brand are the same 404, before any other answer."""
-        found = super().get_object(request, object_id, from_field)
+        found = super().get_object(request, object_id, from_field) if object_id.isascii() else None
         if found is None:
             raise Http404
         return found
@@ -237,7 +244,11 @@ class TenantAdmin(Scope, AnswersItsFilters, Audited):
         """
         with timezone.override(self.zone_of(request, object_id)):
             try:
-                response = super().changeform_view(request, object_id, *where, **more)
+                with conflicts_in_words():
+                    response = super().changeform_view(request, object_id, *where, **more)
+            except RowGone as refusal:
+                self.message_user(request, refusal.message, messages.ERROR)
+                return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
             except Refused as refusal:
                 self.message_user(request, refusal.message, messages.ERROR)
                 return redirect(request.get_full_path())
@@ -255,7 +266,8 @@ class TenantAdmin(Scope, AnswersItsFilters, Audited):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """A refusal is said on the row's own page, where it still is."""
         try:
-            return super().delete_view(request, object_id, extra_context)
+            with conflicts_in_words():
+                return super().delete_view(request, object_id, extra_context)
         except Refused as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", object_id)
@@ -313,6 +325,13 @@ class TenantInline(Scope, TabularInline):
     """A table inside a page. Its rows belong to the page's row, and so to that one's brand."""
 
     extra = 0
+    form = RowForm
+    formset = BoundedTable
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **options: Any) -> Any:
+        """However many rows a form says it has, few are made."""
+        options = {"max_num": MOST_ROWS, "absolute_max": MOST_ROWS, **options}
+        return super().get_formset(request, obj, **options)
 
 
 def badge(colour: str, words: Any) -> SafeString:

@@ -11,10 +11,8 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from brands import moments
 from brands.models import Brand
-
-# Midnights outside of these years cannot be told in every zone; nobody means them.
-YEARS = range(1900, 2200)
 
 
 def midnight(day: date, zone: ZoneInfo) -> datetime:
@@ -23,12 +21,12 @@ def midnight(day: date, zone: ZoneInfo) -> datetime:
 
 
 def read_day(text: str) -> date | None:
-    """A day as `2026-03-01`; None for anything else."""
+    """A day as `2026-03-01` and within the bounds; None for anything else."""
     try:
-        day = parse_date(text)
+        day = parse_date(text) if text.isascii() else None
     except ValueError:
         return None
-    return day if day and day.year in YEARS else None
+    return day if day and moments.is_within(day) else None
 
 
 def on_days(name: str, first: date | None, last: date | None, *, brands: Iterable[Brand], path: str = "brand") -> Q:

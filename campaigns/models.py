@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
@@ -38,10 +39,10 @@ class Campaign(models.Model):
     target_value = models.PositiveIntegerField(
         validators=[MinValueValidator(1)], help_text=_("The goal, for example a count of scans.")
     )
-    starts_at = models.DateTimeField(null=True, blank=True)
-    ends_at = models.DateTimeField(null=True, blank=True)
+    starts_at = MomentField(null=True, blank=True)
+    ends_at = MomentField(null=True, blank=True)
     is_active = models.BooleanField(default=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     objects = CampaignQuerySet.as_manager()
 
@@ -105,8 +106,8 @@ class UserLoyaltyCampaign(models.Model):
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="progress_rows")
     progress = models.PositiveIntegerField(default=1)
     milestones_achieved = ArrayField(models.BigIntegerField(), default=list, help_text=_("Ids of the milestones."))
-    created_at = models.DateTimeField(default=timezone.now, db_column="createdAt", editable=False)
-    updated_at = models.DateTimeField(default=timezone.now, db_column="updatedAt", editable=False)
+    created_at = MomentField(default=timezone.now, db_column="createdAt", editable=False)
+    updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
 
     class Meta:
         db_table = "user_loyalty_campaign"
@@ -134,8 +135,8 @@ class RewardClaim(models.Model):
     milestone = models.ForeignKey(Milestone, on_delete=models.PROTECT, related_name="claims", db_index=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reward_claims")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.AVAILABLE)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    claimed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
+    claimed_at = MomentField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ["-created_at", "-id"]

@@ -1,5 +1,6 @@
 """What happens to every request before anything else: it gets an id, and hopeless ones go no further."""
 
+import codecs
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +17,7 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.functional import SimpleLazyObject
+from django.utils.http import parse_header_parameters
 
 from brands import metrics
 from brands.outgoing import LOOP_NAME
@@ -136,3 +138,28 @@ class WholeBodies:
             body = environ["wsgi.input"].read((settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) + 1)
             environ = {**environ, "wsgi.input": BytesIO(body), "CONTENT_LENGTH": str(len(body))}
         return self.application(environ, start_response)
+
+
+class ReadableContentTypes:
+    """WSGI middleware: a Content-Type that Django cannot parse, while it makes the request, becomes one of no use."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
+        self.application = application
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if not is_readable(environ.get("CONTENT_TYPE", "")):
+            environ = {**environ, "CONTENT_TYPE": "application/x-unreadable"}
+        return self.application(environ, start_response)
+
+
+def is_readable(content_type: str) -> bool:
+    if content_type == "application/json":
+        return True
+    try:
+        _kind, parameters = parse_header_parameters(content_type)
+        codecs.lookup(parameters.get("charset", "utf-8"))
+    except LookupError:  # an unknown charset: Django takes its own, and the parsers of the API refuse it
+        return True
+    except ValueError:
+        return False
+    return True

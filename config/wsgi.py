@@ -15,10 +15,11 @@ for database in settings.DATABASES.values():
     if "options" in database["OPTIONS"]:
         database["OPTIONS"]["options"] += web_options
 
-django_application = get_wsgi_application()
+plain_application = get_wsgi_application()
 
 # They need the apps, which the line above loads.
 from config.admission import Admission  # noqa: E402
-from config.requests import WholeBodies  # noqa: E402
+from config.requests import ReadableContentTypes, WholeBodies  # noqa: E402
 
+django_application = ReadableContentTypes(plain_application)
 application = Admission(django_application) if settings.FAIR_SHARES else WholeBodies(django_application)

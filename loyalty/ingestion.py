@@ -1,6 +1,5 @@
 """Events from outside, by whichever door they come: what an envelope must look like, and taking one in."""
 
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -9,13 +8,12 @@ from rest_framework import serializers
 
 from brands import tokens
 from brands.authentication import active_user, bearer
-from brands.inputs import Input
+from brands.inputs import Input, MomentInput, one_line
 from brands.models import Brand
 from brands.refusals import BrandMismatch, Invalid, TokenInvalid
 from loyalty import doors
 from loyalty.payloads import ID, PAYLOADS
 
-EARLIEST_YEAR, LATEST_YEAR = 1970, 9998
 PAYLOAD = PolymorphicProxySerializer(
     component_name="Payload", serializers=list(PAYLOADS.values()), resource_type_field_name=None
 )
@@ -44,24 +42,19 @@ class DetailInput(Input):
 class EnvelopeInput(Input):
     """An event as the bus carries it."""
 
-    version = serializers.CharField(max_length=16)
+    version = serializers.CharField(max_length=16, validators=[one_line])
     id = serializers.UUIDField()
-    source = serializers.RegexField(r"^[A-Za-z0-9_.-]{1,107}\.customer-app$")  # type: ignore[assignment]
-    account = serializers.CharField(max_length=64, allow_blank=True)
-    time = serializers.DateTimeField()
-    region = serializers.CharField(max_length=64, allow_blank=True)
+    source = serializers.RegexField(  # type: ignore[assignment]
+        r"^[A-Za-z0-9_.-]{1,107}\.customer-app$", trim_whitespace=False, validators=[one_line]
+    )
+    account = serializers.CharField(max_length=64, allow_blank=True, validators=[one_line])
+    time = MomentInput()
+    region = serializers.CharField(max_length=64, allow_blank=True, validators=[one_line])
     resources = serializers.ListField(max_length=0)
     detail = DetailInput()
 
-    def validate_time(self, time: datetime) -> datetime:
-        """Far from both ends of the calendar, where no other time zone has a date for it."""
-        if not EARLIEST_YEAR <= time.year <= LATEST_YEAR:
-            message = f"Send a moment between {EARLIEST_YEAR} and {LATEST_YEAR}."
-            raise serializers.ValidationError(message)
-        return time
-
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        return {"detail-type": serializers.CharField(max_length=64), **super().get_fields()}
+        return {"detail-type": serializers.CharField(max_length=64, validators=[one_line]), **super().get_fields()}
 
 
 def take_in(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from brands.inputs import Input
+from brands.inputs import Input, MomentInput
 
 ID: dict[str, Any] = {"min_value": 1, "max_value": 2**63 - 1}
 MONEY: dict[str, Any] = {
@@ -44,7 +44,7 @@ class ScanPayload(Input):
     type = serializers.ChoiceField(choices=["authenticator_scan"])
     product = ProductInput()
     location = LocationInput(required=False, allow_null=True)
-    timestamp = serializers.DateTimeField(required=False)
+    timestamp = MomentInput(required=False)
 
 
 class ItemInput(Input):
@@ -66,7 +66,7 @@ class OrderInput(Input):
 class OrderPayload(Input):
     type = serializers.ChoiceField(choices=["order"])
     order = OrderInput()
-    timestamp = serializers.DateTimeField(required=False)
+    timestamp = MomentInput(required=False)
 
 
 class ProfilePayload(Input):
@@ -79,14 +79,14 @@ class ProfilePayload(Input):
     completedFields = serializers.ListField(  # noqa: N815
         child=serializers.RegexField(r"^[A-Za-z0-9_.-]{1,64}$"), required=False, max_length=100
     )
-    timestamp = serializers.DateTimeField(required=False)
+    timestamp = MomentInput(required=False)
 
 
 class LoginPayload(Input):
     type = serializers.ChoiceField(choices=["login"])
     sessionId = serializers.CharField(required=False, max_length=120)  # noqa: N815
     channel = serializers.CharField(required=False, max_length=60)
-    timestamp = serializers.DateTimeField(required=False)
+    timestamp = MomentInput(required=False)
 
 
 PAYLOADS: dict[str, type[Input]] = {

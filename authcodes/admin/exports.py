@@ -21,6 +21,7 @@ from authcodes import exports, jobs
 from authcodes.exports import Format, Report
 from authcodes.models import AuthCode, Job, Scan
 from brands import roles
+from brands.digits import AsciiDigits
 from brands.models import Brand, User
 from brands.portal import TenantAdmin, person
 from brands.refusals import Forbidden
@@ -36,7 +37,7 @@ def within(user: Any, label: str) -> Reach:
     return acts if seen.everywhere else Reach(seen.brand_ids & acts.brand_ids)
 
 
-class ExportForm(forms.Form):
+class ExportForm(AsciiDigits, forms.Form):
     """For which brand, and as what kind of file."""
 
     brand = forms.ModelChoiceField(Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget)

@@ -21,6 +21,7 @@ from authcodes.models import AuthCode, BatchRange, CodeChange, Product
 from authcodes.refusals import BatchRefused
 from authcodes.stretches import Outlook, Stretch, outlook, stretch
 from brands import roles
+from brands.digits import AsciiDigits
 from brands.portal import Lookup, TenantAdmin, person
 from brands.roles import ACT, SCAN_VALUE
 from brands.scanned import MAX_CODE_LENGTH
@@ -66,7 +67,7 @@ WORDS = {
 }
 
 
-class RefusableForm(forms.Form):
+class RefusableForm(AsciiDigits, forms.Form):
     def refuse(self, refusal: BatchRefused) -> None:
         """Show a refusal at the field that it names."""
         field = refusal.details.get("field")

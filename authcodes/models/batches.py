@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from authcodes.models.products import Product
 from brands.models import Brand, User
+from brands.moments import DayField, MomentField
 from campaigns.models import Campaign
 
 
@@ -31,7 +32,7 @@ class BatchRange(models.Model):
     scan_limit = models.PositiveIntegerField(
         null=True, blank=True, default=1, validators=[MinValueValidator(1)], help_text=_("Empty: unlimited.")
     )
-    expiration_date = models.DateField(null=True, blank=True, help_text=_("The last day, in the brand's time zone."))
+    expiration_date = DayField(null=True, blank=True, help_text=_("The last day, in the brand's time zone."))
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
     tag_version = models.PositiveSmallIntegerField(
         null=True, blank=True, editable=False, help_text=_("Signed batch: version of the secret behind its tags.")
@@ -45,7 +46,7 @@ class BatchRange(models.Model):
     first_code = models.CharField(max_length=64, db_collation="C", editable=False)
     last_code = models.CharField(max_length=64, db_collation="C", editable=False)
     generated_count = models.PositiveIntegerField(default=0, editable=False)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
     created_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
     )
@@ -94,7 +95,7 @@ class Recall(models.Model):
     message = models.TextField(help_text=_("What the customer should do."))
     reason = models.TextField(help_text=_("Why; for staff only."))
     recalled_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False)
-    recalled_at = models.DateTimeField(default=timezone.now, editable=False)
+    recalled_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:
         ordering = ["-recalled_at", "-id"]

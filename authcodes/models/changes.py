@@ -11,6 +11,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.imports import Import
 from authcodes.models.products import Product
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class CodeChange(models.Model):
@@ -58,7 +59,7 @@ class CodeChange(models.Model):
     changed_by = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False, verbose_name=_("who")
     )
-    changed_at = models.DateTimeField(_("when"), default=timezone.now)
+    changed_at = MomentField(_("when"), default=timezone.now)
 
     class Meta:
         verbose_name = _("code change")

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
 from brands.models import Brand
+from brands.moments import MomentField
 
 
 class AuthCodeQuerySet(models.QuerySet["AuthCode"]):
@@ -41,13 +42,13 @@ class AuthCode(models.Model):
         editable=False,
         help_text=_("Of the scans, guests' that nobody claimed in time."),
     )
-    first_scan_at = models.DateTimeField(null=True, blank=True, editable=False)
+    first_scan_at = MomentField(null=True, blank=True, editable=False)
     first_scan_location = models.CharField(max_length=200, blank=True, editable=False)
-    deactivated_at = models.DateTimeField(null=True, blank=True, editable=False)
+    deactivated_at = MomentField(null=True, blank=True, editable=False)
     inventory_location = models.CharField(max_length=120, blank=True)
     location = models.CharField(max_length=120, blank=True)
     notes = models.TextField(blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     objects = AuthCodeQuerySet.as_manager()
 

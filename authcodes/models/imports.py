@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class Import(models.Model):
@@ -49,9 +50,9 @@ class Import(models.Model):
     codes = models.PositiveIntegerField(default=0, help_text=_("Codes that the good rows name."))
     skip_bad = models.BooleanField(default=False)
     uploaded_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    uploaded_at = models.DateTimeField(default=timezone.now, editable=False)
-    committed_at = models.DateTimeField(null=True, blank=True)
-    undone_at = models.DateTimeField(null=True, blank=True)
+    uploaded_at = MomentField(default=timezone.now, editable=False)
+    committed_at = MomentField(null=True, blank=True)
+    undone_at = MomentField(null=True, blank=True)
 
     class Meta:
         ordering = ["-id"]

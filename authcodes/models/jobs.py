@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -77,11 +78,11 @@ class Job(models.Model):
     result_name = models.CharField(max_length=200, blank=True, help_text=_("The file's name when it is downloaded."))
     result_bytes = models.PositiveBigIntegerField(_("result bytes"), default=0, db_default=0, editable=False)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    started_at = models.DateTimeField(null=True, blank=True)
-    alive_at = models.DateTimeField(null=True, blank=True, help_text=_("When its worker last gave a sign."))
-    finished_at = models.DateTimeField(null=True, blank=True)
-    expires_at = models.DateTimeField(null=True, blank=True, help_text=_("From then on the file is gone."))
+    created_at = MomentField(default=timezone.now, editable=False)
+    started_at = MomentField(null=True, blank=True)
+    alive_at = MomentField(null=True, blank=True, help_text=_("When its worker last gave a sign."))
+    finished_at = MomentField(null=True, blank=True)
+    expires_at = MomentField(null=True, blank=True, help_text=_("From then on the file is gone."))
 
     objects = JobQuerySet.as_manager()
 

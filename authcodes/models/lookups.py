@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class CodeLookup(models.Model):
@@ -18,7 +19,7 @@ class CodeLookup(models.Model):
     code = models.CharField(max_length=64, help_text=_("As it was read, shortened."))
     user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     reason = models.CharField(max_length=20, choices=Scan.Reason.choices, help_text=_("What a scan would have been."))
-    looked_up_at = models.DateTimeField(_("looked up at"), default=timezone.now, db_index=True)
+    looked_up_at = MomentField(_("looked up at"), default=timezone.now, db_index=True)
 
     class Meta:
         verbose_name = _("code lookup")

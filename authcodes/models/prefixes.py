@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class CodePrefix(models.Model):
@@ -16,7 +17,7 @@ class CodePrefix(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="code_prefixes")
     prefix = models.CharField(max_length=32, blank=True, db_collation="C")
-    reserved_at = models.DateTimeField(_("reserved at"), default=timezone.now, editable=False)
+    reserved_at = MomentField(_("reserved at"), default=timezone.now, editable=False)
     reserved_by = models.ForeignKey(
         User,
         verbose_name=_("reserved by"),

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.batches import BatchRange
 from authcodes.models.jobs import Job
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class PrintRun(models.Model):
@@ -53,7 +54,7 @@ class PrintRun(models.Model):
     started_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("who")
     )
-    started_at = models.DateTimeField(_("when"), default=timezone.now)
+    started_at = MomentField(_("when"), default=timezone.now)
 
     class Meta:
         verbose_name = _("print run")

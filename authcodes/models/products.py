@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, Picture
+from brands.moments import MomentField
 
 
 class Product(models.Model):
@@ -33,7 +34,7 @@ class Product(models.Model):
         verbose_name=_("picture"),
     )
     is_active = models.BooleanField(default=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:
         ordering = ["title", "id"]

@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from authcodes.models.batches import BatchRange
 from brands.models import User
+from brands.moments import MomentField
 
 
 class LiftedRecall(models.Model):
@@ -18,9 +19,9 @@ class LiftedRecall(models.Model):
     message = models.TextField()
     reason = models.TextField()
     recalled_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
-    recalled_at = models.DateTimeField()
+    recalled_at = MomentField()
     lifted_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
-    lifted_at = models.DateTimeField(default=timezone.now)
+    lifted_at = MomentField(default=timezone.now)
     lift_reason = models.TextField()
 
     class Meta:

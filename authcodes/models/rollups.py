@@ -7,6 +7,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models import Brand, User
+from brands.moments import DayField
 from campaigns.models import Campaign
 
 
@@ -21,7 +22,7 @@ class Rolled(models.Model):
     """A brand's local day."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    day = models.DateField(help_text=_("In the brand's time zone."))
+    day = DayField(help_text=_("In the brand's time zone."))
 
     class Meta:
         abstract = True
@@ -156,7 +157,7 @@ class RollupMark(models.Model):
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
     time_zone = models.CharField(max_length=64)
-    until = models.DateField(null=True)
+    until = DayField(null=True)
 
     class Meta:
         verbose_name = _("rollup mark")

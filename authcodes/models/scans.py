@@ -11,6 +11,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models import Brand, User
+from brands.moments import MomentField
 from campaigns.models import Campaign
 
 
@@ -68,10 +69,10 @@ class Scan(models.Model):
     latitude = models.FloatField(null=True)
     longitude = models.FloatField(null=True)
     location = models.CharField(max_length=200, blank=True, help_text=_("City, region."))
-    located_at = models.DateTimeField(null=True)
+    located_at = MomentField(null=True)
     device = models.CharField(max_length=120, blank=True)
     app_version = models.CharField(max_length=40, blank=True)
-    scanned_at = models.DateTimeField(default=timezone.now)
+    scanned_at = MomentField(default=timezone.now)
 
     class Meta:
         ordering = ["-scanned_at", "-scan_id"]

@@ -8,12 +8,13 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from brands import colours, pictures
+from brands.gone import BoundedTable
 from brands.models import Brand, BrandHostname
 from brands.pictured import Pictured, PictureForm
 from brands.pictures import Drawn
 from brands.portal import TenantForm, TenantInline, person
 from brands.roles import ADD, whole_reach
-from brands.unfolded import ColourWidget, InlineFormSet, display
+from brands.unfolded import ColourWidget, display
 
 
 class HostnameForm(TenantForm):
@@ -23,7 +24,7 @@ class HostnameForm(TenantForm):
         return {*super()._get_validation_exclusions(), "is_primary"}
 
 
-class HostnameTable(InlineFormSet):
+class HostnameTable(BoundedTable):
     def clean(self) -> None:
         super().clean()
         if len(self._primary()) > 1:

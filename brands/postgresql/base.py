@@ -11,8 +11,9 @@ from django.db.backends.postgresql import base
 from psycopg.types.json import JsonbLoader, JsonLoader
 
 from brands import guard
-from brands.postgresql import roles
+from brands.postgresql import loaders, roles
 from brands.postgresql.operations import DatabaseOperations
+from brands.postgresql.schema import DatabaseSchemaEditor
 
 INERROR = psycopg.pq.TransactionStatus.INERROR
 # Not `SELECT set_config(...)`: after a query a transaction can no longer choose its isolation.
@@ -29,6 +30,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """
 
     ops_class = DatabaseOperations
+    SchemaEditorClass = DatabaseSchemaEditor
     _prepared: "psycopg.Cursor[Any] | None" = None
     _assumed: tuple[bool, guard.Scope | None] | None = None  # None: nobody knows
     is_owner = False  # inside of `as_owner`
@@ -65,6 +67,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if login and not was_owner:
                 self.close()
                 self.settings_dict = before
+
+    def get_new_connection(self, conn_params: Any) -> Any:
+        connection = super().get_new_connection(conn_params)
+        loaders.register(connection.adapters, self.timezone)
+        return connection
 
     def init_connection_state(self) -> None:
         super().init_connection_state()

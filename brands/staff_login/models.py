@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, Membership, User
+from brands.moments import MomentField
 from brands.secrets import EncryptedTextField
 
 
@@ -67,8 +68,8 @@ class Factor(models.Model):
     last_counter = models.BigIntegerField(
         _("last counter"), default=-1, help_text=_("The time step of the last code, or a passkey's signature counter.")
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    last_used_at = models.DateTimeField(null=True, blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
+    last_used_at = MomentField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("factor")
@@ -88,7 +89,7 @@ class RecoveryCode(models.Model):
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.BinaryField(max_length=32)
-    used_at = models.DateTimeField(null=True, blank=True)
+    used_at = MomentField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("recovery code")
@@ -114,8 +115,8 @@ class StaffSession(models.Model):
     )
     network = models.CharField(_("network"), max_length=50, help_text=_("The address, of IPv6 its network."))
     device = models.CharField(max_length=120, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    last_seen_at = models.DateTimeField(_("last seen at"), default=timezone.now)
+    created_at = MomentField(default=timezone.now, editable=False)
+    last_seen_at = MomentField(_("last seen at"), default=timezone.now)
 
     class Meta:
         verbose_name = _("staff session")
@@ -142,10 +143,10 @@ class Invitation(models.Model):
         User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("invited by")
     )
     digest = models.BinaryField(_("digest"), max_length=32, null=True, editable=False)
-    created_at = models.DateTimeField(_("invited"), default=timezone.now, editable=False)
-    expires_at = models.DateTimeField(_("expires"), editable=False)
-    accepted_at = models.DateTimeField(_("accepted"), null=True, editable=False)
-    revoked_at = models.DateTimeField(_("revoked"), null=True, editable=False)
+    created_at = MomentField(_("invited"), default=timezone.now, editable=False)
+    expires_at = MomentField(_("expires"), editable=False)
+    accepted_at = MomentField(_("accepted"), null=True, editable=False)
+    revoked_at = MomentField(_("revoked"), null=True, editable=False)
 
     class Meta:
         verbose_name = _("invitation")
@@ -197,9 +198,9 @@ class StaffMail(models.Model):
     kind = models.CharField(max_length=20, choices=Kind.choices)
     origin = models.CharField(_("origin"), max_length=300, help_text=_("Of the portal, as links begin."))
     words = models.CharField(_("words"), max_length=300, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    sent_at = models.DateTimeField(_("sent at"), null=True, blank=True)
-    used_at = models.DateTimeField(null=True, blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
+    sent_at = MomentField(_("sent at"), null=True, blank=True)
+    used_at = MomentField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
 
     class Meta:

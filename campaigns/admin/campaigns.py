@@ -4,17 +4,17 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin
-from django.forms import BaseInlineFormSet
 from django.forms.formsets import DELETION_FIELD_NAME
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from brands.gone import BoundedTable
 from brands.lists import ChoicesFilter
 from brands.portal import TenantAdmin, TenantInline
 from campaigns.models import Campaign, Milestone, RewardClaim
 
 
-class MilestoneForms(BaseInlineFormSet):  # type: ignore[type-arg] # generic in the stubs only
+class MilestoneForms(BoundedTable):
     """Refuses milestones that pay more than the brand's ceiling, and more than they did before."""
 
     def clean(self) -> None:

@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy
 
 from brands import panels
 from brands.audited import deed
+from brands.digits import AsciiDigits
 from brands.lists import ChoicesFilter, DayFilter
 from brands.portal import TenantAdmin, badge
 from brands.refusals import Refused
@@ -36,7 +37,7 @@ from loyalty.refusals import PointsAlreadyClaimed
 COLOURS = {"active": "success", "blocked": "danger"}
 
 
-class AdjustmentForm(forms.Form):
+class AdjustmentForm(AsciiDigits, forms.Form):
     """How many points to add or take, and why. The key, new with each page, makes of two submits one adjustment."""
 
     direction = forms.ChoiceField(

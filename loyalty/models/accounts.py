@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 ZERO = Decimal(0)
 
@@ -35,8 +36,8 @@ class UserPoints(models.Model):
     )
     current_level = models.CharField(max_length=60, blank=True, help_text=_("Name of the level; empty: the lowest."))
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
-    enrolled_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(default=timezone.now, db_column="updatedAt", editable=False)
+    enrolled_at = MomentField(default=timezone.now, editable=False)
+    updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
 
     class Meta:
         db_table = "user_points"

@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class PointsApproval(models.Model):
@@ -34,11 +35,11 @@ class PointsApproval(models.Model):
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
     requested_by = models.ForeignKey(User, verbose_name=_("requested by"), on_delete=models.PROTECT, related_name="+")
-    requested_at = models.DateTimeField(_("requested at"), default=timezone.now)
+    requested_at = MomentField(_("requested at"), default=timezone.now)
     decided_by = models.ForeignKey(
         User, verbose_name=_("decided by"), on_delete=models.PROTECT, null=True, related_name="+"
     )
-    decided_at = models.DateTimeField(_("decided at"), null=True)
+    decided_at = MomentField(_("decided at"), null=True)
 
     class Meta:
         verbose_name = _("points approval")

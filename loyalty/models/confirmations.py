@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class EmailConfirmation(models.Model):
@@ -26,9 +27,9 @@ class EmailConfirmation(models.Model):
     first_name = models.CharField(max_length=150, blank=True)
     last_name = models.CharField(max_length=150, blank=True)
     tries = models.PositiveSmallIntegerField(_("tries"), default=0)
-    created_at = models.DateTimeField(default=timezone.now)
-    expires_at = models.DateTimeField(db_index=True)
-    confirmed_at = models.DateTimeField(_("confirmed at"), null=True)
+    created_at = MomentField(default=timezone.now)
+    expires_at = MomentField(db_index=True)
+    confirmed_at = MomentField(_("confirmed at"), null=True)
 
     class Meta:
         verbose_name = _("email confirmation")

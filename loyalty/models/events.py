@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand
+from brands.moments import MomentField
 
 
 def default_give_up_at() -> datetime:
@@ -41,7 +42,7 @@ class Event(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="events", db_index=False)
     account = models.CharField(max_length=64, blank=True)
     region = models.CharField(max_length=64, blank=True)
-    time = models.DateTimeField(default=timezone.now)
+    time = MomentField(default=timezone.now)
     lane = models.CharField(
         max_length=10, default="points", db_default="points", help_text=_("Slow kinds wait in lanes of their own.")
     )
@@ -54,17 +55,17 @@ class Event(models.Model):
         db_default=0,
         help_text=_("Attempts in a row, of this event alone, whose process did not live on."),
     )
-    due_at = models.DateTimeField(
+    due_at = MomentField(
         default=timezone.now, help_text=_("When it may be delivered; a worker that holds it moves this ahead.")
     )
-    give_up_at = models.DateTimeField(default=default_give_up_at, help_text=_("A failure after this moment is final."))
+    give_up_at = MomentField(default=default_give_up_at, help_text=_("A failure after this moment is final."))
     outcome = models.JSONField(null=True, blank=True, help_text=_("The stored answer, or the refusal."))
     request_id = models.CharField(
         max_length=64, blank=True, default="", db_default="", help_text=_("The request that it follows from.")
     )
     last_error = models.TextField(blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    finished_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
+    finished_at = MomentField(null=True, blank=True, editable=False)
 
     objects = EventQuerySet.as_manager()
 

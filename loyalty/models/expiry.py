@@ -5,6 +5,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand
+from brands.moments import DayField, MomentField
 from loyalty.models.accounts import UserPoints
 
 
@@ -17,13 +18,13 @@ class ExpiryRun(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="expiry_runs", db_index=False)
     kind = models.CharField(max_length=6, choices=Kind.choices)
-    day = models.DateField(help_text=_("By the brand's clock."))
-    kept_from = models.DateTimeField(help_text=_("What was earned before is gone, or about to be."))
+    day = DayField(help_text=_("By the brand's clock."))
+    kept_from = MomentField(help_text=_("What was earned before is gone, or about to be."))
     reached = models.BigIntegerField(default=0, help_text=_("The last account that was looked at."))
     members = models.PositiveIntegerField(default=0, help_text=_("How many lost points, or were warned."))
     points = models.DecimalField(max_digits=16, decimal_places=2, default=0)
-    started_at = models.DateTimeField(default=timezone.now)
-    finished_at = models.DateTimeField(null=True, blank=True)
+    started_at = MomentField(default=timezone.now)
+    finished_at = MomentField(null=True, blank=True)
 
     class Meta:
         ordering = ["-id"]
@@ -42,7 +43,7 @@ class ExpiryWarning(models.Model):
     guarded_by = ("user_point",)
 
     user_point = models.OneToOneField(UserPoints, on_delete=models.CASCADE, primary_key=True, related_name="+")
-    until = models.DateField()
+    until = DayField()
 
     def __str__(self) -> str:
         return f"#{self.user_point_id} until {self.until}"

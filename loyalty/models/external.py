@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand
+from brands.moments import MomentField
 from loyalty.models.signed import Signed
 
 
@@ -32,7 +33,7 @@ class ExternalSystem(Signed):
     when_away = models.CharField(
         _("when it does not answer"), max_length=10, choices=WhenAway.choices, default=WhenAway.HOLD
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:
         verbose_name = _("external loyalty system")

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
+from brands.moments import MomentField
 from brands.secrets import EncryptedTextField
 
 
@@ -44,7 +45,7 @@ class NoticePreference(models.Model):
     language = models.CharField(max_length=5, choices=Language.choices, blank=True)
     phone = models.CharField(max_length=16, blank=True, validators=[PHONE])
     opted_out = ArrayField(models.CharField(max_length=20), default=list, help_text=_("topic/channel, each."))
-    updated_at = models.DateTimeField(default=timezone.now)
+    updated_at = MomentField(default=timezone.now)
 
     class Meta:
         ordering = ["-id"]
@@ -68,8 +69,8 @@ class Device(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     token = models.CharField(max_length=1024)
     platform = models.CharField(max_length=10, choices=Platform.choices)
-    registered_at = models.DateTimeField(default=timezone.now)
-    died_at = models.DateTimeField(null=True, blank=True, help_text=_("When the push service said it is gone."))
+    registered_at = MomentField(default=timezone.now)
+    died_at = MomentField(null=True, blank=True, help_text=_("When the push service said it is gone."))
 
     class Meta:
         ordering = ["-id"]
@@ -171,11 +172,11 @@ class SenderDomain(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     domain = models.CharField(_("domain"), max_length=253, help_text=_("Such as example.com."))
     token = models.CharField(max_length=32, editable=False)
-    verified_at = models.DateTimeField(_("verified at"), null=True, blank=True, editable=False)
-    missing_since = models.DateTimeField(_("missing since"), null=True, blank=True, editable=False)
-    checked_at = models.DateTimeField(_("checked at"), null=True, blank=True, editable=False)
+    verified_at = MomentField(_("verified at"), null=True, blank=True, editable=False)
+    missing_since = MomentField(_("missing since"), null=True, blank=True, editable=False)
+    checked_at = MomentField(_("checked at"), null=True, blank=True, editable=False)
     last_error = models.CharField(max_length=200, blank=True, editable=False)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:
         verbose_name = _("sender domain")
@@ -198,7 +199,7 @@ class NoticeTemplate(models.Model):
         max_length=200, blank=True, help_text=_("Of an e-mail; of a push message the title. An SMS has none.")
     )
     body = models.TextField()
-    updated_at = models.DateTimeField(auto_now=True)
+    updated_at = MomentField(auto_now=True)
 
     class Meta:
         verbose_name = _("notification template")
@@ -225,9 +226,9 @@ class Notice(models.Model):
     payload = models.JSONField(default=dict)
     covers = models.JSONField(default=list)
     is_test = models.BooleanField(default=False)
-    opened_at = models.DateTimeField(default=timezone.now)
-    closed_at = models.DateTimeField(null=True, help_text=_("From then on nothing is merged into it."))
-    acknowledged_at = models.DateTimeField(null=True)
+    opened_at = MomentField(default=timezone.now)
+    closed_at = MomentField(null=True, help_text=_("From then on nothing is merged into it."))
+    acknowledged_at = MomentField(null=True)
 
     class Meta:
         ordering = ["-id"]
@@ -277,8 +278,8 @@ class NoticeDelivery(models.Model):
         max_length=255, blank=True, help_text=_("As the mail, SMS or push service knows it.")
     )
     last_error = models.TextField(blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
-    finished_at = models.DateTimeField(null=True, blank=True)
+    created_at = MomentField(default=timezone.now)
+    finished_at = MomentField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("notification")
@@ -306,7 +307,7 @@ class StoppedAddress(models.Model):
     digest = models.CharField(max_length=64, editable=False)
     masked_address = models.CharField(_("address"), max_length=120)
     reason = models.TextField()
-    stopped_at = models.DateTimeField(default=timezone.now)
+    stopped_at = MomentField(default=timezone.now)
 
     class Meta:
         verbose_name = _("stopped address")

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands import currencies
 from brands.models import Brand, User
+from brands.moments import MomentField
 
 
 class CurrencyRate(models.Model):
@@ -44,7 +45,7 @@ class CreditedOrder(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     order_id = models.CharField(_("order id"), max_length=200)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    credited_at = models.DateTimeField(_("credited at"), default=timezone.now)
+    credited_at = MomentField(_("credited at"), default=timezone.now)
 
     class Meta:
         verbose_name = _("credited order")

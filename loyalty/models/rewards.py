@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import ApiKey, Brand, User
+from brands.moments import MomentField
 from campaigns.models import Milestone
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
@@ -42,8 +43,8 @@ class Reward(models.Model):
         validators=[MinValueValidator(1)],
         help_text=_("How many one member may take in all; empty: no limit."),
     )
-    valid_from = models.DateTimeField(null=True, blank=True)
-    valid_until = models.DateTimeField(null=True, blank=True)
+    valid_from = MomentField(null=True, blank=True)
+    valid_until = MomentField(null=True, blank=True)
     minimum_level = models.ForeignKey(
         BrandLevel,
         on_delete=models.PROTECT,
@@ -60,7 +61,7 @@ class Reward(models.Model):
         validators=[MinValueValidator(1)],
         help_text=_("Days until an unused code is worth nothing; empty: it stays good."),
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     objects = RewardQuerySet.as_manager()
 
@@ -108,15 +109,15 @@ class Redemption(models.Model):
     code = models.CharField(max_length=CODE_LENGTH, db_collation="C", editable=False)
     request_key = models.UUIDField(editable=False, help_text=_("What the request that made it is known by."))
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ISSUED)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    expires_at = models.DateTimeField(null=True, blank=True)
-    used_at = models.DateTimeField(null=True, blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
+    expires_at = MomentField(null=True, blank=True)
+    used_at = MomentField(null=True, blank=True)
     used_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
     used_key = models.ForeignKey(
         ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
     used_request = models.UUIDField(null=True, blank=True, editable=False)
-    cancelled_at = models.DateTimeField(null=True, blank=True)
+    cancelled_at = MomentField(null=True, blank=True)
 
     class Meta:
         ordering = ["-id"]

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
+from brands.moments import MomentField
 from brands.secrets import EncryptedTextField
 
 
@@ -12,7 +13,7 @@ class Signed(models.Model):
 
     secret = EncryptedTextField(editable=False)
     previous_secret = EncryptedTextField(blank=True, editable=False)
-    previous_secret_ends_at = models.DateTimeField(null=True, blank=True, editable=False)
+    previous_secret_ends_at = MomentField(null=True, blank=True, editable=False)
 
     class Meta:
         abstract = True

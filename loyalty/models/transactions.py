@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from brands.moments import MomentField
 from loyalty.models.accounts import UserPoints
 
 ZERO = Decimal(0)
@@ -31,8 +32,8 @@ class LoyaltyTransaction(models.Model):
     reason = models.CharField(max_length=50, choices=Reason.choices)
     reason_id = models.CharField(max_length=255, help_text=_("For scans the auth code, else a namespaced id."))
     note = models.TextField(blank=True, help_text=_("What the customer reads."))
-    created_at = models.DateTimeField(default=timezone.now, db_column="createdAt", editable=False)
-    updated_at = models.DateTimeField(default=timezone.now, db_column="updatedAt", editable=False)
+    created_at = MomentField(default=timezone.now, db_column="createdAt", editable=False)
+    updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
 
     class Meta:
         db_table = "loyalty_transaction"

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand
+from brands.moments import MomentField
 from brands.secrets import EncryptedTextField
 from loyalty.models.accounts import UserPoints
 
@@ -36,12 +37,12 @@ class WalletIssuer(models.Model):
     key_id = models.CharField(max_length=64, blank=True)
     push_key = EncryptedTextField(blank=True)
     push_key_id = models.CharField(max_length=10, blank=True)
-    expires_at = models.DateTimeField(null=True, blank=True, help_text=_("When the first of its certificates ends."))
-    uploaded_at = models.DateTimeField(default=timezone.now)
+    expires_at = MomentField(null=True, blank=True, help_text=_("When the first of its certificates ends."))
+    uploaded_at = MomentField(default=timezone.now)
     look = models.PositiveIntegerField(default=1, help_text=_("Grows with each change of what all passes share."))
     look_pushed = models.PositiveIntegerField(default=0, help_text=_("Google: the one that its class has."))
     last_error = models.TextField(blank=True)
-    failed_at = models.DateTimeField(null=True, blank=True)
+    failed_at = MomentField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("wallet certificate")
@@ -86,19 +87,19 @@ class WalletPass(models.Model):
     token = EncryptedTextField(help_text=_("What a device proves with that it holds the pass."))
     state = models.CharField(max_length=8, choices=State.choices, default=State.ISSUED)
     version = models.PositiveIntegerField(default=1)
-    changed_at = models.DateTimeField(default=timezone.now, help_text=_("Whole seconds tell versions apart."))
+    changed_at = MomentField(default=timezone.now, help_text=_("Whole seconds tell versions apart."))
     queued_version = models.PositiveIntegerField(
         null=True, blank=True, help_text=_("The first version that the update under way brings.")
     )
-    busy_until = models.DateTimeField(null=True, blank=True, help_text=_("A worker is talking about it until then."))
+    busy_until = MomentField(null=True, blank=True, help_text=_("A worker is talking about it until then."))
     pushed_version = models.PositiveIntegerField(default=0)
-    pushed_at = models.DateTimeField(_("last push"), null=True, blank=True)
+    pushed_at = MomentField(_("last push"), null=True, blank=True)
     held_version = models.PositiveIntegerField(_("version held"), default=0)
-    fetched_at = models.DateTimeField(_("last fetch"), null=True, blank=True)
+    fetched_at = MomentField(_("last fetch"), null=True, blank=True)
     told_at = models.JSONField(default=list, help_text=_("Google: when it was last told to notify the customer."))
     last_error = models.TextField(blank=True)
-    failed_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    failed_at = MomentField(null=True, blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     objects = WalletPassQuerySet.as_manager()
 
@@ -139,7 +140,7 @@ class WalletDevice(models.Model):
     device = models.CharField(max_length=128, help_text=_("The device's name for itself in this brand's passes."))
     push_token = models.CharField(max_length=256)
     pushed_version = models.PositiveIntegerField(default=0)
-    registered_at = models.DateTimeField(default=timezone.now)
+    registered_at = MomentField(default=timezone.now)
 
     class Meta:
         ordering = ["id"]

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models import Brand, User
+from brands.moments import MomentField
 from loyalty.models.signed import Signed
 
 
@@ -49,11 +50,11 @@ class WebhookEndpoint(Signed):
         help_text=_("What the address is told of."),
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE, editable=False)
-    state_since = models.DateTimeField(default=timezone.now, editable=False)
-    failing_since = models.DateTimeField(
+    state_since = MomentField(default=timezone.now, editable=False)
+    failing_since = MomentField(
         null=True, blank=True, editable=False, help_text=_("The first failure since the last success.")
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
 
     objects = WebhookEndpointQuerySet.as_manager()
 
@@ -104,9 +105,9 @@ class WebhookDelivery(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     attempts = models.PositiveIntegerField(default=0)
     last_status = models.PositiveIntegerField(_("last answer"), null=True, blank=True)
-    next_attempt_at = models.DateTimeField(_("next attempt"), null=True, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    finished_at = models.DateTimeField(null=True, blank=True)
+    next_attempt_at = MomentField(_("next attempt"), null=True, blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
+    finished_at = MomentField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("webhook message")
@@ -135,7 +136,7 @@ class WebhookAttempt(models.Model):
     guarded_by = ("delivery",)
 
     delivery = models.ForeignKey(WebhookDelivery, on_delete=models.CASCADE, related_name="calls")
-    at = models.DateTimeField(_("when"), default=timezone.now)
+    at = MomentField(_("when"), default=timezone.now)
     status = models.PositiveIntegerField(null=True)
     milliseconds = models.PositiveIntegerField(_("duration"))
     answer = models.TextField(blank=True, help_text=_("The beginning of the answer."))

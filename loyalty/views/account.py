@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, zones
+from brands import limits, moments, zones
 from brands.authentication import for_own_brand
 from brands.models import Brand
 from brands.openapi import BEARER, endpoint
@@ -27,7 +27,6 @@ from loyalty.models import BrandLevel, LoyaltyTransaction, UserPoints
 from loyalty.points import plain
 
 ZERO = Decimal(0)
-EARLIEST, LATEST = date(1900, 1, 1), date(2199, 12, 31)
 
 
 def page_parameters(page: type[Page] = Page) -> list[OpenApiParameter]:
@@ -180,12 +179,12 @@ def asked_day(request: Request, name: str) -> date | None:
     if text is None:
         return None
     try:
-        day = date.fromisoformat(text) if len(text) == len("2026-03-01") else None
+        day = date.fromisoformat(text) if len(text) == len("2026-03-01") and text.isascii() else None
     except ValueError:
         day = None
     if day is None:
         raise Invalid(f"{name} must be a day such as 2026-03-01.", details={"field": name})
-    return min(max(day, EARLIEST), LATEST)
+    return min(max(day, moments.FIRST_DAY), moments.LAST_DAY)
 
 
 class Transactions(APIView):

@@ -2,8 +2,13 @@
 
 import io
 import random
+import resource
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -11,6 +16,7 @@ from django.test import Client
 from PIL import Image, ImageFile, PngImagePlugin
 
 from brands import pictures
+from brands.drawing import webp_size
 from brands.models import AuditEntry, Picture
 from brands.refusals import Invalid, Unavailable
 from tests import make
@@ -107,7 +113,7 @@ def test_too_many_bytes_or_pixels_are_refused_before_they_are_decoded():
 
 @pytest.mark.parametrize("options", [{}, {"lossless": True}, {"exif": b"Exif\0\0MM\0*"}])
 def test_a_webp_is_measured_before_anything_opens_it(options):
-    assert pictures.webp_size(drawing((301, 77), "WEBP", "RGB", **options)) == (301, 77)
+    assert webp_size(drawing((301, 77), "WEBP", "RGB", **options)) == (301, 77)
     with pytest.raises(Invalid, match="12 million pixels"):
         pictures.logo(drawing((4_000, 3_001), "WEBP", "RGB", **options))
 
@@ -130,25 +136,77 @@ def test_one_picture_is_decoded_at_a_time_and_others_are_told(monkeypatch):
     assert pictures.logo(drawing()).size == (660, 220)
 
 
-PEAK = """
-import io, resource, sys
-from PIL import Image
-from brands import pictures
-content = io.BytesIO()
-Image.new("P", (4000, 3000)).save(content, "PNG")
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-pictures.logo(content.getvalue())
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
-"""
+def progressive(scans):
+    """A JPEG of 12 million pixels whose one scan of every coefficient comes again and again: each takes as long."""
+    plain = drawing((4_000, 3_000), "JPEG", "L", progressive=True, quality=1)
+    begins = [place for place in range(len(plain) - 1) if plain[place : place + 2] == b"\xff\xda"]
+    last = plain[begins[-1] : -2]
+    return plain[:-2] + last * scans + plain[-2:]
 
 
-def test_the_largest_picture_takes_little_memory():
-    """131 kB of PNG took a gigabyte."""
-    program = f"import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings'; django.setup()\n{PEAK}"
+class Ticking(Thread):
+    """Notes how long this process's other threads wait at most, in seconds."""
 
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.longest, self.over = 0.0, False
+
+    def run(self):
+        while not self.over:
+            before = time.monotonic()
+            time.sleep(0.005)
+            self.longest = max(self.longest, time.monotonic() - before)
+
+
+def memory_now():
+    """Of this process, in megabytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 2**20
+
+
+@pytest.mark.parametrize(
+    "upload",
+    [drawing((4_000, 3_000), mode="P"), progressive(1_000), drawing((4_000, 3_000), "WEBP", "RGB", quality=1)],
+    ids=["png", "progressive", "webp"],
+)
+def test_a_picture_takes_neither_memory_nor_time_of_the_web_process(upload):
+    pictures.logo(drawing())
+    ticking, before = Ticking(), memory_now()
+    peak_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    ticking.start()
+    begun, own = time.monotonic(), time.process_time()
+    with suppress(Invalid):  # what takes too long is refused
+        pictures.photograph(upload)
+    ticking.over = True
+    ticking.join()
+
+    assert time.process_time() - own < 1
+    assert time.monotonic() - begun < pictures.DRAW_SECONDS + 2
+    assert memory_now() - before < 20
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak_before) // 1024 < 40
+    assert ticking.longest < 2  # this machine may be busy; decoding here would hold it as long as it takes
+
+
+def test_control_the_same_picture_decoded_here_takes_memory():
+    program = (
+        "import io; from pathlib import Path; from PIL import Image; from brands import drawing;"
+        "content = io.BytesIO(); Image.new('P', (4000, 3000)).save(content, 'PNG');"
+        "peak = lambda: int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) // 1024;"
+        "before = peak(); drawing.logo(content.getvalue()); print(peak() - before)"
+    )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
-    assert int(said) < 200  # megabytes
+    assert 40 < int(said) < 200  # megabytes
+
+
+def test_the_program_that_decodes_bounds_its_own_memory():
+    """A decoder that wants more than it may is answered, and the process ends."""
+    greedy = (
+        "import sys; sys.argv[1:] = ['logo']; from brands import drawing; drawing.logo = lambda upload: bytes(2**30);"
+    )
+    program = f"{greedy} drawing.main('logo', sys.stdin.buffer, sys.stdout.buffer)"
+    said = subprocess.run([sys.executable, "-c", program], input=b"", capture_output=True, check=True).stdout
+
+    assert said == b'{"unfit": "memory"}\n'
 
 
 def uploaded(content):

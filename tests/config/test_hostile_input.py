@@ -129,7 +129,8 @@ TEXT = [*NO_TEXT, *EMPTY, "x" * 100_000]
 OPTIONAL_TEXT = [*NO_TEXT, "x" * 100_000]
 ROW = [None, *NO_NUMBER, *NO_WHOLE, *NO_ROW]
 MONEY = [*NO_NUMBER, *NO_MONEY]
-MOMENT = [5, True, [], {}, *NO_MOMENT]
+OUT_OF_BOUNDS = ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2200-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+MOMENT = [5, True, [], {}, *NO_MOMENT, *OUT_OF_BOUNDS, "٢٠٢٦-03-14T09:26:53Z", "2026-03-14T٠9:26:53Z"]
 CHOICE = [*NO_TEXT, *EMPTY, "x", "AUTHENTICATOR_SCAN", "authenticator_scan ", "x" * 100_000]
 LATITUDE = [*NO_NUMBER, 90.000001, -90.000001, 180, 1e300, None]
 LONGITUDE = [*NO_NUMBER, 180.000001, -180.000001, 1e300, None]
@@ -218,13 +219,13 @@ FIELDS = {
     },
     "credit_action (login)": {"sessionId": TEXT, "channel": TEXT},
     "ingest_event": {
-        "version": TEXT,
-        "id": [*NO_TEXT, *EMPTY, "x", "{}", "00000000-0000-0000-0000-00000000000g", "x" * 100_000],
-        "detail-type": TEXT,
-        "source": [*TEXT, "shop", ".customer-app", "a b.customer-app", f"{'x' * 200}.customer-app"],
-        "account": OPTIONAL_TEXT,
-        "time": [None, *MOMENT, "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"],
-        "region": OPTIONAL_TEXT,
+        "version": [*TEXT, "a\nb"],
+        "id": [*NO_TEXT, *EMPTY, "x", "{}", "٠" * 32, "00000000-0000-0000-0000-00000000000g", "x" * 100_000],
+        "detail-type": [*TEXT, "a\nb"],
+        "source": [*TEXT, "x.customer-app\n", "shop", ".customer-app", "a b.customer-app", f"{'x' * 200}.customer-app"],
+        "account": [*OPTIONAL_TEXT, "a\nb", "a\x1bb"],
+        "time": [None, *MOMENT],
+        "region": [*OPTIONAL_TEXT, "a\nb"],
         "resources": [*NO_LIST, ["arn"]],
         "detail": NO_OBJECT,
         "detail.arguments": NO_OBJECT,

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import NameOID
 from django.utils.translation import gettext as _
 
+from brands import moments
 from brands.refusals import Invalid
 
 KEY_ID = re.compile(r"[A-Z0-9]{10}")
@@ -68,7 +69,7 @@ def read(upload: Upload, *, at: datetime | None) -> AppleKeys:
         private_key=_private(key),
         push_key=_push_key(upload),
         push_key_id=upload.push_key_id.strip(),
-        expires_at=min(certificate.not_valid_after_utc, authority.not_valid_after_utc),
+        expires_at=min(certificate.not_valid_after_utc, authority.not_valid_after_utc, moments.LAST_MOMENT),
     )
 
 

@@ -1,0 +1,130 @@
+"""Reads an uploaded picture and draws it anew: a program of its own, which brands.pictures starts for each upload.
+
+It imports Pillow alone, takes the upload on its standard input, and bounds its own memory and time: what a picture
+takes is never the web process's, and is given back when the program ends.
+"""
+
+import io
+import json
+import resource
+import struct
+import sys
+import warnings
+from typing import Any, BinaryIO
+
+from PIL import Image, ImageOps
+
+MOST_PIXELS = 12_000_000
+MEMORY_BYTES = 512 * 1024 * 1024  # of address space
+CPU_SECONDS = 8
+FORMATS = ("PNG", "JPEG", "WEBP")
+LOGO_SIDE, PHOTOGRAPH_SIDE = 660, 1200  # pixels; 660 is what Google Wallet asks of a logo
+# What pages load beside everything else: together within 50 kB.
+SMALL_LOGO, SMALL_PHOTOGRAPH = (320, 96), (480, 360)
+SMALL_LOGO_BYTES, SMALL_PHOTOGRAPH_BYTES = 6_000, 14_000
+QUALITIES = (80, 65, 50, 35, 20, 8)
+# What Pillow raises where a file is not what it says it is; as its own readers take them, but it reads EXIF without.
+BROKEN = (OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, struct.error)
+
+
+class Unfit(Exception):  # noqa: N818 - an answer
+    """Why a picture is not taken: `pixels`, `animated`, `broken` or `memory`."""
+
+
+def main(kind: str, source: BinaryIO, target: BinaryIO) -> None:
+    """Answer with a line of JSON, and after it the large picture and the small one."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        content, size, small = {"logo": logo, "photograph": photograph}[kind](source.read())
+    except Unfit as unfit:
+        said, content, small = {"unfit": str(unfit)}, b"", b""
+    except MemoryError:
+        said, content, small = {"unfit": "memory"}, b"", b""
+    else:
+        said = {"size": size, "content": len(content), "small": len(small)}  # type: ignore[dict-item]
+    target.write(json.dumps(said).encode() + b"\n" + content + small)
+
+
+def logo(upload: bytes) -> tuple[bytes, tuple[int, int], bytes]:
+    """A PNG, transparent where the upload is, its size in pixels, and a small WebP."""
+    image = _opened(upload, LOGO_SIDE)
+    return _png(image), image.size, _small(image, SMALL_LOGO, SMALL_LOGO_BYTES)
+
+
+def photograph(upload: bytes) -> tuple[bytes, tuple[int, int], bytes]:
+    """A JPEG, on white where the upload is transparent, its size in pixels, and a small WebP."""
+    seen = _opened(upload, PHOTOGRAPH_SIDE)
+    image = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen).convert("RGB")
+    content = io.BytesIO()
+    image.save(content, "JPEG", quality=82, optimize=True, progressive=True)
+    return content.getvalue(), image.size, _small(image, SMALL_PHOTOGRAPH, SMALL_PHOTOGRAPH_BYTES)
+
+
+def _opened(upload: bytes, side: int) -> Any:
+    """The image, upright, as RGBA and within `side` by `side`. Raises Unfit, before anything is decoded where the
+    header says enough.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            refuse_pixels(*webp_size(upload))
+            with Image.open(io.BytesIO(upload), formats=FORMATS) as image:
+                refuse_pixels(*image.size)
+                if getattr(image, "n_frames", 1) > 1:
+                    raise Unfit("animated")
+                image.draft("RGB", (2 * side, 2 * side))  # a JPEG need not be decoded larger than that
+                image.load()
+                upright = ImageOps.exif_transpose(image).convert("RGBA")
+                upright.thumbnail((side, side), Image.Resampling.LANCZOS)
+                return upright
+    except Image.DecompressionBombError as error:
+        raise Unfit("pixels") from error
+    except BROKEN as error:
+        raise Unfit("broken") from error
+
+
+def refuse_pixels(width: int, height: int) -> None:
+    """Raises DecompressionBombError."""
+    if width * height > MOST_PIXELS:
+        raise Image.DecompressionBombError
+
+
+def webp_size(upload: bytes) -> tuple[int, int]:
+    """Width and height as a WebP file's header says them; 0 by 0 for another file.
+
+    Pillow sets the memory of the whole canvas aside when it opens one, before it tells how large that is.
+    """
+    if upload[:4] != b"RIFF" or upload[8:12] != b"WEBP" or len(upload) < 30:
+        return 0, 0
+    kind = upload[12:16]
+    if kind == b"VP8X":
+        return int.from_bytes(upload[24:27], "little") + 1, int.from_bytes(upload[27:30], "little") + 1
+    if kind == b"VP8L":
+        bits = int.from_bytes(upload[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    return int.from_bytes(upload[26:28], "little") & 0x3FFF, int.from_bytes(upload[28:30], "little") & 0x3FFF
+
+
+def _png(image: Any) -> bytes:
+    content = io.BytesIO()
+    image.save(content, "PNG", optimize=True)
+    return content.getvalue()
+
+
+def _small(image: Any, box: tuple[int, int], most: int) -> bytes:
+    """As WebP of `most` bytes at most: of less quality first, then of fewer pixels."""
+    image = image.copy()
+    image.thumbnail(box, Image.Resampling.LANCZOS)
+    while True:
+        for quality in QUALITIES:
+            content = io.BytesIO()
+            image.save(content, "WEBP", quality=quality, method=6)
+            if content.tell() <= most:
+                return content.getvalue()
+        image.thumbnail((max(1, image.width * 3 // 4), max(1, image.height * 3 // 4)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,95 @@
+"""Pages of the portal when a row is gone, or never was: wrong ids in a list's selection, and a colleague's deletion."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.audited import Audited
+from brands.lists import is_beyond_every_column
+from brands.refusals import Refused
+from brands.unfolded import InlineFormSet
+
+MOST_ROWS = 200  # of a table inside a form; more could not be sent back, with 1000 fields at most
+FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION = "23503", "23505"
+
+
+class Conflict(Refused):
+    """A colleague was faster."""
+
+    default_message = gettext_lazy("A colleague has changed this at the same time. Nothing was saved. Try again.")
+
+
+class AnswersForGoneRows(Audited):
+    """Refuses what names no row, and what a colleague makes impossible at the same moment, in words."""
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *where: Any) -> HttpResponse | None:
+        selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        try:
+            if selected and not request.POST.get("select_across", "0").strip("0"):
+                self.check_selection(queryset, selected)
+            with conflicts_in_words():
+                return super().response_action(request, queryset, *where)
+        except Conflict as conflict:
+            self.message_user(request, conflict.message, messages.ERROR)
+            return redirect(request.get_full_path())
+
+    def check_selection(self, queryset: QuerySet[Any], selected: Sequence[str]) -> None:
+        """Raises Conflict unless all of it can be ids, and at least one is a row's."""
+        if not all(self.is_key(value) for value in selected):
+            raise Conflict(_("Nothing was changed: the selection contains an invalid id. Load the list again."))
+        if not queryset.filter(pk__in=selected).exists():
+            raise Conflict(_("Nothing was changed: the selected rows no longer exist."))
+
+    def is_key(self, value: str) -> bool:
+        """Whether a row of this page could have this id."""
+        if not value.isascii() or is_beyond_every_column(value):
+            return False
+        try:
+            return self.opts.pk.to_python(value) is not None
+        except ValidationError:
+            return False
+
+    def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
+        saved = super().save_form(request, form, change)
+        if change and not self.is_remembered(request, form.instance):
+            raise RowGone
+        return saved
+
+
+class RowGone(Conflict):
+    default_message = gettext_lazy("A colleague has deleted this at the same time. Nothing was saved.")
+
+
+class BoundedTable(InlineFormSet):
+    """A table inside a form. Rows that it counts and does not send are refused, not looked for."""
+
+    def _construct_form(self, place: int, **options: Any) -> Any:
+        try:
+            return super()._construct_form(place, **options)  # type: ignore[misc] # missing in the stubs
+        except IndexError as error:
+            raise Conflict from error
+
+
+@contextmanager
+def conflicts_in_words() -> Iterator[None]:
+    """Raises Conflict for what the database refuses because of another transaction: around the transaction of ours."""
+    try:
+        yield
+    except IntegrityError as error:
+        state = getattr(error.__cause__, "sqlstate", None)
+        if state == FOREIGN_KEY_VIOLATION:
+            message = _("Something that this refers to was deleted at the same time. Nothing was saved.")
+            raise Conflict(message) from error
+        if state == UNIQUE_VIOLATION:
+            raise Conflict from error
+        raise

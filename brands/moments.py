@@ -1,0 +1,94 @@
+"""The bounds of every date and time that the service takes or stores, and the fields that keep to them.
+
+PostgreSQL knows years before 1 and after 9999, which Python cannot read, and near both ends of Python's calendar some
+time zones have no date. Inside of these bounds every zone has one, and there is room to add and subtract.
+"""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+DAY = timedelta(days=1)
+YEARS = range(1970, 2200)
+FIRST_DAY, LAST_DAY = date(YEARS[0], 1, 1), date(YEARS[-1], 12, 31)
+FIRST_MOMENT, LAST_MOMENT = datetime(YEARS[0], 1, 1, tzinfo=UTC), datetime(YEARS[-1], 12, 31, 23, 59, 59, tzinfo=UTC)
+
+
+def is_within(value: date | datetime) -> bool:
+    """Whether a day, or a moment with its zone, lies within the bounds."""
+    if isinstance(value, datetime):
+        return FIRST_MOMENT <= value <= LAST_MOMENT
+    return FIRST_DAY <= value <= LAST_DAY
+
+
+def check(value: date | datetime) -> None:
+    """Validator of form and model fields."""
+    if not is_within(value):
+        message = _("Enter a date from %(first)d to %(last)d.")
+        raise ValidationError(message, "out_of_bounds", {"first": YEARS[0], "last": YEARS[-1]})
+
+
+class _Bounded:
+    """Part of a field: its values lie within the bounds. Forms, `full_clean` and the database check it."""
+
+    default_validators = (check,)
+    bounds: tuple[date, date]
+    column: str
+
+    def db_check(self, connection: Any) -> str:
+        """The column's CHECK; migrations add it with the field."""
+        return self.check_of(connection.ops.quote_name(self.column))
+
+    def check_of(self, column: str) -> str:
+        first, last = self.bounds
+        return f"{column} BETWEEN '{first.isoformat()}' AND '{last.isoformat()}'"
+
+    def db_parameters(self, connection: Any) -> Any:
+        return {**super().db_parameters(connection), "check": self.db_check(connection)}  # type: ignore[misc]
+
+    def formfield(self, **options: Any) -> Any:
+        """A form complains at once, before its own checks calculate with the value."""
+        return super().formfield(**{"validators": [check], **options})  # type: ignore[misc]
+
+
+if TYPE_CHECKING:
+    S = TypeVar("S")
+    G = TypeVar("G")
+
+    class _DateTimeField(models.DateTimeField[S, G]): ...
+
+    class _DateField(models.DateField[S, G]): ...
+
+    class MomentField(_Bounded, models.DateTimeField[S, G]):
+        default_validators: Any
+
+    class DayField(_Bounded, models.DateField[S, G]):
+        default_validators: Any
+
+else:
+
+    class MomentField(_Bounded, models.DateTimeField):
+        """A moment within the bounds."""
+
+        bounds = FIRST_MOMENT, LAST_MOMENT
+
+    class DayField(_Bounded, models.DateField):
+        """A day within the bounds."""
+
+        bounds = FIRST_DAY, LAST_DAY
+
+
+def bring_within(table: str, first: str, last: str = "") -> str:
+    """For migrations: SQL that moves what lies outside of the bounds to them; `last` stays after `first`."""
+    bounds = {first: f"'{FIRST_MOMENT}' AND '{LAST_MOMENT - DAY}'"}
+    if last:
+        bounds[last] = f"'{FIRST_MOMENT + DAY}' AND '{LAST_MOMENT}'"
+    values = (
+        f"{column} = CASE WHEN {column} IS NOT NULL THEN LEAST(GREATEST({column}, {low}), {high}) END"
+        for column, (low, high) in ((column, between.split(" AND ")) for column, between in bounds.items())
+    )
+    outside = " OR ".join(f"{column} NOT BETWEEN {between}" for column, between in bounds.items())
+    return f"UPDATE {table} SET {', '.join(values)} WHERE {outside}"  # noqa: S608 - names from our migrations

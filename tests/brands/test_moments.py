@@ -1,0 +1,138 @@
+"""Dates and times: the bounds in forms and in the database, and pages that show what lies outside of them."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
+
+from brands import moments
+from brands.models import Brand
+from brands.moments import DayField, MomentField
+from campaigns.models import Campaign
+from tests import make
+from tests.api import Api
+from tests.brands.test_reading_changes_nothing import LEAVES, addresses
+from tests.config.doors import DOORS, make_world
+from tests.moments import FIELDS, checks_of, store_everywhere, unbounded
+from tests.portal import address, brand_with_everything, browser, errors, staff
+
+NAMES = [f"{field.model._meta.label_lower}.{field.name}" for field in FIELDS]
+ALLOWED = ["1970-01-01", "2026-03-01", "2199-12-31"]
+REFUSED = ["0001-01-01 BC", "0001-01-01", "1969-12-31", "2200-01-01", "9999-12-31", "infinity", "-infinity"]
+# Beyond both ends of Python's calendar, in the zones that move them further.
+EXTREMES = [("0001-01-01 BC", "America/New_York"), ("infinity", "Pacific/Kiritimati")]
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def passes(checks: list[str], field: Any, value: str) -> bool:
+    with connection.cursor() as cursor:
+        kind, column = field.db_type(connection), connection.ops.quote_name(field.column)
+        condition = " AND ".join(checks or ["true"])
+        cursor.execute(f"SELECT {condition} FROM (SELECT %s::{kind} AS {column}) AS given", [value])
+        return bool(cursor.fetchone()[0])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("field", FIELDS, ids=NAMES)
+def test_every_date_and_time_is_bounded_in_python_and_in_the_database(field: Any) -> None:
+    assert isinstance(field, MomentField | DayField)
+    checks = [condition for _name, condition, columns in checks_of(field) if columns == 1]
+    assert [value for value in ALLOWED + REFUSED if passes(checks, field, value)] == ALLOWED
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=NAMES)
+def test_forms_and_validation_refuse_what_the_database_refuses(field: Any) -> None:
+    inner = [date(1970, 1, 1), date(2199, 12, 31)]
+    outer = [date(1, 1, 1), date(1969, 12, 31), date(2200, 1, 1), date(9999, 12, 31)]
+
+    def as_stored(day: date) -> date:
+        return day if isinstance(field, DayField) else datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+    for day in inner:
+        field.run_validators(as_stored(day))
+    for day in outer:
+        with pytest.raises(ValidationError, match="Enter a date from 1970 to 2199"):
+            field.run_validators(as_stored(day))
+    assert moments.check in field.formfield().validators
+
+
+def test_a_moment_outside_of_the_bounds_is_not_stored(brand: Brand) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make.campaign(brand, starts_at=moments.FIRST_MOMENT - timedelta(seconds=1))
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make.campaign(brand, ends_at=moments.LAST_MOMENT + timedelta(seconds=1))
+
+
+@pytest.mark.parametrize(
+    ("starts_at", "ends_at"),
+    [
+        ("0044-03-15 BC", "0001-01-01"),
+        ("0001-01-01", "0001-01-02"),
+        ("9998-01-01", "9999-12-31"),
+        ("-infinity", "infinity"),
+        ("0001-01-01", None),
+    ],
+)
+def test_the_migration_moves_old_rows_to_the_bounds_in_their_order(brand: Brand, starts_at: str, ends_at: str) -> None:
+    campaign = make.campaign(brand)
+    untouched = make.campaign(brand, starts_at=datetime(2026, 3, 1, tzinfo=UTC))
+    with unbounded([field for field in FIELDS if field.model is Campaign]) as cursor:
+        values = [starts_at, ends_at, campaign.pk]
+        cursor.execute("UPDATE campaigns_campaign SET starts_at = %s, ends_at = %s WHERE campaign_id = %s", values)
+        cursor.execute(moments.bring_within("campaigns_campaign", "starts_at", "ends_at"))
+        assert cursor.rowcount == 1
+    campaign.full_clean()
+    campaign.refresh_from_db()
+    assert moments.is_within(campaign.starts_at)
+    assert campaign.ends_at is None if ends_at is None else campaign.starts_at < campaign.ends_at
+    untouched.refresh_from_db()
+    assert untouched.starts_at == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("value", "zone"), EXTREMES)
+def test_every_page_of_the_portal_survives_any_moment_that_is_stored(value: str, zone: str) -> None:
+    brand, rows = brand_with_everything("aardvark")
+    Brand.objects.filter(pk=brand.pk).update(time_zone=zone)
+    client = browser(staff(brand))
+    assert store_everywhere(value, but=["staff_login.staffsession"]) > 40
+    good = 0
+    for asked in addresses(rows):
+        if asked not in LEAVES:
+            with transaction.atomic():
+                answer = client.get(asked)
+            assert answer.status_code < 500, asked
+            good += answer.status_code == 200
+    assert good > 100
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("value", "zone"), EXTREMES)
+def test_every_read_of_the_api_survives_any_moment_that_is_stored(api: Api, value: str, zone: str) -> None:
+    Brand.objects.filter(pk=api.brand.pk).update(time_zone=zone)
+    world = make_world(api)
+    world.call("verify_product")
+    store_everywhere(value, but=["brands.apikey", "brands.loginsession"])
+    for name, door in DOORS.items():
+        if door.method == "GET":
+            with transaction.atomic():
+                assert world.call(name).status_code < 500, name
+
+
+@pytest.mark.django_db
+def test_a_campaign_of_the_year_1_is_refused_at_its_field(brand: Brand) -> None:
+    Brand.objects.filter(pk=brand.pk).update(time_zone="Europe/Berlin")
+    client = browser(staff(brand))
+    sent = {"campaign_name": "Ides", "type": "order", "target_value": "5", "is_active": "on"}
+    sent |= {"starts_at_0": "0001-01-01", "starts_at_1": "00:00", "ends_at_0": "9999-12-31", "ends_at_1": "23:59"}
+    sent |= {f"milestones-{name}_FORMS": "0" for name in ("TOTAL", "INITIAL")}
+    answer = client.post(address("campaigns.campaign", "add"), {"brand": brand.pk, **sent})
+    complaint = ["Enter a date from 1970 to 2199."]
+    assert errors(answer) == {"starts_at": complaint, "ends_at": complaint}
+    assert not Campaign.objects.exists()

@@ -76,6 +76,7 @@ class Scope:
 
     opts: Any
     admin_site: Any
+    lookups: ClassVar[dict[str, type[Lookup]]] = {}  # by field, where a page offers fewer rows than the related page
 
     def reach(self, request: HttpRequest, verbs: str) -> Reach:
         return roles.reach(request.user, verbs, self.opts.label_lower)
@@ -108,7 +109,7 @@ class Scope:
         related = self.admin_site.get_model_admin(db_field.remote_field.model)
         options["queryset"] = related.choices(request, self.reach(request, ADD + CHANGE))
         if db_field.name in self.get_autocomplete_fields(request):  # type: ignore[attr-defined]
-            options["widget"] = Lookup(db_field, self.admin_site)
+            options["widget"] = self.lookups.get(db_field.name, Lookup)(db_field, self.admin_site)
         return super().formfield_for_foreignkey(db_field, request, **options)  # type: ignore[misc]
 
 

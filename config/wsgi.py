@@ -18,7 +18,11 @@ for database in settings.DATABASES.values():
 django_application = get_wsgi_application()
 
 # They need the apps, which the line above loads.
+from authcodes import places  # noqa: E402
 from config.admission import Admission  # noqa: E402
 from config.requests import WholeBodies  # noqa: E402
+
+# Scans look their place up: no request is to wait until the table is read.
+places.loaded_atlas()
 
 application = Admission(django_application) if settings.FAIR_SHARES else WholeBodies(django_application)

@@ -101,7 +101,7 @@ def test_every_cell_of_text_is_quoted():
 
     line = content(export(brand, staff(brand))).decode().splitlines()[1]
 
-    assert line.endswith('"","2026-03-01T12:00:00+01:00","","","0.00"')
+    assert line.endswith('"","2026-03-01T12:00:00+01:00","","","0"')
 
 
 def test_unscanned_codes_have_the_columns_and_rows_of_the_specification():

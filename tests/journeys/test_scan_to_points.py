@@ -271,11 +271,11 @@ def test_a_signed_code_earns_with_its_tag_and_is_unknown_without(brand, person, 
     assert customer.points()["points"] == 10
 
 
-def test_a_scan_of_a_campaign_that_ended_is_genuine_and_earns_nothing(brand, person, settled):
+def test_a_scan_of_a_campaign_that_ended_earns_nothing_where_the_batch_says_so(brand, person, settled):
     over = make.campaign(brand, ends_at=timezone.now() - timedelta(days=1))
     customer = person()
 
-    answer = customer.verify(make.code(brand, campaign=over)).json()
+    answer = customer.verify(make.code(brand, campaign=over, after_campaign="nothing")).json()
     settled()
 
     assert (answer["status"], answer["reason"], answer["points_status"]) == (

@@ -15,7 +15,7 @@ from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
-from django.db.models import DateTimeField, ForeignKey, Model, Q, QuerySet
+from django.db.models import DateTimeField, DecimalField, ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
@@ -30,6 +30,7 @@ from brands.keyset import KeysetChangeList
 from brands.list_queries import AnswersItsFilters
 from brands.lists import CountedChangeList, EstimatingPaginator, OwnRowsFilter
 from brands.models import AuditEntry, Brand, User
+from brands.points_columns import PointsColumn
 from brands.refusals import Refused
 from brands.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
 from brands.unfolded import ModelForm, TabularInline
@@ -175,6 +176,8 @@ class TenantAdmin(Scope, AnswersItsFilters, Audited):
             field = self.opts.get_field(name)
         except FieldDoesNotExist:
             return name
+        if isinstance(field, DecimalField) and "points" in field.name:
+            return PointsColumn(field)
         if not isinstance(field, DateTimeField):
             return name
         zones = {brand.pk: brand.zone for brand in self.brands_seen(request)}

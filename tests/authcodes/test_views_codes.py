@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from PIL import Image
 
-from authcodes import qr, scanning
+from authcodes import qr, recalls, scanning
 from authcodes.models import Scan
 from authcodes.scanning import Circumstances, Place
 from authcodes.symbols import symbol

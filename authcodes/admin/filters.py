@@ -43,8 +43,7 @@ class CodeStatusFilter(StatusFilter):
             return Q(batch__recall__isnull=False)
         if state == "unassigned":
             return Q(auth_code__isnull=False, auth_code__product__isnull=True)
-        found = meaning.scans_with(state, brands=brands)
-        return found & Q(auth_code__product__isnull=False) if state == Status.UNSCANNED else found
+        return meaning.scans_with(state, brands=brands)
 
 
 class BatchStateFilter(StateFilter):

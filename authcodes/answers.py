@@ -11,6 +11,7 @@ from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
 from authcodes import scan_tokens
+from authcodes.facts import CodeFacts
 from authcodes.models import Scan
 from authcodes.refusals import AuthCodeInvalid
 from authcodes.scanning import ScanResult
@@ -26,6 +27,7 @@ SUCCESS_MESSAGES = {
     Status.ALREADY_CLAIMED: _("Genuine product. You already have the points for this code."),
     Status.NOT_ELIGIBLE: _("Genuine product."),
 }
+PRODUCT_INACTIVE_MESSAGE = _("Genuine product. It is no longer sold, and earns no points.")
 LIMIT_MESSAGE = _("This code has already been scanned.")
 RESERVED_MESSAGE = _("Somebody who is not logged in has just scanned this code. Log in to claim it, or try later.")
 INVALID_MESSAGE = _("This code is not valid. Check it and try again, or ask the brand's support.")
@@ -55,7 +57,7 @@ class ScanSuccess(serializers.Serializer[Any]):
     success = serializers.ChoiceField(choices=[True])
     status = serializers.ChoiceField(choices=["success"])
     scan_id = serializers.UUIDField()
-    reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive"])
+    reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive", "product_inactive"])
     points_status = serializers.ChoiceField(
         choices=Status.values, help_text="What becomes of the points; pending: they follow in a moment."
     )
@@ -132,16 +134,32 @@ def common(result: ScanResult) -> dict[str, Any]:
 
 
 def success(result: ScanResult) -> dict[str, Any]:
-    guest = result.points_status == Status.GUEST
     return {
         **common(result),
-        "points_awarded": 0 if guest else plain(result.points),
-        **({"points_available": plain(result.points)} if guest else {}),
-        "message": str(SUCCESS_MESSAGES.get(result.points_status, SUCCESS_MESSAGES[Status.NOT_ELIGIBLE])),
+        **points_of(result),
+        "message": str(success_message(result)),
         "scan_count": result.scan_count,
         "first_scan": result.first_scan,
         **({} if result.first_scan else first_scan(result)),
     }
+
+
+def success_message(result: ScanResult) -> Any:
+    if result.reason == Reason.PRODUCT_INACTIVE and result.points_status == Status.NOT_ELIGIBLE:
+        return PRODUCT_INACTIVE_MESSAGE
+    return SUCCESS_MESSAGES.get(result.points_status, SUCCESS_MESSAGES[Status.NOT_ELIGIBLE])
+
+
+def points_of(result: ScanResult) -> dict[str, Any]:
+    """What a scan earns, and beside it what a guest, who earns nothing, would earn by logging in."""
+    if result.points_status == Status.GUEST:
+        return {"points_awarded": 0, "points_available": plain(result.points)}
+    return {"points_awarded": plain(result.points)}
+
+
+def recall_of(facts: CodeFacts) -> dict[str, Any]:
+    """The recall as customers are told it."""
+    return {"id": facts.recall_id, "contact": facts.recall_contact, "message": facts.recall_message}
 
 
 def first_scan(result: ScanResult) -> dict[str, Any]:
@@ -167,8 +185,7 @@ def warning(result: ScanResult) -> dict[str, Any]:
     if result.reason == Reason.RESERVED and facts.reserved_until:
         body |= {"message": str(RESERVED_MESSAGE), "reserved_until": iso(facts.reserved_until)}
     if result.reason == Reason.RECALLED:
-        recall = {"id": facts.recall_id, "contact": facts.recall_contact, "message": facts.recall_message}
-        body |= {"message": facts.recall_message, "recall": recall}
+        body |= {"message": facts.recall_message, "recall": recall_of(facts)}
     return body
 
 

@@ -56,6 +56,7 @@ class BatchSettings:
     campaign: Campaign | None = None
     signed: bool = field(kw_only=True)
     error_correction: str = BatchRange.ErrorCorrection.M.value
+    after_campaign: str = BatchRange.AfterCampaign.POINTS.value
 
     @property
     def numbering(self) -> Numbering:
@@ -91,6 +92,7 @@ def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User 
                 campaign=wanted.campaign,
                 tag_version=tags.current_version() if wanted.signed else None,
                 error_correction=wanted.error_correction,
+                after_campaign=wanted.after_campaign,
                 first_code=numbering.first_code,
                 last_code=numbering.last_code,
                 created_at=at,
@@ -134,10 +136,14 @@ def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[t
     yield "expiration_date", past, _("The expiration date is in the past.")
     foreign_product = wanted.product is not None and wanted.product.brand_id != brand.pk
     yield "product", foreign_product, _("This brand has no such product.")
+    unsold = wanted.product is not None and not wanted.product.is_active
+    yield "product", unsold, _("This product is no longer sold.")
     foreign_campaign = wanted.campaign is not None and wanted.campaign.brand_id != brand.pk
     yield "campaign", foreign_campaign, _("This brand has no such campaign.")
     unknown = wanted.error_correction not in BatchRange.ErrorCorrection
     yield "error_correction", unknown, _("Choose L, M, Q or H.")
+    unknown = wanted.after_campaign not in BatchRange.AfterCampaign
+    yield "after_campaign", unknown, _("Choose what scans earn after the campaign.")
     unsignable = wanted.signed and tags.current_version() is None
     yield "signed", unsignable, _("No secret for signed codes is configured: set CODE_TAG_SECRETS.")
     plain = brand.protected_batches_only and not wanted.signed
@@ -277,11 +283,11 @@ def set_approved(
     change_batch(batch=row, changed=values, by=by, at=at)
 
 
-def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at: datetime) -> None:
-    """Set some of a batch's settings, and note what they were. Columns that workers count in are not touched."""
+def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at: datetime, reason: str = "") -> None:
+    """Set some of a batch's settings, and note what they were and why. Columns that workers count in stay."""
     with transaction.atomic():
         before = BatchRange.objects.select_for_update(of=("self",)).select_related("campaign").get(pk=batch.pk)
         detail = history.in_words(before, changed)
         if detail:
             BatchRange.objects.filter(pk=batch.pk).update(**changed)
-            history.note_batch(Deed(Kind.EDITED, at, by, detail=detail), batch=before)
+            history.note_batch(Deed(Kind.EDITED, at, by, reason=reason, detail=detail), batch=before)

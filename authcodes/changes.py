@@ -99,7 +99,7 @@ def change(
     product, or were scanned, and, unless it `waits`, while another change of the brand's codes goes on. With an
     `action_id` it is done once.
     """
-    _refuse_points(order, by)
+    _refuse_assignment(order, by)
     deed = _deed(order, by, at, action_id)
     where = {"batch": codes.batch.pk, "first": codes.first, "last": codes.last}
     where["keeps_points"] = _keeps_points(by, [codes.batch.brand_id])
@@ -118,7 +118,7 @@ def change(
 
 def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at: datetime, waits: bool = True) -> int:
     """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
-    _refuse_points(order, by)
+    _refuse_assignment(order, by)
     brands = {code.pk: code.brand_id for code in codes}
     where = {"ids": list(brands), "keeps_points": _keeps_points(by, set(brands.values()))}
     with transaction.atomic(), connection.cursor() as cursor:
@@ -132,9 +132,11 @@ def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at
     return len(changed)
 
 
-def _refuse_points(order: Order, by: User | None) -> None:
-    """Raises BatchRefused for points that `by` may not set, the product's included."""
+def _refuse_assignment(order: Order, by: User | None) -> None:
+    """Raises BatchRefused for a product no longer sold, and points that `by` may not set, the product's included."""
     if given := order.assignment:
+        if not given.product.is_active:
+            raise BatchRefused(_("This product is no longer sold."), details={"field": "product"})
         scan_value.refuse_product(product=given.product, by=by)
         scan_value.refuse_points(brand=given.product.brand, points=given.points_per_scan, by=by)
 

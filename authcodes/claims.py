@@ -134,6 +134,8 @@ def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> 
         raise ScanLimitReached
     if reason == Reason.CAMPAIGN_INACTIVE:
         raise AuthCodeInvalid(_("The campaign of this auth code is not running."))
+    if reason == Reason.PRODUCT_INACTIVE:
+        raise AuthCodeInvalid(_("The product of this auth code is no longer sold."))
     if reason != Reason.ACCEPTED:
         raise AuthCodeInvalid
 

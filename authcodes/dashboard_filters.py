@@ -61,6 +61,14 @@ def codes_with(status: str, *, brands: Iterable[Brand], to: str = "") -> Q:
     return Q(**{f"{to}{lookup}": value})
 
 
+def batches_expired(*, brands: Iterable[Brand]) -> Q:
+    """Batches whose last day has ended in their brand's zone."""
+    now = timezone.now()
+    return Q(expiration_date__isnull=False) & _in_each_zone(
+        brands, lambda zone: Q(expiration_date__lt=now.astimezone(zone).date())
+    )
+
+
 def codes_of(campaign_id: int) -> Q:
     """Codes of batches that belong to the campaign now."""
     return Q(batch__campaign=campaign_id)

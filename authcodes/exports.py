@@ -46,13 +46,15 @@ class Column(Enum):
     TEXT = "text"
     MOMENT = "moment"  # ISO 8601 in the brand's zone, with its offset
     DAY = "day"
-    NUMBER = "number"
+    NUMBER = "number"  # whole where whole
 
     def sql(self, name: str, *, csv: bool) -> str:
         if self is Column.MOMENT:
             return f"""to_char({name}, 'YYYY-MM-DD"T"HH24:MI:SSTZH:TZM')"""
         if self is Column.TEXT:
             return neutral_sql(f"COALESCE({name}, '')") if csv else name
+        if self is Column.NUMBER:
+            return f"trim_scale({name}::numeric)"
         return name
 
 
@@ -87,6 +89,7 @@ STATUS = Case(
     When(batch__recall__isnull=False, then=Value("Recalled")),
     When(deactivated_at__isnull=False, then=Value("Deactivated")),
     When(batch__expiration_date__lt=BRANDS_DAY, then=Value("Expired")),
+    When(product__isnull=True, then=Value("Not assigned")),
     When(scan_count__gt=0, then=Value("Scanned")),
     default=Value("Unscanned"),
 )

@@ -21,11 +21,7 @@ STATEMENT = """
            c.scan_count - c.slots_given_back, h.scan_id, h.scanned_at,
            c.first_scan_at, c.first_scan_location,
            COALESCE(c.points_per_scan, b.points_per_scan, p.redeem_point_value),
-           b.scan_limit, b.expiration_date, b.tag_version, b.campaign_id,
-           g.campaign_id IS NULL OR (
-               g.is_active
-               AND (g.starts_at IS NULL OR g.starts_at <= {at})
-               AND (g.ends_at IS NULL OR g.ends_at > {at})),
+           b.scan_limit, b.expiration_date, b.tag_version, b.campaign_id, {campaign_permits}, p.is_active,
            n.time_zone, n.loyalty_active, n.auto_enroll, n.max_points_per_scan,
            p.sku, p.title, p.retail_price, p.picture_id,
            r.recall_id, r.contact, r.message,
@@ -35,10 +31,7 @@ STATEMENT = """
            CASE WHEN {scan_id} IS NOT NULL THEN (
                SELECT s.scan_id FROM authcodes_scan s
                 WHERE s.user_id = {user_id} AND s.auth_code_id = c.id AND s.outcome = 'success'
-                  AND (s.reason = 'accepted' OR g.campaign_id IS NULL OR (
-                       g.is_active
-                       AND (g.starts_at IS NULL OR g.starts_at <= {at})
-                       AND (g.ends_at IS NULL OR g.ends_at > {at})))
+                  AND (s.reason = 'accepted' OR (p.is_active AND {campaign_permits}))
                 ORDER BY s.scan_id = {scan_id} DESC, s.scanned_at LIMIT 1) END,
            u.id IS NOT NULL OR {user_id} IS NULL,
            'code.scanned' = ANY ({listened})
@@ -57,6 +50,12 @@ STATEMENT = """
       LEFT JOIN LATERAL ({reservation}) h ON true
      WHERE c.code = {code}
 """
+# A batch says whether its codes earn while their campaign is not running.
+CAMPAIGN_PERMITS = """(
+           g.campaign_id IS NULL OR b.after_campaign = 'points' OR (
+               g.is_active
+               AND (g.starts_at IS NULL OR g.starts_at <= {at})
+               AND (g.ends_at IS NULL OR g.ends_at > {at})))"""
 # Of a used-up code the oldest guest's scan that nobody has claimed yet.
 RESERVATION = """
            SELECT s.scan_id, s.scanned_at FROM authcodes_scan s
@@ -75,6 +74,7 @@ FACTS = STATEMENT.format(
     stands=tokens.STANDS.format(**tokens.PLACES),
     listened=LISTENED_HERE,
     reservation=RESERVATION,
+    campaign_permits=CAMPAIGN_PERMITS.format(at="%(at)s::timestamptz"),
 )
 EACH = STATEMENT.format(
     code='a.code COLLATE "C"',
@@ -84,6 +84,7 @@ EACH = STATEMENT.format(
     stands="true",
     listened=LISTENED_HERE,
     reservation=NO_RESERVATION,
+    campaign_permits=CAMPAIGN_PERMITS.format(at="a.at"),
 )
 
 # Of many scans at once each is a row `a`. PostgreSQL, whose counts of rows are always a little old, is left no choice
@@ -128,7 +129,8 @@ class CodeFacts:
     expiration_date: date | None
     tag_version: int | None
     campaign_id: int | None
-    campaign_runs: bool
+    campaign_permits: bool
+    product_active: bool | None
     time_zone: str
     loyalty_active: bool
     auto_enroll: bool
@@ -154,6 +156,11 @@ class CodeFacts:
         return (
             self.expiration_date is not None and at.astimezone(ZoneInfo(self.time_zone)).date() > self.expiration_date
         )
+
+    @property
+    def earns(self) -> bool:
+        """Whether new scans of the code earn points, as far as its product and campaign decide."""
+        return bool(self.product_active) and self.campaign_permits
 
     @property
     def limit_reached(self) -> bool:

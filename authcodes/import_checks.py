@@ -27,6 +27,7 @@ FORMAT = "Invalid CSV format"
 NO_SKU = "Product SKU not found"
 TAKEN = "Auth code range already assigned"
 # Ours, translated when a file is checked.
+PRODUCT_NOT_SOLD = gettext_lazy("This product is no longer sold")
 NO_CODE = gettext_lazy("Auth code not found")
 SHORTENED = gettext_lazy(
     "Auth code not found: a spreadsheet shortened this number. Format the column as text and write the code in full."
@@ -220,6 +221,11 @@ NO_PRODUCT = """
     UPDATE authcodes_importrow SET error = %(no_sku)s, error_column = 'product_sku'
      WHERE upload_id = %(upload)s AND error = '' AND product_id IS NULL
 """
+NOT_SOLD = """
+    UPDATE authcodes_importrow r SET error = %(not_sold)s, error_column = 'product_sku'
+      FROM authcodes_product p
+     WHERE r.upload_id = %(upload)s AND r.error = '' AND p.id = r.product_id AND NOT p.is_active
+"""
 # Codes of one batch have one length, so that their order is that of their numbers.
 RANGE_SHAPE = """
     UPDATE authcodes_importrow r
@@ -281,6 +287,7 @@ OUR_WORDS = {
     "other_length": OTHER_LENGTH,
     "two_batches": TWO_BATCHES,
     "reversed": REVERSED,
+    "not_sold": PRODUCT_NOT_SOLD,
 }
 
 
@@ -299,7 +306,7 @@ def check(upload: Import) -> None:
     else:
         finding = [*_find_codes("code", _ENDS[0]), *_find_codes("code_end", _ENDS[1])]
         ranges = [RANGE_SHAPE, RANGE_TWICE, RANGE_TAKEN]
-        _run([(FIND_PRODUCT, {}), (NO_PRODUCT, {}), *finding, *((each, {}) for each in ranges)], facts)
+        _run([(FIND_PRODUCT, {}), (NO_PRODUCT, {}), (NOT_SOLD, {}), *finding, *((each, {}) for each in ranges)], facts)
 
 
 def check_points(upload: Import, by: User | None) -> int:

@@ -101,6 +101,8 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
         raise ImportRefused(_("Choose what the file holds."), details={"field": "kind"})
     if kind == Import.Kind.LIST and (product is None or product.brand_id != brand.pk):
         raise ImportRefused(_("Choose the product that these codes are for."), details={"field": "product"})
+    if kind == Import.Kind.LIST and product is not None and not product.is_active:
+        raise ImportRefused(_("This product is no longer sold."), details={"field": "product"})
     if not file.size:
         empty = _("the file is empty. Begin with the template.")
         raise ImportRefused(f"{FORMAT}: {empty}", details={"field": "file"})

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from authcodes import archives, designs, jobs, lettering, proofs, qr, sheet_proofs, sheets
 from authcodes.designs import Design, Label
+from authcodes.gtins import GTIN_LENGTH, is_gtin
 from authcodes.labels import DEFAULT_PRESET, PRESETS, Preset, Sheet
 from authcodes.models import AuthCode, AuthCodeQuerySet, BatchRange, Job, PrintRun, Product
 from authcodes.sheet_proofs import Sample
@@ -30,7 +31,6 @@ What, Payload = PrintRun.What, PrintRun.Payload
 PORTION = 2000  # codes read at once
 TELL_SECONDS = 0.5  # between two words about how far it is
 LONGEST_SERIAL = 20  # characters of a GS1 serial number (AI 21)
-GTIN_LENGTH = 14
 PROCESSES = 2  # that draw and read an archive
 ALONE = 2000  # so many images this process draws itself
 LONGEST_NOTE = 80  # characters of a note on labels
@@ -188,12 +188,6 @@ def _check_gs1(selection: Selection) -> None:
         words %= {"most": LONGEST_SERIAL}
     if words:
         raise Invalid(words, details={"field": "payload"})
-
-
-def is_gtin(text: str) -> bool:
-    """Whether the last digit checks the others (GS1 General Specifications 7.9)."""
-    digits = [int(digit) for digit in text.zfill(GTIN_LENGTH)]
-    return sum(digit * (3 if place % 2 == 0 else 1) for place, digit in enumerate(digits)) % 10 == 0
 
 
 def warnings(selection: Selection, wanted: Wanted, *, thorough: bool = True) -> list[str]:

@@ -42,7 +42,7 @@ RECORD = """
            %(batch_id)s::bigint, %(product_id)s::bigint, %(campaign_id)s::bigint, %(outcome)s::text,
            %(reason)s::text, %(points_status)s::text, %(points_promised)s::numeric, 0,
            {scan_count}, %(latitude)s::float, %(longitude)s::float, %(location)s::text,
-           CASE WHEN %(location)s::text <> '' THEN %(at)s::timestamptz END,
+           CASE WHEN %(location)s::text <> '' OR %(latitude)s::float IS NOT NULL THEN %(at)s::timestamptz END,
            %(device)s::text, %(app_version)s::text, %(at)s::timestamptz
       FROM {origin}
     RETURNING scan_id
@@ -106,7 +106,7 @@ SETTLE_BESIDE = """
 # A customer's accepted scan of a code, the one that an accrual would credit, if a limit once held its points back.
 STANDING = """
     SELECT (array_agg(s.scan_id ORDER BY s.scanned_at)
-            FILTER (WHERE s.outcome = 'success' AND (s.reason = 'accepted' OR %(campaign_runs)s::boolean)))[1]
+            FILTER (WHERE s.outcome = 'success' AND (s.reason = 'accepted' OR %(earns)s::boolean)))[1]
       FROM authcodes_scan s
      WHERE s.user_id = %(user_id)s::bigint AND s.auth_code_id = %(code_id)s::bigint
     HAVING bool_or(s.points_status = 'limited')
@@ -132,9 +132,18 @@ ADOPT = f"""
 
 # Once: where somebody was is told with the scan or soon after it, and not corrected.
 PLACE = """
-    UPDATE authcodes_scan SET latitude = %(latitude)s::float, longitude = %(longitude)s::float
-     WHERE scan_id = %(scan_id)s::uuid AND latitude IS NULL AND location = ''
-    RETURNING scan_id
+    WITH placed AS (
+        UPDATE authcodes_scan
+           SET latitude = %(latitude)s::float, longitude = %(longitude)s::float, location = %(location)s::text,
+               located_at = now()
+         WHERE scan_id = %(scan_id)s::uuid AND latitude IS NULL AND location = ''
+        RETURNING auth_code_id, location, outcome, scan_count
+    ), first AS (
+        UPDATE authcodes_authcode c SET first_scan_location = p.location
+          FROM placed p WHERE c.id = p.auth_code_id AND p.outcome = 'success' AND p.scan_count = 1
+        RETURNING c.id
+    )
+    SELECT count(*) FROM placed
 """
 
 # A person's scans at a brand, or, where nothing is left of the person themselves, all of them: codes of nobody, and of
@@ -147,7 +156,8 @@ FORGET = """
     RETURNING scan_id
 """
 
-# Unlocated scans in small portions; several workers take different ones.
+# Scans are recorded with their place. Some from earlier releases still wait for theirs, and are taken in small
+# portions; several workers take different ones.
 UNLOCATED = """
     SELECT scan_id, latitude, longitude FROM authcodes_scan
      WHERE latitude IS NOT NULL AND located_at IS NULL
@@ -189,6 +199,13 @@ class Place:
     def label(self) -> str:
         """`City, Region`, as scans store it."""
         return ", ".join(part for part in (self.city, self.region) if part)[:LONGEST_LABEL]
+
+    def named(self) -> "Place":
+        """The same place with city and region, where only its degrees are known and a city is near."""
+        if self.label or self.latitude is None or self.longitude is None:
+            return self
+        near = places.nearest(latitude=self.latitude, longitude=self.longitude)
+        return replace(self, city=near.city, region=near.region) if near else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +252,7 @@ def scan(*, scanned: str, about: Circumstances, scan_id: uuid.UUID | None = None
     `scan_id` given (from an Idempotency-Key): the same scan again gets the same answer; raises
     IdempotencyKeyReused if it was another scan's.
     """
+    about = replace(about, place=about.place.named())
     if scan_id is None:
         return _scan(scanned, about, time_ordered_id())
     earlier = Scan.objects.filter(pk=scan_id).first()
@@ -288,7 +306,7 @@ def _standing(result: ScanResult, facts: CodeFacts, about: Circumstances) -> Sca
 
 def _about_earlier(result: ScanResult, facts: CodeFacts, about: Circumstances, *, points: Decimal) -> ScanResult | None:
     """The same answer, about the customer's accepted scan that a limit held points back from; None without one."""
-    asked = {"user_id": about.user_id, "code_id": facts.id, "campaign_runs": facts.campaign_runs}
+    asked = {"user_id": about.user_id, "code_id": facts.id, "earns": facts.earns}
     found = sql.row(STANDING, asked)
     if found is None or found[0] is None:
         return None
@@ -329,7 +347,9 @@ def judge(*, facts: CodeFacts | None, reading: Reading | None, about: Circumstan
         return Reason.UNASSIGNED
     if facts.limit_reached and not may_take_over(facts, about):
         return Reason.LIMIT_REACHED if facts.reservation_id is None else Reason.RESERVED
-    return Reason.ACCEPTED if facts.campaign_runs else Reason.CAMPAIGN_INACTIVE
+    if not facts.product_active:
+        return Reason.PRODUCT_INACTIVE
+    return Reason.ACCEPTED if facts.campaign_permits else Reason.CAMPAIGN_INACTIVE
 
 
 def may_take_over(facts: CodeFacts, about: Circumstances) -> bool:
@@ -350,6 +370,7 @@ def tag_fits(facts: CodeFacts, reading: Reading) -> bool:
 OUTCOMES = {
     Reason.ACCEPTED: Outcome.SUCCESS,
     Reason.CAMPAIGN_INACTIVE: Outcome.SUCCESS,
+    Reason.PRODUCT_INACTIVE: Outcome.SUCCESS,
     Reason.LIMIT_REACHED: Outcome.WARNING,
     Reason.RESERVED: Outcome.WARNING,
     Reason.RECALLED: Outcome.WARNING,
@@ -529,6 +550,7 @@ def take_slot(*, facts: CodeFacts, about: Circumstances, scan_id: uuid.UUID) -> 
     Raises ScanLimitReached when the code has no slot left.
     """
     result = ScanResult(scan_id, Outcome.SUCCESS, Reason.ACCEPTED, PointsStatus.PENDING, ZERO, facts.scan_count, facts)
+    about = replace(about, place=about.place.named())
     parameters = _record(result, about, facts.code)
     messages = _announcement(result, about)
     parameters |= events.insertion(messages=messages, brand_id=facts.brand_id, at=about.at)
@@ -574,8 +596,10 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
 
 
 def place(*, scan: Scan, latitude: float, longitude: float) -> None:
-    """Note where a scan happened, if that is not known yet. City and region are found later."""
-    sql.rows(PLACE, {"scan_id": scan.scan_id, "latitude": latitude, "longitude": longitude})
+    """Note where a scan happened, if that is not known yet."""
+    found = Place(latitude, longitude).named()
+    parameters = {"scan_id": scan.scan_id, "latitude": latitude, "longitude": longitude, "location": found.label}
+    sql.rows(PLACE, parameters)
 
 
 def forget(*, user_id: int, brand_id: int, to: int) -> None:
@@ -628,19 +652,14 @@ def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
 
 
 def locate_pending(*, limit: int) -> int:
-    """Name city and region of up to `limit` scans that have only coordinates; returns how many."""
+    """Name city and region of up to `limit` scans of earlier releases that have only coordinates; returns how many."""
     with transaction.atomic():
         found = sql.rows(UNLOCATED, {"limit": limit})
         if not found:
             return 0
-        labels = [_label(latitude, longitude) for _scan_id, latitude, longitude in found]
+        labels = [Place(latitude, longitude).named().label for _scan_id, latitude, longitude in found]
         sql.rows(LOCATE, {"scan_ids": [scan_id for scan_id, *_place in found], "labels": labels})
     return len(found)
-
-
-def _label(latitude: float, longitude: float) -> str:
-    place = places.nearest(latitude=latitude, longitude=longitude)
-    return place.label[:200] if place else ""
 
 
 def time_ordered_id() -> uuid.UUID:

@@ -17,7 +17,7 @@ def load_places(**_signal: object) -> None:
 
 @shared_task
 def locate_scans() -> int:
-    """Every few seconds: name city and region of scans that came with coordinates."""
+    """Every few seconds: name city and region of scans that were recorded without, by earlier releases."""
     located = 0
     while portion := scanning.locate_pending(limit=PORTION):
         located += portion

@@ -15,8 +15,7 @@ from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
-from django.db.models import DateTimeField, ForeignKey, Model, Q, QuerySet
-from django.forms import ModelForm
+from django.db.models import DateTimeField, DecimalField, ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
@@ -33,10 +32,11 @@ from brands.keyset import KeysetChangeList
 from brands.list_queries import AnswersItsFilters
 from brands.lists import CountedChangeList, EstimatingPaginator, OwnRowsFilter
 from brands.models import AuditEntry, Brand, User
+from brands.points_columns import PointsColumn
 from brands.refusals import Refused
 from brands.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
 from brands.stale_forms import VersionedForm
-from brands.unfolded import TabularInline
+from brands.unfolded import ModelForm, TabularInline
 from brands.zones import MomentColumn
 
 MOST_AT_ONCE = 1000  # rows that one action changes in one request
@@ -84,6 +84,7 @@ class Scope:
 
     opts: Any
     admin_site: Any
+    lookups: ClassVar[dict[str, type[Lookup]]] = {}  # by field, where a page offers fewer rows than the related page
 
     def reach(self, request: HttpRequest, verbs: str) -> Reach:
         return roles.reach(request.user, verbs, self.opts.label_lower)
@@ -116,7 +117,7 @@ class Scope:
         related = self.admin_site.get_model_admin(db_field.remote_field.model)
         options["queryset"] = related.choices(request, self.reach(request, ADD + CHANGE))
         if db_field.name in self.get_autocomplete_fields(request):  # type: ignore[attr-defined]
-            options["widget"] = Lookup(db_field, self.admin_site)
+            options["widget"] = self.lookups.get(db_field.name, Lookup)(db_field, self.admin_site)
         return super().formfield_for_foreignkey(db_field, request, **options)  # type: ignore[misc]
 
 
@@ -182,6 +183,8 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
             field = self.opts.get_field(name)
         except FieldDoesNotExist:
             return name
+        if isinstance(field, DecimalField) and "points" in field.name:
+            return PointsColumn(field)
         if not isinstance(field, DateTimeField):
             return name
         zones = {brand.pk: brand.zone for brand in self.brands_seen(request)}

@@ -18,8 +18,12 @@ for database in settings.DATABASES.values():
 plain_application = get_wsgi_application()
 
 # They need the apps, which the line above loads.
+from authcodes import places  # noqa: E402
 from config.admission import Admission  # noqa: E402
 from config.requests import ReadableContentTypes, WholeBodies  # noqa: E402
 
 django_application = ReadableContentTypes(plain_application)
+# Scans look their place up: no request is to wait until the table is read.
+places.loaded_atlas()
+
 application = Admission(django_application) if settings.FAIR_SHARES else WholeBodies(django_application)

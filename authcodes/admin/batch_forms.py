@@ -18,11 +18,14 @@ from brands.models import Brand, BrandQuota
 from brands.portal import TenantForm, person
 from brands.refusals import QuotaReached, Refused
 from brands.roles import ADD, SCAN_VALUE
-from brands.unfolded import RadioWidget
+from brands.unfolded import RadioWidget, TextWidget
 
 NUMBERING = {"prefix", "quantity", "starting_number", "number_width"}
 # What a scan of the codes is worth, and for how long: for those who may set that.
-SCAN_VALUE_FIELDS = ("points_per_scan", "scan_limit", "expiration_date", "campaign")
+SCAN_VALUE_FIELDS = ("points_per_scan", "scan_limit", "expiration_date", "campaign", "after_campaign")
+# Of these, what existing codes pay.
+PAYING_FIELDS = ("points_per_scan", "scan_limit")
+REASON_LENGTH = 500
 LABEL = "authcodes.batchrange"
 
 
@@ -37,10 +40,17 @@ class PrintableForm(TenantForm):
         super().__init__(*args, **options)
         if "error_correction" in self.fields:  # who may only look has no such field
             self.fields["error_correction"].required = False
+        if "after_campaign" in self.fields:
+            self.fields["after_campaign"].required = False
 
     def clean_error_correction(self) -> str:
         """Who says nothing leaves it as it is; at first that is M."""
         found: str = self.cleaned_data["error_correction"] or self.instance.error_correction
+        return found
+
+    def clean_after_campaign(self) -> str:
+        """Who says nothing leaves it as it is; at first scans earn their usual points."""
+        found: str = self.cleaned_data["after_campaign"] or self.instance.after_campaign
         return found
 
 
@@ -126,7 +136,23 @@ class NewBatchForm(PrintableForm):
 
 
 class BatchForm(PrintableForm):
-    """What may still change once codes are printed."""
+    """What may still change once codes are printed. More points for them need a reason."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        required=False,
+        max_length=REASON_LENGTH,
+        widget=TextWidget,
+        help_text=gettext_lazy("Required to change the points or the scan limit of existing codes."),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Whoever changes what existing codes pay reads how much that is at most, and says why."""
+        cleaned = super().clean()
+        pays = {name: cleaned[name] for name in PAYING_FIELDS if name in self.changed_data and name in cleaned}
+        if pays and not cleaned.get("reason") and not self.errors:
+            self.add_error("reason", worst_case(self.instance, pays))
+        return cleaned
 
     def clean_expiration_date(self) -> Any:
         day = self.cleaned_data["expiration_date"]
@@ -145,6 +171,23 @@ class BatchForm(PrintableForm):
             words = _("A code of this batch was scanned %(most)d times already: write that or more, or leave it empty.")
             raise forms.ValidationError(words % {"most": most})
         return limit
+
+
+def worst_case(batch: BatchRange, values: dict[str, Any]) -> str:
+    """How many points the codes of a batch pay at most with these values, and that a reason is needed."""
+    limit = values.get("scan_limit", batch.scan_limit)
+    points = values.get("points_per_scan", batch.points_per_scan)
+    points = points or (batch.product.redeem_point_value if batch.product else None)
+    told = {"codes": f"{batch.quantity:,}", "points": f"{points or 0:,}"}
+    if limit is None:
+        words = _("%(codes)s codes can be scanned any number of times, so there is no upper limit of points.")
+    elif points:
+        words = _("%(codes)s codes then pay up to %(total)s points in total.")
+        told["total"] = f"{batch.quantity * points * limit:,}"
+    else:
+        words = _("%(codes)s codes then pay what each member's level gives, up to %(scans)s times in total.")
+        told["scans"] = f"{batch.quantity * limit:,}"
+    return f"{words % told} {_('Enter a reason and save again.')}"
 
 
 def without(fieldsets: Any, names: tuple[str, ...]) -> list[Any]:

@@ -1,5 +1,6 @@
 """What a new batch would make, said while its form is being filled in; what is wrong with it is what the form says."""
 
+from datetime import datetime
 from typing import Any
 
 from django.utils.formats import date_format
@@ -7,10 +8,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from authcodes.batches import BatchSettings
+from authcodes.models import BatchRange
 from authcodes.prefixes import is_reserved
 from brands.hosts import hostname_of
 from brands.models import Brand
 from brands.scanned import SEPARATOR
+from campaigns.models import Campaign
+from loyalty.models import BrandLevel
 
 
 def summary_of(form: Any) -> dict[str, Any]:
@@ -25,6 +29,8 @@ def summary_of(form: Any) -> dict[str, Any]:
         else:
             wrong += [(label, message) for error in errors for message in error.messages]
     told = told_of(form.cleaned_data["brand"], form.filled) if form.filled else None
+    if told and form.cleaned_data.get("signed") is False:
+        told = {**told, "warning": _("Anyone can guess the next code.")}
     if told and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
         told = {**told, "printed": "", "lines": [line for line in told["lines"] if line != tag_line()]}
     return {"told": told, "wrong": wrong, "missing": missing}
@@ -40,24 +46,24 @@ def told_of(brand: Brand, wanted: BatchSettings) -> dict[str, Any]:
         "last": last,
         "quantity": wanted.quantity,
         "printed": f"https://{host}/s/{printed}" if host else printed,
-        "lines": [line for line in [*lines_of(wanted), *_limits(brand, wanted)] if line],
+        "lines": [line for line in [*lines_of(brand, wanted), *_limits(brand, wanted)] if line],
     }
 
 
-def lines_of(wanted: BatchSettings) -> list[str]:
+def lines_of(brand: Brand, wanted: BatchSettings) -> list[str]:
     """What is assigned and what a scan will bring, a sentence each."""
     product, day = wanted.product, wanted.expiration_date
     return [
         _("All codes are assigned to %(product)s.") % {"product": product}
         if product
         else _("No product is assigned: until you assign one, the codes scan as not valid."),
-        _points(wanted),
+        _points(brand, wanted),
         _("Each code can be scanned any number of times.")
         if wanted.scan_limit is None
         else ngettext("Each code can be scanned once.", "Each code can be scanned %(limit)d times.", wanted.scan_limit)
         % {"limit": wanted.scan_limit},
         _("The codes are valid to the end of %(day)s.") % {"day": date_format(day)} if day else "",
-        _("Scans count for the campaign %(campaign)s.") % {"campaign": wanted.campaign} if wanted.campaign else "",
+        *_campaign_lines(wanted),
         tag_line() if wanted.signed else "",
     ]
 
@@ -66,12 +72,37 @@ def tag_line() -> str:
     return _("Each code is printed with a tag of its own, and does not scan without it.")
 
 
-def _points(wanted: BatchSettings) -> str:
-    """0 and empty both leave it to the product, then to the customer's level."""
+def _campaign_lines(wanted: BatchSettings) -> list[str]:
+    if wanted.campaign is None:
+        return []
+    counted = _("Scans count for the campaign %(campaign)s.") % {"campaign": wanted.campaign}
+    return [counted, after_campaign_words(wanted.after_campaign)]
+
+
+def after_campaign_words(choice: str) -> str:
+    """What scans earn while the campaign is not running, in a sentence."""
+    if choice == BatchRange.AfterCampaign.NOTHING:
+        return _("While the campaign is not running, scans earn nothing.")
+    return _("While the campaign is not running, scans earn their usual points.")
+
+
+def campaign_note(batch: BatchRange, *, at: datetime) -> str:
+    """What the batch's page says of a campaign that is not running; empty where it runs, or there is none."""
+    if batch.campaign is None or Campaign.objects.running(at).filter(pk=batch.campaign_id).exists():
+        return ""
+    state = _("The campaign %(campaign)s is not running.") % {"campaign": batch.campaign}
+    nothing = batch.after_campaign == BatchRange.AfterCampaign.NOTHING
+    return f"{state} {_('Scans earn nothing.') if nothing else _('Scans earn their usual points.')}"
+
+
+def _points(brand: Brand, wanted: BatchSettings) -> str:
+    """0 and empty both leave it to the product, then to the customer's level, then to the default."""
     own = wanted.points_per_scan or (wanted.product.redeem_point_value if wanted.product else None)
     if own:
         return ngettext("A scan earns %(points)d point.", "A scan earns %(points)d points.", own) % {"points": own}
-    return _("A scan earns what the customer's level gives.")
+    if BrandLevel.objects.filter(brand=brand).exists():
+        return _("A scan earns what the customer's level gives.")
+    return _("A scan earns 1 point: this brand has no levels, and neither the batch nor its product sets points.")
 
 
 def _limits(brand: Brand, wanted: BatchSettings) -> list[str]:

@@ -28,10 +28,12 @@ from authcodes.admin.batch_forms import (
     protection_of,
     without,
 )
-from authcodes.admin.batch_summary import summary_of
+from authcodes.admin.batch_summary import campaign_note, summary_of
 from authcodes.admin.changes import kind_badge
 from authcodes.admin.exports import is_id, within
+from authcodes.admin.filters import BatchStateFilter
 from authcodes.admin.prints import may_print
+from authcodes.admin.product_lookup import SoldLookup
 from authcodes.dashboard_filters import Filters
 from authcodes.models import AuthCode, BatchRange, CodeChange
 from brands import roles, zones
@@ -69,23 +71,24 @@ class BatchPage(CeilingAdmin):
         "expiration_date",
         "created_at",
     )
-    list_filter = (("product", OwnRowsFilter), ("campaign", OwnRowsFilter), ("created_at", DayFilter))
+    list_filter = (BatchStateFilter, ("product", OwnRowsFilter), ("campaign", OwnRowsFilter), ("created_at", DayFilter))
     list_select_related = ("product", "recall", "brand")
     search_fields = ("range_name", "first_code__startswith")
     search_help_text = gettext_lazy("A part of the name, or how the first code begins.")
     autocomplete_fields = ("product", "campaign")
+    lookups = {"product": SoldLookup}
     actions_detail = ("recall",)
     change_form_outer_before_template = "admin/authcodes/batch/outer_before.html"
     change_form_outer_after_template = "admin/authcodes/batch/outer_after.html"
     settled = ("product", "state", "codes", "quantity", "protection", "created_at", "created_by")
     fieldsets = (
-        (None, {"fields": ("brand", ("range_name", "state"), ("product", "campaign"))}),
+        (None, {"fields": ("brand", ("range_name", "state"), "product", ("campaign", "after_campaign"))}),
         (gettext_lazy("Numbering"), {"fields": ("codes", ("quantity", "protection"), "error_correction")}),
-        (gettext_lazy("Rules"), {"fields": (("points_per_scan", "scan_limit"), "expiration_date")}),
+        (gettext_lazy("Rules"), {"fields": (("points_per_scan", "scan_limit"), "reason", "expiration_date")}),
         (gettext_lazy("History"), {"fields": (("created_at", "created_by"),)}),
     )
     add_fieldsets = (
-        (None, {"fields": ("brand", "range_name", "product", "campaign")}),
+        (None, {"fields": ("brand", "range_name", "product", "campaign", "after_campaign")}),
         (gettext_lazy("Protection"), {"fields": ("signed",)}),
         (
             gettext_lazy("Numbering"),
@@ -132,6 +135,8 @@ class BatchPage(CeilingAdmin):
     def state(self, batch: BatchRange) -> SafeString:
         if hasattr(batch, "recall"):
             return badge("danger", _("Recalled"))
+        if is_expired(batch):
+            return badge("warning", _("Expired"))
         if batch.is_generated:
             return badge("success", _("Ready"))
         told = {"done": 100 * batch.generated_count // batch.quantity}
@@ -167,7 +172,10 @@ class BatchPage(CeilingAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Hides the fields of the scan value from people who may set them at no brand."""
         found = super().get_fieldsets(request, obj)
-        return found if obj or self.may(request, SCAN_VALUE) else without(found, SCAN_VALUE_FIELDS)
+        if obj:
+            may_change = self.may(request, CHANGE, obj) and self.may(request, SCAN_VALUE, obj)
+            return found if may_change else without(found, ("reason",))
+        return found if self.may(request, SCAN_VALUE) else without(found, SCAN_VALUE_FIELDS)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is not None:
@@ -232,6 +240,7 @@ class BatchPage(CeilingAdmin):
             "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
             "job_address": _generation_of(batch),
             "stopped": stopped,
+            "campaign_note": campaign_note(batch, at=timezone.now()),
             "missing": batch.quantity - batch.generated_count,
             "finish_address": _address("finish", batch) if stopped and self.may(request, ADD, batch) else "",
             "counts": [
@@ -249,8 +258,9 @@ class BatchPage(CeilingAdmin):
             return
         if not self.may(request, CHANGE, obj):
             raise PermissionDenied
-        changed = {name: getattr(obj, name) for name in form.changed_data}
-        batches.change_batch(batch=obj, changed=changed, by=person(request), at=timezone.now())
+        changed = {name: getattr(obj, name) for name in form.changed_data if name != "reason"}
+        reason = form.cleaned_data.get("reason", "")
+        batches.change_batch(batch=obj, changed=changed, by=person(request), at=timezone.now(), reason=reason)
 
     def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
         by = person(request)
@@ -269,6 +279,12 @@ class BatchPage(CeilingAdmin):
 
     def max_total(self, obj: BatchRange, values: Mapping[str, Any]) -> int | None:
         return batches.worth(batch=obj, values=values)
+
+
+def is_expired(batch: BatchRange) -> bool:
+    """Whether its last day has ended in the brand's zone."""
+    day = batch.expiration_date
+    return day is not None and day < timezone.now().astimezone(batch.brand.zone).date()
 
 
 def _allows_more_scans(obj: BatchRange, before: BatchRange) -> bool:

@@ -30,6 +30,7 @@ COLOURS = {
     "recalled": "danger",
     "deactivated": "warning",
     "expired": "warning",
+    "unassigned": "warning",
     "scanned": "info",
     "unscanned": "success",
 }
@@ -113,4 +114,6 @@ def status_of(code: AuthCode) -> str:
     day = code.batch.expiration_date
     if day and day < timezone.now().astimezone(code.brand.zone).date():
         return "expired"
+    if code.product_id is None:
+        return "unassigned"
     return "scanned" if code.scan_count else "unscanned"

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +16,7 @@ from authcodes.exports import CUSTOMER_IS_OURS
 from brands.lists import BrandsFilter, DayFilter, DropdownFilter, OwnRowsFilter, StateFilter, TextFilter
 from brands.models import Brand
 
-STATES = {**dict(Status.choices), "recalled": _("Recalled")}
+STATES = {**dict(Status.choices), "unassigned": _("Not assigned"), "recalled": _("Recalled")}
 
 
 class StatusFilter(StateFilter):
@@ -27,7 +27,10 @@ class StatusFilter(StateFilter):
     def asked(self, state: str, brands: Sequence[Brand]) -> Q:
         if state == "recalled":
             return Q(batch__recall__isnull=False)
-        return meaning.codes_with(state, brands=brands)
+        if state == "unassigned":
+            return Q(product__isnull=True)
+        found = meaning.codes_with(state, brands=brands)
+        return found & Q(product__isnull=False) if state == Status.UNSCANNED else found
 
 
 class CodeStatusFilter(StatusFilter):
@@ -38,7 +41,27 @@ class CodeStatusFilter(StatusFilter):
     def asked(self, state: str, brands: Sequence[Brand]) -> Q:
         if state == "recalled":
             return Q(batch__recall__isnull=False)
+        if state == "unassigned":
+            return Q(auth_code__isnull=False, auth_code__product__isnull=True)
         return meaning.scans_with(state, brands=brands)
+
+
+class BatchStateFilter(StateFilter):
+    """As the list's badges say it; what is wrong goes before what is ready."""
+
+    title = _("state")
+    parameter_name = "state"
+    states = {"ready": _("Ready"), "unfinished": _("Not finished"), "expired": _("Expired"), "recalled": _("Recalled")}
+
+    def asked(self, state: str, brands: Sequence[Brand]) -> Q:
+        recalled, expired = Q(recall__isnull=False), meaning.batches_expired(brands=brands)
+        made = Q(generated_count=F("quantity"))
+        return {
+            "recalled": recalled,
+            "expired": ~recalled & expired,
+            "ready": ~recalled & ~expired & made,
+            "unfinished": ~recalled & ~expired & ~made,
+        }[state]
 
 
 class AssignedFilter(StateFilter):

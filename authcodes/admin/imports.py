@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import imports
+from authcodes.admin.product_lookup import SoldLookup
 from authcodes.import_checks import COLUMNS
 from authcodes.models import Import, ImportRow
 from brands.lists import ChoicesFilter, DayFilter
@@ -69,6 +70,7 @@ class ImportPage(TenantAdmin):
     list_select_related = ("product", "uploaded_by")
     search_fields = ("file_name",)
     autocomplete_fields = ("product",)
+    lookups = {"product": SoldLookup}
     fieldsets = (
         (None, {"fields": ("brand", ("file_name", "kind"), "product")}),
         (gettext_lazy("History"), {"fields": (("uploaded_by", "uploaded_at"), ("committed_at", "undone_at"))}),

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import changes, scan_value, typed
+from authcodes.admin.product_lookup import SoldLookup
 from authcodes.changes import Assignment, Order
 from authcodes.import_checks import LOCATION_LENGTH, MOST_POINTS, TAKEN
 from authcodes.models import AuthCode, BatchRange, CodeChange, Product
@@ -22,7 +23,7 @@ from authcodes.refusals import BatchRefused
 from authcodes.stretches import Outlook, Stretch, outlook, stretch
 from brands import roles
 from brands.digits import AsciiDigits
-from brands.portal import Lookup, TenantAdmin, person
+from brands.portal import TenantAdmin, person
 from brands.roles import ACT, SCAN_VALUE
 from brands.scanned import MAX_CODE_LENGTH
 from brands.unfolded import NumberWidget, TextareaWidget, TextWidget
@@ -123,7 +124,7 @@ class GivenForm(RefusableForm):
             del self.fields["points_per_scan"]
         field: Any = self.fields["product"]
         field.queryset = products
-        field.widget = Lookup(AuthCode.product.field, admin_site)
+        field.widget = SoldLookup(AuthCode.product.field, admin_site)
         field.widget.choices = field.choices
 
     @property

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -10,6 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from authcodes.admin.exports import is_id
 from authcodes.admin.prints import LABEL
+from authcodes.admin.product_lookup import SOLD_ONLY
 from authcodes.models import Product
 from brands import pictures, roles
 from brands.pictured import Pictured, PictureForm
@@ -40,6 +42,13 @@ class ProductPage(CeilingAdmin, Pictured):
         ),
         (gettext_lazy("What customers see"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
     )
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Forms that give codes a product look up those that are sold; lists filter by any."""
+        found, many = super().get_search_results(request, queryset, search_term)
+        return (found.filter(is_active=True) if request.GET.get(SOLD_ONLY) else found), many
 
     @action(description=gettext_lazy("Print its codes"), url_path="print", icon="print", permissions=["print_codes"])
     def print_codes(self, _request: HttpRequest, object_id: str) -> HttpResponse:

@@ -21,6 +21,10 @@ class BatchRange(models.Model):
         Q = "Q", _("Q: 25 %")
         H = "H", _("H: 30 %")
 
+    class AfterCampaign(models.TextChoices):
+        POINTS = "points", _("Scans earn their usual points")
+        NOTHING = "nothing", _("Scans earn nothing")
+
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="batches")
     range_name = models.CharField(max_length=120)
     product = models.ForeignKey(Product, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
@@ -28,12 +32,24 @@ class BatchRange(models.Model):
     prefix = models.CharField(max_length=32, blank=True, db_collation="C")
     starting_number = models.PositiveBigIntegerField(default=1)
     number_width = models.PositiveSmallIntegerField(default=10, help_text=_("Digits of the zero-padded number."))
-    points_per_scan = models.PositiveIntegerField(null=True, blank=True, help_text=_("Empty: product or level."))
+    points_per_scan = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text=_("Leave empty for the product's points, else the member level's, else 1 point."),
+    )
     scan_limit = models.PositiveIntegerField(
         null=True, blank=True, default=1, validators=[MinValueValidator(1)], help_text=_("Empty: unlimited.")
     )
     expiration_date = DayField(null=True, blank=True, help_text=_("The last day, in the brand's time zone."))
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
+    after_campaign = models.CharField(
+        _("after the campaign"),
+        max_length=7,
+        choices=AfterCampaign.choices,
+        default=AfterCampaign.POINTS,
+        db_default=AfterCampaign.POINTS,
+        help_text=_("What scans earn while the campaign is not running: switched off, ended or not started."),
+    )
     tag_version = models.PositiveSmallIntegerField(
         null=True, blank=True, editable=False, help_text=_("Signed batch: version of the secret behind its tags.")
     )
@@ -66,6 +82,9 @@ class BatchRange(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(error_correction__in=["L", "M", "Q", "H"]), name="batch_error_correction_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(after_campaign__in=["points", "nothing"]), name="batch_after_campaign_known"
             ),
             models.CheckConstraint(
                 condition=Q(generated_count__gte=0, generated_count__lte=F("quantity")), name="batch_progress_in_range"

@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from authcodes.gtins import validate_check_digit
 from brands.models import Brand, Picture
 from brands.moments import MomentField
 
@@ -23,7 +24,9 @@ class Product(models.Model):
         null=True, blank=True, help_text=_("Points of a scan, whatever the level says. 0 or empty: by level.")
     )
     gtin = models.CharField(
-        max_length=14, blank=True, validators=[RegexValidator(r"^(\d{8}|\d{12,14})$", _("8, 12, 13 or 14 digits."))]
+        max_length=14,
+        blank=True,
+        validators=[RegexValidator(r"^([0-9]{8}|[0-9]{12,14})$", _("8, 12, 13 or 14 digits.")), validate_check_digit],
     )
     picture = models.ForeignKey(
         Picture,
@@ -33,7 +36,11 @@ class Product(models.Model):
         related_name="+",
         verbose_name=_("picture"),
     )
-    is_active = models.BooleanField(default=True)
+    is_active = models.BooleanField(
+        _("sold"),
+        default=True,
+        help_text=_("Clear it for a product no longer sold: its codes stay genuine and scans earn no more points."),
+    )
     created_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:

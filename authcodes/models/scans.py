@@ -26,6 +26,7 @@ class Scan(models.Model):
     class Reason(models.TextChoices):
         ACCEPTED = "accepted", _("Accepted")
         CAMPAIGN_INACTIVE = "campaign_inactive", _("Accepted; its campaign is not running")
+        PRODUCT_INACTIVE = "product_inactive", _("Accepted; its product is no longer sold")
         LIMIT_REACHED = "limit_reached", _("Scan limit reached")
         RESERVED = "reserved", _("Reserved for a guest")
         RECALLED = "recalled", _("Batch recalled")

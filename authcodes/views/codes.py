@@ -21,6 +21,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from authcodes import qr, tags
+from authcodes.exports import CUSTOMER_EMAIL
 from authcodes.models import AuthCode, BatchRange, Scan
 from authcodes.proofs import Unreadable, proved
 from authcodes.symbols import Level
@@ -60,13 +61,22 @@ class ScanRecordOutput(serializers.Serializer[Any]):
     customer_email = serializers.CharField(allow_null=True)
     timestamp = serializers.DateTimeField()
     location = serializers.CharField(allow_null=True)
-    points_awarded = serializers.FloatField()
+    points_awarded = serializers.FloatField(help_text="Whole where whole; 0 until they are credited.")
+    outcome = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="success: the scan was accepted.")
+    reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The true reason of the outcome.")
+
+
+class CodeScansQuery(serializers.Serializer[Any]):
+    outcome = serializers.ChoiceField(
+        choices=Scan.Outcome.values, required=False, help_text="List scans of this outcome only."
+    )
 
 
 class CodeScansOutput(serializers.Serializer[Any]):
     code = serializers.CharField()
     product = serializers.CharField(allow_null=True)
-    total_scans = serializers.IntegerField()
+    total_scans = serializers.IntegerField(help_text="All recorded attempts to scan the code, whatever the filter.")
+    accepted_scans = serializers.IntegerField(help_text="Of these, the accepted ones.")
     scans = ScanRecordOutput(many=True)
     pagination = PaginationOutput()
 
@@ -99,7 +109,7 @@ class BrandReader:
 
 
 class CodeScans(APIView):
-    """4.8: who scanned a code, newest first."""
+    """4.8: the attempts to scan a code, newest first."""
 
     authentication_classes = SESSION_OR_BEARER
     permission_classes = (AllowAny,)
@@ -109,12 +119,17 @@ class CodeScans(APIView):
         tag="Codes",
         summary="List a code's scans",
         needs=HUB_OR_STAFF,
-        errors=READER_ERRORS,
-        parameters=page_parameters(),
+        errors=[*READER_ERRORS, "VALIDATION_ERROR"],
+        parameters=[*page_parameters(), CodeScansQuery],
         responses=CodeScansOutput,
     )
     def get(self, request: Request, code: str) -> Response:
-        """Who scanned a code, newest first: accepted scans only. For the brand's hub key, or a member of its staff.
+        """List every recorded attempt to scan a code, newest first, with its `outcome` and `reason`.
+
+        For the brand's hub key, or a member of its staff. Attempts that were refused are listed too: of recalled,
+        expired and used-up codes, and with a wrong tag. `total_scans` counts all of them, `accepted_scans` the accepted
+        ones; `outcome` narrows the list and neither count. `customer_email` is null for guests and for other brands'
+        customers.
 
         A signed code may be given without its tag, as events name it; with a wrong one it is not found.
         """
@@ -130,13 +145,17 @@ class CodeScans(APIView):
             raise NotFound
         if reading and reading.tag and not tag_fits(found, reading.tag):
             raise NotFound
-        scans = Scan.objects.filter(auth_code=found, outcome=Scan.Outcome.SUCCESS).select_related("user")
+        query = CodeScansQuery(data=request.query_params.dict())  # as a form, it would take an empty value for none
+        query.is_valid(raise_exception=True)
+        attempts = Scan.objects.filter(auth_code=found)
+        scans = attempts.filter(**query.validated_data).annotate(customer_email=CUSTOMER_EMAIL)
         rows, pagination = paged(request, scans, order=("-scanned_at", "-scan_id"), view=self)
         return Response(
             {
                 "code": found.code,
                 "product": found.product.title if found.product else None,
-                "total_scans": found.scan_count,
+                "total_scans": attempts.count(),
+                "accepted_scans": found.scan_count,
                 "scans": [present_record(scan) for scan in rows],
                 "pagination": pagination,
             }
@@ -147,13 +166,15 @@ def tag_fits(code: AuthCode, tag: str) -> bool:
     return tags.fits(given=tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
 
 
-def present_record(scan: Scan) -> dict[str, Any]:
+def present_record(scan: Any) -> dict[str, Any]:
     return {
         "scan_id": str(scan.pk),
-        "customer_email": scan.user.email if scan.user else None,
+        "customer_email": scan.customer_email,
         "timestamp": iso(scan.scanned_at),
         "location": scan.location or None,
         "points_awarded": plain(scan.points_awarded),
+        "outcome": scan.outcome,
+        "reason": scan.reason,
     }
 
 

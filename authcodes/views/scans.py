@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from authcodes import answers, guessing_exemptions, lookups, scan_tokens, scanning
-from authcodes.answers import SCAN_ANSWER, ProductOutput
+from authcodes.answers import SCAN_ANSWER, ProductOutput, RecallOutput
 from authcodes.models import Scan
 from authcodes.refusals import ScanNotAdoptable
 from authcodes.scanning import Circumstances, Place, ScanResult
@@ -73,9 +73,20 @@ class ValidateInput(Input):
 class ValidateOutput(serializers.Serializer[Any]):
     valid = serializers.BooleanField()
     product = ProductOutput(allow_null=True)
-    points_awarded = serializers.FloatField(help_text="What a scan now would earn this customer.")
+    points_awarded = serializers.FloatField(help_text="What a scan now would earn whoever asks; 0 for a guest.")
     scan_count = serializers.IntegerField()
     first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
+    status = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="What a scan now would answer.")
+    reason = serializers.ChoiceField(
+        choices=[reason.value for reason in scanning.OUTCOMES],
+        allow_null=True,
+        help_text="Why; null for a code that is not valid.",
+    )
+    points_status = serializers.ChoiceField(
+        choices=["pending", "guest", "already_claimed", "not_eligible"], help_text="What would become of the points."
+    )
+    points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
+    recall = RecallOutput(required=False, help_text="Only when the product is recalled.")
 
 
 class ScanStateOutput(serializers.Serializer[Any]):
@@ -329,9 +340,13 @@ def present_preview(result: ScanResult) -> dict[str, Any]:
     return {
         "valid": result.outcome == Scan.Outcome.SUCCESS,
         "product": facts.product() if facts else None,
-        "points_awarded": plain(result.points),
+        **answers.points_of(result),
         "scan_count": facts.scan_count if facts else 0,
         "first_scan": facts is not None and facts.scan_count == 0,
+        "status": result.outcome.value,
+        "reason": result.reason.value if facts else None,
+        "points_status": (result.points_status if facts else Scan.PointsStatus.NOT_ELIGIBLE).value,
+        **({"recall": answers.recall_of(facts)} if facts and result.reason == Scan.Reason.RECALLED else {}),
     }
 
 
@@ -447,7 +462,7 @@ class PlaceScan(APIView):
         """Add a place to a scan that has none, some minutes after it at most.
 
         For the customer who scanned; of a guest's scan for whoever has its `scan_token`. People can be asked for their
-        place when they have seen what it is for. A scan that has a place keeps it. City and region follow.
+        place when they have seen what it is for. A scan that has a place keeps it. City and region are found from it.
         """
         scanner = Scanner(request)
         scanner.check_limits()

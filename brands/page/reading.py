@@ -41,6 +41,12 @@ def state_of(answer: Answer) -> str:
     return "new" if body["first_scan"] else "seen"
 
 
+def points_of(scan: dict[str, Any]) -> str:
+    """The name of the page's words on the points of a scan; page.js has the same rule."""
+    status: str = scan.get("points_status", "")
+    return "unsold" if (status, scan.get("reason")) == ("not_eligible", "product_inactive") else status
+
+
 def read(value: Any, zone: ZoneInfo) -> Any:
     """The same data with moments instead of their text, on the brand's clock."""
     if isinstance(value, list):

@@ -164,7 +164,7 @@ class ScanPage(PageView):
             self.forget_if_refused(answer)
             answer = self.visitor.api.post("auth-codes/scan", {"code": self.code})
         state, scan = reading.state_of(answer), answer.body
-        context = {"state": state, "scan": scan, "nonce": nonce, "points": scan.get("points_status", "")}
+        context = {"state": state, "scan": scan, "nonce": nonce, "points": reading.points_of(scan)}
         if context["points"] == "pending":
             context |= {"look_at": f"{self.here}?scan={scan['scan_id']}"}
         return context

@@ -3,14 +3,18 @@
 from decimal import Decimal
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.forms.formsets import DELETION_FIELD_NAME
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from brands.gone import BoundedTable
 from brands.lists import ChoicesFilter
 from brands.portal import TenantAdmin, TenantInline
+from brands.unfolded import display
+from campaigns import linked
 from campaigns.models import Campaign, Milestone, RewardClaim
 
 
@@ -48,6 +52,31 @@ class CampaignPage(TenantAdmin):
     list_filter = (("type", ChoicesFilter), "is_active")
     search_fields = ("campaign_name",)
     fieldsets = (
-        (None, {"fields": ("brand", "campaign_name", ("type", "target_value"), "starts_at", "ends_at", "is_active")}),
+        (
+            None,
+            {
+                "fields": (
+                    "brand",
+                    "campaign_name",
+                    ("type", "target_value"),
+                    "starts_at",
+                    "ends_at",
+                    "is_active",
+                    "linked_batches",
+                )
+            },
+        ),
     )
+    readonly_fields = ("linked_batches",)
     inlines = (Milestones,)
+
+    @display(description=gettext_lazy("batches"))
+    def linked_batches(self, campaign: Campaign) -> str:
+        """What the codes that name this campaign earn without it; whoever switches it off reads it before."""
+        return " ".join(linked.words_of(campaign)) if campaign.pk else _("None yet. A batch's form names its campaign.")
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001 - Django's
+        super().save_related(request, form, formsets, change)
+        ending = {"is_active", "starts_at", "ends_at"} & set(form.changed_data)
+        if change and ending and (warning := linked.stop_warning(form.instance, at=timezone.now())):
+            self.message_user(request, warning, messages.WARNING)

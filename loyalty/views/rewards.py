@@ -23,6 +23,7 @@ from loyalty.events import iso
 from loyalty.levels import Level
 from loyalty.models import Redemption, Reward, UserPoints
 from loyalty.points import plain
+from loyalty.refusals import NotEnoughPointsForReward
 from loyalty.rewards import Holder
 from loyalty.views.account import PaginationOutput, levels_of, page_parameters, principal_of
 
@@ -52,6 +53,9 @@ class RewardOutput(serializers.Serializer[Any]):
     available = serializers.BooleanField(help_text="The customer can take it now.")
     reason = serializers.ChoiceField(
         choices=OBSTACLES, allow_null=True, help_text="What stands in the way: the error that redeeming it would give."
+    )
+    missing = serializers.FloatField(
+        allow_null=True, help_text="Points that the balance lacks; null unless reason is NOT_ENOUGH_POINTS."
     )
 
 
@@ -118,6 +122,7 @@ def holder_of(brand: Brand, account: UserPoints | None, ladder: Sequence[Level],
 
 def present_reward(reward: Reward, holder: Holder, at: datetime) -> dict[str, Any]:
     obstacle = rewards.obstacle(redemptions.offer_of(reward), holder, at)
+    lacks_points = obstacle is not None and obstacle.code == NotEnoughPointsForReward.code
     return {
         "id": reward.pk,
         "name": reward.name,
@@ -131,4 +136,5 @@ def present_reward(reward: Reward, holder: Holder, at: datetime) -> dict[str, An
         "level": reward.minimum_level.name if reward.minimum_level else None,
         "available": obstacle is None,
         "reason": obstacle.code if obstacle else None,
+        "missing": plain(reward.cost - holder.balance) if lacks_points else None,
     }

@@ -3,12 +3,15 @@
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext, override_settings
+from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import batches, changes, jobs, scanning
+from authcodes import batches, changes, jobs, recalls, scanning
 from authcodes.batches import BatchSettings
 from authcodes.models import AuthCode, BatchRange, Job
 from authcodes.scanning import Circumstances
+from brands.models import AuditEntry
+from loyalty.models import BrandLevel
 from tests import make
 from tests.portal import address, browser, form_of, in_days, links, staff, text
 
@@ -55,6 +58,7 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
         "A scan earns 5 points.",
         "Each code can be scanned 3 times.",
         "Scans count for the campaign Spring.",
+        "While the campaign is not running, scans earn their usual points.",
         "If every code is scanned as often as possible: at most 375 points.",
         "The prefix is new. Saving reserves it for this brand, if it is free.",
     ]
@@ -175,7 +179,7 @@ def test_summary_costs_the_same_however_many_batches_there_are(client, brand, dj
     for _ in range(many):
         make.batch(brand)
 
-    with django_assert_max_num_queries(22):  # most are the checks of a model form
+    with django_assert_max_num_queries(26):  # most are the checks of a model form
         summary(client, brand)
 
 
@@ -230,7 +234,7 @@ def test_limit_below_what_was_scanned_is_refused_and_says_how_often(client, bran
 
     def limited(limit):
         its = address("authcodes.batchrange", "change", batch.pk)
-        return client.post(its, {**form_of(client.get(its)), "scan_limit": limit})
+        return client.post(its, {**form_of(client.get(its)), "scan_limit": limit, "reason": "Sale"})
 
     refused = limited(2)
 
@@ -355,7 +359,7 @@ def test_history_of_a_batch_is_capped_and_costs_the_same(client, batch):
 def test_settings_that_change_are_in_the_history(client, owner, batch):
     its = address("authcodes.batchrange", "change", batch.pk)
 
-    client.post(its, {**form_of(client.get(its)), "points_per_scan": 9})
+    client.post(its, {**form_of(client.get(its)), "points_per_scan": 9, "reason": "Spring"})
 
     line = batch.changes.get(kind="edited")
     assert (line.detail, line.changed_by) == ("points per scan: empty → 9", owner)
@@ -371,3 +375,146 @@ def test_code_changes_are_listed_and_filtered(client, batch):
     assert [(line.run, line.reason) for line in found] == [("AB-0001", "stolen")]
     assert "stolen" in text(client.get(address("authcodes.codechange", "change", found[0].pk)))
     assert len(client.get(page, {"q": "AB-"}).context["cl"].result_list) == 2
+
+
+# --- What scans earn -------------------------------------------------------------------------------------------------
+
+
+def test_summary_of_a_plain_batch_warns_in_red_that_codes_can_be_guessed(client, brand, settings):
+    settings.CODE_TAG_SECRETS = {1: "k" * 32}
+
+    plain, protected = summary(client, brand), summary(client, brand, signed="protected")
+
+    assert "Anyone can guess the next code." in text(plain)
+    assert "Anyone can guess the next code." not in text(protected)
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [("points", "scans earn their usual points"), ("nothing", "scans earn nothing"), ("", "their usual points")],
+)
+def test_summary_says_what_scans_earn_after_the_campaign(client, brand, choice, words):
+    campaign = make.campaign(brand)
+
+    answer = summary(client, brand, campaign=campaign.pk, after_campaign=choice)
+
+    assert words in text(answer)
+
+
+def test_summary_without_levels_says_that_a_scan_earns_one_point(client, brand):
+    BrandLevel.objects.filter(brand=brand).delete()
+    words = "A scan earns 1 point: this brand has no levels"
+
+    before = text(summary(client, brand))
+    make.level(brand)
+
+    assert words in before
+    assert words not in text(summary(client, brand))
+
+
+def test_batch_page_says_what_scans_earn_while_the_campaign_is_not_running(client, brand):
+    over = make.campaign(brand, is_active=False, campaign_name="Winter")
+    silent, paying = make.batch(brand, campaign=over, after_campaign="nothing"), make.batch(brand, campaign=over)
+
+    assert "The campaign Winter is not running. Scans earn nothing." in text(page(client, silent))
+    assert "The campaign Winter is not running. Scans earn their usual points." in text(page(client, paying))
+
+
+def test_whoever_changes_points_of_existing_codes_reads_the_cost_and_gives_a_reason(client, owner, brand):
+    batch = make.batch(brand, quantity=25, scan_limit=2)
+    its = address("authcodes.batchrange", "change", batch.pk)
+    filled = {**form_of(client.get(its)), "points_per_scan": 500}
+
+    asked = client.post(its, filled)
+    batch.refresh_from_db()
+    before = batch.points_per_scan
+    client.post(its, {**filled, "reason": "Autumn promotion"})
+
+    batch.refresh_from_db()
+    assert "25 codes then pay up to 25,000 points in total." in text(asked)
+    assert (before, batch.points_per_scan) == (None, 500)
+    assert batch.changes.get(kind="edited").reason == "Autumn promotion"
+    assert AuditEntry.objects.filter(kind="authcodes.batchrange", reason="Autumn promotion").exists()
+
+
+def test_unlimited_scans_have_no_upper_limit_of_points(client, batch):
+    its = address("authcodes.batchrange", "change", batch.pk)
+
+    asked = client.post(its, {**form_of(client.get(its)), "scan_limit": ""})
+
+    assert "there is no upper limit of points" in text(asked)
+
+
+def test_other_settings_of_a_batch_need_no_reason(client, batch):
+    its = address("authcodes.batchrange", "change", batch.pk)
+
+    client.post(its, {**form_of(client.get(its)), "range_name": "Renamed", "after_campaign": "nothing"})
+
+    batch.refresh_from_db()
+    assert (batch.range_name, batch.after_campaign) == ("Renamed", "nothing")
+
+
+@pytest.mark.parametrize("role", ["printer", "support"])
+def test_who_sets_no_points_is_asked_for_no_reason_and_changes_nothing_that_costs(brand, batch, role):
+    client = browser(staff(brand, role=role))
+    its = address("authcodes.batchrange", "change", batch.pk)
+    form = form_of(client.get(its))
+
+    client.post(its, {**form, "points_per_scan": 500, "scan_limit": 9, "after_campaign": "nothing", "reason": "x"})
+
+    batch.refresh_from_db()
+    assert not {"points_per_scan", "scan_limit", "after_campaign", "reason"} & set(form)
+    assert (batch.points_per_scan, batch.scan_limit, batch.after_campaign) == (None, 1, "points")
+
+
+def test_expired_batch_is_listed_as_expired_and_found_by_its_state(client, brand):
+    make.expired_code(brand)
+    fresh = make.batch(brand)
+    recalled = make.batch(brand)
+    recalls.recall_batch(batch=recalled, recall_id="R-1", contact="c", message="m", reason="r", at=timezone.now())
+
+    def listed(**query):
+        return set(client.get(address("authcodes.batchrange", "changelist"), query).context["cl"].result_list)
+
+    [expired] = listed(state="expired")
+    assert expired.expiration_date
+    assert "Expired" in text(page(client, expired))
+    assert listed(state="ready") == {fresh}
+    assert listed(state="recalled") == {recalled}
+
+
+def test_codes_without_a_product_are_listed_as_not_assigned(client, brand):
+    [loose], [good] = (make.batch(brand, assigned=assigned).codes.all() for assigned in (False, True))
+
+    def listed(status):
+        return list(
+            client.get(address("authcodes.authcode", "changelist"), {"status": status}).context["cl"].result_list
+        )
+
+    assert (listed("unassigned"), listed("unscanned")) == ([loose], [good])
+    assert "Not assigned" in text(client.get(address("authcodes.authcode", "change", loose.pk)))
+
+
+def test_products_no_longer_sold_are_given_to_no_codes(client, brand):
+    product = make.product(brand, title="Old serum", is_active=False)
+
+    answer = summary(client, brand, product=product.pk)
+
+    assert "This product is no longer sold." in text(answer)
+
+
+@pytest.mark.parametrize(("query", "found"), [({"sold": "yes"}, {"New serum"}), ({}, {"New serum", "Old serum"})])
+def test_forms_look_up_products_that_are_sold_and_filters_all(client, brand, query, found):
+    make.product(brand, title="Old serum", is_active=False)
+    make.product(brand, title="New serum")
+    field = {"app_label": "authcodes", "model_name": "batchrange", "field_name": "product", "term": "serum"}
+
+    answer = client.get(reverse("admin:autocomplete"), {**field, **query}).json()
+
+    assert {each["text"].split(" (")[0] for each in answer["results"]} == found
+
+
+def test_forms_of_batches_ask_for_products_that_are_sold(client):
+    page = client.get(address("authcodes.batchrange", "add")).content.decode()
+
+    assert f"{reverse('admin:autocomplete')}?sold=yes" in page

@@ -208,7 +208,6 @@ def test_a_guest_tells_afterwards_where_it_was(api, brand, guest_scan):
     answer = guest_scan(code)
 
     told = place(api, answer, **PARIS, scan_token=answer["scan_token"])
-    scanning.locate_pending(limit=10)
 
     assert told.status_code == 200
     assert Scan.objects.get().location.startswith("Paris, ")

@@ -365,3 +365,13 @@ def test_control_saving_what_was_read_before_loses_scans():
     codes = race_with_scans(give)
 
     assert sum(code.scan_count for code in codes) < Scan.objects.filter(outcome="success").count()
+
+
+def test_product_no_longer_sold_is_given_to_no_codes(brand):
+    batch = make.batch(brand, assigned=False)
+    order = Order(Kind.ASSIGNED, assignment=Assignment(make.product(brand, is_active=False)))
+
+    with pytest.raises(BatchRefused, match="This product is no longer sold"):
+        changes.change_codes(codes=list(batch.codes.all()), order=order, by=None, at=timezone.now())
+
+    assert not AuthCode.objects.filter(product__isnull=False).exists()

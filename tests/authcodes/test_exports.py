@@ -88,7 +88,7 @@ def test_scan_report_has_the_columns_and_rows_of_the_specification():
 
     assert rows(job) == [
         ["auth_code", "product", "scan_date", "customer_email", "location", "points_awarded"],
-        [code.code, "Tea, green", "2026-03-01T12:00:00+01:00", "ann@example.com", "Köln, NRW", "12.50"],
+        [code.code, "Tea, green", "2026-03-01T12:00:00+01:00", "ann@example.com", "Köln, NRW", "12.5"],
     ]
     assert (job.status, job.done, job.total) == ("done", 1, 1)
     assert job.result_name.startswith("scans-acme-")
@@ -101,7 +101,7 @@ def test_every_cell_of_text_is_quoted():
 
     line = content(export(brand, staff(brand))).decode().splitlines()[1]
 
-    assert line.endswith('"","2026-03-01T12:00:00+01:00","","","0.00"')
+    assert line.endswith('"","2026-03-01T12:00:00+01:00","","","0"')
 
 
 def test_unscanned_codes_have_the_columns_and_rows_of_the_specification():
@@ -158,7 +158,7 @@ def test_workbook_holds_text_and_numbers_and_no_formula():
     assert [text for _, text in header] == list(exports.SCANS.columns)
     assert {kind for row in found for kind, _ in row} == {"inlineStr", "n"}
     assert {row[4][1] for row in found} == {"=1+1", "a<b>&\"c'", "_x005F_x0041_ _x0001_", " wide "}
-    assert found[0][5] == ("n", "-0.50")
+    assert found[0][5] == ("n", "-0.5")
     assert found[0][2][1] == "2026-03-01T12:00:00+01:00"
     assert job.result_name.endswith(".xlsx")
 

@@ -234,6 +234,7 @@ def test_a_bad_row_of_a_list_is_reported_and_nothing_is_written(brand, product, 
 RANGE_ERRORS = {
     "unknown SKU": ("SKU-B,A0001,A0002,,", ("product_sku", "Product SKU not found")),
     "SKU in another case": ("sku-a,A0001,A0002,,", ("product_sku", "Product SKU not found")),
+    "no longer sold": ("SKU-OLD,A0001,A0002,,", ("product_sku", "This product is no longer sold")),
     "no SKU": (",A0001,A0002,,", ("product_sku", "Product SKU not found")),
     "another brand's SKU": ("SKU-Z,A0001,A0002,,", ("product_sku", "Product SKU not found")),
     "another brand's codes": ("SKU-A,Z0001,Z0001,,", ("auth_code_start", "Auth code not found")),
@@ -267,6 +268,7 @@ def test_a_bad_range_is_reported_and_nothing_is_written(brand, product, codes, n
     line, error = RANGE_ERRORS[name]
     stranger = make.brand()
     make.product(stranger, sku="SKU-Z")
+    make.product(brand, sku="SKU-OLD", is_active=False)
     make.batch(stranger, prefix="Z", assigned=False)
     make.batch(brand, prefix="C", assigned=False, number_width=5)
     make.batch(brand, prefix="D", assigned=False)
@@ -279,6 +281,13 @@ def test_a_bad_range_is_reported_and_nothing_is_written(brand, product, codes, n
     with pytest.raises(ImportRefused):
         imports.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
     assert held(codes) == before
+
+
+def test_list_for_a_product_no_longer_sold_is_refused(brand, codes):
+    old = make.product(brand, is_active=False)
+
+    with pytest.raises(ImportRefused, match="no longer sold"):
+        unchecked(brand, old, csv_of(LIST, "A0001,,"))
 
 
 def test_ranges_that_overlap_inside_the_file_are_reported(brand, product, codes):

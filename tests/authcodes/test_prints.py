@@ -192,13 +192,6 @@ def test_digital_links_need_a_real_gtin_and_a_short_serial(brand, gtin, prefix, 
     assert refused.value.details == {"field": "payload"}
 
 
-@pytest.mark.parametrize(
-    ("gtin", "good"), [("4006381333931", True), ("96385074", True), ("00012345600012", True), ("4006381333930", False)]
-)
-def test_check_digits_are_checked(gtin, good):
-    assert prints.is_gtin(gtin) is good
-
-
 def test_brand_without_a_hostname_prints_bare_codes_only(brand):
     batch = make.batch(brand)
     BrandHostname.objects.all().delete()

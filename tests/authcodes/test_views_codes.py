@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from PIL import Image
 
-from authcodes import qr, scanning
+from authcodes import qr, recalls, scanning
 from authcodes.models import Scan
 from authcodes.scanning import Circumstances, Place
 from authcodes.symbols import symbol
@@ -59,6 +59,7 @@ def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
         "code": code.code,
         "product": code.product.title,
         "total_scans": 1,
+        "accepted_scans": 1,
         "scans": [
             {
                 "scan_id": str(record.pk),
@@ -66,6 +67,8 @@ def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
                 "timestamp": record.scanned_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
                 "location": "Bern, Canton of Bern",
                 "points_awarded": 10,
+                "outcome": "success",
+                "reason": "accepted",
             }
         ],
         "pagination": {"limit": 50, "next": None, "has_more": False},
@@ -81,14 +84,59 @@ def test_guests_scan_has_no_address_and_no_place(hub, brand):
     assert (record["customer_email"], record["location"], record["points_awarded"]) == (None, None, 0)
 
 
-def test_refused_scans_are_not_listed(hub, brand, customer):
+def outcomes(body):
+    return [(record["outcome"], record["reason"]) for record in body["scans"]]
+
+
+def test_refused_scans_are_listed_and_accepted_ones_counted_apart(hub, brand, customer):
     code = make.code(brand)
     for _ in range(3):
         scan_as(customer, code)
 
     body = hub.get(f"auth-codes/{code}/scans").json()
 
-    assert (body["total_scans"], len(body["scans"])) == (1, 1)
+    assert (body["total_scans"], body["accepted_scans"]) == (3, 1)
+    assert outcomes(body) == [("warning", "limit_reached"), ("warning", "limit_reached"), ("success", "accepted")]
+
+
+def test_scans_of_a_recalled_code_are_listed(hub, brand, customer):
+    code = make.code(brand)
+    recalls.recall_batch(batch=code.batch, recall_id="R", contact="c", message="m", reason="r", at=timezone.now())
+    scan_as(customer, code)
+
+    body = hub.get(f"auth-codes/{code}/scans").json()
+
+    assert (body["total_scans"], body["accepted_scans"]) == (1, 0)
+    assert outcomes(body) == [("warning", "recalled")]
+
+
+def test_scans_are_filtered_by_outcome(hub, brand, customer):
+    code = make.code(brand)
+    for _ in range(2):
+        scan_as(customer, code)
+
+    accepted = hub.get(f"auth-codes/{code}/scans", outcome="success").json()
+
+    assert outcomes(accepted) == [("success", "accepted")]
+    assert (accepted["total_scans"], accepted["accepted_scans"]) == (2, 1)
+
+
+@pytest.mark.parametrize("outcome", ["", "all", "SUCCESS"])
+def test_outcomes_that_are_none_are_refused(hub, brand, outcome):
+    response = hub.get(f"auth-codes/{make.code(brand)}/scans", outcome=outcome)
+
+    assert (response.status_code, response.json()["error"]) == (400, "VALIDATION_ERROR")
+
+
+def test_another_brands_customer_who_tried_the_code_stays_unknown(hub, brand):
+    code, other = make.code(brand), make.brand()
+    about = Circumstances(at=timezone.now(), user_id=make.customer(other).pk, brand_id=other.pk)
+    scanning.scan(scanned=code.code, about=about)
+
+    body = hub.get(f"auth-codes/{code}/scans").json()
+
+    assert outcomes(body) == [("error", "other_brand")]
+    assert body["scans"][0]["customer_email"] is None
 
 
 def test_120_scans_are_walked_without_gap_or_double_newest_first(hub, brand):
@@ -178,12 +226,12 @@ def test_list_costs_the_same_for_1_and_30_scans(hub, brand, customer, django_ass
     code = make.code(brand, scan_limit=None)
     scan_as(customer, code)
     hub.get(f"auth-codes/{code}/scans")  # notes that the key is in use, once a minute
-    with django_assert_num_queries(3):  # the key, the code, the page
+    with django_assert_num_queries(4):  # the key, the code, the count, the page
         hub.get(f"auth-codes/{code}/scans")
     for _ in range(29):
         scan_as(customer, code)
 
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         hub.get(f"auth-codes/{code}/scans")
 
 

@@ -115,10 +115,10 @@ def test_own_second_scan_counts_and_earns_nothing(mine, brand, customer, deliver
     assert make.account(customer, brand).points == 10
 
 
-def test_code_of_a_campaign_that_is_over_is_genuine_and_earns_nothing(mine, brand):
+def test_code_of_a_campaign_that_is_over_earns_nothing_where_its_batch_says_so(mine, brand):
     ended = make.campaign(brand, is_active=False)
 
-    body = mine.verify(make.code(brand, campaign=ended)).json()
+    body = mine.verify(make.code(brand, campaign=ended, after_campaign="nothing")).json()
 
     assert (body["status"], body["reason"], body["points_status"]) == ("success", "campaign_inactive", "not_eligible")
     assert Campaign.objects.get() == ended
@@ -300,9 +300,8 @@ def test_a_place_that_anybody_states_is_neither_kept_nor_shown(api, mine, brand,
 def test_coordinates_are_named_by_the_geocoder_whatever_city_was_stated(api, brand):
     scan(api, make.code(brand), location={"latitude": 48.8566, "longitude": 2.3522, "city": "FAKE!"})
 
-    scanning.locate_pending(limit=10)
-
     assert Scan.objects.get().location.startswith("Paris, ")
+    assert scanning.locate_pending(limit=10) == 0
 
 
 def test_hub_scans_for_its_customers(api, brand, customer, deliver):
@@ -402,7 +401,38 @@ def test_validate_tells_what_a_scan_would_say(mine, brand):
         "points_awarded": 10,
         "scan_count": 0,
         "first_scan": True,
+        "status": "success",
+        "reason": "accepted",
+        "points_status": "pending",
     }
+
+
+def test_validate_promises_a_guest_no_points_and_says_what_logging_in_would_earn(api, brand):
+    body = validate(api, make.code(brand)).json()
+
+    assert (body["valid"], body["points_awarded"], body["points_available"]) == (True, 0, 10)
+    assert body["points_status"] == "guest"
+
+
+def test_validate_tells_of_a_recall(api, brand):
+    code = make.code(brand)
+    recall(code)
+
+    body = validate(api, code).json()
+
+    assert (body["valid"], body["status"], body["reason"]) == (False, "warning", "recalled")
+    assert body["recall"]["id"] == code.batch.recall.recall_id
+
+
+def test_product_no_longer_sold_is_genuine_and_says_that_it_earns_nothing(mine, brand):
+    code = make.code(brand)
+    type(code.product).objects.update(is_active=False)
+
+    looked_up, scanned = validate(mine, code).json(), mine.verify(code).json()
+
+    assert (looked_up["valid"], looked_up["reason"], looked_up["points_awarded"]) == (True, "product_inactive", 0)
+    assert (scanned["status"], scanned["reason"], scanned["points_awarded"]) == ("success", "product_inactive", 0)
+    assert scanned["message"] == "Genuine product. It is no longer sold, and earns no points."
 
 
 def test_validate_records_and_counts_nothing(mine, brand):
@@ -417,7 +447,11 @@ def test_validate_records_and_counts_nothing(mine, brand):
 def test_codes_that_are_not_valid_validate_alike(mine, brand):
     answers = [validate(mine, wrong_code(brand, reason)).content for reason in WRONG]
 
-    assert set(answers) == {b'{"valid":false,"product":null,"points_awarded":0,"scan_count":0,"first_scan":false}'}
+    told = (
+        b'{"valid":false,"product":null,"points_awarded":0,"scan_count":0,"first_scan":false,'
+        b'"status":"error","reason":null,"points_status":"not_eligible"}'
+    )
+    assert set(answers) == {told}
 
 
 @pytest.mark.parametrize("why", ["limit reached", "recalled"])

@@ -222,7 +222,7 @@ OTHER_KEY = """(name) =>
 def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(phone, brand):
     customer, code, page = make.customer(brand, password=PASSWORD), make.code(brand), phone()
     check(page, f"/s/{code}")
-    expect(page.locator("#points")).to_contain_text("Log in to earn: 10")
+    expect(page.locator("#points")).to_contain_text("Log in to earn points: 10")
     page.evaluate(OTHER_KEY, f"scan {code}")  # sent from another address the same key is another scan's
     page.goto(f"/s/{code}?lang=de")
     expect(page.get_by_role("heading", level=1)).to_have_text("Echt")

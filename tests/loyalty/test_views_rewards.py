@@ -59,6 +59,14 @@ def test_what_stands_in_the_way_is_told(mine, brand, customer):
     }
 
 
+def test_reward_that_is_too_dear_says_how_many_points_are_missing(mine, brand, customer):
+    make.points(customer, brand, 30)
+    make.reward(brand, name="dear", cost=42)
+    make.reward(brand, name="fair", cost=30)
+
+    assert {name: each["missing"] for name, each in rewards(mine).items()} == {"dear": 12, "fair": None}
+
+
 def test_blocked_members_and_switched_off_programmes_give_nothing(mine, brand, customer):
     make.points(customer, brand, 30)
     make.reward(brand, name="A mug")

@@ -39,7 +39,8 @@ async function check() {
   if (scan?.points_status === "pending") await follow();
   else if (scan?.points_available) points("guest", scan);
   else if (scan?.points_status === "limited") points("limited");
-  else if (["lapsed", "not_eligible"].includes(scan?.points_status) && scan.status === "success") points("none");
+  else if (["lapsed", "not_eligible"].includes(scan?.points_status) && scan.status === "success")
+    points(scan.reason === "product_inactive" ? "unsold" : "none");
 }
 
 async function follow() {

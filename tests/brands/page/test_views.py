@@ -65,7 +65,7 @@ def test_a_genuine_product_is_shown_with_its_picture_and_what_it_would_earn(brow
     said = seen(page)
     assert "Night cream" in said
     assert f'src="/pictures/{picture.pk}/small"' in said
-    assert 'Log in to earn: <b data-number="points_available">10</b> points' in said
+    assert 'Log in to earn points: <b data-number="points_available">10</b>' in said
 
 
 def test_a_code_for_several_scans_tells_when_and_where_it_was_first_checked(browser, brand):

@@ -1,0 +1,62 @@
+"""Batches that name a campaign: how many codes earn nothing while it is not running, in words for staff."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q, Sum
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from campaigns.models import Campaign
+
+EARNS_NOTHING = Q(after_campaign="nothing")
+
+
+def _batches(campaign: Campaign) -> Any:
+    return campaign.batches.all()  # type: ignore[attr-defined] # batches live in a higher app
+
+
+def _counted(rows: Any) -> dict[str, str | int]:
+    found: dict[str, int] = rows.order_by().aggregate(batches=Count("pk"), codes=Sum("quantity", default=0))
+    return {"batches": found["batches"], "codes": f"{found['codes']:,}"}
+
+
+def words_of(campaign: Campaign) -> list[str]:
+    """How many batches and codes name the campaign, and how many of them earn nothing without it."""
+    every, silent = _counted(_batches(campaign)), _counted(_batches(campaign).filter(EARNS_NOTHING))
+    if not every["batches"]:
+        return [_("No batch names this campaign.")]
+    named = ngettext(
+        "%(batches)d batch with %(codes)s codes names this campaign.",
+        "%(batches)d batches with %(codes)s codes name this campaign.",
+        int(every["batches"]),
+    )
+    if not silent["batches"]:
+        return [named % every, _("While it is not running, their scans earn their usual points.")]
+    stops = ngettext(
+        "While it is not running, scans of %(batches)d batch with %(codes)s codes earn nothing.",
+        "While it is not running, scans of %(batches)d batches with %(codes)s codes earn nothing.",
+        int(silent["batches"]),
+    )
+    return [named % every, stops % silent]
+
+
+def stop_warning(campaign: Campaign, *, at: datetime) -> str:
+    """What whoever switched a campaign off, or moved its days, has stopped or will stop; empty where nothing stops."""
+    silent = _counted(_batches(campaign).filter(EARNS_NOTHING))
+    runs = Campaign.objects.running(at).filter(pk=campaign.pk).exists()
+    if not silent["batches"] or (runs and campaign.ends_at is None):
+        return ""
+    if runs:
+        words = ngettext(
+            "When the campaign ends, scans of %(batches)d batch with %(codes)s codes earn nothing.",
+            "When the campaign ends, scans of %(batches)d batches with %(codes)s codes earn nothing.",
+            int(silent["batches"]),
+        )
+    else:
+        words = ngettext(
+            "The campaign is not running: scans of %(batches)d batch with %(codes)s codes earn nothing now.",
+            "The campaign is not running: scans of %(batches)d batches with %(codes)s codes earn nothing now.",
+            int(silent["batches"]),
+        )
+    return words % silent

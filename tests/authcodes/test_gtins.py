@@ -1,0 +1,35 @@
+"""GTINs and their check digits."""
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from authcodes.gtins import check_digit, is_gtin
+from tests import make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("gtin", "good"), [("4006381333931", True), ("96385074", True), ("00012345600012", True), ("4006381333930", False)]
+)
+def test_check_digits_are_checked(gtin, good):
+    assert is_gtin(gtin) is good
+    assert check_digit("400638133393") == "1"
+
+
+def test_product_with_a_wrong_check_digit_is_not_saved_and_the_right_one_is_named():
+    product = make.product(make.brand())
+    product.gtin = "4006381333932"
+
+    with pytest.raises(ValidationError) as refused:
+        product.full_clean()
+
+    words = "The check digit of this GTIN is wrong: after 400638133393 it must be 1."
+    assert refused.value.message_dict == {"gtin": [words]}
+
+
+@pytest.mark.parametrize("gtin", ["", "4006381333931", "96385074"])
+def test_right_gtins_and_none_are_saved(gtin):
+    product = make.product(make.brand())
+    product.gtin = gtin
+    product.full_clean()

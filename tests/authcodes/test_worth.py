@@ -1,0 +1,114 @@
+"""What scans earn when their campaign is not running, or their product is no longer sold."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from authcodes import scanning
+from authcodes.models import Scan
+from authcodes.scanning import Circumstances
+from loyalty import events
+from tests import make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def brand():
+    made = make.brand()
+    make.level(made, value=10)
+    return made
+
+
+@pytest.fixture
+def customer(brand):
+    return make.customer(brand)
+
+
+def scan_as(customer, code):
+    return scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+
+
+def over(brand, how):
+    now = timezone.now()
+    day = timedelta(days=1)
+    state = {
+        "off": {"is_active": False},
+        "ended": {"starts_at": now - 2 * day, "ends_at": now - day},
+        "not started": {"starts_at": now + day},
+    }
+    return make.campaign(brand, **state[how])
+
+
+@pytest.mark.parametrize("how", ["off", "ended", "not started"])
+def test_scans_earn_their_usual_points_while_the_campaign_is_not_running(brand, customer, how):
+    result = scan_as(customer, make.code(brand, campaign=over(brand, how)))
+    events.drain()
+
+    assert (result.reason, result.points_status) == ("accepted", "pending")
+    assert make.account(customer, brand).points == 10
+
+
+def test_points_of_the_batch_go_before_the_levels_after_the_campaign_too(brand, customer):
+    scan_as(customer, make.code(brand, campaign=over(brand, "ended"), points_per_scan=25))
+    events.drain()
+
+    assert make.account(customer, brand).points == 25
+
+
+@pytest.mark.parametrize("how", ["off", "ended", "not started"])
+def test_scans_earn_nothing_where_the_batch_says_so(brand, customer, how):
+    result = scan_as(customer, make.code(brand, campaign=over(brand, how), after_campaign="nothing"))
+    events.drain()
+
+    assert (result.reason, result.points_status) == ("campaign_inactive", "not_eligible")
+    assert make.account(customer, brand).points == 0
+
+
+def test_campaign_that_is_over_does_not_advance(brand, customer):
+    campaign = over(brand, "ended")
+
+    scan_as(customer, make.code(brand, campaign=campaign))
+    events.drain()
+
+    assert not campaign.progress_rows.exists()
+
+
+def test_product_no_longer_sold_stays_genuine_and_earns_nothing(brand, customer):
+    code = make.code(brand, product=make.product(brand, redeem_point_value=15))
+    code.product.is_active = False
+    code.product.save()
+
+    result = scan_as(customer, code)
+    events.drain()
+
+    assert (result.outcome, result.reason, result.points_status) == ("success", "product_inactive", "not_eligible")
+    assert result.points == 0
+    assert make.account(customer, brand).points == 0
+
+
+def test_points_of_a_scan_stand_when_the_product_stops_being_sold_after_it(brand, customer):
+    code = make.code(brand)
+    scan_as(customer, code)
+    type(code.product).objects.update(is_active=False)
+
+    events.drain()
+
+    assert make.account(customer, brand).points == 10
+
+
+def test_scan_of_a_product_that_was_not_sold_can_be_scanned_again_when_it_is(brand, customer):
+    code = make.code(brand, scan_limit=None)
+    type(code.product).objects.update(is_active=False)
+    scan_as(customer, code)
+    type(code.product).objects.update(is_active=True)
+
+    scan_as(customer, code)
+    events.drain()
+
+    assert make.account(customer, brand).points == 10
+    assert list(Scan.objects.order_by("scanned_at").values_list("reason", flat=True)) == [
+        "product_inactive",
+        "accepted",
+    ]

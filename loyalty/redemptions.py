@@ -282,7 +282,24 @@ def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Cl
                 hand_out(milestone, account, at)
         elif not RewardClaim.objects.filter(milestone=milestone, user=user_id).exists():
             raise RewardNotAvailable(_("This milestone is not reached yet."))
-        return Claimed(milestone, Redemption.objects.filter(user_point=account, milestone=milestone).first())
+        return Claimed(milestone, redemption_of(milestone, account))
+
+
+def grant(delivery: events.Delivery, *, at: datetime) -> None:
+    """The code of a thing that came by itself, once; finishes its event. Owns the transaction.
+
+    Raises LoyaltyDisabled, MemberBlocked and LeaseLost.
+    """
+    milestone = Milestone.objects.get(pk=delivery.payload["milestone_id"], campaign__brand=delivery.brand_id)
+    with transaction.atomic():
+        account = reaching_member(delivery.brand_id, delivery.arguments["user_id"])
+        if redemption_of(milestone, account) is None:
+            hand_out(milestone, account, at)
+        events.finish(delivery)
+
+
+def redemption_of(milestone: Milestone, account: UserPoints) -> Redemption | None:
+    return Redemption.objects.filter(user_point=account, milestone=milestone).first()
 
 
 def reaching_member(brand_id: int, user_id: int) -> UserPoints:

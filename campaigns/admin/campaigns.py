@@ -3,7 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.db import IntegrityError, connection, transaction
 from django.forms import BaseInlineFormSet
 from django.forms.formsets import DELETION_FIELD_NAME
 from django.http import HttpRequest
@@ -11,14 +12,28 @@ from django.utils.translation import gettext as _
 
 from brands.lists import ChoicesFilter
 from brands.portal import TenantAdmin, TenantInline
+from brands.refusals import Invalid
 from campaigns.models import Campaign, Milestone, RewardClaim
 
 
 class MilestoneForms(BaseInlineFormSet):  # type: ignore[type-arg] # generic in the stubs only
-    """Refuses milestones that pay more than the brand's ceiling, and more than they did before."""
+    """Rejects milestones above the campaign's goal, and those that pay more than the brand's ceiling."""
 
     def clean(self) -> None:
         super().clean()
+        self.check_goal()
+        self.check_ceiling()
+
+    def check_goal(self) -> None:
+        goal = self.instance.target_value
+        for form in self.forms:
+            threshold = form.cleaned_data.get("threshold") if form.is_valid() else None
+            if goal and threshold and threshold > goal and not form.cleaned_data.get(DELETION_FIELD_NAME):
+                text = _("Progress stops at the goal, which is %(goal)d: choose %(goal)d or less, or raise the goal.")
+                form.add_error("threshold", text % {"goal": goal})
+
+    def check_ceiling(self) -> None:
+        """What paid more than the ceiling before may stay as it is, or fall."""
         if self.instance.brand_id is None:
             return
         ceiling = Decimal(self.instance.brand.max_points_per_scan)
@@ -51,3 +66,21 @@ class CampaignPage(TenantAdmin):
         (None, {"fields": ("brand", "campaign_name", ("type", "target_value"), "starts_at", "ends_at", "is_active")}),
     )
     inlines = (Milestones,)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
+        """Staff who forgot the goal's own milestone learn that reaching the goal gives nothing."""
+        super().save_related(request, form, formsets, change)
+        check_stored_milestones()
+        campaign = form.instance
+        if not campaign.milestones.filter(threshold=campaign.target_value).exists():
+            text = _("Nothing is given at the goal: add a milestone at %(goal)d, or reaching it earns no reward.")
+            self.message_user(request, text % {"goal": campaign.target_value}, messages.WARNING)
+
+
+def check_stored_milestones() -> None:
+    """Now, not at the end of the transaction: a colleague may have lowered the goal since the form was checked."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS milestone_above_goal IMMEDIATE")
+    except IntegrityError as error:
+        raise Invalid(_("The campaign's goal was changed in the meantime. Check the milestones.")) from error

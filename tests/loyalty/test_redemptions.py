@@ -246,7 +246,47 @@ def test_thing_is_claimed_once_and_gets_a_code(mine, reached, auto_claim):
     assert RewardClaim.objects.get().status == "claimed"
 
 
-def test_the_notice_of_an_accrual_tells_of_the_thing_that_waits(mine, reached):
+def test_thing_that_is_claimed_automatically_has_its_code_without_being_claimed(mine, reached):
+    milestone = reached(reward_name="A sticker", auto_claim=True)
+
+    made = Redemption.objects.get()
+    assert (made.name, made.cost, made.milestone, made.status) == ("A sticker", 0, milestone, "issued")
+    [mine_now] = mine.get("customer/loyalty/redemptions").json()["data"]
+    assert (mine_now["milestone_id"], mine_now["state"]) == (milestone.pk, "good")
+    assert RewardClaim.objects.get().status == "claimed"
+    event = Event.objects.get(detail_type="reward-claimed")
+    assert event.status == "done"
+
+
+def deliver_grant_again(deliver):
+    rows = Event.objects.filter(detail_type="reward-claimed")
+    rows.update(status="pending", due_at=timezone.now(), finished_at=None, attempts=0)
+    deliver()
+
+
+def test_code_of_a_thing_is_made_once_however_often_its_event_is_delivered(reached, deliver):
+    reached(auto_claim=True)
+
+    deliver_grant_again(deliver)
+
+    assert Redemption.objects.count() == 1
+    assert Event.objects.get(detail_type="reward-claimed").status == "done"
+
+
+def test_thing_of_a_blocked_member_waits_until_they_are_unblocked(reached, brand, customer, deliver):
+    reached(auto_claim=True)
+    Redemption.objects.all().delete()
+    UserPoints.objects.update(status="blocked")
+
+    deliver_grant_again(deliver)
+    assert (Event.objects.get(detail_type="reward-claimed").status, Redemption.objects.count()) == ("pending", 0)
+
+    UserPoints.objects.update(status="active")
+    deliver_grant_again(deliver)
+    assert Redemption.objects.count() == 1
+
+
+def test_the_notice_of_an_accrual_tells_of_the_thing(mine, reached):
     reached(reward_name="A sticker", auto_claim=True)
 
     notice = Event.objects.get(detail_type="notify")
@@ -255,7 +295,7 @@ def test_the_notice_of_an_accrual_tells_of_the_thing_that_waits(mine, reached):
 
 def test_things_that_came_without_a_code_are_made_to_wait(mine, reached):
     thing, claimed, paid = (reached(auto_claim=True, reward_points=points) for points in (0, 0, 5))
-    claim(mine, claimed)
+    Redemption.objects.filter(milestone=thing).delete()  # as before things came with a code
     paid.reward_points = 0  # since then
     paid.save()
     RewardClaim.objects.filter(milestone=thing).update(status="claimed", claimed_at=timezone.now())

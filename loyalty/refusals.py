@@ -99,6 +99,11 @@ class RedemptionUsed(Refused):
     default_message = _("This code was used already.")
 
 
+class UndoNotPossible(Refused):
+    code = "UNDO_NOT_POSSIBLE"
+    default_message = _("This reward can no longer be given back. Ask the brand.")
+
+
 class RedemptionExpired(Refused):
     code = "REDEMPTION_EXPIRED"
     default_message = _("This code is past its last day.")

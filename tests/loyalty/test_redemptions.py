@@ -13,7 +13,7 @@ from brands.audit import Deed
 from brands.models import AuditEntry
 from brands.refusals import Invalid
 from campaigns.models import RewardClaim
-from loyalty import reconcile, redemptions
+from loyalty import events, reconcile, redemptions
 from loyalty.models import BrandLevel, Event, LoyaltyTransaction, Redemption, Reward, UserPoints
 from loyalty.wallets import passes
 from tests import make
@@ -64,6 +64,7 @@ def test_reward_is_taken_for_points(mine, brand, customer):
         "cost": 12.5,
         "new_balance": 17.5,
         "expires_at": (made.created_at + timedelta(days=10)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "undo_until": events.iso(made.created_at + timedelta(minutes=5)),
     }
     line = LoyaltyTransaction.objects.get(reason="redeemed")
     assert (line.reason_id, line.points_redeemed, line.note) == (
@@ -213,11 +214,82 @@ def test_redemption_takes_few_statements(mine, brand, customer, django_assert_nu
         redeem(mine, reward)
 
 
+# --- Undo ------------------------------------------------------------------------------------------------------------
+
+
+def undo(mine, redemption):
+    return mine.post(f"customer/loyalty/redemptions/{redemption.pk}/undo")
+
+
+def test_reward_taken_by_mistake_is_given_back_once(mine, brand, customer):
+    make.points(customer, brand, 30)
+    reward = make.reward(brand, name="A mug", cost=12.5, stock=3)
+    taken = make.redemption(customer, reward)
+
+    first, second = undo(mine, taken), undo(mine, taken)
+
+    assert first.json() == second.json()
+    assert first.json()["data"] == {"redemption_id": taken.pk, "points": 12.5, "new_balance": 30}
+    reward.refresh_from_db()
+    assert (reward.stock, balance(customer)) == (3, 30)
+    line = LoyaltyTransaction.objects.get(reason_id=f"redeem-undo:{taken.pk}")
+    assert (line.reason, line.points_earned) == ("earned", Decimal("12.5"))
+    assert Redemption.objects.get().status == "cancelled"
+
+
+def test_undo_is_offered_for_five_minutes(mine, brand, customer):
+    make.points(customer, brand, 30)
+    answer = redeem(mine, make.reward(brand)).json()["data"]
+    taken = Redemption.objects.get()
+    end = taken.created_at + timedelta(minutes=5)
+
+    [row] = mine.get("customer/loyalty/redemptions").json()["data"]
+    assert row["undo_until"] == answer["undo_until"] == events.iso(end)
+
+    Redemption.objects.update(created_at=timezone.now() - timedelta(minutes=5))
+    assert mine.get("customer/loyalty/redemptions").json()["data"][0]["undo_until"] is None
+    assert error(undo(mine, taken)) == (409, "UNDO_NOT_POSSIBLE")
+    assert (Redemption.objects.get().status, balance(customer)) == ("issued", 20)
+
+
+def test_used_code_cannot_be_given_back(mine, brand, customer):
+    make.points(customer, brand, 30)
+    taken = make.redemption(customer, make.reward(brand))
+    redemptions.use(redemption=taken, at=timezone.now(), request=uuid4())
+
+    assert error(undo(mine, taken)) == (409, "REDEMPTION_USED")
+    assert balance(customer) == 20
+
+
+def test_nobody_gives_back_what_others_took(api, mine, brand, customer):
+    make.points(customer, brand, 30)
+    taken = make.redemption(customer, make.reward(brand))
+    colleague, elsewhere = make.customer(brand), make.customer(make.brand())
+
+    for other in (colleague, elsewhere):
+        assert error(undo(api.as_customer(other), taken)) == (404, "NOT_FOUND")
+    assert balance(customer) == 20
+
+
+def test_blocked_member_gives_nothing_back(mine, brand, customer):
+    make.points(customer, brand, 30)
+    taken = make.redemption(customer, make.reward(brand))
+    UserPoints.objects.update(status="blocked")
+
+    assert error(undo(mine, taken)) == (403, "MEMBER_BLOCKED")
+
+
+def test_thing_of_a_milestone_is_not_given_back(mine, brand, reached):
+    reached(auto_claim=True)
+
+    assert error(undo(mine, Redemption.objects.get())) == (409, "UNDO_NOT_POSSIBLE")
+
+
 # --- Claim -----------------------------------------------------------------------------------------------------------
 
 
 def claim(mine, milestone):
-    return mine.post(f"customer/loyalty/rewards/{milestone.pk}/claim")
+    return mine.post(f"customer/loyalty/milestones/{milestone.pk}/claim")
 
 
 @pytest.fixture
@@ -305,6 +377,16 @@ def test_things_that_came_without_a_code_are_made_to_wait(mine, reached):
 
     waiting = RewardClaim.objects.filter(status="available")
     assert list(waiting.values_list("milestone_id", flat=True)) == [thing.pk]
+
+
+def test_the_first_path_of_a_claim_answers_the_same(mine, brand, reached):
+    milestone = reached(reward_name="A sticker")
+    make.reward(brand)
+
+    first = mine.post(f"customer/loyalty/rewards/{milestone.pk}/claim")
+
+    assert (first.status_code, first.json()) == (200, claim(mine, milestone).json())
+    assert error(mine.post("customer/loyalty/rewards/999999/claim")) == (404, "REWARD_NOT_FOUND")
 
 
 def test_points_are_claimed_once_and_come_as_all_points_do(mine, customer, reached, deliver):

@@ -371,6 +371,12 @@ ANSWERS: Examples = {
         }
     },
     "redeem_reward": {"Redeemed": {"success": True, "data": REDEEMED}},
+    "enrol_member": {
+        "Enrolled": {
+            "success": True,
+            "data": {"user_id": 42, "user_point_id": 7, "enrolled_at": WHEN, "created": True},
+        }
+    },
     "undo_redemption": {"Given back": {"success": True, "data": UNDONE}},
     "claim_reward_by_old_path": {"A thing": {"success": True, "data": CLAIMED}},
     "claim_reward": {

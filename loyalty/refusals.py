@@ -17,7 +17,7 @@ class MemberBlocked(Refused):
 
 class UserNotEnrolled(Refused):
     code = "USER_NOT_ENROLLED"
-    default_message = _("This customer is not enrolled, and the brand enrols by hand.")
+    default_message = _("This customer is not enrolled, and the brand does not enrol automatically.")
 
 
 class PointsAlreadyClaimed(Refused):

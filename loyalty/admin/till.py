@@ -20,7 +20,7 @@ from brands.audited import deed
 from brands.page import assets
 from brands.portal import badge, person
 from brands.refusals import Refused
-from brands.roles import USE, Reach
+from brands.roles import USE, VIEW, Reach, reach
 from brands.unfolded import TextWidget, action
 from loyalty import redemption_codes, redemptions
 from loyalty.masking import masked
@@ -84,7 +84,7 @@ class Till:
             "form": form,
             "camera": f"/page/assets/{assets.version()}/camera.js",
             "undoable": undoable(request, scope, request.GET.get("done", "")),
-            **(describe(redemption) if redemption else {}),
+            **(describe(request, redemption) if redemption else {}),
         }
         response = TemplateResponse(request, "admin/loyalty/till.html", context)
         response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
@@ -131,16 +131,18 @@ def undoable(request: HttpRequest, scope: Reach, number: str) -> Redemption | No
     return redemption if redemption and redemptions.may_take_back(redemption, at=timezone.now()) else None
 
 
-def describe(redemption: Redemption) -> dict[str, Any]:
+def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
     """What the page shows of a code."""
     zone = redemption.brand.zone
     state = redemptions.state_of(redemption, timezone.now())
+    # As in every list: an address is masked only for staff who may not see members.
+    user, seen = redemption.user_point.user, reach(request.user, VIEW, "loyalty.userpoints")
     return {
         "found": redemption,
         "state": state,
         "verdict": _("Hand over: %(reward)s") % {"reward": redemption.name} if state == "good" else reject(redemption),
         "badge": state_badge(redemption),
-        "member": masked(redemption.user_point.user),
+        "member": str(user) if redemption.brand_id in seen else masked(user),
         "code": redemption_codes.grouped(redemption.code),
         "taken": zones.told(redemption.created_at, zone),
         "ends": zones.told(redemption.expires_at, zone) if redemption.expires_at else _("never"),

@@ -366,7 +366,7 @@ def test_the_notice_of_an_accrual_tells_of_the_thing(mine, reached):
 
 
 def test_things_that_came_without_a_code_are_made_to_wait(mine, reached):
-    thing, claimed, paid = (reached(auto_claim=True, reward_points=points) for points in (0, 0, 5))
+    thing, _claimed, paid = (reached(auto_claim=True, reward_points=points) for points in (0, 0, 5))
     Redemption.objects.filter(milestone=thing).delete()  # as before things came with a code
     paid.reward_points = 0  # since then
     paid.save()

@@ -225,6 +225,7 @@ class MemberPage(Enrolment, TenantAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": _("Block members") if blocks else _("Unblock members"),
+            "original": accounts[0] if len(accounts) == 1 else None,
             "form": form,
             "blocks": blocks,
             "action": name,
@@ -254,6 +255,7 @@ class MemberPage(Enrolment, TenantAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": _("Adjust the points of %(member)s") % {"member": name_of(member.user)},
+            "original": member,  # for the breadcrumb
             "member": member,
             "name": name_of(member.user),
             "form": form,

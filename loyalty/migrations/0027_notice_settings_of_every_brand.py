@@ -12,7 +12,7 @@ def create_settings(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [
         ("brands", "0014_quotas_of_brands"),
-        ("loyalty", "0025_ledger_forgets_persons"),
+        ("loyalty", "0026_translated_labels"),
     ]
 
     operations = [migrations.RunPython(create_settings, migrations.RunPython.noop)]

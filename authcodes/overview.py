@@ -28,7 +28,7 @@ from brands.roles import ADD, VIEW, Reach
 from brands.unfolded import SelectWidget
 from campaigns.models import Campaign
 from loyalty.admin.approvals import waiting_for
-from loyalty.models import WebhookEndpoint
+from loyalty.models import NoticeSettings, WebhookEndpoint
 
 # As the lists spell this filter.
 CAMPAIGN = "campaign__campaign_id__exact"
@@ -323,7 +323,18 @@ class Page:
             return self.step("authcodes.product", _("Create a product"), _("Codes are printed for a product."))
         if not BatchRange.objects.filter(brand__in=self.brands).exists():
             return self.step("authcodes.batchrange", _("Create a batch"), _("A batch makes a range of codes to print."))
-        return []
+        return self.silent_steps
+
+    @property
+    def silent_steps(self) -> list[Step]:
+        """While a brand is set up, whether its customers hear anything."""
+        if NoticeSettings.objects.filter(brand__in=self.brands, is_active=True).exists():
+            return []
+        title, label = _("Set up notifications"), "loyalty.noticesettings"
+        if not self.those(ADD, label):
+            return [Step(title, _("An owner or manager does this next."), "", "")]
+        text = _("Customers are told nothing but recalls and what concerns their account.")
+        return [Step(title, text, reverse("admin:loyalty_noticesettings_changelist"), title)]
 
     def step(self, label: str, title: str, words: str) -> list[Step]:
         if not self.those(ADD, label):

@@ -82,7 +82,8 @@ class Milestone(models.Model):
         max_digits=10, decimal_places=2, default=0, validators=[MinValueValidator(0)], help_text=_("Points it pays.")
     )
     auto_claim = models.BooleanField(
-        default=True, help_text=_("Points are paid at once. A thing waits for the customer to claim it in any case.")
+        default=True,
+        help_text=_("On: points are paid, and the code for a thing is made, at once. Off: the customer claims it."),
     )
 
     class Meta:
@@ -121,6 +122,11 @@ class UserLoyaltyCampaign(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.campaign}"
+
+    @property
+    def shown_progress(self) -> int:
+        """Never beyond the goal, which a brand may lower below what was counted."""
+        return min(self.progress, self.campaign.target_value)
 
 
 class RewardClaim(models.Model):

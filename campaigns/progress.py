@@ -32,16 +32,18 @@ RUNNING = """
 """
 
 # One step in each campaign, for a statement with a CTE `held` of the items whose accounts it holds: not held, no step.
+# `step.progress` was decided from the row that is there now, because every change of progress changes the account too.
+# What was counted beyond the goal, before progress stopped there, is kept.
 ADVANCE = """
     INSERT INTO user_loyalty_campaign AS mine
            (user_id, campaign_id, progress, milestones_achieved, "createdAt", "updatedAt")
-    SELECT step.user_id, step.campaign_id, 1, step.achieved, %(at)s::timestamptz, %(at)s::timestamptz
+    SELECT step.user_id, step.campaign_id, step.progress, step.achieved, %(at)s::timestamptz, %(at)s::timestamptz
       FROM held
       JOIN jsonb_to_recordset(%(steps)s::jsonb)
-           AS step (item int, user_id bigint, campaign_id bigint, achieved bigint[])
+           AS step (item int, user_id bigint, campaign_id bigint, progress int, achieved bigint[])
      USING (item)
     ON CONFLICT (user_id, campaign_id)
-    DO UPDATE SET progress = mine.progress + 1, "updatedAt" = excluded."updatedAt",
+    DO UPDATE SET progress = greatest(mine.progress, excluded.progress), "updatedAt" = excluded."updatedAt",
                   milestones_achieved = mine.milestones_achieved || excluded.milestones_achieved
 """
 
@@ -71,9 +73,9 @@ class Stop:
     given: bool
 
     @property
-    def is_paid_at_once(self) -> bool:
-        """Only points come by themselves: a thing waits for the customer, who gets its code by claiming it."""
-        return self.auto_claim and self.reward_points > 0
+    def is_thing(self) -> bool:
+        """Whether it gives something that a till hands out, and no points."""
+        return not self.reward_points
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,11 @@ class Progress:
     campaign: Running
     progress: int
     reached: tuple[Stop, ...]
+
+    @property
+    def changes_something(self) -> bool:
+        """False at the goal, where an action counts no more."""
+        return self.progress > self.campaign.progress or bool(self.reached)
 
     @property
     def given(self) -> tuple[Stop, ...]:
@@ -124,8 +131,11 @@ def parse_running(found: list[dict[str, Any]] | None) -> list[Running]:
 
 
 def advance(campaigns: Sequence[Running]) -> tuple[Progress, ...]:
-    """One step in each. Milestones at or below it that were not achieved are reached; one added late counts too."""
-    return tuple(_advance(campaign, campaign.progress + 1) for campaign in campaigns)
+    """One step in each, up to its goal.
+
+    Milestones at or below it that were not achieved are reached; one added late counts too.
+    """
+    return tuple(_advance(campaign, min(campaign.progress + 1, campaign.target)) for campaign in campaigns)
 
 
 def _advance(campaign: Running, progress: int) -> Progress:
@@ -144,13 +154,15 @@ def steps(taken: Sequence[tuple[int, Sequence[Progress]]]) -> dict[str, str]:
             "item": item,
             "user_id": user_id,
             "campaign_id": each.campaign.campaign_id,
+            "progress": each.progress,
             "achieved": [stop.milestone_id for stop in each.reached],
         }
         for item, (user_id, progress) in enumerate(taken)
         for each in progress
+        if each.changes_something
     ]
     rewards = [
-        {"item": item, "user_id": user_id, "milestone_id": stop.milestone_id, "claimed": stop.is_paid_at_once}
+        {"item": item, "user_id": user_id, "milestone_id": stop.milestone_id, "claimed": stop.auto_claim}
         for item, (user_id, progress) in enumerate(taken)
         for each in progress
         for stop in each.given

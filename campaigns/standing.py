@@ -68,4 +68,4 @@ def _standing(campaign: Campaign, mine: UserLoyaltyCampaign | None, claims: dict
         Step(each.pk, each.threshold, each.reward_name, each.pk in achieved, claims.get(each.pk))
         for each in campaign.milestones.all()
     ]
-    return Standing(campaign, mine.progress if mine else 0, steps)
+    return Standing(campaign, min(mine.progress, campaign.target_value) if mine else 0, steps)

@@ -267,7 +267,8 @@ BAG = {
     "available": False,
     "reason": "NOT_ENOUGH_POINTS",
 }
-REDEEMED = {"redemption_id": 4711, "code": CODE, "cost": 250, "new_balance": 70, "expires_at": WHEN}
+REDEEMED = {"redemption_id": 4711, "code": CODE, "cost": 250, "new_balance": 70, "expires_at": WHEN, "undo_until": WHEN}
+UNDONE = {"redemption_id": 4711, "points": 250, "new_balance": 320}
 CLAIMED = {"milestone_id": 8, "reward_name": "A sticker", "points": 0, "redemption_id": 4712, "code": CODE}
 GOOD = {"state": "good", "created_at": WHEN, "expires_at": WHEN, "used_at": None}
 AT_THE_TILL = {
@@ -370,6 +371,14 @@ ANSWERS: Examples = {
         }
     },
     "redeem_reward": {"Redeemed": {"success": True, "data": REDEEMED}},
+    "enrol_member": {
+        "Enrolled": {
+            "success": True,
+            "data": {"user_id": 42, "user_point_id": 7, "enrolled_at": WHEN, "created": True},
+        }
+    },
+    "undo_redemption": {"Given back": {"success": True, "data": UNDONE}},
+    "claim_reward_by_old_path": {"A thing": {"success": True, "data": CLAIMED}},
     "claim_reward": {
         "A thing": {"success": True, "data": CLAIMED},
         "Points": {"success": True, "data": {**CLAIMED, "points": 100, "redemption_id": None, "code": None}},
@@ -386,6 +395,7 @@ ANSWERS: Examples = {
                     "cost": 250,
                     "code": CODE,
                     **GOOD,
+                    "undo_until": None,
                 }
             ],
             "pagination": LAST_PAGE,

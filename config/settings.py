@@ -438,6 +438,8 @@ APPROVED_POINTS = {
     "loyalty.brandlevel": "loyalty.approvals.set_value",
     "loyalty.earningrule": "loyalty.approvals.set_value",
 }
+# What a new brand begins with: functions of the brand, in the transaction that creates it.
+BRAND_DEFAULTS = ["loyalty.notices.defaults.create"]
 CUSTOMER_PANELS = {
     "loyalty.loyaltytransaction": "loyalty.admin.ledger.panel",
     "campaigns.userloyaltycampaign": "campaigns.admin.progress.panel",

@@ -438,7 +438,7 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, fo
             }
             for each in accrual.progress
             for stop in each.given
-            if not stop.is_paid_at_once
+            if stop.is_thing or not stop.auto_claim
         ],
     }
     rewards = [
@@ -454,7 +454,7 @@ def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, fo
         )
         for each in accrual.progress
         for stop in each.given
-        if stop.is_paid_at_once
+        if stop.auto_claim
     ]
     own = [
         balance,

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from brands.models import Brand
 from campaigns.models import Campaign
-from loyalty import events, ledger, orders, points
+from loyalty import events, ledger, orders, points, redemptions
 from loyalty.accrual import Action, Claim, Entry, accrue
 from loyalty.events import Delivery, TryLater
 from loyalty.levels import Level
@@ -67,10 +67,23 @@ def on_login(delivery: Delivery) -> None:
 
 
 def on_reward_claimed(delivery: Delivery) -> None:
-    """A milestone's reward that pays points. Advances no campaign: it is itself a campaign's result.
+    """A milestone's reward that comes by itself: points, or a thing with its code for the till.
 
-    Raises TryLater while the programme is switched off or the member blocked; past its window it waits for staff.
+    Advances no campaign: it is itself a campaign's result. Raises TryLater while the programme is switched off or the
+    member blocked; past its window it waits for staff.
     """
+    payload = delivery.payload
+    # It was won, and cannot be won again: by an accrual that was allowed. What only lasts a while puts it off.
+    try:
+        if Decimal(payload["points"]):
+            _pay(delivery)
+        else:
+            redemptions.grant(delivery, at=timezone.now())
+    except (LoyaltyDisabled, MemberBlocked) as refusal:
+        raise TryLater(refusal.message, after=events.pause(delivery.attempts)) from refusal
+
+
+def _pay(delivery: Delivery) -> None:
     payload = delivery.payload
     words = _("Reward: %(name)s") % {"name": payload["reward_name"]}
     entry = Entry(reason_id=f"{ledger.WON}{payload['milestone_id']}", note=words)
@@ -80,11 +93,7 @@ def on_reward_claimed(delivery: Delivery) -> None:
         return worth
 
     action = _action(delivery, "reward", [entry], fixed)
-    # It was won, and cannot be won again: by an accrual that was allowed. What only lasts a while puts it off.
-    try:
-        accrue(Claim(delivery, replace(action, limited=False, asks_external=False)))
-    except (LoyaltyDisabled, MemberBlocked) as refusal:
-        raise TryLater(refusal.message, after=events.pause(delivery.attempts)) from refusal
+    accrue(Claim(delivery, replace(action, limited=False, asks_external=False)))
 
 
 def _accrue(

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from brands import audit, sql
 from brands.audit import Deed, Row
 from brands.models import Brand, User
-from brands.refusals import Invalid
+from brands.refusals import Invalid, NotFound
 from campaigns import progress
 from campaigns.models import Milestone, RewardClaim
 from loyalty import events, ledger, members, redemption_codes, rewards, webhooks
@@ -33,6 +33,7 @@ from loyalty.refusals import (
     RedemptionUsed,
     RewardNotAvailable,
     RewardNotFound,
+    UndoNotPossible,
 )
 from loyalty.rewards import Holder, Offer
 
@@ -41,6 +42,8 @@ ZERO = Decimal(0)
 FOLLOWING = uuid.UUID("5b0c6a0e-6d0b-4d0e-9a55-2f3f7f1c9c41")
 # A thing that was won has no price that could go stale: its code stays good.
 WON_THINGS_EXPIRE = None
+# For so long the customer may give back what they took by mistake.
+UNDO_MINUTES = 5
 
 # Everything that decides about a redemption, and whom it is told. Read after the account is locked, so that whatever
 # the member did at the same time is seen.
@@ -120,6 +123,14 @@ class Claimed:
 
     milestone: Milestone
     redemption: Redemption | None
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A redemption that the customer gave back, and the balance in points after it."""
+
+    redemption: Redemption
+    balance: Decimal
 
 
 def redeem(wish: Wish) -> Redemption:
@@ -282,7 +293,24 @@ def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Cl
                 hand_out(milestone, account, at)
         elif not RewardClaim.objects.filter(milestone=milestone, user=user_id).exists():
             raise RewardNotAvailable(_("This milestone is not reached yet."))
-        return Claimed(milestone, Redemption.objects.filter(user_point=account, milestone=milestone).first())
+        return Claimed(milestone, redemption_of(milestone, account))
+
+
+def grant(delivery: events.Delivery, *, at: datetime) -> None:
+    """The code of a thing that came by itself, once; finishes its event. Owns the transaction.
+
+    Raises LoyaltyDisabled, MemberBlocked and LeaseLost.
+    """
+    milestone = Milestone.objects.get(pk=delivery.payload["milestone_id"], campaign__brand=delivery.brand_id)
+    with transaction.atomic():
+        account = reaching_member(delivery.brand_id, delivery.arguments["user_id"])
+        if redemption_of(milestone, account) is None:
+            hand_out(milestone, account, at)
+        events.finish(delivery)
+
+
+def redemption_of(milestone: Milestone, account: UserPoints) -> Redemption | None:
+    return Redemption.objects.filter(user_point=account, milestone=milestone).first()
 
 
 def reaching_member(brand_id: int, user_id: int) -> UserPoints:
@@ -387,19 +415,37 @@ def worthless(redemption: Redemption, at: datetime) -> Exception:
     return RedemptionExpired(details={"expired_at": events.iso(redemption.expires_at)} if redemption.expires_at else {})
 
 
+def undo_since(at: datetime) -> datetime:
+    return at - timedelta(minutes=settings.REDEMPTION_UNDO_MINUTES)
+
+
+def may_take_back(redemption: Redemption, *, at: datetime) -> bool:
+    """Whether its use is so recent that it may be taken back."""
+    used_at = redemption.used_at
+    return redemption.status == Redemption.Status.USED and used_at is not None and used_at > undo_since(at)
+
+
+def too_late() -> Invalid:
+    return Invalid(_("It is not used, or was used too long ago to take that back."))
+
+
 def take_back(*, redemption: Redemption, deed: Deed) -> None:
     """Make a used code good again, within settings.REDEMPTION_UNDO_MINUTES of its use.
 
     Raises Invalid without a reason, and where it is too late or not used. Owns the transaction.
     """
     require_reason(deed)
-    since = deed.at - timedelta(minutes=settings.REDEMPTION_UNDO_MINUTES)
     with transaction.atomic():
-        recent = Redemption.objects.filter(pk=redemption.pk, status=Redemption.Status.USED, used_at__gt=since)
+        recent = Redemption.objects.filter(
+            pk=redemption.pk,
+            status=Redemption.Status.USED,
+            used_at__gt=undo_since(deed.at),
+            used_request=redemption.used_request,
+        )
         if not recent.update(
             status=Redemption.Status.ISSUED, used_at=None, used_by=None, used_key=None, used_request=None
         ):
-            raise Invalid(_("It is not used, or was used too long ago to take that back."))
+            raise too_late()
         changes = {"status": (Redemption.Status.USED.value, Redemption.Status.ISSUED.value)}
         note(redemption, _("Use taken back"), changes, deed)
 
@@ -412,21 +458,63 @@ def cancel(*, redemption: Redemption, deed: Deed) -> None:
     require_reason(deed)
     with transaction.atomic():
         account = UserPoints.objects.select_for_update(no_key=True).get(pk=redemption.user_point_id)
-        unused = Redemption.objects.filter(pk=redemption.pk, status=Redemption.Status.ISSUED)
-        if not unused.update(status=Redemption.Status.CANCELLED, cancelled_at=deed.at):
+        if not reverse(redemption, account, deed.at):
             raise Invalid(_("Only a code that was not used can be cancelled."))
-        if redemption.cost:
-            return_points(redemption, account, deed)
-        Reward.objects.filter(redemptions=redemption, stock__isnull=False).update(stock=F("stock") + 1)
         changes = {"status": (Redemption.Status.ISSUED.value, Redemption.Status.CANCELLED.value)}
         note(redemption, _("Redemption cancelled"), changes, deed)
 
 
-def return_points(redemption: Redemption, account: UserPoints, deed: Deed) -> None:
+def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Undone:
+    """Give back a reward that the customer took less than UNDO_MINUTES ago and did not use; asked again, the same.
+
+    Raises NotFound, MemberBlocked, RedemptionUsed and UndoNotPossible. Owns the transaction.
+    """
+    mine = Redemption.objects.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
+    if not mine.filter(pk=redemption_id).exists():
+        raise NotFound
+    with transaction.atomic():
+        account = UserPoints.objects.select_for_update(no_key=True).get(user_id=user_id, brand_id=brand_id)
+        if account.status == UserPoints.Status.BLOCKED:
+            raise MemberBlocked
+        redemption = mine.get(pk=redemption_id)
+        if redemption.status != Redemption.Status.CANCELLED:
+            if not may_undo(redemption, at) or not reverse(redemption, account, at):
+                raise why_not_undone(redemption)
+            account.refresh_from_db()
+        return Undone(redemption, account.points)
+
+
+def undo_until(redemption: Redemption, at: datetime) -> datetime | None:
+    """Until when the customer may give it back; None if they cannot."""
+    end = redemption.created_at + timedelta(minutes=UNDO_MINUTES)
+    return end if redemption.cost and redemption.status == Redemption.Status.ISSUED and at < end else None
+
+
+def may_undo(redemption: Redemption, at: datetime) -> bool:
+    return undo_until(redemption, at) is not None
+
+
+def why_not_undone(redemption: Redemption) -> Exception:
+    redemption.refresh_from_db()
+    if redemption.used_at:
+        return RedemptionUsed(details={"used_at": events.iso(redemption.used_at)})
+    return UndoNotPossible()
+
+
+def reverse(redemption: Redemption, account: UserPoints, at: datetime) -> bool:
+    """Cancel an unused redemption, with its points and stock. False: it is not unused. Call with the account locked."""
+    unused = Redemption.objects.filter(pk=redemption.pk, status=Redemption.Status.ISSUED)
+    if not unused.update(status=Redemption.Status.CANCELLED, cancelled_at=at):
+        return False
+    if redemption.cost:
+        return_points(redemption, account, at)
+    Reward.objects.filter(redemptions=redemption, stock__isnull=False).update(stock=F("stock") + 1)
+    return True
+
+
+def return_points(redemption: Redemption, account: UserPoints, at: datetime) -> None:
     words = _("Cancelled: %(reward)s") % {"reward": redemption.name}
-    line = ledger.give_back(
-        account=account.pk, points=redemption.cost, redemption_id=redemption.pk, note=words, at=deed.at
-    )
+    line = ledger.give_back(account=account.pk, points=redemption.cost, redemption_id=redemption.pk, note=words, at=at)
     cause = f"{ledger.RETURNED}{redemption.pk}"
     message = balance_changed(
         brand_id=account.brand_id,
@@ -438,7 +526,7 @@ def return_points(redemption: Redemption, account: UserPoints, deed: Deed) -> No
         wanted=WalletPass.objects.filter(account=account).exists(),
         event_id=following_id(cause),
     )
-    events.publish(messages=[message], brand_id=account.brand_id, at=deed.at)
+    events.publish(messages=[message], brand_id=account.brand_id, at=at)
 
 
 def require_reason(deed: Deed) -> None:

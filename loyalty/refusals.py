@@ -17,7 +17,7 @@ class MemberBlocked(Refused):
 
 class UserNotEnrolled(Refused):
     code = "USER_NOT_ENROLLED"
-    default_message = _("This customer is not enrolled, and the brand enrols by hand.")
+    default_message = _("This customer is not enrolled, and the brand does not enrol automatically.")
 
 
 class PointsAlreadyClaimed(Refused):
@@ -97,6 +97,11 @@ class RedemptionCodeUnknown(Refused):
 class RedemptionUsed(Refused):
     code = "REDEMPTION_USED"
     default_message = _("This code was used already.")
+
+
+class UndoNotPossible(Refused):
+    code = "UNDO_NOT_POSSIBLE"
+    default_message = _("This reward can no longer be given back. Ask the brand.")
 
 
 class RedemptionExpired(Refused):

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
 from brands import colours, pictures
@@ -115,6 +117,12 @@ class BrandPage(Pictured):
         form: Any = super().get_form(request, obj, change, **options)
         form.by_operator = person(request).is_superuser
         return form
+
+    def create(self, request: HttpRequest, obj: Any, form: Any) -> Any:
+        made = super().create(request, obj, form)
+        for path in settings.BRAND_DEFAULTS:
+            import_string(path)(made)
+        return made
 
     @display(description=_("brand id"))
     def number(self, brand: Brand) -> str:

@@ -28,6 +28,19 @@ def of(visitor: Visitor) -> dict[str, Any] | None:
     }
 
 
+def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | None:
+    """The reward with this number in what `of` returned, with the question to ask before it is taken."""
+    if not known or not known["points"]:
+        return None
+    balance = known["points"]["points"]
+    for reward in known["rewards"] or []:
+        if str(reward["id"]) == number and reward["available"]:
+            left = round(balance - reward["cost"], 2)
+            text = _("Take {name} for {cost} points? {left} are left.")
+            return {**reward, "question": text.format(name=reward["name"], cost=reward["cost"], left=left)}
+    return None
+
+
 def complaint(answer: Answer) -> str:
     """Why the API refused, in the visitor's words; details are in Django's words, which speak every language."""
     if answer.error == "AUTHENTICATION_REQUIRED":

@@ -10,7 +10,7 @@ from django.utils.dateparse import parse_datetime
 
 from brands.page.inner import Answer
 
-MOMENTS = {"first_scan_date", "createdAt", "expires_at", "timestamp"}
+MOMENTS = {"first_scan_date", "createdAt", "expires_at", "timestamp", "undo_until"}
 LONGEST_TYPED = 500
 NO_SIGN = re.compile(r"[\s\u200b-\u200f\u2010-\u2015\u202a-\u202e\u2060-\u2069\ufeff]")
 DASHES = re.compile(r"[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")

@@ -44,7 +44,15 @@ PERMISSIONS_POLICY = (
     "accelerometer=(), gyroscope=(), magnetometer=(), midi=()"
 )
 # What may stand between a customer and a reward, for scripts to say; the last stands for any other.
-OBSTACLES = ["NOT_ENOUGH_POINTS", "LEVEL_TOO_LOW", "OUT_OF_STOCK", "REDEMPTION_LIMIT_REACHED", "other"]
+OBSTACLES = [
+    "NOT_ENOUGH_POINTS",
+    "LEVEL_TOO_LOW",
+    "OUT_OF_STOCK",
+    "REDEMPTION_LIMIT_REACHED",
+    "REDEMPTION_USED",
+    "UNDO_NOT_POSSIBLE",
+    "other",
+]
 YEAR = 365 * 86_400
 NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -138,6 +146,7 @@ class ScanPage(PageView):
             "log_out": self.log_out,
             "forgot": self.forgot,
             "redeem": self.redeem,
+            "undo": self.undo,
             "claim": self.claim,
         }
         act = acts.get(request.POST.get("act", ""))
@@ -238,20 +247,34 @@ class ScanPage(PageView):
         return self.page(told, status=400)
 
     def redeem(self) -> HttpResponse:
-        return self.taken("redeem", f"{self.nonce}-{self.request.POST.get('reward', '')[:18]}")
+        """Spends points only after the customer was asked."""
+        number = self.posted_id("reward")
+        if not self.request.POST.get("confirmed"):
+            known = account.of(self.visitor) if self.visitor.is_customer else None
+            return self.page({"account": known, "asked": account.reward_of(known, number)})
+        return self.taken(f"rewards/{number}/redeem", f"{self.nonce}-{number}")
 
     def claim(self) -> HttpResponse:
-        return self.taken("claim", "")
+        return self.taken(f"milestones/{self.posted_id('reward')}/claim", "")
 
-    def taken(self, how: str, nonce: str) -> HttpResponse:
+    def taken(self, path: str, nonce: str) -> HttpResponse:
         """A reward for points, or one that was reached: with its code, or with why not."""
-        reward = self.request.POST.get("reward", "")
-        if not (reward.isascii() and reward.isdigit() and len(reward) <= 18):
-            return self.again("?account")
-        answer = self.visitor.api.post(f"customer/loyalty/rewards/{reward}/{how}", {}, idempotency_key=nonce)
+        answer = self.visitor.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
         self.forget_if_refused(answer)
         found: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
         return self.page({**found, "account": account.of(self.visitor) if self.visitor.is_customer else None})
+
+    def undo(self) -> HttpResponse:
+        """A reward that was taken by mistake goes back."""
+        answer = self.visitor.api.post(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
+        self.forget_if_refused(answer)
+        found: dict[str, Any] = {"undone": True} if answer.is_good else {"not_redeemed": answer.error or "other"}
+        return self.page({**found, "account": account.of(self.visitor) if self.visitor.is_customer else None})
+
+    def posted_id(self, name: str) -> str:
+        """A row's number from the form; 0, which is nobody's, for anything else."""
+        text = self.request.POST.get(name, "")
+        return text if text.isascii() and text.isdigit() and len(text) <= 18 else "0"
 
     @property
     def nonce(self) -> str:

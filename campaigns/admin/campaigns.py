@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db import IntegrityError, connection, transaction
 from django.forms.formsets import DELETION_FIELD_NAME
 from django.http import HttpRequest
 from django.utils import timezone
@@ -13,16 +14,30 @@ from django.utils.translation import gettext_lazy
 from brands.gone import BoundedTable
 from brands.lists import ChoicesFilter
 from brands.portal import TenantAdmin, TenantInline
+from brands.refusals import Invalid
 from brands.unfolded import display
 from campaigns import linked
 from campaigns.models import Campaign, Milestone, RewardClaim
 
 
 class MilestoneForms(BoundedTable):
-    """Refuses milestones that pay more than the brand's ceiling, and more than they did before."""
+    """Rejects milestones above the campaign's goal, and those that pay more than the brand's ceiling."""
 
     def clean(self) -> None:
         super().clean()
+        self.check_goal()
+        self.check_ceiling()
+
+    def check_goal(self) -> None:
+        goal = self.instance.target_value
+        for form in self.forms:
+            threshold = form.cleaned_data.get("threshold") if form.is_valid() else None
+            if goal and threshold and threshold > goal and not form.cleaned_data.get(DELETION_FIELD_NAME):
+                text = _("Progress stops at the goal, which is %(goal)d: choose %(goal)d or less, or raise the goal.")
+                form.add_error("threshold", text % {"goal": goal})
+
+    def check_ceiling(self) -> None:
+        """What paid more than the ceiling before may stay as it is, or fall."""
         if self.instance.brand_id is None:
             return
         ceiling = Decimal(self.instance.brand.max_points_per_scan)
@@ -77,6 +92,23 @@ class CampaignPage(TenantAdmin):
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         super().save_related(request, form, formsets, change)
+        check_stored_milestones()
+        self._warn_without_goal(request, form.instance)
         ending = {"is_active", "starts_at", "ends_at"} & set(form.changed_data)
         if change and ending and (warning := linked.stop_warning(form.instance, at=timezone.now())):
             self.message_user(request, warning, messages.WARNING)
+
+    def _warn_without_goal(self, request: HttpRequest, campaign: Campaign) -> None:
+        """Staff who forgot the goal's own milestone learn that reaching the goal gives nothing."""
+        if not campaign.milestones.filter(threshold=campaign.target_value).exists():
+            text = _("Nothing is given at the goal: add a milestone at %(goal)d, or reaching it earns no reward.")
+            self.message_user(request, text % {"goal": campaign.target_value}, messages.WARNING)
+
+
+def check_stored_milestones() -> None:
+    """Now, not at the end of the transaction: a colleague may have lowered the goal since the form was checked."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS milestone_above_goal IMMEDIATE")
+    except IntegrityError as error:
+        raise Invalid(_("The campaign's goal was changed in the meantime. Check the milestones.")) from error

@@ -34,7 +34,7 @@ class ProgressPage(TenantAdmin):
 
 
 def reached(row: UserLoyaltyCampaign) -> str:
-    return f"{row.progress} / {row.campaign.target_value}"
+    return f"{row.shown_progress} / {row.campaign.target_value}"
 
 
 def panel(customer: User, brand: Brand) -> Panel:

@@ -1,19 +1,23 @@
 """Page: the ledger. For reading: its lines are never changed."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from django.contrib import admin
+from django.db.models import F, Sum
+from django.db.models.functions import Coalesce
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from brands import panels, zones
 from brands.lists import ChoicesFilter
-from brands.models import Brand, User
+from brands.models import AuditEntry, Brand, User
 from brands.panels import Line, Panel
 from brands.portal import TenantAdmin, badge
 from brands.unfolded import display
-from loyalty.models import LoyaltyTransaction
+from loyalty import ledger
+from loyalty.models import LoyaltyTransaction, UserPoints
 
 SIGNS = {"earned": 1, "redeemed": -1, "expired": -1}
 COLOURS = {"earned": "success", "redeemed": "info", "expired": "warning"}
@@ -29,7 +33,7 @@ class LedgerPage(TenantAdmin):
     list_select_related = ("user_point__user",)
     search_fields = ("reason_id__exact",)
     search_help_text = _("An auth code, another reason's id, or a customer's e-mail address.")
-    fields = ("customer", ("kind", "points"), "reason_id", "note", "created_at")
+    fields = ("customer", ("kind", "points", "balance_after"), ("reason_id", "adjusted_by"), "note", "created_at")
 
     @display(description=_("customer"))
     def customer(self, line: LoyaltyTransaction) -> User:
@@ -39,13 +43,42 @@ class LedgerPage(TenantAdmin):
     def kind(self, line: LoyaltyTransaction) -> SafeString:
         return state_of(line)
 
+    @display(description=_("balance after"))
+    def balance_after(self, line: LoyaltyTransaction) -> Decimal:
+        later = LoyaltyTransaction.objects.filter(user_point=line.user_point_id, pk__gt=line.pk)
+        moved = later.aggregate(
+            sum=Coalesce(Sum(F("points_earned") - F("points_redeemed") - F("points_expired")), Decimal(0))
+        )
+        return UserPoints.objects.values_list("points", flat=True).get(pk=line.user_point_id) - Decimal(moved["sum"])
+
+    @display(description=_("adjusted by"))
+    def adjusted_by(self, line: LoyaltyTransaction) -> str:
+        return adjusters(line.user_point_id, [line]).get(line.pk, "-")
+
     @display(description=_("points"))
     def points(self, line: LoyaltyTransaction) -> Decimal:
         return points_of(line)
 
 
 def state_of(line: LoyaltyTransaction) -> SafeString:
+    """What staff added or took by hand is told from what a scan earned."""
+    if is_adjustment(line):
+        return badge("", gettext("Adjusted"))
     return badge(COLOURS[line.reason], line.get_reason_display())
+
+
+def is_adjustment(line: LoyaltyTransaction) -> bool:
+    return line.reason_id.startswith(ledger.ADJUSTED)
+
+
+def adjusters(account: int, lines: Sequence[LoyaltyTransaction]) -> dict[int, str]:
+    """By line of an account, who adjusted it, as the audit trail has it."""
+    numbers = [line.pk for line in lines if is_adjustment(line)]
+    if not numbers:
+        return {}
+    entries = AuditEntry.objects.filter(kind="loyalty.userpoints", row_id=str(account), person__isnull=False)
+    named = entries.filter(**{"changes__ledger line__1__in": numbers}).select_related("person")
+    return {entry.changes["ledger line"][1]: entry.person.get_full_name() for entry in named if entry.person}
 
 
 def points_of(line: LoyaltyTransaction) -> Decimal:
@@ -55,7 +88,11 @@ def points_of(line: LoyaltyTransaction) -> Decimal:
 
 def panel(customer: User, brand: Brand) -> Panel:
     """A customer's last lines at a brand."""
-    lines = LoyaltyTransaction.objects.filter(user_point__user=customer, user_point__brand=brand)
+    account = UserPoints.objects.filter(user=customer, brand=brand).first()
+    rows = LoyaltyTransaction.objects.filter(user_point=account).order_by("-loyalty_transaction_id")
+    lines = list(rows[: panels.MOST]) if account else []
+    people = adjusters(account.pk, lines) if account else {}
+    balances = balances_after(account.points, lines) if account else []
     return Panel(
         gettext("Points"),
         [
@@ -63,11 +100,31 @@ def panel(customer: User, brand: Brand) -> Panel:
                 zones.told(line.created_at, brand.zone),
                 state_of(line),
                 line.note or line.reason_id,
-                gettext("%(points)s points") % {"points": points_of(line)},
+                detail_of(line, balance, people.get(line.pk, "")),
                 panels.address_of(line),
             )
-            for line in lines.order_by("-loyalty_transaction_id")[: panels.MOST]
+            for line, balance in zip(lines, balances, strict=True)
         ],
         gettext("No points were earned or taken yet."),
         panels.list_of(LoyaltyTransaction, customer),
     )
+
+
+def balances_after(balance: Decimal, lines: Sequence[LoyaltyTransaction]) -> list[Decimal]:
+    """The balance after each line, the newest first: back from the balance now."""
+    balances = []
+    for line in lines:
+        balances.append(balance)
+        balance -= points_of(line)
+    return balances
+
+
+def detail_of(line: LoyaltyTransaction, balance: Decimal, adjuster: str) -> str:
+    """Points, what earned them or who adjusted them, and the balance after."""
+    parts = [gettext("%(points)s points") % {"points": points_of(line)}]
+    if is_adjustment(line):
+        parts += [gettext("by %(person)s") % {"person": adjuster}] if adjuster else []
+    elif line.note:
+        parts.append(line.reason_id)
+    parts.append(gettext("balance %(balance)s") % {"balance": balance})
+    return " · ".join(parts)

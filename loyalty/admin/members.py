@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -24,11 +25,13 @@ from brands import panels
 from brands.audited import deed
 from brands.digits import AsciiDigits
 from brands.lists import ChoicesFilter, DayFilter
+from brands.models import User
 from brands.portal import TenantAdmin, badge
 from brands.refusals import Refused
 from brands.roles import ACT, ERASE, VIEW, reach
 from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
 from loyalty import adjustments, blocking, erasure, membership
+from loyalty.admin.enrolment import Enrolment
 from loyalty.admin.notice_deliveries import COLOURS as NOTICE_COLOURS
 from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
 from loyalty.notices import devices, preferences
@@ -76,6 +79,27 @@ class AdjustmentForm(AsciiDigits, forms.Form):
         self.data = {**self.data.dict(), "confirmed": str(self.points)}  # type: ignore[attr-defined] # a QueryDict
 
 
+class BlockingForm(forms.Form):
+    """Why members are blocked, or unblocked."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=500,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("Staff read it in the audit trail."),
+    )
+
+
+def name_of(user: User) -> str:
+    """Name and e-mail address, for staff who may see members."""
+    name = f"{user.first_name} {user.last_name}".strip()
+    return f"{name}, {user.email}" if name else user.email
+
+
+def page_address(member: UserPoints) -> str:
+    return reverse("admin:loyalty_userpoints_change", args=[member.pk])
+
+
 class ErasureForm(forms.Form):
     """Why somebody is erased."""
 
@@ -88,7 +112,7 @@ class ErasureForm(forms.Form):
 
 
 @admin.register(UserPoints)
-class MemberPage(TenantAdmin):
+class MemberPage(Enrolment, TenantAdmin):
     pages_by_key = True
     customer_path = "user"
     list_display = ("user", "points", "points_earned", "points_redeemed", "current_level", "state", "enrolled_at")
@@ -103,7 +127,8 @@ class MemberPage(TenantAdmin):
     )
     change_form_outer_after_template = "admin/loyalty/member.html"
     actions = ("block", "unblock")
-    actions_detail = ("adjust", "erase")
+    actions_list = ("enrol",)
+    actions_detail = ("adjust", "block_one", "unblock_one", "erase")
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -146,18 +171,69 @@ class MemberPage(TenantAdmin):
         return super().get_search_results(request, queryset, search_term)
 
     @admin.action(description=gettext_lazy("Block: earn and redeem nothing"), permissions=["act"])
-    def block(self, request: HttpRequest, queryset: QuerySet[UserPoints]) -> None:
-        self.switch(request, queryset, UserPoints.Status.BLOCKED, _("Blocked"))
+    def block(self, request: HttpRequest, queryset: QuerySet[UserPoints]) -> HttpResponse | None:
+        return self.switch(request, self.chosen(request, queryset), UserPoints.Status.BLOCKED, "block")
 
     @admin.action(description=gettext_lazy("Unblock"), permissions=["act"])
-    def unblock(self, request: HttpRequest, queryset: QuerySet[UserPoints]) -> None:
-        self.switch(request, queryset, UserPoints.Status.ACTIVE, _("Unblocked"))
+    def unblock(self, request: HttpRequest, queryset: QuerySet[UserPoints]) -> HttpResponse | None:
+        return self.switch(request, self.chosen(request, queryset), UserPoints.Status.ACTIVE, "unblock")
+
+    def has_block_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return self.may_switch(request, object_id, UserPoints.Status.ACTIVE)
+
+    def has_unblock_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return self.may_switch(request, object_id, UserPoints.Status.BLOCKED)
+
+    def may_switch(self, request: HttpRequest, object_id: Any, status: UserPoints.Status) -> bool:
+        """Whether the person may change a member who has this status."""
+        if object_id is None:
+            return False
+        member = self.get_object(request, str(object_id))
+        return member.user.is_active and member.status == status and self.may(request, ACT, member)
+
+    @action(description=gettext_lazy("Block"), url_path="block", icon="block", permissions=["block"])
+    def block_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.switch_one(request, object_id, UserPoints.Status.BLOCKED, "block")
+
+    @action(description=gettext_lazy("Unblock"), url_path="unblock", icon="lock_open", permissions=["unblock"])
+    def unblock_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.switch_one(request, object_id, UserPoints.Status.ACTIVE, "unblock")
+
+    def switch_one(self, request: HttpRequest, object_id: str, status: UserPoints.Status, name: str) -> HttpResponse:
+        member = self.get_object(request, object_id)
+        if not self.may(request, ACT, member):
+            raise PermissionDenied
+        self.remember(request, [member])
+        with transaction.atomic():
+            page = self.switch(request, [member], status, name)
+        return page or redirect("admin:loyalty_userpoints_change", member.pk)
 
     def switch(
-        self, request: HttpRequest, queryset: QuerySet[UserPoints], status: UserPoints.Status, what: str
-    ) -> None:
-        accounts = self.chosen(request, queryset)
-        self.report(request, blocking.set_status(accounts=accounts, status=status, at=timezone.now()), what)
+        self, request: HttpRequest, accounts: list[UserPoints], status: UserPoints.Status, name: str
+    ) -> HttpResponse | None:
+        """The page that names the members and asks why; None once that was answered and done."""
+        if not accounts:
+            return None
+        form = BlockingForm(request.POST if "reason" in request.POST else None)
+        blocks = status == UserPoints.Status.BLOCKED
+        if form.is_valid():
+            changed = blocking.set_status(accounts=accounts, status=status, at=timezone.now())
+            what = _("Blocked") if blocks else _("Unblocked")
+            self.report(request, changed, what, reason=form.cleaned_data["reason"])
+            return None
+        people = User.objects.in_bulk([account.user_id for account in accounts])
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Block members") if blocks else _("Unblock members"),
+            "original": accounts[0] if len(accounts) == 1 else None,
+            "form": form,
+            "blocks": blocks,
+            "action": name,
+            "members": [(account, name_of(people[account.user_id])) for account in accounts],
+            "back": request.get_full_path() if len(accounts) > 1 else page_address(accounts[0]),
+        }
+        return TemplateResponse(request, "admin/loyalty/block.html", context)
 
     def has_adjust_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))
@@ -179,8 +255,10 @@ class MemberPage(TenantAdmin):
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": _("Adjust the points of %(member)s") % {"member": member},
+            "title": _("Adjust the points of %(member)s") % {"member": name_of(member.user)},
+            "original": member,  # for the breadcrumb
             "member": member,
+            "name": name_of(member.user),
             "form": form,
             "asks": asks,
             "balance_then": member.points + form.points if asks else None,

@@ -1,7 +1,6 @@
-"""Page: what members took, and the till where staff take its codes. Managers cancel, and take a mistaken use back."""
+"""Page: what members took. Managers cancel, and take a mistaken use back; the till is a page beside it."""
 
 from typing import Any
-from uuid import uuid4
 
 from django import forms
 from django.contrib import admin, messages
@@ -10,41 +9,19 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import zones
 from brands.audited import deed
 from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin, badge, person
+from brands.portal import TenantAdmin
 from brands.refusals import Refused
-from brands.roles import ACT, USE, Reach
-from brands.unfolded import TextareaWidget, TextWidget, action, display
+from brands.roles import ACT
+from brands.unfolded import TextareaWidget, action, display
 from loyalty import redemption_codes, redemptions
-from loyalty.masking import masked
+from loyalty.admin.till import Till, state_badge
 from loyalty.models import Redemption
-
-COLOURS = {"good": "success", "used": "info", "expired": "warning", "cancelled": "", "blocked": "danger"}
-WORDS = {
-    "good": gettext_lazy("Good"),
-    "used": gettext_lazy("Used"),
-    "expired": gettext_lazy("Expired"),
-    "cancelled": gettext_lazy("Cancelled"),
-    "blocked": gettext_lazy("Member blocked"),
-}
-
-
-class CodeForm(forms.Form):
-    """A code, typed or scanned."""
-
-    code = forms.CharField(
-        label=gettext_lazy("Code"),
-        max_length=100,
-        widget=TextWidget(attrs={"autofocus": True, "autocomplete": "off", "autocapitalize": "characters"}),
-        help_text=gettext_lazy("Type or scan it. Case and separators do not matter; a slip is noticed."),
-    )
 
 
 class ReasonForm(forms.Form):
@@ -56,13 +33,8 @@ class ReasonForm(forms.Form):
     )
 
 
-def state_badge(redemption: Redemption) -> SafeString:
-    state = redemptions.state_of(redemption, timezone.now())
-    return badge(COLOURS[state], WORDS[state])
-
-
 @admin.register(Redemption)
-class RedemptionPage(TenantAdmin):
+class RedemptionPage(Till, TenantAdmin):
     customer_path = "user_point__user"
     pages_by_key = True
     list_display = ("created_at", "customer", "name", "cost", "state", "code_masked", "expires_at", "used_at")
@@ -95,66 +67,6 @@ class RedemptionPage(TenantAdmin):
         """Codes are found as they are read out."""
         code = redemption_codes.read(search_term)
         return super().get_search_results(request, queryset, code or search_term)
-
-    # --- The till
-
-    def has_use_permission(self, request: HttpRequest) -> bool:
-        return bool(self.reach(request, USE))
-
-    @action(description=gettext_lazy("Till"), url_path="till", icon="point_of_sale", permissions=["use"])
-    def till(self, request: HttpRequest) -> HttpResponse:
-        """Look a code up; asked to, mark it as used."""
-        within = self.reach(request, USE)
-        if not within:
-            raise PermissionDenied
-        sent = request.POST if request.method == "POST" else request.GET if "code" in request.GET else None
-        form, found = CodeForm(sent), None
-        if form.is_bound and form.is_valid():
-            found = self.looked_up(form, within)
-        if found and request.method == "POST" and self.used(request, form, found):
-            return redirect(f"{request.path}?code={redemption_codes.grouped(found.code)}")
-        return TemplateResponse(request, "admin/loyalty/till.html", self.till_context(request, form, found))
-
-    def looked_up(self, form: CodeForm, within: Reach) -> Redemption | None:
-        try:
-            brands = None if within.everywhere else within.brand_ids
-            return redemptions.find(brand_ids=brands, text=form.cleaned_data["code"])
-        except Refused as refusal:
-            form.add_error("code", refusal.message)
-            return None
-
-    def used(self, request: HttpRequest, form: CodeForm, found: Redemption) -> bool:
-        """Whether the code is used now, by this request."""
-        try:
-            redemptions.use(redemption=found, at=timezone.now(), by=person(request), request=uuid4())
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-            return False
-        self.note(request, [found], _("Used at the till"))
-        self.message_user(request, _("Used. Hand over: %(reward)s") % {"reward": found.name}, messages.SUCCESS)
-        return True
-
-    def till_context(self, request: HttpRequest, form: CodeForm, found: Redemption | None) -> dict[str, Any]:
-        shown = {}
-        if found:
-            zone = found.brand.zone
-            shown = {
-                "found": found,
-                "state": redemptions.state_of(found, timezone.now()),
-                "badge": state_badge(found),
-                "member": masked(found.user_point.user),
-                "code": redemption_codes.grouped(found.code),
-                "taken": zones.told(found.created_at, zone),
-                "ends": zones.told(found.expires_at, zone) if found.expires_at else _("never"),
-                "used": zones.told(found.used_at, zone) if found.used_at else "",
-            }
-        return {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Till"),
-            "form": form,
-            **shown,
-        }
 
     # --- What managers put right
 

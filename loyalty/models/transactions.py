@@ -54,7 +54,8 @@ class LoyaltyTransaction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.reason} {self.amount} ({self.reason_id})"
+        kind = "adjusted" if self.reason_id.startswith("adjust:") else self.reason
+        return f"{kind} {self.amount} ({self.reason_id})"
 
     @property
     def amount(self) -> Decimal:

@@ -146,7 +146,7 @@ def gather(delivery: Delivery, merge_seconds: int, *, at: datetime) -> list[Mess
 
 
 def beside_points(delivery: Delivery, *, at: datetime) -> list[Message]:
-    """The news that came with points: a new level, rewards to be claimed."""
+    """The news that came with points: a new level, rewards to be claimed, things that were won."""
     facts, user_id = delivery.payload, delivery.arguments["user_id"]
     covers = [str(delivery.event_id)]
     news = []

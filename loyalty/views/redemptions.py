@@ -22,7 +22,7 @@ from loyalty.events import iso
 from loyalty.masking import masked
 from loyalty.models import Redemption
 from loyalty.points import plain
-from loyalty.redemptions import Claimed, Wish
+from loyalty.redemptions import Claimed, Undone, Wish
 from loyalty.views.account import PaginationOutput, page_parameters, principal_of
 from loyalty.views.events import IDEMPOTENCY_HEADER, IDEMPOTENCY_KEY, idempotency_key
 from loyalty.views.rewards import OBSTACLES
@@ -43,6 +43,7 @@ class RedeemedData(serializers.Serializer[Any]):
     cost = serializers.FloatField(help_text="Points.")
     new_balance = serializers.FloatField(help_text="The balance after it.")
     expires_at = serializers.DateTimeField(allow_null=True, help_text="When the code is worth nothing; null: never.")
+    undo_until = serializers.DateTimeField(allow_null=True, help_text="Until when it can be given back; null: never.")
 
 
 class RedeemedOutput(serializers.Serializer[Any]):
@@ -74,6 +75,7 @@ class RedemptionOutput(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)
     used_at = serializers.DateTimeField(allow_null=True)
+    undo_until = serializers.DateTimeField(allow_null=True, help_text="Until when it can be given back; null: never.")
 
 
 class RedemptionsOutput(serializers.Serializer[Any]):
@@ -150,7 +152,76 @@ def present_redeemed(redemption: Redemption) -> dict[str, Any]:
         "cost": plain(redemption.cost),
         "new_balance": plain(redemption.balance_after),
         "expires_at": iso(redemption.expires_at) if redemption.expires_at else None,
+        **present_undo(redemption),
     }
+
+
+def present_undo(redemption: Redemption) -> dict[str, Any]:
+    end = redemptions.undo_until(redemption, timezone.now())
+    return {"undo_until": iso(end) if end else None}
+
+
+class UndoneData(serializers.Serializer[Any]):
+    redemption_id = serializers.IntegerField()
+    points = serializers.FloatField(help_text="Points that came back.")
+    new_balance = serializers.FloatField(help_text="The balance now.")
+
+
+class UndoneOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = UndoneData()  # type: ignore[assignment]
+
+
+class Undo(APIView):
+    """Give back a reward that was taken by mistake."""
+
+    @endpoint(
+        "undo_redemption",
+        tag="Rewards",
+        summary="Undo a redemption",
+        needs=[BEARER],
+        errors=[
+            "AUTHENTICATION_REQUIRED",
+            "TOKEN_INVALID",
+            "MEMBER_BLOCKED",
+            "REDEMPTION_USED",
+            "UNDO_NOT_POSSIBLE",
+            "RATE_LIMITED",
+        ],
+        request=None,
+        responses=UndoneOutput,
+    )
+    def post(self, request: Request, redemption_id: int) -> Response:
+        """Give back a reward that was redeemed for points at most five minutes ago (`undo_until`) and is not used yet.
+
+        Its points and stock come back, once, and its code is worth nothing: asked again, this answers the same. What a
+        milestone gave cannot be given back.
+        """
+        principal = principal_of(request)
+        limits.hit("redeem", principal.brand_id, principal.user_id)
+        undone = redemptions.undo(
+            brand_id=principal.brand_id, user_id=principal.user_id, redemption_id=redemption_id, at=timezone.now()
+        )
+        return Response({"success": True, "data": present_undone(undone)})
+
+
+def present_undone(undone: Undone) -> dict[str, Any]:
+    return {
+        "redemption_id": undone.redemption.pk,
+        "points": plain(undone.redemption.cost),
+        "new_balance": plain(undone.balance),
+    }
+
+
+CLAIM_ERRORS = [
+    "AUTHENTICATION_REQUIRED",
+    "TOKEN_INVALID",
+    "REWARD_NOT_FOUND",
+    "REWARD_NOT_AVAILABLE",
+    "LOYALTY_DISABLED",
+    "MEMBER_BLOCKED",
+    "RATE_LIMITED",
+]
 
 
 class Claim(APIView):
@@ -161,15 +232,7 @@ class Claim(APIView):
         tag="Rewards",
         summary="Claim a milestone's reward",
         needs=[BEARER],
-        errors=[
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "REWARD_NOT_FOUND",
-            "REWARD_NOT_AVAILABLE",
-            "LOYALTY_DISABLED",
-            "MEMBER_BLOCKED",
-            "RATE_LIMITED",
-        ],
+        errors=CLAIM_ERRORS,
         request=None,
         responses=ClaimedOutput,
     )
@@ -179,12 +242,37 @@ class Claim(APIView):
         Points come as all points do, a moment later; a thing gets a code for the till. It is given once: asked again,
         this answers the same.
         """
-        principal = principal_of(request)
-        limits.hit("redeem", principal.brand_id, principal.user_id)
-        claimed = redemptions.claim(
-            brand_id=principal.brand_id, user_id=principal.user_id, milestone_id=milestone_id, at=timezone.now()
-        )
-        return Response({"success": True, "data": present_claimed(claimed)})
+        return claim(request, milestone_id)
+
+
+class ClaimAsReward(APIView):
+    """The same under the path that it had first."""
+
+    @endpoint(
+        "claim_reward_by_old_path",
+        tag="Rewards",
+        summary="Claim a milestone's reward (old path)",
+        needs=[BEARER],
+        errors=CLAIM_ERRORS,
+        request=None,
+        responses=ClaimedOutput,
+        deprecated=True,
+    )
+    def post(self, request: Request, milestone_id: int) -> Response:
+        """As `claim_reward`, which has a path of its own now: the number in this one names a milestone, not a reward.
+
+        It goes on answering the same.
+        """
+        return claim(request, milestone_id)
+
+
+def claim(request: Request, milestone_id: int) -> Response:
+    principal = principal_of(request)
+    limits.hit("redeem", principal.brand_id, principal.user_id)
+    claimed = redemptions.claim(
+        brand_id=principal.brand_id, user_id=principal.user_id, milestone_id=milestone_id, at=timezone.now()
+    )
+    return Response({"success": True, "data": present_claimed(claimed)})
 
 
 def present_claimed(claimed: Claimed) -> dict[str, Any]:
@@ -230,6 +318,7 @@ def present_mine(redemption: Redemption) -> dict[str, Any]:
         "cost": plain(redemption.cost),
         "code": redemption_codes.grouped(redemption.code),
         **present_state(redemption),
+        **present_undo(redemption),
     }
 
 

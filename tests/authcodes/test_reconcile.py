@@ -71,6 +71,19 @@ def test_progress_that_nobody_made_is_found(credited):
     assert found() == ["progress is not the number of actions that advanced it"]
 
 
+def test_progress_that_stops_at_the_goal_is_no_difference(api, brand, customer, deliver):
+    make.campaign(brand, target_value=2)
+    for _ in range(4):
+        api.as_customer(customer).verify(make.code(brand))
+    deliver()
+
+    assert UserLoyaltyCampaign.objects.get().progress == 2
+    assert found() == []
+
+    UserLoyaltyCampaign.objects.update(progress=1)
+    assert found() == ["progress is not the number of actions that advanced it"]
+
+
 def test_a_reward_without_its_milestone_is_found(credited):
     UserLoyaltyCampaign.objects.update(milestones_achieved=[])
 

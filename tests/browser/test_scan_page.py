@@ -290,6 +290,12 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     expect(button).to_be_enabled()
     page.route("**/customer/loyalty/points", lambda route: waiting.append(route))
     button.click()
+    expect(page.locator("#ask")).to_contain_text("Take A mug for 10 points? 20 are left.")
+    page.get_by_role("button", name="No, keep the points").click()
+    expect(page.locator("#ask")).to_be_hidden()
+    assert not Redemption.objects.exists()
+    button.click()
+    page.get_by_role("button", name="Yes, take it").click()
     expect(page.locator("#points")).to_contain_text("It is yours")
     button.dispatch_event("click")  # a second tap while the account is read again
     expect(button).to_be_disabled()
@@ -301,6 +307,10 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     expect(page.locator("#account")).to_contain_text(code)
     page.reload()
     expect(page.locator("#account")).to_contain_text(code)
+    page.locator("#account").get_by_role("button", name="Give it back: A mug").click()
+    expect(page.locator("#points")).to_contain_text("Given back.")
+    expect(page.locator("#account .balance b")).to_have_text("30")
+    assert Redemption.objects.get().status == "cancelled"
 
 
 def test_a_code_is_typed_compared_and_checked(phone, brand):

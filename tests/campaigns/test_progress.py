@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from brands import sql
 from campaigns import progress
-from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from campaigns.models import Campaign, RewardClaim, UserLoyaltyCampaign
+from campaigns.standing import standings
 from tests import make
 
 STEP = f"""
@@ -69,9 +70,9 @@ def test_a_milestone_is_achieved_once_and_noted(brand, customer):
 
 @pytest.mark.parametrize(
     ("auto_claim", "reward_points", "status"),
-    [(True, 5, "claimed"), (False, 5, "available"), (True, 0, "available"), (False, 0, "available")],
+    [(True, 5, "claimed"), (False, 5, "available"), (True, 0, "claimed"), (False, 0, "available")],
 )
-def test_points_come_by_themselves_if_they_may_and_a_thing_waits(brand, customer, auto_claim, reward_points, status):
+def test_what_is_claimed_automatically_does_not_wait(brand, customer, auto_claim, reward_points, status):
     make.milestone(make.campaign(brand), 1, auto_claim=auto_claim, reward_points=reward_points)
 
     [reached] = advance(brand, customer)
@@ -105,3 +106,38 @@ def test_the_next_reward_is_the_nearest_one_ahead(brand, customer):
     make.milestone(campaign, 4, reward_name="A bag")
 
     assert [advance(brand, customer)[0].next_reward for _ in range(4)] == ["A mug", "A bag", "A bag", ""]
+
+
+def test_progress_stops_at_the_goal(brand, customer):
+    make.campaign(brand, target_value=2)
+
+    assert [advance(brand, customer)[0].progress for _ in range(4)] == [1, 2, 2, 2]
+    assert UserLoyaltyCampaign.objects.get().progress == 2
+
+
+def test_progress_goes_on_when_the_goal_is_raised(brand, customer):
+    campaign = make.campaign(brand, target_value=2)
+    advance(brand, customer, times=3)
+    Campaign.objects.filter(pk=campaign.pk).update(target_value=4)
+
+    assert [advance(brand, customer)[0].progress for _ in range(3)] == [3, 4, 4]
+
+
+def test_progress_beyond_a_lowered_goal_is_shown_at_the_goal_and_kept(brand, customer):
+    campaign = make.campaign(brand, target_value=5)
+    UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign, progress=20)
+
+    assert advance(brand, customer)[0].progress == 5
+    row = UserLoyaltyCampaign.objects.get()
+    assert (row.progress, row.shown_progress) == (20, 5)
+    [standing] = standings(brand_id=brand.pk, user_id=customer.pk, at=timezone.now())
+    assert standing.progress == 5
+
+
+def test_milestone_added_at_the_goal_is_still_given_to_those_who_are_there(brand, customer):
+    campaign = make.campaign(brand, target_value=2)
+    advance(brand, customer, times=2)
+    late = make.milestone(campaign, 2)
+
+    assert [stop.milestone_id for stop in advance(brand, customer)[0].given] == [late.pk]
+    assert advance(brand, customer)[0].given == ()

@@ -129,6 +129,7 @@ class Door:
             drawing=image_address(world.code, kind="svg"),
             reward=world.reward.pk,
             milestone=world.claim.milestone_id,
+            redemption=world.redemption.pk,
             scan=Scan.objects.values_list("pk", flat=True).first() or uuid.uuid4(),
         )
 
@@ -288,7 +289,10 @@ DOORS = {
     "read_apple_pass": Door("mine", "GET", "customer/wallet/apple"),
     "read_google_pass": Door("mine", "GET", "customer/wallet/google"),
     "redeem_reward": Door("buyer", "POST", "customer/loyalty/rewards/{reward}/redeem"),
-    "claim_reward": Door("mine", "POST", "customer/loyalty/rewards/{milestone}/claim"),
+    "claim_reward": Door("mine", "POST", "customer/loyalty/milestones/{milestone}/claim"),
+    "claim_reward_by_old_path": Door("mine", "POST", "customer/loyalty/rewards/{milestone}/claim"),
+    "undo_redemption": Door("mine", "POST", "customer/loyalty/redemptions/{redemption}/undo"),
+    "enrol_member": Door("bare_hub", "POST", "members", lambda w: {"user_id": w.customer.pk}),
     "list_redemptions": Door("mine", "GET", "customer/loyalty/redemptions"),
     "check_redemption": Door("bare_hub", "POST", "redemptions/check", lambda w: {"code": w.redemption.code}),
     "use_redemption": Door("bare_hub", "POST", "redemptions/use", lambda w: {"code": w.redemption.code}),
@@ -322,6 +326,8 @@ WITH_TOKEN = [
     "read_google_pass",
     "redeem_reward",
     "claim_reward",
+    "claim_reward_by_old_path",
+    "undo_redemption",
     "list_redemptions",
     "list_code_scans",
     "list_qr_codes",

@@ -170,6 +170,7 @@ FIELDS = {
         "notifications.points": NO_OBJECT,
         "notifications.points.email": SWITCH,
     },
+    "enrol_member": {"user_id": ROW, "email": [*TEXT, "x", "x@", f"{'x' * 300}@example.com"]},
     "check_redemption": {"code": CODE_OF_REDEMPTION},
     "use_redemption": {"code": CODE_OF_REDEMPTION},
     "log_in": {
@@ -313,6 +314,7 @@ USERS = [
     ("credit_action (app)", "user_id"),
     ("credit_action (order)", "user_id"),
     ("ingest_event", "detail.arguments.user_id"),
+    ("enrol_member", "user_id"),
     ("scan_code (hub)", "customer_id"),
     ("validate_code", "customer_id"),
 ]

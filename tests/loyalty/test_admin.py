@@ -1,16 +1,22 @@
 """The portal's pages about points: blocking members, redelivering events, reading the ledger."""
 
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
+from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
 
-from brands.models import Brand, User
+from brands.audit import Deed
+from brands.models import AuditEntry, Brand, User
 from campaigns.models import UserLoyaltyCampaign
-from loyalty.models import BrandLevel, Event, UserPoints
+from loyalty import adjustments
+from loyalty.models import BrandLevel, Event, LoyaltyTransaction, UserPoints
 from tests import make
 from tests.portal import address, browser, event, form_of, scan, staff, text
 
@@ -36,19 +42,88 @@ def found(client: Client, label: str, **query: str) -> list[Any]:
     return list(client.get(address(label), query).context["cl"].result_list)
 
 
+def switch(client: Client, action: str, *rows: Any, reason: str = "Asked by phone") -> str:
+    """The list's action, with the answer to the page that it shows."""
+    sent = {"action": action, "_selected_action": [row.pk for row in rows], "reason": reason}
+    return text(client.post(address("loyalty.userpoints"), sent, follow=True))
+
+
 def test_member_is_blocked_and_let_in_again(client: Client, brand: Brand, customer: User) -> None:
     member = make.account(customer, brand)
 
-    assert "Blocked: 1" in act(client, "loyalty.userpoints", "block", member)
+    asked = act(client, "loyalty.userpoints", "block", member)
+    assert customer.email in asked
+    assert "Blocked members earn and redeem nothing" in asked
+    member.refresh_from_db()
+    assert member.status == UserPoints.Status.ACTIVE
+    switch(client, "block", member, reason=" ")
+    member.refresh_from_db()
+    assert member.status == UserPoints.Status.ACTIVE
+
+    assert "Blocked: 1" in switch(client, "block", member)
     member.refresh_from_db()
     assert member.status == UserPoints.Status.BLOCKED
 
-    assert "Unblocked: 1" in act(client, "loyalty.userpoints", "unblock", member)
-    assert "Unblocked: 0" in act(client, "loyalty.userpoints", "unblock", member)
+    assert "Unblocked: 1" in switch(client, "unblock", member)
+    assert "Unblocked: 0" in switch(client, "unblock", member)
     member.refresh_from_db()
     assert member.status == UserPoints.Status.ACTIVE
     history = client.get(address("loyalty.userpoints", "history", member.pk)).context["entries"]
-    assert [entry.action for entry in history] == ["Unblocked", "Blocked"]
+    assert [(entry.action, entry.reason) for entry in history] == [
+        ("Unblocked", "Asked by phone"),
+        ("Blocked", "Asked by phone"),
+    ]
+
+
+def test_member_is_blocked_on_their_own_page(client: Client, brand: Brand) -> None:
+    customer = make.customer(brand, first_name="Ada", last_name="Lovelace")
+    member = make.account(customer, brand)
+    block = reverse("admin:loyalty_userpoints_block_one", args=[member.pk])
+    unblock = reverse("admin:loyalty_userpoints_unblock_one", args=[member.pk])
+
+    assert f"Ada Lovelace, {customer.email}" in text(client.get(block))
+    assert client.get(unblock).status_code == 403
+    client.post(block, {"reason": "Sells codes"})
+    member.refresh_from_db()
+    assert member.status == UserPoints.Status.BLOCKED
+    assert AuditEntry.objects.get(kind="loyalty.userpoints").reason == "Sells codes"
+
+    client.post(unblock, {"reason": "A mistake"})
+    member.refresh_from_db()
+    assert member.status == UserPoints.Status.ACTIVE
+    assert browser(staff(brand, role="support")).post(block, {"reason": "x"}).status_code == 403
+    assert browser(staff(make.brand())).post(block, {"reason": "x"}).status_code == 404
+
+
+def test_adjusting_names_the_member_each_time(client: Client, brand: Brand, settings: Any) -> None:
+    settings.ADJUSTMENT_CONFIRM_ABOVE = 10
+    customer = make.customer(brand, first_name="Ada", last_name="Lovelace")
+    where = reverse("admin:loyalty_userpoints_adjust", args=[make.account(customer, brand).pk])
+    name = f"Ada Lovelace, {customer.email}"
+
+    shown = text(client.get(where))
+    sent = {"direction": "add", "amount": "50", "reason": "Sorry", "key": str(uuid4())}
+    asked = text(client.post(where, sent))
+
+    assert f"Adjust the points of {name}" in shown
+    assert f"Add 50 points for {name}?" in asked
+
+
+def test_member_sees_what_earned_and_who_adjusted_and_the_balance_after(brand: Brand, customer: User) -> None:
+    person = staff(brand, first_name="Grace", last_name="Hopper")
+    member = make.account(customer, brand)
+    make.points(customer, brand, 10, reason_id="CODE-1")
+    adjustments.adjust(account=member, points=Decimal(-4), key=uuid4(), deed=Deed(person, timezone.now(), "", "Slip"))
+
+    page = text(browser(person).get(address("loyalty.userpoints", "change", member.pk)))
+
+    assert "10.00 points · CODE-1 · balance 10.00" in page
+    assert "-4.00 points · by Grace Hopper · balance 6.00" in page
+    line = LoyaltyTransaction.objects.get(reason="redeemed")
+    shown = text(browser(person).get(address("loyalty.loyaltytransaction", "change", line.pk)))
+    assert "Adjusted" in shown
+    assert "Grace Hopper" in shown
+    assert "Redeemed" not in shown
 
 
 def test_members_numbers_are_for_reading(client: Client, brand: Brand, customer: User) -> None:

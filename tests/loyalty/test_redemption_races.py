@@ -5,6 +5,7 @@ import uuid
 from collections import Counter
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from authcodes import reconcile
@@ -171,3 +172,56 @@ def test_redemptions_and_credits_at_once_keep_the_books(brand):
     assert account.points == 20 + 30 * 5 - 10 * Redemption.objects.count() >= 0
     assert LoyaltyTransaction.objects.filter(reason="earned").count() == 31
     assert list(reconcile.differences()) == []
+
+
+def undo(redemption):
+    account = redemption.user_point
+    return redemptions.undo(
+        brand_id=account.brand_id, user_id=account.user_id, redemption_id=redemption.pk, at=timezone.now()
+    )
+
+
+def test_undone_50_times_at_once_points_and_stock_come_back_once(brand):
+    reward, customer = make.reward(brand, cost=10, stock=3), member(brand, 10)
+    taken = make.redemption(customer, reward)
+
+    results = at_once(lambda _number: undo(taken), range(50))
+
+    assert {each.balance for each in results} == {10}
+    assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (10, 3)
+    assert LoyaltyTransaction.objects.filter(reason_id=f"redeem-undo:{taken.pk}").count() == 1
+    assert list(reconcile.differences()) == []
+
+
+def test_a_code_is_either_used_or_undone(brand):
+    reward = make.reward(brand, cost=10, stock=20)
+    taken = [make.redemption(member(brand, 10), reward) for _ in range(12)]
+
+    def work(number):
+        redemption = taken[number // 2]
+        if number % 2:
+            return undo(redemption)
+        return redemptions.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4())
+
+    at_once(work, range(24))
+
+    used = Redemption.objects.filter(status="used").count()
+    assert used + Redemption.objects.filter(status="cancelled").count() == 12
+    assert UserPoints.objects.filter(points=10).count() == 12 - used
+    assert Reward.objects.get().stock == 20 - used
+    assert list(reconcile.differences()) == []
+
+
+def test_control_without_lock_and_condition_stock_comes_back_more_than_once(brand):
+    reward, customer = make.reward(brand, cost=10, stock=3), member(brand, 10)
+    taken = make.redemption(customer, reward)
+
+    def check_then_act(_number):
+        if Redemption.objects.get(pk=taken.pk).status == "issued":
+            time.sleep(0.05)
+            Redemption.objects.filter(pk=taken.pk).update(status="cancelled", cancelled_at=timezone.now())
+            Reward.objects.filter(pk=reward.pk).update(stock=F("stock") + 1)
+
+    at_once(check_then_act, range(24))
+
+    assert Reward.objects.get().stock > 3

@@ -13,7 +13,7 @@ from brands.audit import Deed
 from brands.models import AuditEntry
 from brands.refusals import Invalid
 from campaigns.models import RewardClaim
-from loyalty import reconcile, redemptions
+from loyalty import events, reconcile, redemptions
 from loyalty.models import BrandLevel, Event, LoyaltyTransaction, Redemption, Reward, UserPoints
 from loyalty.wallets import passes
 from tests import make
@@ -64,6 +64,7 @@ def test_reward_is_taken_for_points(mine, brand, customer):
         "cost": 12.5,
         "new_balance": 17.5,
         "expires_at": (made.created_at + timedelta(days=10)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "undo_until": events.iso(made.created_at + timedelta(minutes=5)),
     }
     line = LoyaltyTransaction.objects.get(reason="redeemed")
     assert (line.reason_id, line.points_redeemed, line.note) == (
@@ -213,11 +214,82 @@ def test_redemption_takes_few_statements(mine, brand, customer, django_assert_nu
         redeem(mine, reward)
 
 
+# --- Undo ------------------------------------------------------------------------------------------------------------
+
+
+def undo(mine, redemption):
+    return mine.post(f"customer/loyalty/redemptions/{redemption.pk}/undo")
+
+
+def test_reward_taken_by_mistake_is_given_back_once(mine, brand, customer):
+    make.points(customer, brand, 30)
+    reward = make.reward(brand, name="A mug", cost=12.5, stock=3)
+    taken = make.redemption(customer, reward)
+
+    first, second = undo(mine, taken), undo(mine, taken)
+
+    assert first.json() == second.json()
+    assert first.json()["data"] == {"redemption_id": taken.pk, "points": 12.5, "new_balance": 30}
+    reward.refresh_from_db()
+    assert (reward.stock, balance(customer)) == (3, 30)
+    line = LoyaltyTransaction.objects.get(reason_id=f"redeem-undo:{taken.pk}")
+    assert (line.reason, line.points_earned) == ("earned", Decimal("12.5"))
+    assert Redemption.objects.get().status == "cancelled"
+
+
+def test_undo_is_offered_for_five_minutes(mine, brand, customer):
+    make.points(customer, brand, 30)
+    answer = redeem(mine, make.reward(brand)).json()["data"]
+    taken = Redemption.objects.get()
+    end = taken.created_at + timedelta(minutes=5)
+
+    [row] = mine.get("customer/loyalty/redemptions").json()["data"]
+    assert row["undo_until"] == answer["undo_until"] == events.iso(end)
+
+    Redemption.objects.update(created_at=timezone.now() - timedelta(minutes=5))
+    assert mine.get("customer/loyalty/redemptions").json()["data"][0]["undo_until"] is None
+    assert error(undo(mine, taken)) == (409, "UNDO_NOT_POSSIBLE")
+    assert (Redemption.objects.get().status, balance(customer)) == ("issued", 20)
+
+
+def test_used_code_cannot_be_given_back(mine, brand, customer):
+    make.points(customer, brand, 30)
+    taken = make.redemption(customer, make.reward(brand))
+    redemptions.use(redemption=taken, at=timezone.now(), request=uuid4())
+
+    assert error(undo(mine, taken)) == (409, "REDEMPTION_USED")
+    assert balance(customer) == 20
+
+
+def test_nobody_gives_back_what_others_took(api, mine, brand, customer):
+    make.points(customer, brand, 30)
+    taken = make.redemption(customer, make.reward(brand))
+    colleague, elsewhere = make.customer(brand), make.customer(make.brand())
+
+    for other in (colleague, elsewhere):
+        assert error(undo(api.as_customer(other), taken)) == (404, "NOT_FOUND")
+    assert balance(customer) == 20
+
+
+def test_blocked_member_gives_nothing_back(mine, brand, customer):
+    make.points(customer, brand, 30)
+    taken = make.redemption(customer, make.reward(brand))
+    UserPoints.objects.update(status="blocked")
+
+    assert error(undo(mine, taken)) == (403, "MEMBER_BLOCKED")
+
+
+def test_thing_of_a_milestone_is_not_given_back(mine, brand, reached):
+    reached(auto_claim=True)
+
+    assert error(undo(mine, Redemption.objects.get())) == (409, "UNDO_NOT_POSSIBLE")
+
+
 # --- Claim -----------------------------------------------------------------------------------------------------------
 
 
 def claim(mine, milestone):
-    return mine.post(f"customer/loyalty/rewards/{milestone.pk}/claim")
+    return mine.post(f"customer/loyalty/milestones/{milestone.pk}/claim")
 
 
 @pytest.fixture
@@ -246,7 +318,47 @@ def test_thing_is_claimed_once_and_gets_a_code(mine, reached, auto_claim):
     assert RewardClaim.objects.get().status == "claimed"
 
 
-def test_the_notice_of_an_accrual_tells_of_the_thing_that_waits(mine, reached):
+def test_thing_that_is_claimed_automatically_has_its_code_without_being_claimed(mine, reached):
+    milestone = reached(reward_name="A sticker", auto_claim=True)
+
+    made = Redemption.objects.get()
+    assert (made.name, made.cost, made.milestone, made.status) == ("A sticker", 0, milestone, "issued")
+    [mine_now] = mine.get("customer/loyalty/redemptions").json()["data"]
+    assert (mine_now["milestone_id"], mine_now["state"]) == (milestone.pk, "good")
+    assert RewardClaim.objects.get().status == "claimed"
+    event = Event.objects.get(detail_type="reward-claimed")
+    assert event.status == "done"
+
+
+def deliver_grant_again(deliver):
+    rows = Event.objects.filter(detail_type="reward-claimed")
+    rows.update(status="pending", due_at=timezone.now(), finished_at=None, attempts=0)
+    deliver()
+
+
+def test_code_of_a_thing_is_made_once_however_often_its_event_is_delivered(reached, deliver):
+    reached(auto_claim=True)
+
+    deliver_grant_again(deliver)
+
+    assert Redemption.objects.count() == 1
+    assert Event.objects.get(detail_type="reward-claimed").status == "done"
+
+
+def test_thing_of_a_blocked_member_waits_until_they_are_unblocked(reached, brand, customer, deliver):
+    reached(auto_claim=True)
+    Redemption.objects.all().delete()
+    UserPoints.objects.update(status="blocked")
+
+    deliver_grant_again(deliver)
+    assert (Event.objects.get(detail_type="reward-claimed").status, Redemption.objects.count()) == ("pending", 0)
+
+    UserPoints.objects.update(status="active")
+    deliver_grant_again(deliver)
+    assert Redemption.objects.count() == 1
+
+
+def test_the_notice_of_an_accrual_tells_of_the_thing(mine, reached):
     reached(reward_name="A sticker", auto_claim=True)
 
     notice = Event.objects.get(detail_type="notify")
@@ -254,8 +366,8 @@ def test_the_notice_of_an_accrual_tells_of_the_thing_that_waits(mine, reached):
 
 
 def test_things_that_came_without_a_code_are_made_to_wait(mine, reached):
-    thing, claimed, paid = (reached(auto_claim=True, reward_points=points) for points in (0, 0, 5))
-    claim(mine, claimed)
+    thing, _claimed, paid = (reached(auto_claim=True, reward_points=points) for points in (0, 0, 5))
+    Redemption.objects.filter(milestone=thing).delete()  # as before things came with a code
     paid.reward_points = 0  # since then
     paid.save()
     RewardClaim.objects.filter(milestone=thing).update(status="claimed", claimed_at=timezone.now())
@@ -265,6 +377,16 @@ def test_things_that_came_without_a_code_are_made_to_wait(mine, reached):
 
     waiting = RewardClaim.objects.filter(status="available")
     assert list(waiting.values_list("milestone_id", flat=True)) == [thing.pk]
+
+
+def test_the_first_path_of_a_claim_answers_the_same(mine, brand, reached):
+    milestone = reached(reward_name="A sticker")
+    make.reward(brand)
+
+    first = mine.post(f"customer/loyalty/rewards/{milestone.pk}/claim")
+
+    assert (first.status_code, first.json()) == (200, claim(mine, milestone).json())
+    assert error(mine.post("customer/loyalty/rewards/999999/claim")) == (404, "REWARD_NOT_FOUND")
 
 
 def test_points_are_claimed_once_and_come_as_all_points_do(mine, customer, reached, deliver):

@@ -11,6 +11,8 @@ export async function show(place) {
   if (place.hidden) return;
   const data = Object.fromEntries(names.map((name, number) => [name, answers[number].ok ? answers[number].body.data : null]));
   data.redemptions = data.redemptions?.filter(({ state }) => state === "good");
+  const balance = data.points?.points ?? 0;
+  data.rewards = data.rewards?.map((reward) => ({ ...reward, left: balance - reward.cost }));
   place.replaceChildren(copy("account-parts", data));
 }
 
@@ -24,4 +26,5 @@ export async function redeem(rewardId, shown) {
   if (answer.status < 500) keys.delete(rewardId);
 }
 
-export const claim = (milestoneId) => call("POST", `customer/loyalty/rewards/${milestoneId}/claim`);
+export const claim = (milestoneId) => call("POST", `customer/loyalty/milestones/${milestoneId}/claim`);
+export const undo = (redemptionId) => call("POST", `customer/loyalty/redemptions/${redemptionId}/undo`);

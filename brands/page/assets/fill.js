@@ -25,11 +25,16 @@ const WAYS = {
   mail: (element, value) => { element.href = `mailto:${encodeURIComponent(value ?? "")}`; },
   // Only the service's own pictures.
   src: (element, value) => { if (/^\/pictures\/[0-9a-f-]{36}\/small$/.test(value)) element.src = value; },
+  // The question before points are spent; `left` is what remains of the balance.
+  ask: (element, _value, { name, cost, left }) => {
+    const said = { name, cost: number(cost), left: number(left) };
+    element.dataset.question = word("ask").replace(/\{(\w+)\}/g, (_all, part) => said[part] ?? "");
+  },
   change: (element, _value, line) => {
     element.textContent = line.points_earned ? `+${number(line.points_earned)}` : `−${number(line.points_redeemed || line.points_expired)}`;
   },
 };
-const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "src", "change"];
+const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "src", "ask", "change"];
 
 function fill(root, data) {
   for (const element of root.querySelectorAll("[data-if]")) if (!given(at(data, element.dataset.if))) element.remove();

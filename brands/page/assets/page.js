@@ -104,6 +104,26 @@ async function take(answer) {
   await showAccount();
 }
 
+/** Whether the customer says yes; another answer, or leaving the question, is no. */
+function says(question) {
+  const dialog = part("ask");
+  dialog.querySelector("p").textContent = question;
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((done) => dialog.addEventListener("close", () => done(dialog.returnValue === "yes"), { once: true }));
+}
+
+async function redeem(button) {
+  if (await says(button.dataset.question)) await account.redeem(button.value, take);
+}
+
+async function undo(button) {
+  const answer = await account.undo(button.value);
+  part("points").textContent = word(answer.ok ? "undone" : answer.body.error || "trouble");
+  part("points").scrollIntoView({ block: "center" });
+  await showAccount();
+}
+
 async function camera() {
   const { read, wayOf } = await import("./camera.js");
   try {
@@ -138,7 +158,8 @@ const DEEDS = {
   again: check,
   keep: () => { kept.keep(code); show("kept"); showKept(); },
   place: tellPlace,
-  redeem: (button) => account.redeem(button.value, take),
+  redeem,
+  undo,
   claim: async (button) => take(await account.claim(button.value)),
   camera,
   // One at a time: each answer is seen, and a guest can log in to earn its points.

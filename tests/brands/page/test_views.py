@@ -12,7 +12,7 @@ from authcodes.models import AuthCode, Scan
 from brands import pictures, tokens
 from brands.models import ApiKey, LoginSession, User
 from loyalty import confirmations
-from loyalty.models import EmailConfirmation, Event, LoyaltyTransaction, Redemption, Reward, WalletPass
+from loyalty.models import EmailConfirmation, Event, LoyaltyTransaction, Redemption, Reward, UserPoints, WalletPass
 from loyalty.notices import composing
 from loyalty.redemption_codes import grouped
 from tests import make, wallets
@@ -456,8 +456,10 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     Reward.objects.create(brand=brand, name="A mug", cost=10)
     browser.scan(make.code(brand))
     deliver()
-    page = browser.get("/s/?account")
+    page = browser.send(browser.get("/s/?account"), "redeem")
 
+    assert "Take A mug for 10 points? 0 are left." in seen(page)
+    assert not Redemption.objects.exists()
     first = browser.send(page, "redeem")
     again = browser.send(page, "redeem")
 
@@ -465,6 +467,23 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     assert code in seen(first)
     assert code in seen(again)
     assert "You do not have enough points yet." in seen(browser.get("/s/?account"))
+
+
+def test_a_reward_taken_by_mistake_is_given_back_on_the_page(brand):
+    customer = customer_of(brand)
+    browser = logged_in(brand, customer)
+    make.points(customer, brand, 20)
+    taken = make.redemption(customer, make.reward(brand, name="A mug"))
+    page = browser.get("/s/?account")
+
+    undone = browser.send(page, "undo")
+    hostile = browser.send(page, "undo", redemption="abc")
+
+    assert "Give it back" in seen(page)
+    assert "Given back. Your points are yours again." in seen(undone)
+    assert grouped(taken.code) not in seen(undone)
+    assert UserPoints.objects.get().points == 20
+    assert "Not available at the moment." in seen(hostile)
 
 
 def test_of_a_page_that_is_gone_back_to_another_reward_is_taken_too(brand):
@@ -475,7 +494,7 @@ def test_of_a_page_that_is_gone_back_to_another_reward_is_taken_too(brand):
     page = browser.get("/s/?account")
 
     for reward in rewards:
-        assert "It is yours" in seen(browser.send(page, "redeem", reward=str(reward.pk)))
+        assert "It is yours" in seen(browser.send(page, "redeem", reward=str(reward.pk), confirmed="1"))
 
     assert Redemption.objects.count() == 2
 

@@ -1,0 +1,120 @@
+"""Page: enrolment by hand, for one customer or a file of them."""
+
+import csv
+from io import StringIO
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.audited import deed
+from brands.models import Brand
+from brands.refusals import Refused
+from brands.roles import ACT
+from brands.unfolded import FileWidget, SelectWidget, TextareaWidget, action
+from loyalty import enrolment
+from loyalty.enrolment import Result
+
+MAX_BYTES = 200_000
+MAX_SHOWN = 20  # addresses that a message names
+COLUMN = "email"
+
+
+class EnrolmentForm(forms.Form):
+    """Whom to enrol: addresses, typed or in a file."""
+
+    brand = forms.ModelChoiceField(label=gettext_lazy("Brand"), queryset=Brand.objects.none(), widget=SelectWidget)
+    addresses = forms.CharField(
+        label=gettext_lazy("E-mail addresses"),
+        required=False,
+        max_length=MAX_BYTES,
+        widget=TextareaWidget(attrs={"rows": 4}),
+        help_text=gettext_lazy("One in a line. The customers must have registered with the brand."),
+    )
+    file = forms.FileField(
+        label=gettext_lazy("CSV file"),
+        required=False,
+        widget=FileWidget,
+        help_text=gettext_lazy("With a column named email; at most 1,000 rows."),
+    )
+
+    def clean_file(self) -> list[str]:
+        """The addresses in it."""
+        upload = self.cleaned_data["file"]
+        return read(upload) if upload else []
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        typed = (cleaned.get("addresses") or "").splitlines()
+        cleaned["all"] = [*typed, *(cleaned.get("file") or [])]
+        if not self.errors and not any(address.strip() for address in cleaned["all"]):
+            raise forms.ValidationError(_("Write an address, or choose a file."))
+        return cleaned
+
+
+def read(upload: "UploadedFile[Any]") -> list[str]:
+    """Raises ValidationError for what is too large, no text, or has no such column."""
+    if (upload.size or 0) > MAX_BYTES:
+        raise forms.ValidationError(_("The file is too large."))
+    try:
+        text = upload.read().decode("utf-8-sig")
+        rows = list(csv.DictReader(StringIO(text), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise forms.ValidationError(_("This is not a CSV file in UTF-8.")) from None
+    if "\0" in text or not rows or COLUMN not in rows[0]:
+        raise forms.ValidationError(_("The file needs a column named email, and a row below it."))
+    return [row[COLUMN] or "" for row in rows]
+
+
+class Enrolment:
+    """Enrolment on the page of members."""
+
+    admin_site: Any
+    opts: Any
+
+    def has_enrol_permission(self, request: HttpRequest) -> bool:
+        return bool(self.reach(request, ACT))  # type: ignore[attr-defined] # of TenantAdmin
+
+    @action(description=gettext_lazy("Enrol customers"), url_path="enrol", icon="person_add", permissions=["enrol"])
+    def enrol(self, request: HttpRequest) -> HttpResponse:
+        scope = self.reach(request, ACT)  # type: ignore[attr-defined] # of TenantAdmin
+        if not scope:
+            raise PermissionDenied
+        form = EnrolmentForm(request.POST or None, request.FILES or None)
+        brands = scope.of(Brand.objects.order_by("name"), "pk")
+        form.fields["brand"].queryset = brands  # type: ignore[attr-defined] # of a ModelChoiceField
+        form.fields["brand"].initial = brands.first() if brands.count() == 1 else None
+        if request.method == "POST" and form.is_valid():
+            try:
+                chosen = form.cleaned_data
+                result = enrolment.enrol_addresses(
+                    brand=chosen["brand"], addresses=chosen["all"], deed=deed(request, _("Enrolled by hand"))
+                )
+            except Refused as refusal:
+                form.add_error(None, refusal.message)
+            else:
+                report(request, result)
+                return redirect("admin:loyalty_userpoints_changelist")
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Enrol customers"),
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/loyalty/enrol.html", context)
+
+
+def report(request: HttpRequest, result: Result) -> None:
+    text = _("Enrolled: %(made)d. Members already: %(already)d.")
+    messages.success(request, text % {"made": len(result.enrolled), "already": result.already})
+    if result.unknown:
+        shown = ", ".join(result.unknown[:MAX_SHOWN]) + (" …" if len(result.unknown) > MAX_SHOWN else "")
+        text = _("Not customers of this brand, ask them to register first: %(count)d (%(shown)s)")
+        messages.warning(request, text % {"count": len(result.unknown), "shown": shown})

@@ -1,0 +1,164 @@
+"""Page: the till, where staff look a code up, hand its reward over, and undo a slip of their own."""
+
+from typing import Any
+from uuid import uuid4
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands import zones
+from brands.audited import deed
+from brands.page import assets
+from brands.portal import badge, person
+from brands.refusals import Refused
+from brands.roles import USE, VIEW, Reach, reach
+from brands.unfolded import TextWidget, action
+from loyalty import redemption_codes, redemptions
+from loyalty.masking import masked
+from loyalty.models import Redemption
+
+COLOURS = {"good": "success", "used": "info", "expired": "warning", "cancelled": "", "blocked": "danger"}
+LABELS = {
+    "good": gettext_lazy("Good"),
+    "used": gettext_lazy("Used"),
+    "expired": gettext_lazy("Expired"),
+    "cancelled": gettext_lazy("Cancelled"),
+    "blocked": gettext_lazy("Member blocked"),
+}
+# As on the scan page, but for the camera: no other page of the portal may use it.
+PERMISSIONS_POLICY = "camera=(self), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+class CodeForm(forms.Form):
+    """A code, typed or scanned."""
+
+    code = forms.CharField(
+        label=gettext_lazy("Code"),
+        max_length=100,
+        widget=TextWidget(attrs={"autofocus": True, "autocomplete": "off", "autocapitalize": "characters"}),
+        help_text=gettext_lazy("Type or scan it. Case and separators do not matter; a slip is noticed."),
+    )
+
+
+def state_badge(redemption: Redemption) -> SafeString:
+    state = redemptions.state_of(redemption, timezone.now())
+    return badge(COLOURS[state], LABELS[state])
+
+
+class Till:
+    """The till of the page of redemptions."""
+
+    admin_site: Any
+    opts: Any
+
+    def has_use_permission(self, request: HttpRequest) -> bool:
+        return bool(self.reach(request, USE))  # type: ignore[attr-defined] # of TenantAdmin
+
+    @action(description=gettext_lazy("Till"), url_path="till", icon="point_of_sale", permissions=["use"])
+    def till(self, request: HttpRequest) -> HttpResponse:
+        """Look a code up; asked to, mark it as used, or undo that."""
+        scope = self.reach(request, USE)  # type: ignore[attr-defined] # of TenantAdmin
+        if not scope:
+            raise PermissionDenied
+        if request.method == "POST" and "undo" in request.POST:
+            return self.undo(request, scope)
+        sent = request.POST if request.method == "POST" else request.GET if "code" in request.GET else None
+        form, redemption = CodeForm(sent), None
+        if form.is_bound and form.is_valid():
+            redemption = find(form, scope)
+        if redemption and request.method == "POST" and self.mark_used(request, form, redemption):
+            return redirect(f"{request.path}?done={redemption.pk}")
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Till"),
+            "form": form,
+            "camera": f"/page/assets/{assets.version()}/camera.js",
+            "undoable": undoable(request, scope, request.GET.get("done", "")),
+            **(describe(request, redemption) if redemption else {}),
+        }
+        response = TemplateResponse(request, "admin/loyalty/till.html", context)
+        response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
+        return response
+
+    def mark_used(self, request: HttpRequest, form: CodeForm, redemption: Redemption) -> bool:
+        """Whether the code is used now, by this request."""
+        try:
+            redemptions.use(redemption=redemption, at=timezone.now(), by=person(request), request=uuid4())
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+            return False
+        self.note(request, [redemption], _("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
+        return True
+
+    def undo(self, request: HttpRequest, scope: Reach) -> HttpResponse:
+        redemption = undoable(request, scope, request.POST["undo"])
+        try:
+            if redemption is None:
+                raise redemptions.too_late()
+            redemptions.take_back(redemption=redemption, deed=deed(request, _("Undone at the till.")))
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+        else:
+            messages.success(request, _("Undone: %(reward)s. The code is good again.") % {"reward": redemption.name})
+        return redirect(request.path)
+
+
+def find(form: CodeForm, scope: Reach) -> Redemption | None:
+    try:
+        brands = None if scope.everywhere else scope.brand_ids
+        return redemptions.find(brand_ids=brands, text=form.cleaned_data["code"])
+    except Refused as refusal:
+        form.add_error("code", refusal.message)
+        return None
+
+
+def undoable(request: HttpRequest, scope: Reach, number: str) -> Redemption | None:
+    """What this very person handed over a moment ago."""
+    if not (number.isascii() and number.isdigit() and len(number) <= 18):
+        return None
+    rows = scope.of(Redemption.objects.filter(pk=number, used_by=person(request)), "brand")
+    redemption = rows.select_related("brand").first()
+    return redemption if redemption and redemptions.may_take_back(redemption, at=timezone.now()) else None
+
+
+def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
+    """What the page shows of a code."""
+    zone = redemption.brand.zone
+    state = redemptions.state_of(redemption, timezone.now())
+    # As in every list: an address is masked only for staff who may not see members.
+    user, seen = redemption.user_point.user, reach(request.user, VIEW, "loyalty.userpoints")
+    return {
+        "found": redemption,
+        "state": state,
+        "verdict": _("Hand over: %(reward)s") % {"reward": redemption.name} if state == "good" else reject(redemption),
+        "badge": state_badge(redemption),
+        "member": str(user) if redemption.brand_id in seen else masked(user),
+        "code": redemption_codes.grouped(redemption.code),
+        "taken": zones.told(redemption.created_at, zone),
+        "ends": zones.told(redemption.expires_at, zone) if redemption.expires_at else _("never"),
+        "used": zones.told(redemption.used_at, zone) if redemption.used_at else "",
+    }
+
+
+def reject(redemption: Redemption) -> str:
+    """Why nothing is to be handed over for a code."""
+    zone = redemption.brand.zone
+    state = redemptions.state_of(redemption, timezone.now())
+    if state == "used" and redemption.used_at:
+        who = redemption.used_by.get_full_name() if redemption.used_by else _("another system")
+        return format_html(_("Do not hand over: used {} by {}"), zones.told(redemption.used_at, zone), who)
+    if state == "expired" and redemption.expires_at:
+        return format_html(_("Do not hand over: expired {}"), zones.told(redemption.expires_at, zone))
+    if state == "blocked":
+        return _("Do not hand over: the member is blocked")
+    return _("Do not hand over: cancelled")

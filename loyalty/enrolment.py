@@ -1,0 +1,71 @@
+"""Enrolment by hand: staff, a file or the hub make customers of the brand members, once each, with an audit entry.
+
+Only people who registered with the brand can be enrolled. Anybody else's address is unknown, whether or not another
+brand has a customer with it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from brands import audit
+from brands.audit import Deed, Row
+from brands.models import Brand, User
+from brands.refusals import Invalid, UserNotFound
+from loyalty import members
+from loyalty.models import UserPoints
+
+MAX_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Members enrolled now, how many were members before, and the addresses of no customer of the brand."""
+
+    enrolled: list[UserPoints]
+    already: int
+    unknown: list[str]
+
+
+def enrol_addresses(*, brand: Brand, addresses: Iterable[str], deed: Deed) -> Result:
+    """Enrol the brand's customers with these e-mail addresses. Raises Invalid for too many. Owns the transaction."""
+    wanted = list(dict.fromkeys(address.strip().lower() for address in addresses if address.strip()))
+    if len(wanted) > MAX_AT_ONCE:
+        raise Invalid(_("Enrol at most %(most)d customers at once.") % {"most": MAX_AT_ONCE})
+    with transaction.atomic():
+        users = customers_of(brand).filter(email__in=wanted)
+        enrolled, already = enrol_users(brand, users, deed)
+        known = {user.email for user in users}
+    return Result(enrolled, already, [address for address in wanted if address not in known])
+
+
+def enrol_one(*, brand: Brand, deed: Deed, user_id: int | None = None, address: str = "") -> tuple[UserPoints, bool]:
+    """The member, and whether this made the customer one. Raises UserNotFound. Owns the transaction."""
+    chosen = Q(pk=user_id) if user_id is not None else Q(email=address.strip().lower())
+    with transaction.atomic():
+        user = customers_of(brand).filter(chosen).first()
+        if user is None:
+            raise UserNotFound
+        enrolled, _already = enrol_users(brand, [user], deed)
+    return UserPoints.objects.get(user=user, brand=brand), bool(enrolled)
+
+
+def customers_of(brand: Brand) -> QuerySet[User]:
+    """Whoever registered with the brand or is its member already."""
+    theirs = Q(registered_brand=brand) | Q(pk__in=UserPoints.objects.filter(brand=brand).values("user"))
+    return User.objects.filter(theirs, is_active=True)
+
+
+def enrol_users(brand: Brand, users: Iterable[User], deed: Deed) -> tuple[list[UserPoints], int]:
+    """Those who were no members yet, and how many were. Each person is locked, so that two enrolments take turns."""
+    ids = sorted(user.pk for user in users)
+    locked = User.objects.select_for_update(no_key=True).filter(pk__in=ids, is_active=True).order_by("pk")
+    found = list(locked.values_list("pk", flat=True))
+    before = set(UserPoints.objects.filter(brand=brand, user__in=found).values_list("user_id", flat=True))
+    numbers = [members.enrol(user_id=pk, brand_id=brand.pk, at=deed.at) for pk in found if pk not in before]
+    made = list(UserPoints.objects.filter(pk__in=numbers).select_related("brand"))
+    audit.record(deed=deed, action=_("Enrolled"), rows=[Row(member, brand.pk) for member in made])
+    return made, len(before)

@@ -1,0 +1,9 @@
+"""How a brand writes to its customers from its first day: by e-mail, until staff decide otherwise."""
+
+from brands.models import Brand
+from loyalty.models import NoticeSettings
+
+
+def create(brand: Brand) -> None:
+    """The new brand's notification settings. Joins the transaction that creates the brand."""
+    NoticeSettings.objects.get_or_create(brand=brand)

@@ -1,0 +1,107 @@
+"""No milestone lies above its campaign's goal: in the form, and in the database whatever way it is set."""
+
+from importlib import import_module
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from campaigns.models import Campaign, Milestone
+from tests import make
+from tests.portal import address, browser, form_of, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def check_now():
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS milestone_above_goal IMMEDIATE")
+        cursor.execute("SET CONSTRAINTS milestone_above_goal DEFERRED")
+
+
+def save(brand, campaign, *thresholds, follow=False, **fields):
+    """The campaign's page with one milestone at each of the thresholds."""
+    its, client = address("campaigns.campaign", "change", campaign.pk), browser(staff(brand))
+    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
+    kept = list(campaign.milestones.order_by("threshold"))
+    sent |= {"milestones-TOTAL_FORMS": str(len(thresholds)), "milestones-INITIAL_FORMS": str(len(kept))}
+    for number, threshold in enumerate(thresholds):
+        sent |= {f"milestones-{number}-campaign": campaign.pk, f"milestones-{number}-threshold": threshold}
+        sent |= {f"milestones-{number}-reward_name": "A mug", f"milestones-{number}-reward_points": "0"}
+        if number < len(kept):
+            sent[f"milestones-{number}-milestone_id"] = kept[number].pk
+    return client.post(its, {**sent, **fields}, follow=follow)
+
+
+def test_form_rejects_a_milestone_above_the_goal_in_words(brand):
+    campaign = make.campaign(brand, target_value=3)
+
+    answer = save(brand, campaign, 9)
+
+    assert answer.status_code == 200
+    assert "Progress stops at the goal, which is 3: choose 3 or less, or raise the goal." in text(answer)
+    assert not Milestone.objects.exists()
+
+
+def test_form_rejects_a_goal_below_a_milestone(brand):
+    campaign = make.campaign(brand, target_value=9)
+    make.milestone(campaign, 9)
+
+    answer = save(brand, campaign, 9, target_value="3")
+
+    assert "Progress stops at the goal, which is 3" in text(answer)
+    campaign.refresh_from_db()
+    assert campaign.target_value == 9
+
+
+def test_form_changes_goal_and_milestone_together(brand):
+    campaign = make.campaign(brand, target_value=9)
+    make.milestone(campaign, 9)
+
+    assert save(brand, campaign, 3, target_value="3").status_code == 302
+    assert save(brand, campaign, 7, target_value="7").status_code == 302
+    assert Milestone.objects.get().threshold == 7
+
+
+def test_form_warns_of_a_goal_that_gives_nothing(brand):
+    campaign = make.campaign(brand, target_value=5)
+    warning = "Nothing is given at the goal: add a milestone at 5"
+
+    assert warning in text(save(brand, campaign, 3, follow=True))
+    assert warning not in text(save(brand, campaign, 5, follow=True))
+
+
+def test_database_rejects_a_milestone_above_the_goal(brand):
+    campaign = make.campaign(brand, target_value=3)
+
+    with pytest.raises(IntegrityError, match="milestone lies above the goal of 3"), transaction.atomic():
+        make.milestone(campaign, 4)
+        check_now()
+
+
+def test_database_rejects_a_goal_below_a_milestone(brand):
+    campaign = make.campaign(brand, target_value=5)
+    make.milestone(campaign, 5)
+    check_now()
+
+    with pytest.raises(IntegrityError, match="milestone lies above the goal of 4"), transaction.atomic():
+        Campaign.objects.filter(pk=campaign.pk).update(target_value=4)
+        check_now()
+
+
+def test_migration_raises_goals_to_their_highest_milestone(brand):
+    campaign = make.campaign(brand, target_value=9)
+    make.milestone(campaign, 9)
+    check_now()
+    migration = import_module("campaigns.migrations.0007_goal_bounds_milestones")
+
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE campaigns_campaign SET target_value = 3")  # checked at the end of the transaction
+        cursor.execute(migration.RAISE_GOALS)
+
+    check_now()
+    assert Campaign.objects.get().target_value == 9

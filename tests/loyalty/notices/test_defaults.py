@@ -1,0 +1,63 @@
+"""A brand writes to its customers from its first day, without anybody making settings."""
+
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+from django.urls import reverse
+
+from brands.models import Brand
+from loyalty import events
+from loyalty.models import Event, Notice, NoticeSettings
+from tests import make
+from tests.portal import address, browser, form_of, staff, text
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def test_brand_made_in_the_portal_has_settings_that_send(db):
+    operator = browser(make.user(is_staff=True, is_superuser=True))
+    page = operator.get(address("brands.brand", "add"))
+    sent = {name: value for name, value in form_of(page).items() if value is not None}
+    sent |= {"name": "Fir", "slug": "fir", "time_zone": "UTC", "support_email": "help@fir.example"}
+
+    answer = operator.post(address("brands.brand", "add"), sent)
+
+    assert answer.status_code == 302
+    own = NoticeSettings.objects.get(brand__slug="fir")
+    assert (own.is_active, own.email_on) == (True, True)
+
+
+def test_migration_gives_settings_to_silent_brands_and_keeps_the_others(brand):
+    switched_off = make.brand()
+    NoticeSettings.objects.create(brand=switched_off, is_active=False)
+    migration = import_module("loyalty.migrations.0027_notice_settings_of_every_brand")
+
+    for _ in range(2):
+        migration.create_settings(apps, None)
+
+    assert dict(NoticeSettings.objects.values_list("brand", "is_active")) == {brand.pk: True, switched_off.pk: False}
+
+
+def test_points_of_a_new_brands_customer_become_a_notice(api, brand, customer, deliver):
+    import_module("loyalty.notices.defaults").create(brand)
+    api.as_customer(customer).verify(make.code(brand))
+    deliver()
+    events.drain(lane="notices")
+
+    assert Event.objects.get(detail_type="notify").status == "done"
+    assert Notice.objects.filter(brand=brand, user=customer).exists()
+
+
+def test_front_page_says_that_a_brand_sends_nothing(brand):
+    make.batch(brand, assigned=False)
+    make.product(brand)
+    owner = browser(staff(brand))
+    assert Brand.objects.count() == 1
+
+    assert "Set up notifications" in text(owner.get(reverse("admin:index")))
+    NoticeSettings.objects.create(brand=brand)
+    assert "Set up notifications" not in text(owner.get(reverse("admin:index")))

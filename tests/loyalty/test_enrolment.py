@@ -1,0 +1,155 @@
+"""Enrolment by hand, where the brand does not enrol automatically: by the portal, a file, and the hub."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+from django.utils import timezone
+
+from brands.audit import Deed
+from brands.models import AuditEntry
+from loyalty import enrolment
+from loyalty.models import UserPoints
+from tests import make
+from tests.api import error
+from tests.portal import browser, staff, text
+from tests.races import at_once
+
+ENROL = "admin:loyalty_userpoints_enrol"
+
+
+@pytest.fixture(autouse=True)
+def by_hand(brand, settings):
+    settings.SECURE_SSL_REDIRECT = False
+    type(brand).objects.filter(pk=brand.pk).update(auto_enroll=False)
+
+
+@pytest.fixture
+def newcomer(brand):
+    return make.customer(brand, enrolled=False, email="new@example.com")
+
+
+def enrol(client, brand, **fields):
+    return client.post(reverse(ENROL), {"brand": brand.pk, **fields}, follow=True)
+
+
+def csv(content):
+    return SimpleUploadedFile("members.csv", content if isinstance(content, bytes) else content.encode(), "text/csv")
+
+
+def test_customer_enrolled_by_staff_earns(api, brand, newcomer, deliver):
+    answer = enrol(browser(staff(brand, role="manager")), brand, addresses=" New@Example.com \n")
+
+    assert "Enrolled: 1. Members already: 0." in text(answer)
+    api.as_customer(newcomer).verify(make.code(brand))
+    deliver()
+    assert UserPoints.objects.get(user=newcomer).points == 10
+    assert AuditEntry.objects.get(kind="loyalty.userpoints").action == "Enrolled"
+
+
+def test_enrolling_again_changes_nothing_and_is_not_audited_again(brand, newcomer):
+    client = browser(staff(brand))
+    enrol(client, brand, addresses=newcomer.email)
+    before = UserPoints.objects.get()
+
+    assert "Enrolled: 0. Members already: 1." in text(enrol(client, brand, addresses=newcomer.email))
+    after = UserPoints.objects.get()
+    assert (after.pk, after.enrolled_at) == (before.pk, before.enrolled_at)
+    assert AuditEntry.objects.filter(kind="loyalty.userpoints").count() == 1
+
+
+def test_nobody_learns_whether_another_brand_knows_an_address(brand):
+    elsewhere = make.customer(make.brand())
+    client = browser(staff(brand))
+
+    answers = [text(enrol(client, brand, addresses=address)) for address in (elsewhere.email, "nobody@example.com")]
+
+    for answer, address in zip(answers, (elsewhere.email, "nobody@example.com"), strict=True):
+        assert f"Not customers of this brand, ask them to register first: 1 ({address})" in answer
+    assert not UserPoints.objects.filter(brand=brand).exists()
+
+
+def test_file_enrols_and_says_whom_it_did_not(brand, newcomer):
+    make.customer(brand, email="old@example.com")
+    rows = "name,email\nNew,new@example.com\nOld,old@example.com\nNobody,nobody@example.com\n"
+
+    answer = text(enrol(browser(staff(brand)), brand, file=csv(rows)))
+
+    assert "Enrolled: 1. Members already: 1." in answer
+    assert "1 (nobody@example.com)" in answer
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "Write an address, or choose a file."),
+        ({"file": b"\xff\xfe\x00"}, "This is not a CSV file in UTF-8."),
+        ({"file": b"address\na@example.com\n"}, "The file needs a column named email, and a row below it."),
+        ({"file": b"email\n"}, "The file needs a column named email, and a row below it."),
+        ({"file": b"email\n\x00@example.com\n"}, "The file needs a column named email, and a row below it."),
+        ({"file": b"email\n" + b"a" * 200_001}, "The file is too large."),
+        ({"addresses": "\n".join(f"{number}@example.com" for number in range(1001))}, "Enrol at most 1000 customers"),
+    ],
+)
+def test_what_cannot_be_read_is_rejected_in_words(brand, fields, message):
+    if "file" in fields:
+        fields = {"file": csv(fields["file"])}
+
+    answer = enrol(browser(staff(brand)), brand, **fields)
+
+    assert answer.status_code == 200
+    assert message in text(answer)
+    assert not UserPoints.objects.exists()
+
+
+def test_staff_enrol_for_their_own_brand_only(brand, newcomer):
+    other = staff(make.brand())
+
+    assert browser(staff(brand, role="support")).get(reverse(ENROL)).status_code == 403
+    assert "Select a valid choice" in text(enrol(browser(other), brand, addresses=newcomer.email))
+    assert not UserPoints.objects.exists()
+
+
+def test_hub_enrols_by_id_and_by_address_once(api, brand, newcomer):
+    hub = api.hub()
+
+    first = hub.post("members", {"user_id": newcomer.pk})
+    again = hub.post("members", {"email": "NEW@example.com"})
+
+    account = UserPoints.objects.get()
+    assert (first.status_code, first.json()["data"]["created"]) == (201, True)
+    assert (again.status_code, again.json()["data"]["created"]) == (200, False)
+    assert first.json()["data"]["user_point_id"] == again.json()["data"]["user_point_id"] == account.pk
+    entry = AuditEntry.objects.get(kind="loyalty.userpoints")
+    assert (entry.action, entry.person, entry.reason.startswith("API key ")) == ("Enrolled", None, True)
+
+
+def test_hub_does_not_reach_customers_of_others(api, brand, newcomer):
+    elsewhere = make.customer(make.brand())
+    hub = api.hub()
+
+    for body in (
+        {"user_id": elsewhere.pk},
+        {"email": elsewhere.email},
+        {"user_id": 10**15},
+        {"email": "no@example.com"},
+    ):
+        assert error(hub.post("members", body)) == (404, "USER_NOT_FOUND")
+    for body in ({}, {"user_id": newcomer.pk, "email": newcomer.email}, {"user_id": "1"}, {"email": 5}):
+        assert error(hub.post("members", body)) == (400, "VALIDATION_ERROR")
+    assert error(api.app().post("members", {"user_id": newcomer.pk})) == (403, "FORBIDDEN")
+
+
+def test_switched_off_person_is_not_enrolled(api, brand, newcomer):
+    type(newcomer).objects.update(is_active=False)
+
+    assert error(api.hub().post("members", {"user_id": newcomer.pk})) == (404, "USER_NOT_FOUND")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_enrolments_at_once_make_one_member_and_one_entry(brand, newcomer):
+    def work(_number):
+        deed = Deed(None, timezone.now(), "", "at once")
+        return enrolment.enrol_one(brand=brand, deed=deed, user_id=newcomer.pk)[1]
+
+    assert sorted(at_once(work, range(24))) == [False] * 23 + [True]
+    assert UserPoints.objects.count() == AuditEntry.objects.filter(kind="loyalty.userpoints").count() == 1

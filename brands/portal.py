@@ -28,7 +28,7 @@ from brands import roles
 from brands.audited import Audited
 from brands.keyset import KeysetChangeList
 from brands.list_queries import AnswersItsFilters
-from brands.lists import CountedChangeList, EstimatingPaginator, OwnRowsFilter
+from brands.lists import Count, CountedChangeList, EstimatingPaginator, OwnRowsFilter
 from brands.models import AuditEntry, Brand, User
 from brands.refusals import Refused
 from brands.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
@@ -134,6 +134,10 @@ class TenantAdmin(Scope, AnswersItsFilters, Audited):
     def walks(self, request: HttpRequest) -> list[Q]:  # noqa: ARG002 - for those who override it
         """Into which parts a list by key is cut, because each has its order in an index and all together have not."""
         return [Q()]
+
+    def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:  # noqa: ARG002 - for those who override it
+        """How many rows a list by key has, where something else has counted them."""
+        return None
 
     def detailed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """With whatever a page of the list shows beside the columns; left out while its rows are looked for."""

@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -20,10 +21,10 @@ from authcodes.admin.filters import (
     StatusFilter,
 )
 from authcodes.admin.searching import Search
-from authcodes.models import AuthCode, Job, PrintRun
-from brands.lists import DayFilter, OwnRowsFilter
+from authcodes.models import AuthCode, BatchRange, Job, PrintRun
+from brands.lists import Count, CountedChangeList, DayFilter, OwnRowsFilter
 from brands.portal import badge
-from brands.roles import ACT
+from brands.roles import ACT, VIEW
 from brands.unfolded import display
 
 COLOURS = {
@@ -32,6 +33,12 @@ COLOURS = {
     "expired": "warning",
     "scanned": "info",
     "unscanned": "success",
+}
+# Filters of the list that ask for whole batches, and what each is for a batch.
+COUNTED_BY = {
+    "batch__id__exact": "pk",
+    "batch__campaign__campaign_id__exact": "campaign",
+    "brand__id__exact": "brand",
 }
 
 
@@ -85,6 +92,15 @@ class AuthCodePage(CodeLife):
             query = f"?{request.GET.urlencode()}" if request.GET else ""
             link = reverse("admin:authcodes_printrun_codes") + query
         return super().changelist_view(request, {"print_address": link, **(extra_context or {})})
+
+    def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:
+        """Batches know how many codes they have; planners of young tables do not."""
+        if not changes.asks_only(*COUNTED_BY):
+            return None
+        given = {field: changes.filter_params.get(name, [""])[-1] for name, field in COUNTED_BY.items()}
+        asked = {field: value for field, value in given.items() if value}
+        batches = self.reach(request, VIEW).of(BatchRange.objects.filter(**asked), "brand")
+        return Count(batches.aggregate(codes=Coalesce(Sum("generated_count"), 0))["codes"])
 
     @property
     def print_page(self) -> Any:

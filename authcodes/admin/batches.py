@@ -30,11 +30,12 @@ from authcodes.admin.batch_forms import (
 )
 from authcodes.admin.batch_summary import summary_of
 from authcodes.admin.changes import kind_badge
-from authcodes.admin.exports import is_id, within
+from authcodes.admin.exports import is_id
 from authcodes.admin.prints import may_print
 from authcodes.dashboard_filters import Filters
-from authcodes.models import AuthCode, BatchRange, CodeChange
+from authcodes.models import AuthCode, BatchRange, CodeChange, Job
 from brands import roles, zones
+from brands.exporting import ExportingAdmin, within
 from brands.lists import DayFilter, OwnRowsFilter
 from brands.models import Brand
 from brands.portal import badge, person
@@ -55,7 +56,8 @@ ORDERS = {
 
 
 @admin.register(BatchRange)
-class BatchPage(CeilingAdmin):
+class BatchPage(ExportingAdmin, CeilingAdmin):
+    export_kind = Job.Kind.EXPORT_BATCHES
     form = BatchForm
     points_fields = ("points_per_scan",)
     list_display = (
@@ -305,11 +307,15 @@ def _address(name: str, batch: BatchRange) -> str:
 
 def _exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
     """The lists' own exports, of this batch's rows."""
-    exports = {"authcode": gettext_lazy("Export unscanned codes"), "scan": gettext_lazy("Export scan report")}
-    query = urlencode({"batch__id__exact": batch.pk})
+    exports = [
+        ("authcode", gettext_lazy("Export codes"), {}),
+        ("authcode", gettext_lazy("Export unscanned codes"), {"status": "unscanned"}),
+        ("scan", gettext_lazy("Export scan report"), {}),
+    ]
     return [
         {"label": label, "icon": "download", "address": f"{reverse(f'admin:authcodes_{name}_export')}?{query}"}
-        for name, label in exports.items()
+        for name, label, more in exports
+        for query in [urlencode({"batch__id__exact": batch.pk, **more})]
         if batch.brand_id in within(request.user, f"authcodes.{name}")
     ]
 

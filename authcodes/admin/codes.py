@@ -5,11 +5,11 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet, Sum
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from authcodes.admin.code_life import CodeLife
 from authcodes.admin.filters import (
@@ -21,6 +21,7 @@ from authcodes.admin.filters import (
     StatusFilter,
 )
 from authcodes.admin.searching import Search
+from authcodes.dashboard_filters import Status
 from authcodes.models import AuthCode, BatchRange, Job, PrintRun
 from brands.lists import Count, CountedChangeList, DayFilter, OwnRowsFilter
 from brands.portal import badge
@@ -34,6 +35,14 @@ COLOURS = {
     "scanned": "info",
     "unscanned": "success",
 }
+# Filters of the list that ask whether a code was scanned, or which it is now.
+SCANNED_OR_NOT = ("status", "scan_count", "scan_count__gt")
+
+
+def shows_unscanned(query: QueryDict) -> bool:
+    return query.get("status") == Status.UNSCANNED or query.get("scan_count") == "0"
+
+
 # Filters of the list that ask for whole batches, and what each is for a batch.
 COUNTED_BY = {
     "batch__id__exact": "pk",
@@ -44,9 +53,6 @@ COUNTED_BY = {
 
 @admin.register(AuthCode)
 class AuthCodePage(CodeLife):
-    export_kind = Job.Kind.EXPORT_UNSCANNED
-    export_name = gettext_lazy("Export unscanned codes")
-    export_note = gettext_lazy("Of these, the codes that nobody has scanned yet.")
     list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_scan_location")
     list_filter = (
         StatusFilter,
@@ -106,8 +112,21 @@ class AuthCodePage(CodeLife):
     def print_page(self) -> Any:
         return self.admin_site.get_model_admin(PrintRun)
 
-    def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        return rows.filter(scan_count=0)
+    def export_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Beside all that the list shows the unscanned codes, where it is not limited by what was scanned."""
+        links = super().export_links(request)
+        if any(request.GET.get(name) for name in SCANNED_OR_NOT):
+            return links
+        unscanned = request.GET.copy()
+        unscanned["status"] = Status.UNSCANNED
+        return [*links, (self.export_address(unscanned), self.export_name(unscanned))]
+
+    def export_name(self, query: QueryDict) -> str:
+        return gettext("Export unscanned codes") if shows_unscanned(query) else gettext("Export codes")
+
+    def export_kind_of(self, query: QueryDict) -> Job.Kind:
+        """Of codes that nobody scanned there is less to say."""
+        return Job.Kind.EXPORT_UNSCANNED if shows_unscanned(query) else Job.Kind.EXPORT_CODES
 
     @display(description=gettext_lazy("status"))
     def status(self, code: AuthCode) -> SafeString:

@@ -17,9 +17,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import imports, jobs
-from authcodes.admin.exports import is_id, within
+from authcodes.admin.exports import is_id
 from authcodes.models import Import, Job
+from authcodes.reports import REPORTS
 from brands import roles
+from brands.exporting import within
 from brands.lists import ChoicesFilter, DayFilter
 from brands.portal import TenantAdmin, badge, person
 from brands.roles import ACT, ADD, STOP, VIEW
@@ -28,9 +30,8 @@ from brands.unfolded import display
 COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger", "cancelled": "warning"}
 # What a job's title and file tell is for those who may see the rows it is made of.
 TOLD_OF = {
-    Job.Kind.EXPORT_SCANS: "authcodes.scan",
+    **{kind: model._meta.label_lower for kind, (model, _report) in REPORTS.items()},  # noqa: SLF001 - Django's public API
     Job.Kind.EXPORT_AFFECTED: "authcodes.scan",
-    Job.Kind.EXPORT_UNSCANNED: "authcodes.authcode",
     Job.Kind.PRINT_BATCH: "authcodes.printrun",
     Job.Kind.PRINT_LIST: "authcodes.printrun",
 }
@@ -47,8 +48,7 @@ AFTERWARDS = {
     Job.Kind.CHECK_IMPORT: gettext_lazy("Nothing is imported. The file has to be uploaded again."),
     Job.Kind.COMMIT_IMPORT: ALL_OR_NOTHING,
     Job.Kind.UNDO_IMPORT: ALL_OR_NOTHING,
-    Job.Kind.EXPORT_SCANS: NO_FILE,
-    Job.Kind.EXPORT_UNSCANNED: NO_FILE,
+    **dict.fromkeys(REPORTS, NO_FILE),
     Job.Kind.EXPORT_AFFECTED: NO_FILE,
     Job.Kind.NOTIFY_RECALL: gettext_lazy(
         "Customers who are told by then know. The others are not warned, until the recall's page tells them."

@@ -8,10 +8,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from brands import panels, zones
+from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter
 from brands.models import Brand, User
 from brands.panels import Line, Panel
-from brands.portal import TenantAdmin, badge
+from brands.portal import badge
 from brands.unfolded import display
 from loyalty.models import LoyaltyTransaction
 
@@ -20,7 +21,8 @@ COLOURS = {"earned": "success", "redeemed": "info", "expired": "warning"}
 
 
 @admin.register(LoyaltyTransaction)
-class LedgerPage(TenantAdmin):
+class LedgerPage(ExportingAdmin):
+    export_kind = "export-ledger"
     brand_path = "user_point__brand"
     customer_path = "user_point__user"
     pages_by_key = True

@@ -22,8 +22,9 @@ from django.utils.translation import gettext_lazy
 
 from brands import panels
 from brands.audited import deed
+from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin, badge
+from brands.portal import badge
 from brands.refusals import Refused
 from brands.roles import ACT, ERASE, VIEW, reach
 from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
@@ -87,7 +88,8 @@ class ErasureForm(forms.Form):
 
 
 @admin.register(UserPoints)
-class MemberPage(TenantAdmin):
+class MemberPage(ExportingAdmin):
+    export_kind = "export-members"
     pages_by_key = True
     customer_path = "user"
     list_display = ("user", "points", "points_earned", "points_redeemed", "current_level", "state", "enrolled_at")

@@ -17,8 +17,9 @@ from django.utils.translation import gettext_lazy
 
 from brands import zones
 from brands.audited import deed
+from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin, badge, person
+from brands.portal import badge, person
 from brands.refusals import Refused
 from brands.roles import ACT, USE, Reach
 from brands.unfolded import TextareaWidget, TextWidget, action, display
@@ -62,7 +63,8 @@ def state_badge(redemption: Redemption) -> SafeString:
 
 
 @admin.register(Redemption)
-class RedemptionPage(TenantAdmin):
+class RedemptionPage(ExportingAdmin):
+    export_kind = "export-redemptions"
     customer_path = "user_point__user"
     pages_by_key = True
     list_display = ("created_at", "customer", "name", "cost", "state", "code_masked", "expires_at", "used_at")

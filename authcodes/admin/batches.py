@@ -30,13 +30,13 @@ from authcodes.admin.batch_forms import (
 )
 from authcodes.admin.batch_summary import summary_of
 from authcodes.admin.changes import kind_badge
-from authcodes.admin.exports import is_id
 from authcodes.admin.prints import may_print
 from authcodes.dashboard_filters import Filters
 from authcodes.models import AuthCode, BatchRange, CodeChange, Job
 from brands import roles, zones
 from brands.exporting import ExportingAdmin, within
 from brands.lists import DayFilter, OwnRowsFilter
+from brands.live import LiveAdmin, is_id
 from brands.models import Brand
 from brands.portal import badge, person
 from brands.refusals import Refused
@@ -56,7 +56,8 @@ ORDERS = {
 
 
 @admin.register(BatchRange)
-class BatchPage(ExportingAdmin, CeilingAdmin):
+class BatchPage(ExportingAdmin, LiveAdmin, CeilingAdmin):
+    live_columns = ("state",)
     export_kind = Job.Kind.EXPORT_BATCHES
     form = BatchForm
     points_fields = ("points_per_scan",)
@@ -130,14 +131,20 @@ class BatchPage(ExportingAdmin, CeilingAdmin):
         ]
         return [*own, *super().get_urls()]
 
+    def is_changing(self, batch: BatchRange) -> bool:
+        return not batch.is_generated and bool(batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so
+
     @display(description=gettext_lazy("state"))
     def state(self, batch: BatchRange) -> SafeString:
+        return self.live(batch, "state", self.badge_of(batch))
+
+    def badge_of(self, batch: BatchRange) -> SafeString:
         if hasattr(batch, "recall"):
             return badge("danger", _("Recalled"))
         if batch.is_generated:
             return badge("success", _("Ready"))
         told = {"done": 100 * batch.generated_count // batch.quantity}
-        if batch.is_being_made:  # type: ignore[attr-defined] # get_queryset says so
+        if self.is_changing(batch):
             return badge("info", _("Generating: %(done)d %%") % told)
         return badge("warning", _("Stopped: %(done)d %%") % told)
 
@@ -230,7 +237,7 @@ class BatchPage(ExportingAdmin, CeilingAdmin):
         recall = getattr(batch, "recall", None)
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined]
         return {
-            "state": self.state(batch),
+            "state": self.badge_of(batch),
             "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
             "job_address": _generation_of(batch),
             "stopped": stopped,

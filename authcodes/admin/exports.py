@@ -22,6 +22,7 @@ from authcodes.exports import Format
 from authcodes.models import Job
 from authcodes.reports import REPORTS
 from brands.exporting import ExportingAdmin, within
+from brands.live import is_id
 from brands.models import Brand, User
 from brands.portal import person
 from brands.refusals import Forbidden
@@ -76,11 +77,6 @@ def start(page: ExportingAdmin, request: HttpRequest, *, brand: Brand, format: s
             parameters={"query": query.urlencode(), "format": format, "time_zone": zone},
             by=person(request),
         )
-
-
-def is_id(text: str) -> bool:
-    """Whether a row may have this number; what is none of them makes PostgreSQL fail."""
-    return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def filters_of(request: HttpRequest, changes: Any) -> list[str]:

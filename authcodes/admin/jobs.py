@@ -8,22 +8,22 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import imports, jobs
-from authcodes.admin.exports import is_id
 from authcodes.models import Import, Job
 from authcodes.reports import REPORTS
 from brands import roles
 from brands.exporting import within
 from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin, badge, person
+from brands.live import LiveAdmin, is_id
+from brands.portal import badge, person
 from brands.roles import ACT, ADD, STOP, VIEW
 from brands.unfolded import display
 
@@ -66,7 +66,8 @@ MOST_WATCHED = 100  # jobs that one page asks about at once
 
 
 @admin.register(Job)
-class JobPage(TenantAdmin):
+class JobPage(LiveAdmin):
+    live_columns = ("state", "progress")
     list_display = ("title", "kind", "state", "progress", "created_by", "created_at")
     list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("created_at", DayFilter))
     list_select_related = ("created_by",)
@@ -123,13 +124,16 @@ class JobPage(TenantAdmin):
             return imports.may_act(Import.objects.get(pk=job.parameters["import_id"]), person(request))
         return job.created_by_id == person(request).pk or self.may(request, STOP, job)
 
+    def is_changing(self, job: Job) -> bool:
+        return job.is_unfinished
+
     @display(description=gettext_lazy("state"), ordering="status")
     def state(self, job: Job) -> SafeString:
-        return badge(COLOURS[job.status], job.get_status_display())
+        return self.live(job, "state", badge(COLOURS[job.status], job.get_status_display()))
 
     @display(description=gettext_lazy("progress"))
     def progress(self, job: Job) -> SafeString:
-        return render_to_string("admin/authcodes/job_progress.html", {"job": told_of(job)})
+        return self.live(job, "progress", format_html("{}", told_of(job)["words"]))
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
         """How far the jobs in `id` are, as many as the person may see; what the page's script asks for."""

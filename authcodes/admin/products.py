@@ -8,11 +8,11 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.exports import is_id
 from authcodes.admin.prints import LABEL
 from authcodes.models import Job, Product
 from brands import pictures, roles
 from brands.exporting import ExportingAdmin
+from brands.live import is_id
 from brands.pictured import Pictured, PictureForm
 from brands.pictures import Drawn
 from brands.roles import ACT

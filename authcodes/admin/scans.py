@@ -48,6 +48,7 @@ class ScanPage(ExportingAdmin):
     )
     linked_filters = ("user__gt=0",)  # scans by customers; numbers are not to be guessed
     list_select_related = ("product",)
+    sortable_by = ("scanned_at",)
     pages_by_key = True
     search_fields = ("code__startswith",)
     search_help_text = _("Code, product or customer's e-mail")

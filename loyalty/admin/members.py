@@ -94,6 +94,8 @@ class MemberPage(ExportingAdmin):
     customer_path = "user"
     list_display = ("user", "points", "points_earned", "points_redeemed", "current_level", "state", "enrolled_at")
     list_filter = (("status", ChoicesFilter), ("enrolled_at", DayFilter))
+    # No index has these: every accrual would have to write to it. A brand's members are few enough to be sorted.
+    sortable_by = ("points", "points_earned", "enrolled_at")
     list_select_related = ("user",)
     search_fields = ("user__email__startswith", "user__first_name__istartswith", "user__last_name__istartswith")
     search_help_text = gettext_lazy("E-mail address, the beginning of a name, or the barcode of a wallet pass.")

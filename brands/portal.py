@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import unquote
-from django.contrib.admin.widgets import AutocompleteSelect
+from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetWrapper
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.db.models import DateTimeField, ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -102,6 +102,13 @@ class Scope:
 
     def has_act_permission(self, request: HttpRequest) -> bool:
         return self.may(request, ACT)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """A choice is chosen here. Changing or deleting what is chosen would strike every other row that has it."""
+        field = super().formfield_for_dbfield(db_field, request, **options)  # type: ignore[misc]
+        if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget.can_change_related = field.widget.can_delete_related = False
+        return field
 
     def formfield_for_foreignkey(self, db_field: "ForeignKey[Any, Any]", request: HttpRequest, **options: Any) -> Any:
         """Choices are the related page's rows, of the brands where this form may be saved."""

@@ -278,7 +278,16 @@ def workspace() -> IO[bytes]:
 
 
 # Kinds whose files name customers.
-NAMING = (Job.Kind.EXPORT_SCANS, Job.Kind.EXPORT_AFFECTED)
+NAMING = (
+    Job.Kind.EXPORT_SCANS,
+    Job.Kind.EXPORT_AFFECTED,
+    Job.Kind.EXPORT_MEMBERS,
+    Job.Kind.EXPORT_LEDGER,
+    Job.Kind.EXPORT_REDEMPTIONS,
+    Job.Kind.EXPORT_CLAIMS,
+    Job.Kind.EXPORT_PROGRESS,
+    Job.Kind.EXPORT_AUDIT,
+)
 
 
 def forget_person(*, brand_id: int, mentions: Mentions, pseudonym: str, at: datetime) -> None:

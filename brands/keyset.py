@@ -15,6 +15,7 @@ from django.db.models import F, Field, Model, OrderBy, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
+from brands import lists
 from brands.lists import CountedChangeList, counted, plan_of
 
 LONGEST_PLACE = 500
@@ -151,7 +152,7 @@ class KeysetChangeList(CountedChangeList):
         place = key.read(request.GET.get(PAGE_VAR, ""), self.mark)
         page: Any = self.model_admin
         self.parts: Sequence[Q] = page.walks(request)
-        self.show_count(counted(self.queryset))
+        self.show_count(page.known_count(request, self) or counted(self.queryset))
         rows, more = self.page(key, place)
         if place and (not rows or (place.back and place.values and not more)):
             # Rows went away meanwhile, or these are the first ones: the first page, whole.
@@ -186,10 +187,10 @@ class KeysetChangeList(CountedChangeList):
         columns = [self.lookup_opts.pk.name, *(field.name for field, _ in key.parts if not field.primary_key)]
         beyond = self.queryset.filter(key.beyond(place)) if place and place.values else self.queryset
         found = beyond.order_by(*key.ordering(back=back, sort=True)).values_list(*columns)[:most]
-        if not self.count.exact:
+        if self.count.number > lists.EXACT_UP_TO or not self.count.exact:
             walks = [beyond.filter(part).order_by(*key.ordering(back=back)) for part in self.parts]
             walked = key.merged([walk.values_list(*columns)[:most] for walk in walks], back=back)[:most]
-            found = walked if self.count.number > FEW or walks_an_index(walked) else found
+            found = walked if self.count.number > FEW or self.count.at_least or walks_an_index(walked) else found
         return [row[0] for row in found]
 
     def pages(self, key: Key, place: Place | None, rows: Sequence[Any], *, more: bool) -> Pages:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.admin.filters import FieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ORDER_VAR
 from django.core.exceptions import EmptyResultSet, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
@@ -57,16 +58,23 @@ WIDEST_OFFSET = timedelta(hours=15)
 
 @dataclass(frozen=True, slots=True)
 class Count:
+    """How many rows there are: exactly, as an estimate or, where `at_least`, as many as were counted before a stop."""
+
     number: int
     exact: bool = True
+    at_least: bool = False
 
     def of(self, shown: int) -> "Count":
         """When all rows are shown."""
-        return replace(self, number=shown, exact=True)
+        return replace(self, number=shown, exact=True, at_least=False)
 
     @property
     def words(self) -> str:
-        return f"{self.number:,}" if self.exact else _("about %(number)s") % {"number": f"{_rounded(self.number):,}"}
+        if self.exact:
+            return f"{self.number:,}"
+        if self.at_least:
+            return _("more than %(number)s") % {"number": f"{self.number - 1:,}"}
+        return _("about %(number)s") % {"number": f"{_rounded(self.number):,}"}
 
 
 def _rounded(number: int) -> int:
@@ -76,7 +84,11 @@ def _rounded(number: int) -> int:
 
 
 def counted(rows: QuerySet[Any]) -> Count:
-    """How many rows there are: counted where that is cheap, else as the planner estimates, which costs nothing."""
+    """How many rows there are: counted where that is cheap, else as the planner estimates, which costs nothing.
+
+    What the planner expects to be few may be many, because its statistics are old: then the count stops, and what was
+    counted is a bound and no estimate.
+    """
     rows = rows.order_by().values("pk")
     try:
         rows.query.sql_with_params()
@@ -86,9 +98,7 @@ def counted(rows: QuerySet[Any]) -> Count:
     expected = plan["Plan Rows"]
     if expected <= 2 * EXACT_UP_TO and plan["Total Cost"] <= DEAREST_COUNT:
         found = rows[: EXACT_UP_TO + 1].count()
-        if found <= EXACT_UP_TO:
-            return Count(found)
-        expected = max(found, expected)
+        return Count(found) if found <= EXACT_UP_TO else Count(found, exact=False, at_least=True)
     return Count(expected, exact=False)
 
 
@@ -141,6 +151,11 @@ class CountedChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         self.show_count(self.paginator.told)
+
+    def asks_only(self, *names: str) -> bool:
+        """Whether the list is limited by none but these parameters, each with one value."""
+        asked = {name: values for name, values in self.filter_params.items() if any(values) and name != ORDER_VAR}
+        return not self.query and asked.keys() <= set(names) and all(len(values) == 1 for values in asked.values())
 
     def show_count(self, count: Count) -> None:
         self.count, self.result_count = count, count.number

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import unquote
-from django.contrib.admin.widgets import AutocompleteSelect
+from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetWrapper
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.db.models import DateTimeField, DecimalField, ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -30,7 +30,7 @@ from brands.digits import AsciiDigits
 from brands.gone import MOST_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
 from brands.keyset import KeysetChangeList
 from brands.list_queries import AnswersItsFilters
-from brands.lists import CountedChangeList, EstimatingPaginator, OwnRowsFilter
+from brands.lists import Count, CountedChangeList, EstimatingPaginator, OwnRowsFilter
 from brands.models import AuditEntry, Brand, User
 from brands.points_columns import PointsColumn
 from brands.refusals import Refused
@@ -112,6 +112,13 @@ class Scope:
     def has_act_permission(self, request: HttpRequest) -> bool:
         return self.may(request, ACT)
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """A choice is chosen here. Changing or deleting what is chosen would strike every other row that has it."""
+        field = super().formfield_for_dbfield(db_field, request, **options)  # type: ignore[misc]
+        if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget.can_change_related = field.widget.can_delete_related = False
+        return field
+
     def formfield_for_foreignkey(self, db_field: "ForeignKey[Any, Any]", request: HttpRequest, **options: Any) -> Any:
         """Choices are the related page's rows, of the brands where this form may be saved."""
         related = self.admin_site.get_model_admin(db_field.remote_field.model)
@@ -143,6 +150,10 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     def walks(self, request: HttpRequest) -> list[Q]:  # noqa: ARG002 - for those who override it
         """Into which parts a list by key is cut, because each has its order in an index and all together have not."""
         return [Q()]
+
+    def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:  # noqa: ARG002 - for those who override it
+        """How many rows a list by key has, where something else has counted them."""
+        return None
 
     def detailed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """With whatever a page of the list shows beside the columns; left out while its rows are looked for."""

@@ -445,6 +445,8 @@ CUSTOMER_PANELS = {
     "campaigns.userloyaltycampaign": "campaigns.admin.progress.panel",
     "authcodes.scan": "authcodes.admin.scans.panel",
 }
+# The page that starts the export of a list.
+LIST_EXPORT = "authcodes.admin.exports.view"
 
 # --- Codes -----------------------------------------------------------------------------------------------------------
 # Version -> secret; the highest version signs new batches, older ones keep verifying what is already printed.
@@ -469,6 +471,15 @@ JOB_HANDLERS = {
     "undo-import": "authcodes.imports.run_undo",
     "export-scans": "authcodes.admin.exports.run",
     "export-unscanned": "authcodes.admin.exports.run",
+    "export-codes": "authcodes.admin.exports.run",
+    "export-batches": "authcodes.admin.exports.run",
+    "export-products": "authcodes.admin.exports.run",
+    "export-members": "authcodes.admin.exports.run",
+    "export-ledger": "authcodes.admin.exports.run",
+    "export-redemptions": "authcodes.admin.exports.run",
+    "export-claims": "authcodes.admin.exports.run",
+    "export-progress": "authcodes.admin.exports.run",
+    "export-audit": "authcodes.admin.exports.run",
     "export-affected": "authcodes.exports.run_affected",
     "notify-recall": "authcodes.recall_notices.run",
     "print-batch": "authcodes.prints.run_batch",

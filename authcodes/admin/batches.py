@@ -30,14 +30,15 @@ from authcodes.admin.batch_forms import (
 )
 from authcodes.admin.batch_summary import campaign_note, summary_of
 from authcodes.admin.changes import kind_badge
-from authcodes.admin.exports import is_id, within
 from authcodes.admin.filters import BatchStateFilter
 from authcodes.admin.prints import may_print
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.dashboard_filters import Filters
-from authcodes.models import AuthCode, BatchRange, CodeChange
+from authcodes.models import AuthCode, BatchRange, CodeChange, Job
 from brands import roles, zones
+from brands.exporting import ExportingAdmin, within
 from brands.lists import DayFilter, OwnRowsFilter
+from brands.live import LiveAdmin, is_id
 from brands.models import Brand
 from brands.portal import badge, person
 from brands.refusals import Refused
@@ -57,7 +58,9 @@ ORDERS = {
 
 
 @admin.register(BatchRange)
-class BatchPage(CeilingAdmin):
+class BatchPage(ExportingAdmin, LiveAdmin, CeilingAdmin):
+    live_columns = ("state",)
+    export_kind = Job.Kind.EXPORT_BATCHES
     form = BatchForm
     points_fields = ("points_per_scan",)
     list_display = (
@@ -131,8 +134,14 @@ class BatchPage(CeilingAdmin):
         ]
         return [*own, *super().get_urls()]
 
+    def is_changing(self, batch: BatchRange) -> bool:
+        return not batch.is_generated and bool(batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so
+
     @display(description=gettext_lazy("state"))
     def state(self, batch: BatchRange) -> SafeString:
+        return self.live(batch, "state", self.badge_of(batch))
+
+    def badge_of(self, batch: BatchRange) -> SafeString:
         if hasattr(batch, "recall"):
             return badge("danger", _("Recalled"))
         if is_expired(batch):
@@ -140,7 +149,7 @@ class BatchPage(CeilingAdmin):
         if batch.is_generated:
             return badge("success", _("Ready"))
         told = {"done": 100 * batch.generated_count // batch.quantity}
-        if batch.is_being_made:  # type: ignore[attr-defined] # get_queryset says so
+        if self.is_changing(batch):
             return badge("info", _("Generating: %(done)d %%") % told)
         return badge("warning", _("Stopped: %(done)d %%") % told)
 
@@ -236,7 +245,7 @@ class BatchPage(CeilingAdmin):
         recall = getattr(batch, "recall", None)
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined]
         return {
-            "state": self.state(batch),
+            "state": self.badge_of(batch),
             "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
             "job_address": _generation_of(batch),
             "stopped": stopped,
@@ -321,11 +330,15 @@ def _address(name: str, batch: BatchRange) -> str:
 
 def _exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
     """The lists' own exports, of this batch's rows."""
-    exports = {"authcode": gettext_lazy("Export unscanned codes"), "scan": gettext_lazy("Export scan report")}
-    query = urlencode({"batch__id__exact": batch.pk})
+    exports = [
+        ("authcode", gettext_lazy("Export codes"), {}),
+        ("authcode", gettext_lazy("Export unscanned codes"), {"status": "unscanned"}),
+        ("scan", gettext_lazy("Export scan report"), {}),
+    ]
     return [
         {"label": label, "icon": "download", "address": f"{reverse(f'admin:authcodes_{name}_export')}?{query}"}
-        for name, label in exports.items()
+        for name, label, more in exports
+        for query in [urlencode({"batch__id__exact": batch.pk, **more})]
         if batch.brand_id in within(request.user, f"authcodes.{name}")
     ]
 

@@ -18,10 +18,10 @@ from django.utils.translation import gettext_lazy
 from authcodes import changes
 from authcodes.admin import orders
 from authcodes.admin.changes import kind_badge
-from authcodes.admin.exports import ExportingAdmin
 from authcodes.models import AuthCode, CodeChange, Scan
 from authcodes.stretches import spans_more
 from brands import roles, zones
+from brands.exporting import ExportingAdmin
 from brands.portal import person
 from brands.roles import ACT, CHANGE, VIEW
 from brands.unfolded import action

@@ -3,12 +3,13 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.db.models import QuerySet, Sum
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from authcodes.admin.code_life import CodeLife
 from authcodes.admin.filters import (
@@ -20,10 +21,11 @@ from authcodes.admin.filters import (
     StatusFilter,
 )
 from authcodes.admin.searching import Search
-from authcodes.models import AuthCode, Job, PrintRun
-from brands.lists import DayFilter, OwnRowsFilter
+from authcodes.dashboard_filters import Status
+from authcodes.models import AuthCode, BatchRange, Job, PrintRun
+from brands.lists import Count, CountedChangeList, DayFilter, OwnRowsFilter
 from brands.portal import badge
-from brands.roles import ACT
+from brands.roles import ACT, VIEW
 from brands.unfolded import display
 
 COLOURS = {
@@ -34,13 +36,24 @@ COLOURS = {
     "scanned": "info",
     "unscanned": "success",
 }
+# Filters of the list that ask whether a code was scanned, or which it is now.
+SCANNED_OR_NOT = ("status", "scan_count", "scan_count__gt")
+
+
+def shows_unscanned(query: QueryDict) -> bool:
+    return query.get("status") == Status.UNSCANNED or query.get("scan_count") == "0"
+
+
+# Filters of the list that ask for whole batches, and what each is for a batch.
+COUNTED_BY = {
+    "batch__id__exact": "pk",
+    "batch__campaign__campaign_id__exact": "campaign",
+    "brand__id__exact": "brand",
+}
 
 
 @admin.register(AuthCode)
 class AuthCodePage(CodeLife):
-    export_kind = Job.Kind.EXPORT_UNSCANNED
-    export_name = gettext_lazy("Export unscanned codes")
-    export_note = gettext_lazy("Of these, the codes that nobody has scanned yet.")
     list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_scan_location")
     list_filter = (
         StatusFilter,
@@ -87,12 +100,34 @@ class AuthCodePage(CodeLife):
             link = reverse("admin:authcodes_printrun_codes") + query
         return super().changelist_view(request, {"print_address": link, **(extra_context or {})})
 
+    def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:
+        """Batches know how many codes they have; planners of young tables do not."""
+        if not changes.asks_only(*COUNTED_BY):
+            return None
+        given = {field: changes.filter_params.get(name, [""])[-1] for name, field in COUNTED_BY.items()}
+        asked = {field: value for field, value in given.items() if value}
+        batches = self.reach(request, VIEW).of(BatchRange.objects.filter(**asked), "brand")
+        return Count(batches.aggregate(codes=Coalesce(Sum("generated_count"), 0))["codes"])
+
     @property
     def print_page(self) -> Any:
         return self.admin_site.get_model_admin(PrintRun)
 
-    def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        return rows.filter(scan_count=0)
+    def export_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Beside all that the list shows the unscanned codes, where it is not limited by what was scanned."""
+        links = super().export_links(request)
+        if any(request.GET.get(name) for name in SCANNED_OR_NOT):
+            return links
+        unscanned = request.GET.copy()
+        unscanned["status"] = Status.UNSCANNED
+        return [*links, (self.export_address(unscanned), self.export_name(unscanned))]
+
+    def export_name(self, query: QueryDict) -> str:
+        return gettext("Export unscanned codes") if shows_unscanned(query) else gettext("Export codes")
+
+    def export_kind_of(self, query: QueryDict) -> Job.Kind:
+        """Of codes that nobody scanned there is less to say."""
+        return Job.Kind.EXPORT_UNSCANNED if shows_unscanned(query) else Job.Kind.EXPORT_CODES
 
     @display(description=gettext_lazy("status"))
     def status(self, code: AuthCode) -> SafeString:

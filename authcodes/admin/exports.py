@@ -8,33 +8,26 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.messages.api import MessageFailure
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import exports, jobs
-from authcodes.exports import Format, Report
-from authcodes.models import AuthCode, Job, Scan
-from brands import roles
+from authcodes.exports import Format
+from authcodes.models import Job
+from authcodes.reports import REPORTS
 from brands.digits import AsciiDigits
+from brands.exporting import ExportingAdmin, within
+from brands.live import is_id
 from brands.models import Brand, User
-from brands.portal import TenantAdmin, person
+from brands.portal import person
 from brands.refusals import Forbidden
-from brands.roles import ACT, VIEW, Reach
 from brands.unfolded import SelectWidget
-
-
-def within(user: Any, label: str) -> Reach:
-    """Where somebody may take rows of the model `label` away: they see them there, and may run jobs."""
-    seen, acts = roles.reach(user, VIEW, label), roles.reach(user, ACT, "authcodes.job")
-    if acts.everywhere:
-        return seen
-    return acts if seen.everywhere else Reach(seen.brand_ids & acts.brand_ids)
 
 
 class ExportForm(AsciiDigits, forms.Form):
@@ -49,82 +42,42 @@ class ExportForm(AsciiDigits, forms.Form):
         self.fields["brand"].empty_label = None  # type: ignore[attr-defined]
 
 
-class ExportingAdmin(TenantAdmin):
-    """A list whose rows can be taken away as a file: those that its filters and search show, of one brand."""
+def view(page: ExportingAdmin, request: HttpRequest) -> HttpResponse:
+    """The page that says what will be exported; posted, it starts the job."""
+    may = within(request.user, page.opts.label_lower)
+    if not may:
+        raise PermissionDenied
+    try:
+        changes = page.get_changelist_instance(request)
+    except IncorrectLookupParameters:
+        return redirect(reverse(f"admin:{page.opts.app_label}_{page.opts.model_name}_changelist") + "?e=1")
+    brands = may.of(Brand.objects.all(), "pk")
+    form = ExportForm(brands, request.POST or None, initial={"brand": request.GET.get("brand__id__exact")})
+    if request.method == "POST" and form.is_valid():
+        return redirect("admin:authcodes_job_change", start(page, request, **form.cleaned_data).pk)
+    context = {
+        **page.admin_site.each_context(request),
+        "opts": page.opts,
+        "title": page.export_name(request.GET),
+        "form": form,
+        "filters": filters_of(request, changes),
+        "columns": list(REPORTS[page.export_kind_of(request.GET)][1].columns),
+    }
+    return TemplateResponse(request, "admin/authcodes/export.html", context)
 
-    list_before_template = "admin/authcodes/export_link.html"
-    export_kind: Job.Kind
-    export_name: Any
-    export_note: Any = ""
 
-    def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Those of the list's rows that the report is about."""
-        return rows
-
-    def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.export_view)
-        return [path("export/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_export"), *super().get_urls()]
-
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        link = self.export_address(request) if within(request.user, self.opts.label_lower) else ""
-        return super().changelist_view(
-            request, {"export_address": link, "export_name": self.export_name, **(extra_context or {})}
+def start(page: ExportingAdmin, request: HttpRequest, *, brand: Brand, format: str) -> Job:  # noqa: A002 - the field's name
+    query = request.GET.copy()
+    query.pop("p", None)
+    zone = timezone.get_current_timezone_name()
+    with transaction.atomic():
+        return jobs.start(
+            brand=brand,
+            kind=Job.Kind(page.export_kind_of(query)),
+            title=page.export_name(query),
+            parameters={"query": query.urlencode(), "format": format, "time_zone": zone},
+            by=person(request),
         )
-
-    def export_address(self, request: HttpRequest) -> str:
-        query = f"?{request.GET.urlencode()}" if request.GET else ""
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_export") + query
-
-    def export_view(self, request: HttpRequest) -> HttpResponse:
-        """The page that says what will be exported; posted, it starts the job."""
-        may = within(request.user, self.opts.label_lower)
-        if not may:
-            raise PermissionDenied
-        try:
-            changes = self.get_changelist_instance(request)
-        except IncorrectLookupParameters:
-            return redirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist") + "?e=1")
-        brands = may.of(Brand.objects.all(), "pk")
-        form = ExportForm(brands, request.POST or None, initial={"brand": request.GET.get("brand__id__exact")})
-        if request.method == "POST" and form.is_valid():
-            return redirect("admin:authcodes_job_change", self.start_export(request, **form.cleaned_data).pk)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": self.export_name,
-            "form": form,
-            "filters": filters_of(request, changes),
-            "note": self.export_note,
-            "columns": list(REPORTS[self.export_kind][2].columns),
-        }
-        return TemplateResponse(request, "admin/authcodes/export.html", context)
-
-    def start_export(self, request: HttpRequest, *, brand: Brand, format: str) -> Job:  # noqa: A002 - the field's name
-        query = request.GET.copy()
-        query.pop("p", None)
-        with transaction.atomic():
-            return jobs.start(
-                brand=brand,
-                kind=self.export_kind,
-                title=str(self.export_name),
-                parameters={
-                    "query": query.urlencode(),
-                    "format": format,
-                    "time_zone": timezone.get_current_timezone_name(),
-                },
-                by=person(request),
-            )
-
-
-REPORTS: dict[str, tuple[type[Model], str, Report]] = {
-    Job.Kind.EXPORT_SCANS: (Scan, "authcodes.scan", exports.SCANS),
-    Job.Kind.EXPORT_UNSCANNED: (AuthCode, "authcodes.authcode", exports.UNSCANNED),
-}
-
-
-def is_id(text: str) -> bool:
-    """Whether a row may have this number; what is none of them makes PostgreSQL fail."""
-    return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def filters_of(request: HttpRequest, changes: Any) -> list[str]:
@@ -157,13 +110,16 @@ def _words_of(request: HttpRequest, spec: Any, value: str) -> str:
 
 def run(run: jobs.Run) -> None:
     """The jobs' handler: the list as whoever started it would see it now, of the job's brand."""
-    model, label, report = REPORTS[run.job.kind]
+    model, report = REPORTS[run.job.kind]
     by = run.job.created_by
-    if by is None or run.job.brand_id not in within(by, label):
+    page: Any = admin.site.get_model_admin(model)
+    if by is None or run.job.brand_id not in within(by, page.opts.label_lower):
         message = _("Who started this may not export these rows any more.")
         raise Forbidden(message)
     with timezone.override(run.parameters["time_zone"]):
-        rows = shown_to(by, model, run.parameters["query"]).filter(brand=run.job.brand)
+        rows = shown_to(by, model, run.parameters["query"]).filter(**{page.brand_path: run.job.brand})
+        if run.job.kind == Job.Kind.EXPORT_UNSCANNED:
+            rows = rows.filter(scan_count=0)
         exports.export(run=run, report=report, rows=rows)
 
 
@@ -178,5 +134,5 @@ def shown_to(somebody: User, model: Any, query: str) -> QuerySet[Any]:
         changes = page.get_changelist_instance(request)
     except MessageFailure:  # a list complains of what cannot be searched for, and nobody is here to hear it
         raise IncorrectLookupParameters from None
-    rows: QuerySet[Any] = page.exported(changes.queryset)
+    rows: QuerySet[Any] = changes.queryset
     return rows

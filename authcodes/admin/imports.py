@@ -22,7 +22,8 @@ from authcodes.admin.product_lookup import SoldLookup
 from authcodes.import_checks import COLUMNS
 from authcodes.models import Import, ImportRow
 from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin, TenantForm, badge, person
+from brands.live import LiveAdmin
+from brands.portal import TenantForm, badge, person
 from brands.refusals import Refused
 from brands.roles import ACT
 from brands.unfolded import display
@@ -64,7 +65,8 @@ class UploadForm(TenantForm):
 
 
 @admin.register(Import)
-class ImportPage(TenantAdmin):
+class ImportPage(LiveAdmin):
+    live_columns = ("state",)
     list_display = ("file_name", "state", "kind", "product", "rows", "bad_rows", "codes", "uploaded_by", "uploaded_at")
     list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("uploaded_at", DayFilter))
     list_select_related = ("product", "uploaded_by")
@@ -79,6 +81,7 @@ class ImportPage(TenantAdmin):
     change_form_outer_before_template = "admin/authcodes/import/before.html"
 
     class Media:
+        css = {"all": ("authcodes/jobs.css",)}
         js = ("authcodes/jobs.js",)
 
     def get_urls(self) -> list[Any]:
@@ -95,9 +98,13 @@ class ImportPage(TenantAdmin):
         ]
         return [*own, *super().get_urls()]
 
+    def is_changing(self, upload: Import) -> bool:
+        return upload.status in imports.RUNNING
+
     @display(description=gettext_lazy("state"), ordering="status")
     def state(self, upload: Import) -> SafeString:
-        return badge(COLOURS[upload.status], upload.get_status_display().partition(":")[0])
+        words = upload.get_status_display().partition(":")[0]
+        return self.live(upload, "state", badge(COLOURS[upload.status], words))
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is None:

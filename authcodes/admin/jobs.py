@@ -8,29 +8,30 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import imports, jobs
-from authcodes.admin.exports import is_id, within
 from authcodes.models import Import, Job
+from authcodes.reports import REPORTS
 from brands import roles
+from brands.exporting import within
 from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin, badge, person
+from brands.live import LiveAdmin, is_id
+from brands.portal import badge, person
 from brands.roles import ACT, ADD, STOP, VIEW
 from brands.unfolded import display
 
 COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger", "cancelled": "warning"}
 # What a job's title and file tell is for those who may see the rows it is made of.
 TOLD_OF = {
-    Job.Kind.EXPORT_SCANS: "authcodes.scan",
+    **{kind: model._meta.label_lower for kind, (model, _report) in REPORTS.items()},  # noqa: SLF001 - Django's public API
     Job.Kind.EXPORT_AFFECTED: "authcodes.scan",
-    Job.Kind.EXPORT_UNSCANNED: "authcodes.authcode",
     Job.Kind.PRINT_BATCH: "authcodes.printrun",
     Job.Kind.PRINT_LIST: "authcodes.printrun",
 }
@@ -47,8 +48,7 @@ AFTERWARDS = {
     Job.Kind.CHECK_IMPORT: gettext_lazy("Nothing is imported. The file has to be uploaded again."),
     Job.Kind.COMMIT_IMPORT: ALL_OR_NOTHING,
     Job.Kind.UNDO_IMPORT: ALL_OR_NOTHING,
-    Job.Kind.EXPORT_SCANS: NO_FILE,
-    Job.Kind.EXPORT_UNSCANNED: NO_FILE,
+    **dict.fromkeys(REPORTS, NO_FILE),
     Job.Kind.EXPORT_AFFECTED: NO_FILE,
     Job.Kind.NOTIFY_RECALL: gettext_lazy(
         "Customers who are told by then know. The others are not warned, until the recall's page tells them."
@@ -66,7 +66,8 @@ MOST_WATCHED = 100  # jobs that one page asks about at once
 
 
 @admin.register(Job)
-class JobPage(TenantAdmin):
+class JobPage(LiveAdmin):
+    live_columns = ("state", "progress")
     list_display = ("title", "kind", "state", "progress", "created_by", "created_at")
     list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("created_at", DayFilter))
     list_select_related = ("created_by",)
@@ -123,13 +124,16 @@ class JobPage(TenantAdmin):
             return imports.may_act(Import.objects.get(pk=job.parameters["import_id"]), person(request))
         return job.created_by_id == person(request).pk or self.may(request, STOP, job)
 
+    def is_changing(self, job: Job) -> bool:
+        return job.is_unfinished
+
     @display(description=gettext_lazy("state"), ordering="status")
     def state(self, job: Job) -> SafeString:
-        return badge(COLOURS[job.status], job.get_status_display())
+        return self.live(job, "state", badge(COLOURS[job.status], job.get_status_display()))
 
     @display(description=gettext_lazy("progress"))
     def progress(self, job: Job) -> SafeString:
-        return render_to_string("admin/authcodes/job_progress.html", {"job": told_of(job)})
+        return self.live(job, "progress", format_html("{}", told_of(job)["words"]))
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
         """How far the jobs in `id` are, as many as the person may see; what the page's script asks for."""

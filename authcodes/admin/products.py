@@ -9,11 +9,12 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.exports import is_id
 from authcodes.admin.prints import LABEL
 from authcodes.admin.product_lookup import SOLD_ONLY
-from authcodes.models import Product
+from authcodes.models import Job, Product
 from brands import pictures, roles
+from brands.exporting import ExportingAdmin
+from brands.live import is_id
 from brands.pictured import Pictured, PictureForm
 from brands.pictures import Drawn
 from brands.roles import ACT
@@ -27,7 +28,8 @@ class ProductForm(PictureForm):
 
 
 @admin.register(Product)
-class ProductPage(CeilingAdmin, Pictured):
+class ProductPage(ExportingAdmin, CeilingAdmin, Pictured):
+    export_kind = Job.Kind.EXPORT_PRODUCTS
     points_fields = ("redeem_point_value",)
     form = ProductForm
     picture = "picture"

@@ -17,12 +17,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import dashboard, exports, recall_notices, recalls
-from authcodes.admin.exports import is_id, within
 from authcodes.dashboard_filters import Filters
 from authcodes.exports import Format
 from authcodes.models import BatchRange, Recall, Scan
 from authcodes.refusals import BatchRefused
+from brands.exporting import within
 from brands.lists import OwnRowsFilter
+from brands.live import is_id
 from brands.portal import TenantAdmin, TenantForm, page_of, person
 from brands.roles import ACT, ADD
 from brands.unfolded import SelectWidget, SwitchWidget, TextareaWidget

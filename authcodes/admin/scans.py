@@ -4,17 +4,17 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Case, Q, QuerySet, Value, When
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from authcodes.admin.exports import ExportingAdmin
 from authcodes.admin.filters import CodeStatusFilter, CustomerFilter, PlaceFilter, ScanDayFilter
 from authcodes.admin.searching import Search
 from authcodes.exports import CUSTOMER_IS_OURS
 from authcodes.models import Job, Scan
 from brands import panels, zones
+from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, OwnRowsFilter
 from brands.models import Brand, User
 from brands.panels import Line, Panel
@@ -33,7 +33,6 @@ CUSTOMER = Case(
 @admin.register(Scan)
 class ScanPage(ExportingAdmin):
     export_kind = Job.Kind.EXPORT_SCANS
-    export_name = _("Export scan report")
     list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "location", "points_awarded")
     list_filter = (
         ("outcome", ChoicesFilter),
@@ -49,6 +48,7 @@ class ScanPage(ExportingAdmin):
     )
     linked_filters = ("user__gt=0",)  # scans by customers; numbers are not to be guessed
     list_select_related = ("product",)
+    sortable_by = ("scanned_at",)
     pages_by_key = True
     search_fields = ("code__startswith",)
     search_help_text = _("Code, product or customer's e-mail")
@@ -57,6 +57,9 @@ class ScanPage(ExportingAdmin):
         (_("Customer"), {"fields": (("customer", "location"), ("device", "app_version"))}),
         (_("Points"), {"fields": (("points_status", "scan_count"), ("points_promised", "points_awarded"))}),
     )
+
+    def export_name(self, _query: QueryDict) -> str:
+        return gettext("Export scan report")
 
     def walks(self, request: HttpRequest) -> list[Q]:
         """Brand by brand, and what belongs to none: the index of their moments begins with the brand."""

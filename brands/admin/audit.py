@@ -15,10 +15,10 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from brands import audit
+from brands.exporting import ExportingAdmin
 from brands.lists import DayFilter, DropdownFilter, OwnRowsFilter
 from brands.models import AuditEntry
 from brands.navigation import may_see
-from brands.portal import TenantAdmin
 from brands.unfolded import display
 
 
@@ -44,7 +44,8 @@ def kinds() -> dict[str, str]:
 
 
 @admin.register(AuditEntry)
-class AuditPage(TenantAdmin):
+class AuditPage(ExportingAdmin):
+    export_kind = "export-audit"
     pages_by_key = True
     list_display = ("at", "person", "action", "kind_name", "row_name", "reason")
     list_filter = (("person", OwnRowsFilter), KindFilter, ("at", DayFilter))

@@ -5,16 +5,17 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from brands import panels, zones
+from brands.exporting import ExportingAdmin
 from brands.lists import OwnRowsFilter
 from brands.models import Brand, User
 from brands.panels import Line, Panel
-from brands.portal import TenantAdmin
 from brands.unfolded import display
 from campaigns.models import UserLoyaltyCampaign
 
 
 @admin.register(UserLoyaltyCampaign)
-class ProgressPage(TenantAdmin):
+class ProgressPage(ExportingAdmin):
+    export_kind = "export-progress"
     brand_path = "campaign__brand"
     customer_path = "user"
     list_display = ("user", "campaign", "reached", "milestones", "updated_at")

@@ -4,8 +4,9 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, OwnRowsFilter
-from brands.portal import TenantAdmin, badge
+from brands.portal import badge
 from brands.unfolded import display
 from campaigns.models import RewardClaim
 
@@ -13,7 +14,8 @@ COLOURS = {"available": "info", "claimed": "success"}
 
 
 @admin.register(RewardClaim)
-class RewardClaimPage(TenantAdmin):
+class RewardClaimPage(ExportingAdmin):
+    export_kind = "export-claims"
     brand_path = "milestone__campaign__brand"
     customer_path = "user"
     list_display = ("user", "reward", "campaign", "state", "created_at", "claimed_at")

@@ -11,10 +11,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from brands import panels, zones
+from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter
 from brands.models import AuditEntry, Brand, User
 from brands.panels import Line, Panel
-from brands.portal import TenantAdmin, badge
+from brands.portal import badge
 from brands.unfolded import display
 from loyalty import ledger
 from loyalty.models import LoyaltyTransaction, UserPoints
@@ -24,16 +25,23 @@ COLOURS = {"earned": "success", "redeemed": "info", "expired": "warning"}
 
 
 @admin.register(LoyaltyTransaction)
-class LedgerPage(TenantAdmin):
+class LedgerPage(ExportingAdmin):
+    export_kind = "export-ledger"
     brand_path = "user_point__brand"
     customer_path = "user_point__user"
     pages_by_key = True
-    list_display = ("created_at", "customer", "kind", "points", "reason_id", "note")
+    list_display = ("when", "customer", "kind", "points", "reason_id", "note")
     list_filter = (("reason", ChoicesFilter),)
-    list_select_related = ("user_point__user",)
+    list_select_related = ("user_point__user", "user_point__brand")
+    sortable_by = ("when",)
     search_fields = ("reason_id__exact",)
     search_help_text = _("An auth code, another reason's id, or a customer's e-mail address.")
     fields = ("customer", ("kind", "points", "balance_after"), ("reason_id", "adjusted_by"), "note", "created_at")
+
+    @display(description=_("created at"), ordering="loyalty_transaction_id")
+    def when(self, line: LoyaltyTransaction) -> SafeString:
+        """Lines are numbered as they come, so their key sorts them by time."""
+        return zones.told(line.created_at, line.user_point.brand.zone)
 
     @display(description=_("customer"))
     def customer(self, line: LoyaltyTransaction) -> User:

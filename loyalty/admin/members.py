@@ -24,9 +24,10 @@ from django.utils.translation import gettext_lazy
 from brands import panels
 from brands.audited import deed
 from brands.digits import AsciiDigits
+from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, DayFilter
 from brands.models import User
-from brands.portal import TenantAdmin, badge
+from brands.portal import badge
 from brands.refusals import Refused
 from brands.roles import ACT, ERASE, VIEW, reach
 from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
@@ -112,11 +113,14 @@ class ErasureForm(forms.Form):
 
 
 @admin.register(UserPoints)
-class MemberPage(Enrolment, TenantAdmin):
+class MemberPage(Enrolment, ExportingAdmin):
+    export_kind = "export-members"
     pages_by_key = True
     customer_path = "user"
     list_display = ("user", "points", "points_earned", "points_redeemed", "current_level", "state", "enrolled_at")
     list_filter = (("status", ChoicesFilter), ("enrolled_at", DayFilter))
+    # No index has these: every accrual would have to write to it. A brand's members are few enough to be sorted.
+    sortable_by = ("points", "points_earned", "enrolled_at")
     list_select_related = ("user",)
     search_fields = ("user__email__startswith", "user__first_name__istartswith", "user__last_name__istartswith")
     search_help_text = gettext_lazy("E-mail address, the beginning of a name, or the barcode of a wallet pass.")

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.audited import deed
+from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin
 from brands.refusals import Refused
 from brands.roles import ACT
 from brands.unfolded import TextareaWidget, action, display
@@ -34,7 +34,8 @@ class ReasonForm(forms.Form):
 
 
 @admin.register(Redemption)
-class RedemptionPage(Till, TenantAdmin):
+class RedemptionPage(Till, ExportingAdmin):
+    export_kind = "export-redemptions"
     customer_path = "user_point__user"
     pages_by_key = True
     list_display = ("created_at", "customer", "name", "cost", "state", "code_masked", "expires_at", "used_at")

@@ -265,7 +265,8 @@ def place_of(link: str) -> str:
 
 @pytest.mark.parametrize("sort", [True, False])
 @pytest.mark.parametrize(
-    ("label", "query"), [(CODES, {}), (CODES, {"q": "T"}), (CODES, {"o": "1"}), (SCANS, {}), (SCANS, {"q": "T"})]
+    ("label", "query"),
+    [(CODES, {}), (CODES, {"q": "T"}), (CODES, {"o": "1"}), (SCANS, {}), (SCANS, {"q": "T"}), (SCANS, {"o": "1"})],
 )
 def test_pages_show_every_row_once_forwards_and_backwards(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch, label: str, query: dict[str, str], sort: bool
@@ -361,6 +362,37 @@ def test_deep_pages_skip_no_rows(client: Client, brand: Brand, monkeypatch: pyte
     statements = " ".join(query["sql"] for query in asked)
     assert "OFFSET" not in statements
     assert "DISTINCT" not in statements
+
+
+def counted_as(client: Client, **query: Any) -> str:
+    words: str = changelist(client, CODES, **query).count.words
+    return words
+
+
+@pytest.mark.parametrize("superuser", [False, True])
+def test_codes_are_counted_by_their_batches(brand: Brand, monkeypatch: pytest.MonkeyPatch, superuser: bool) -> None:
+    """Whatever the planner thinks of a table that was filled a moment ago."""
+    monkeypatch.setattr(lists, "EXACT_UP_TO", 10)
+    campaign, other = make.campaign(brand), make.brand()
+    batch = make.batch(brand, quantity=40, campaign=campaign)
+    make.batch(brand, quantity=35)
+    make.batch(other, quantity=50)
+    client = browser(make.user(is_staff=True, is_superuser=True) if superuser else staff(brand))
+
+    assert counted_as(client) == ("125" if superuser else "75")
+    assert counted_as(client, o="1", batch__id__exact=batch.pk) == "40"
+    assert counted_as(client, batch__campaign__campaign_id__exact=campaign.pk, status="") == "40"
+    if superuser:
+        assert counted_as(client, brand__id__exact=other.pk) == "50"
+    assert counted_as(client, status="unscanned") == counted_as(client, q=batch.prefix) == "more than 10"
+
+
+def test_batches_of_other_brands_count_for_nobody(client: Client, brand: Brand) -> None:
+    make.batch(brand, quantity=3)
+    theirs = make.batch(make.brand(), quantity=50)
+
+    assert counted_as(client) == "3"
+    assert client.get(address(CODES), {"batch__id__exact": theirs.pk}).status_code == 302
 
 
 @pytest.mark.parametrize("label", [CODES, SCANS])

@@ -1,8 +1,9 @@
 """Staff make a batch and watch its codes come, and call a batch back that customers have scanned."""
 
 import pytest
+from django.utils import timezone
 
-from authcodes.models import AuthCode, Recall
+from authcodes.models import AuthCode, BatchRange, Job, Recall
 from tests import make
 from tests.browser.people import scan, settle
 from tests.browser.window import DESKTOP, PHONE
@@ -31,6 +32,23 @@ def test_a_batch_is_made_and_its_codes_come(window, brand, size):
 
     made = AuthCode.objects.filter(brand=brand, product__sku="BEANS").order_by("code")
     assert (made.count(), made.first().code, made.last().code) == (1200, "NW-000001", "NW-001200")
+
+
+def test_the_list_follows_codes_in_the_making(window, brand):
+    batch = make.batch(brand, range_name="Slow harvest", quantity=4)
+    BatchRange.objects.filter(pk=batch.pk).update(generated_count=1)
+    job = Job.objects.create(brand=brand, kind="generate", title="x", parameters={"batch_id": batch.pk})
+    Job.objects.filter(pk=job.pk).update(status="running", alive_at=timezone.now(), attempts=1)
+    owner = window()
+
+    owner.sidebar("Batch ranges")
+    owner.reads("Generating: 25 %")
+    owner.page.evaluate("window.notLoadedAgain = true")
+    BatchRange.objects.filter(pk=batch.pk).update(generated_count=4)
+    Job.objects.filter(pk=job.pk).update(status="done")
+
+    owner.reads("Ready")
+    assert owner.page.evaluate("window.notLoadedAgain") is True
 
 
 def test_a_range_that_overlaps_is_refused_and_can_be_corrected(window, brand):

@@ -69,3 +69,14 @@ def test_stock_that_was_made_unlimited_meanwhile_is_told_so(shop):
     refused = send({**form, "stock": 12})
 
     assert "now it is no limit" in text(refused)
+
+
+def test_a_form_offers_to_change_or_delete_nothing_that_others_refer_to(brand, settings):
+    settings.SECURE_SSL_REDIRECT = False
+    make.level(brand, name="Gold")
+
+    shown = text(browser(staff(brand)).get(address("loyalty.reward", "add")))
+
+    assert 'name="minimum_level"' in shown
+    assert "Change selected" not in shown
+    assert "Delete selected" not in shown

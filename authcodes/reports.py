@@ -1,0 +1,150 @@
+"""What the file of each exported list holds: a report for each kind of job.
+
+Texts are as they are stored, moments in the brand's zone. No report names a secret: of a redemption not its code.
+"""
+
+from django.db.models import Case, F, Model, TextField, Value, When
+from django.db.models.functions import Cast
+
+from authcodes.exports import SCANS, UNSCANNED, Column, Report
+from authcodes.models import AuthCode, BatchRange, Job, Product, Scan
+from brands.models import AuditEntry
+from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from loyalty.models import LoyaltyTransaction, Redemption, UserPoints
+
+TEXT, MOMENT, DAY, NUMBER = Column.TEXT, Column.MOMENT, Column.DAY, Column.NUMBER
+
+
+def yes_or_no(field: str) -> Case:
+    return Case(When(**{field: True}, then=Value("yes")), default=Value("no"))
+
+
+CODES = Report(
+    "codes",
+    {
+        **UNSCANNED.columns,
+        "batch": (TEXT, F("batch__range_name")),
+        "scan_count": (NUMBER, F("scan_count")),
+        "first_scan_date": (MOMENT, F("first_scan_at")),
+        "first_scan_location": (TEXT, F("first_scan_location")),
+        "inventory_location": (TEXT, F("inventory_location")),
+        "location": (TEXT, F("location")),
+    },
+)
+BATCHES = Report(
+    "batches",
+    {
+        "batch": (TEXT, F("range_name")),
+        "product": (TEXT, F("product__title")),
+        "campaign": (TEXT, F("campaign__campaign_name")),
+        "first_code": (TEXT, F("first_code")),
+        "last_code": (TEXT, F("last_code")),
+        "quantity": (NUMBER, F("quantity")),
+        "codes_generated": (NUMBER, F("generated_count")),
+        "recalled": (TEXT, Case(When(recall__isnull=False, then=Value("yes")), default=Value("no"))),
+        "points_per_scan": (NUMBER, F("points_per_scan")),
+        "scan_limit": (NUMBER, F("scan_limit")),
+        "expiration_date": (DAY, F("expiration_date")),
+        "created_date": (MOMENT, F("created_at")),
+    },
+)
+PRODUCTS = Report(
+    "products",
+    {
+        "sku": (TEXT, F("sku")),
+        "title": (TEXT, F("title")),
+        "gtin": (TEXT, F("gtin")),
+        "retail_price": (NUMBER, F("retail_price")),
+        "points_per_scan": (NUMBER, F("redeem_point_value")),
+        "active": (TEXT, yes_or_no("is_active")),
+    },
+)
+MEMBERS = Report(
+    "members",
+    {
+        "customer_email": (TEXT, F("user__email")),
+        "first_name": (TEXT, F("user__first_name")),
+        "last_name": (TEXT, F("user__last_name")),
+        "status": (TEXT, F("status")),
+        "level": (TEXT, F("current_level")),
+        "points": (NUMBER, F("points")),
+        "points_earned": (NUMBER, F("points_earned")),
+        "points_redeemed": (NUMBER, F("points_redeemed")),
+        "points_expired": (NUMBER, F("points_expired")),
+        "enrolled_date": (MOMENT, F("enrolled_at")),
+    },
+)
+LEDGER = Report(
+    "transactions",
+    {
+        "transaction_date": (MOMENT, F("created_at")),
+        "customer_email": (TEXT, F("user_point__user__email")),
+        "reason": (TEXT, F("reason")),
+        "points": (NUMBER, F("points_earned") - F("points_redeemed") - F("points_expired")),
+        "reason_id": (TEXT, F("reason_id")),
+        "note": (TEXT, F("note")),
+    },
+)
+REDEMPTIONS = Report(
+    "redemptions",
+    {
+        "redemption_date": (MOMENT, F("created_at")),
+        "customer_email": (TEXT, F("user_point__user__email")),
+        "reward": (TEXT, F("name")),
+        "cost": (NUMBER, F("cost")),
+        "status": (TEXT, F("status")),
+        "expires_date": (MOMENT, F("expires_at")),
+        "used_date": (MOMENT, F("used_at")),
+        "cancelled_date": (MOMENT, F("cancelled_at")),
+    },
+)
+CLAIMS = Report(
+    "reward-claims",
+    {
+        "customer_email": (TEXT, F("user__email")),
+        "reward": (TEXT, F("milestone__reward_name")),
+        "campaign": (TEXT, F("milestone__campaign__campaign_name")),
+        "status": (TEXT, F("status")),
+        "created_date": (MOMENT, F("created_at")),
+        "claimed_date": (MOMENT, F("claimed_at")),
+    },
+)
+PROGRESS = Report(
+    "campaign-progress",
+    {
+        "customer_email": (TEXT, F("user__email")),
+        "campaign": (TEXT, F("campaign__campaign_name")),
+        "progress": (NUMBER, F("progress")),
+        "target": (NUMBER, F("campaign__target_value")),
+        "started_date": (MOMENT, F("created_at")),
+        "updated_date": (MOMENT, F("updated_at")),
+    },
+)
+AUDIT = Report(
+    "audit-trail",
+    {
+        "entry_date": (MOMENT, F("at")),
+        "person": (TEXT, F("person__email")),
+        "action": (TEXT, F("action")),
+        "kind": (TEXT, F("kind")),
+        "row_id": (TEXT, F("row_id")),
+        "row_name": (TEXT, F("row_name")),
+        "reason": (TEXT, F("reason")),
+        "changes": (TEXT, Cast("changes", TextField())),
+        "request_id": (TEXT, F("request_id")),
+    },
+)
+
+REPORTS: dict[str, tuple[type[Model], Report]] = {
+    Job.Kind.EXPORT_SCANS: (Scan, SCANS),
+    Job.Kind.EXPORT_UNSCANNED: (AuthCode, UNSCANNED),
+    Job.Kind.EXPORT_CODES: (AuthCode, CODES),
+    Job.Kind.EXPORT_BATCHES: (BatchRange, BATCHES),
+    Job.Kind.EXPORT_PRODUCTS: (Product, PRODUCTS),
+    Job.Kind.EXPORT_MEMBERS: (UserPoints, MEMBERS),
+    Job.Kind.EXPORT_LEDGER: (LoyaltyTransaction, LEDGER),
+    Job.Kind.EXPORT_REDEMPTIONS: (Redemption, REDEMPTIONS),
+    Job.Kind.EXPORT_CLAIMS: (RewardClaim, CLAIMS),
+    Job.Kind.EXPORT_PROGRESS: (UserLoyaltyCampaign, PROGRESS),
+    Job.Kind.EXPORT_AUDIT: (AuditEntry, AUDIT),
+}

@@ -1,0 +1,65 @@
+"""Lists whose rows can be taken away as a file, and who may do that.
+
+What a file holds and the job that writes it are no business of a list: settings.LIST_EXPORT names the page that asks
+for which brand and as what kind of file, and starts the job.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import path, reverse
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from brands import roles
+from brands.portal import TenantAdmin
+from brands.roles import ACT, VIEW, Reach
+
+JOB = "authcodes.job"
+
+
+@cache
+def page() -> Callable[["ExportingAdmin", HttpRequest], HttpResponse]:
+    found: Callable[[ExportingAdmin, HttpRequest], HttpResponse] = import_string(settings.LIST_EXPORT)
+    return found
+
+
+def within(user: Any, label: str) -> Reach:
+    """Where somebody may take rows of the model `label` away: they see them there, and may run jobs."""
+    seen, acts = roles.reach(user, VIEW, label), roles.reach(user, ACT, JOB)
+    if acts.everywhere:
+        return seen
+    return acts if seen.everywhere else Reach(seen.brand_ids & acts.brand_ids)
+
+
+class ExportingAdmin(TenantAdmin):
+    """A list whose rows can be taken away as a file: those that its filters and search show, of one brand."""
+
+    list_before_template = "admin/brands/export_link.html"
+    export_kind: str  # of the job
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(lambda request: page()(self, request))
+        return [path("export/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_export"), *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        links = self.export_links(request) if within(request.user, self.opts.label_lower) else []
+        return super().changelist_view(request, {"export_links": links, **(extra_context or {})})
+
+    def export_links(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Addresses and names of the exports that the list leads to."""
+        return [(self.export_address(request.GET), self.export_name(request.GET))]
+
+    def export_address(self, query: QueryDict) -> str:
+        asked = f"?{query.urlencode()}" if query else ""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_export") + asked
+
+    def export_name(self, query: QueryDict) -> str:  # noqa: ARG002 - for those who override it
+        return _("Export %(rows)s") % {"rows": self.opts.verbose_name_plural}
+
+    def export_kind_of(self, query: QueryDict) -> str:  # noqa: ARG002 - for those who override it
+        """The kind of job that writes what the list shows with these parameters."""
+        return self.export_kind

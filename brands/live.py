@@ -1,0 +1,58 @@
+"""Lists whose rows change while one looks: what changes is asked for again, until nothing does any more."""
+
+from typing import Any, ClassVar
+
+from django.contrib.admin.utils import lookup_field
+from django.forms import Media, Script
+from django.http import HttpRequest, JsonResponse
+from django.urls import path
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from brands.portal import TenantAdmin
+
+MOST_WATCHED = 100  # rows that one page asks about at once
+
+
+class LiveAdmin(TenantAdmin):
+    """A list that says of each row in `live_columns` what it is now, as long as `is_changing` says so of the row."""
+
+    live_columns: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def media(self) -> Media:
+        script: Any = Script("brands/live_list.js", type="module")  # which the stubs do not know
+        found: Media = super().media + Media(js=[script])
+        return found
+
+    def is_changing(self, obj: Any) -> bool:
+        """Whether work goes on at the row."""
+        raise NotImplementedError
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.live_view)
+        return [path("live/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_live"), *super().get_urls()]
+
+    def live_view(self, request: HttpRequest) -> JsonResponse:
+        """The rows in `id`, as many as the person may see; what the list's script asks for."""
+        ids = [text for text in request.GET.getlist("id")[:MOST_WATCHED] if is_id(text)]
+        rows = self.get_queryset(request).select_related(*self.list_select_related).filter(pk__in=ids)
+        told = [
+            {
+                "id": str(row.pk),
+                "columns": {name: str(lookup_field(name, row, self)[2]) for name in self.live_columns},
+            }
+            for row in rows
+        ]
+        return JsonResponse({"rows": told})
+
+    def live(self, obj: Any, column: str, html: SafeString) -> SafeString:
+        """What a live column shows, marked for the script while the row changes."""
+        if not self.is_changing(obj):
+            return html
+        return format_html('<span data-live-row="{}" data-live-column="{}">{}</span>', obj.pk, column, html)
+
+
+def is_id(text: str) -> bool:
+    """Whether a row may have this number; what is none of them makes PostgreSQL fail."""
+    return text.isascii() and text.isdecimal() and len(text) < 19

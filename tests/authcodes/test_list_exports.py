@@ -1,0 +1,195 @@
+"""Exports of every list: what it shows, of one brand, to those who may see it and run jobs."""
+
+import csv
+import io
+import itertools
+import zipfile
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+
+from authcodes import jobs
+from authcodes.admin.jobs import TOLD_OF
+from authcodes.models import AuthCode, Job, Scan
+from authcodes.reports import REPORTS
+from brands.exporting import ExportingAdmin
+from brands.models import AuditEntry, Brand
+from brands.roles import ACT, VIEW, may
+from tests import make
+from tests.portal import address, brand_with_everything, browser, page, staff, text
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MARKER = "zebra"
+LISTS = sorted({model._meta.label_lower for model, _ in REPORTS.values()})
+
+
+@pytest.fixture(autouse=True)
+def files(settings: Any, tmp_path: Any) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    settings.SECURE_SSL_REDIRECT = False
+    settings.FAIR_SHARES = False  # each job is run at once, though others of its brand wait
+
+
+def ran(job: Job) -> Job:
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def exported(client: Client, brand: Brand, label: str, query: str = "", wanted: str = "csv") -> Job:
+    """The job that the export page of a list starts, run."""
+    client.post(f"{address(label, 'export')}{query}", {"brand": brand.pk, "format": wanted})
+    return ran(Job.objects.latest("pk"))
+
+
+def content(job: Job) -> str:
+    """The text of a CSV, or of the first sheet of a workbook."""
+    with job.result.open("rb") as file:
+        if job.result_name.endswith(".csv"):
+            return file.read().decode()
+        return zipfile.ZipFile(file).read("xl/worksheets/sheet1.xml").decode()
+
+
+def rows(job: Job) -> list[list[str]]:
+    assert job.status == "done", job.log
+    return list(csv.reader(io.StringIO(content(job), newline="")))
+
+
+def test_every_list_with_an_export_has_a_report() -> None:
+    with_exports = {page.opts.label_lower for page in admin.site._registry.values() if isinstance(page, ExportingAdmin)}
+
+    assert with_exports == set(LISTS)
+    assert set(REPORTS) <= set(TOLD_OF)
+
+
+@pytest.mark.parametrize("wanted", ["csv", "xlsx"])
+def test_each_list_is_exported_as_it_is_shown_of_its_own_brand(wanted: str) -> None:
+    (own, _), (foreign, _) = brand_with_everything("aardvark"), brand_with_everything(MARKER)
+    client = browser(staff(own, foreign))
+    for label in LISTS:
+        shown = page(label).model._base_manager.filter(**{page(label).brand_path: own}).count()
+
+        job = exported(client, own, label, wanted=wanted)
+
+        assert (job.status, job.done) == ("done", shown), (label, job.log)
+        assert shown, label
+        assert MARKER not in content(job).lower(), label
+        if wanted == "csv":
+            header, *found = rows(job)
+            assert header == list(REPORTS[job.kind][1].columns)
+            assert any("aardvark" in cell for cell in itertools.chain(*found)), label
+
+
+@pytest.mark.parametrize("role", ["owner", "manager", "printer", "support"])
+def test_roles_take_away_what_they_see_if_they_run_jobs(brand: Brand, role: str) -> None:
+    client = browser(staff(brand, role=role))
+    for label in LISTS:
+        allowed = may(role, VIEW, label) and may(role, ACT, "authcodes.job")
+
+        assert client.get(address(label, "export")).status_code == (200 if allowed else 403), label
+        if may(role, VIEW, label):
+            assert (address(label, "export") in text(client.get(address(label)))) is allowed, label
+
+
+@pytest.mark.parametrize("label", LISTS)
+def test_a_job_of_somebody_who_may_not_any_more_writes_nothing(label: str, brand: Brand) -> None:
+    kind = next(kind for kind, (model, _) in REPORTS.items() if model._meta.label_lower == label)
+    parameters = {"query": "", "format": "csv", "time_zone": "UTC"}
+    job = jobs.start(
+        brand=brand, kind=Job.Kind(kind), title="Export", parameters=parameters, by=staff(brand, role="support")
+    )
+
+    assert ran(job).status == "failed"
+    assert "may not export" in job.log
+
+
+def test_jobs_are_shown_to_those_who_may_see_the_list(brand: Brand) -> None:
+    for kind in REPORTS:
+        Job.objects.create(brand=brand, kind=kind, title=f"{kind} job")
+
+    shown = text(browser(staff(brand, role="printer")).get(address("authcodes.job")))
+
+    visible = {kind for kind, (model, _) in REPORTS.items() if may("printer", VIEW, model._meta.label_lower)}
+    assert {kind for kind in REPORTS if f"{kind} job" in shown} == visible
+    assert Job.Kind.EXPORT_MEMBERS not in visible
+
+
+def codes_of(client: Client, brand: Brand, query: str) -> set[str]:
+    return {row[0] for row in rows(exported(client, brand, "authcodes.authcode", query))[1:]}
+
+
+def test_codes_are_exported_as_their_filter_says(brand: Brand) -> None:
+    fresh, scanned = make.code(brand), make.code(brand)
+    AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
+    client = browser(staff(brand))
+
+    assert codes_of(client, brand, "?status=scanned") == {scanned.code}
+    assert codes_of(client, brand, "") == {fresh.code, scanned.code}
+    assert codes_of(client, brand, "?status=unscanned") == codes_of(client, brand, "?scan_count=0") == {fresh.code}
+
+
+def test_unscanned_codes_are_one_click_away_with_their_own_columns(brand: Brand) -> None:
+    make.code(brand)
+    client = browser(staff(brand))
+    shown = text(client.get(address("authcodes.authcode"), {"q": "T"}))
+    where = address("authcodes.authcode", "export")
+
+    assert f'href="{where}?q=T"' in shown
+    assert f'href="{where}?q=T&amp;status=unscanned"' in shown
+    assert "Export unscanned codes" not in text(client.get(address("authcodes.authcode"), {"status": "scanned"}))
+    header, *_ = rows(exported(client, brand, "authcodes.authcode", "?status=unscanned"))
+    assert header == ["auth_code", "product", "created_date", "expiration_date", "status"]
+    header, *_ = rows(exported(client, brand, "authcodes.authcode"))
+    assert header[:7] == ["auth_code", "product", "created_date", "expiration_date", "status", "batch", "scan_count"]
+
+
+def test_a_job_from_before_still_holds_unscanned_codes_only(brand: Brand) -> None:
+    fresh, scanned = make.code(brand), make.code(brand)
+    AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
+    parameters = {"query": "", "format": "csv", "time_zone": "UTC"}
+    by = staff(brand)
+    job = jobs.start(brand=brand, kind=Job.Kind.EXPORT_UNSCANNED, title="x", parameters=parameters, by=by)
+
+    assert [row[0] for row in rows(ran(job))[1:]] == [fresh.code]
+
+
+def test_members_and_their_points_are_written_with_signs_and_without_formulas(brand: Brand) -> None:
+    customer = make.customer(brand, email="ann@example.com", first_name="=1+1", last_name="@x")
+    account = make.account(customer, brand)
+    account.transactions.create(points_redeemed=3, reason="redeemed", reason_id="order:1", note="+1")
+    client = browser(staff(brand))
+
+    (_, member) = rows(exported(client, brand, "loyalty.userpoints"))
+    (_, line) = rows(exported(client, brand, "loyalty.loyaltytransaction"))
+
+    assert member[:3] == ["ann@example.com", "'=1+1", "'@x"]
+    assert line[1:] == ["ann@example.com", "redeemed", "-3.00", "order:1", "'+1"]
+
+
+def test_a_lists_filters_hold_for_its_file(brand: Brand) -> None:
+    blocked = make.account(make.customer(brand, email="bob@example.com"), brand)
+    make.account(make.customer(brand), brand)
+    type(blocked).objects.filter(pk=blocked.pk).update(status="blocked")
+
+    found = rows(exported(browser(staff(brand)), brand, "loyalty.userpoints", "?status__exact=blocked"))
+
+    assert [row[0] for row in found[1:]] == ["bob@example.com"]
+
+
+def test_an_erasure_takes_every_file_that_names_customers() -> None:
+    tells_of_customers = {Scan._meta.label_lower, AuditEntry._meta.label_lower}
+    for kind, (model, report) in REPORTS.items():
+        names = "customer_email" in report.columns or model._meta.label_lower in tells_of_customers
+        assert (kind in jobs.NAMING) is names, kind
+
+
+def test_no_file_holds_the_code_of_a_reward() -> None:
+    own, found = brand_with_everything("aardvark")
+    redemption: Any = found["loyalty.redemption"]
+
+    job = exported(browser(staff(own)), own, "loyalty.redemption")
+
+    assert "aardvark gift" in content(job)
+    assert redemption.code not in content(job)

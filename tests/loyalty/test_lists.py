@@ -1,0 +1,83 @@
+"""The lists of members and of their transactions: sorted by what staff ask for, page by page."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from brands import keyset, lists
+from brands.models import Brand
+from brands.portal import TenantAdmin
+from loyalty.models import LoyaltyTransaction, UserPoints
+from tests import make
+from tests.portal import address, browser, scan, staff, text
+
+pytestmark = pytest.mark.django_db
+MEMBERS, LEDGER = "loyalty.userpoints", "loyalty.loyaltytransaction"
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def members(brand: Brand, *points: int) -> list[UserPoints]:
+    accounts = [make.account(make.customer(brand), brand) for _ in points]
+    for account, earned in zip(accounts, points, strict=True):
+        UserPoints.objects.filter(pk=account.pk).update(points=earned, points_earned=earned)
+    return accounts
+
+
+def pages(client: Client, label: str, **query: str) -> list[list[Any]]:
+    shown = client.get(address(label), query).context["cl"]
+    found = [list(shown.result_list)]
+    while shown.paginator.next:
+        shown = client.get(address(label) + shown.paginator.next).context["cl"]
+        found.append(list(shown.result_list))
+    return found
+
+
+@pytest.mark.parametrize("walks", [True, False])
+@pytest.mark.parametrize("column", ["2", "3"])
+def test_the_best_members_come_first(brand: Brand, monkeypatch: pytest.MonkeyPatch, column: str, walks: bool) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 3)
+    if walks:
+        monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
+        monkeypatch.setattr(keyset, "FEW", 0)
+    members(brand, 5, 1, 5, 9, 0, 5, 7)
+    members(make.brand(), 99)
+    client = browser(staff(brand))
+
+    best, worst = pages(client, MEMBERS, o=f"-{column}"), pages(client, MEMBERS, o=column)
+
+    assert [int(row.points) for page in best for row in page] == [9, 7, 5, 5, 5, 1, 0]
+    assert [int(row.points) for page in worst for row in page] == [0, 1, 5, 5, 5, 7, 9]
+    assert [len(page) for page in best] == [3, 3, 1]
+    assert len({row.pk for page in best for row in page}) == 7
+
+
+def test_transactions_are_sorted_by_time(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 2)
+    (account,) = members(brand, 0)
+    lines = [
+        LoyaltyTransaction.objects.create(
+            user_point=account, points_earned=Decimal(1), reason="earned", reason_id=f"order:{number}"
+        )
+        for number in range(5)
+    ]
+    client = browser(staff(brand))
+
+    assert [row for page in pages(client, LEDGER, o="1") for row in page] == lines
+    assert [row for page in pages(client, LEDGER, o="-1") for row in page] == lines[::-1]
+
+
+@pytest.mark.parametrize(("label", "column"), [(MEMBERS, 2), (LEDGER, 1), ("authcodes.scan", 1)])
+def test_lists_offer_to_sort(brand: Brand, label: str, column: int) -> None:
+    (account,) = members(brand, 3)
+    account.transactions.create(points_earned=1, reason="earned", reason_id="order:1")
+    scan(make.code(brand))
+
+    shown = browser(staff(brand)).get(address(label))
+
+    assert f"o={column}" in text(shown) or f"o=-{column}" in text(shown)

@@ -28,10 +28,10 @@ from tests.stack import ROOT, Stack, wait_until
 
 sys.path.insert(0, str(ROOT / "bin"))
 
-import launcher  # noqa: E402
-from embedded import datadir, postgres, processes, valkey  # noqa: E402
-from embedded.identity import Programs, choose  # noqa: E402
-from embedded.server import Home, Server  # noqa: E402
+import launcher
+from embedded import datadir, postgres, processes, valkey
+from embedded.identity import Programs, choose
+from embedded.server import Home, Server
 
 RESTARTS = 10
 AWAY_SECONDS = 0.5

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment as env
+from config.logs import SUSPICIOUS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(env.text("DATA_DIR", str(BASE_DIR / "var"))).expanduser().resolve()
@@ -588,14 +589,18 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "config.logs.Line"}, "json": {"()": "config.logs.JsonLine"}},
-    "filters": {"routes": {"()": "config.logs.RoutesInsteadOfPaths"}},
+    "filters": {
+        "routes": {"()": "config.logs.RoutesInsteadOfPaths"},
+        "refusals": {"()": "config.logs.ExpectedRefusals"},
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
     "loggers": {
         # Django has a handler of its own for these, which knows no request.
         "django": {"handlers": [], "propagate": True},
         # These name a request by its path, which may hold a token or a code's tag.
-        "django.request": {"filters": ["routes"]},
+        "django.request": {"filters": ["routes", "refusals"]},
+        **{f"django.security.{name}": {"filters": ["refusals"]} for name in SUSPICIOUS},
         "django.security.csrf": {"filters": ["routes"]},
         # runserver's own line for each request; RequestId writes ours.
         "django.server": {"handlers": [], "level": "CRITICAL"},

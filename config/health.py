@@ -74,7 +74,7 @@ class Ready(Probe):
 
     @endpoint("check_ready", tag="Service", summary="Is it ready?", needs=[ANYBODY], responses=ReadyOutput)
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
-        """It can do its work: database, Redis and broker answer, no event waits too long for its delivery, and no job for a worker.
+        """It can do its work: database, Redis and broker answer, and neither an event nor a job waits for too long.
 
         When it cannot, the answer is 503, with the state of each part in `details.checks`.
         """

@@ -130,8 +130,8 @@ class Started:
         code = make.code(self.brand)
         about = Circumstances(at=timezone.now(), user_id=customer.pk, place=BERLIN)
         scanning.scan(scanned=code.code, about=about)
-        prefix = f"L{Job.objects.count():03d}-"
-        wanted = BatchSettings(range_name="Long", quantity=5_000, prefix=prefix, number_width=8, signed=False)
+        name = f"L{Job.objects.count():03d}-"
+        wanted = BatchSettings(range_name=name, quantity=5_000, prefix=name, number_width=8, signed=False)
         batch = batches.create_batch(brand=self.brand, wanted=wanted, at=timezone.now())
         batches.start_generation(batch=batch, by=None)
         self.codes += 1 + wanted.quantity

@@ -24,7 +24,7 @@ def nowhere(tmp_path):
 
 
 def ready():
-    return Client().ready()
+    return Client().get("/readyz")
 
 
 def failing(response):
@@ -86,7 +86,7 @@ def test_not_ready_without_the_database(monkeypatch, nowhere):
 
     response = ready()
 
-    assert failing(response) == ["database", "events"]
+    assert failing(response) == ["database", "events", "jobs"]
     assert nowhere not in response.content.decode()
 
 

@@ -208,7 +208,8 @@ def _store(upload: Import, run: jobs.Run) -> int:
         if wrong := import_checks.wrong_header(upload.kind, header):
             raise ImportRefused(wrong)
         error_at = len(header) - 1 if header[-1].strip() == ERROR_COLUMN else None
-        while portion := _copy(upload, run, itertools.islice(rows, PORTION), error_at):
+        # Read before it is copied: a COPY that a refusal broke off would be an error in PostgreSQL's log.
+        while portion := _copy(upload, run, list(itertools.islice(rows, PORTION)), error_at):
             stored += portion
             if stored > MAX_ROWS:
                 message = _("The file has more than %(most)s rows. Divide it.") % {"most": f"{MAX_ROWS:,}"}

@@ -15,7 +15,7 @@ from django.core.files import File
 from django.core.files.storage import Storage
 from django.db import transaction
 from django.db.models import F, Q, QuerySet, Value
-from django.db.models.functions import Concat
+from django.db.models.functions import Concat, Now
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -23,6 +23,7 @@ from authcodes import heartbeat
 from authcodes.models import Job
 from authcodes.models.jobs import JobQuerySet
 from brands import guard, quotas
+from brands.database_outages import is_outage, through_outages
 from brands.models import Brand, BrandQuota, User
 from brands.person_mentions import Mentions, without
 from brands.refusals import Refused
@@ -30,9 +31,9 @@ from brands.tracing import Work
 
 logger = logging.getLogger(__name__)
 
-# A worker that gave no sign for so long is taken for dead, and its job is started again.
-SILENCE = timedelta(seconds=60)
-BEAT = timedelta(seconds=15)  # between two signs of a worker whose handler says nothing
+# A worker that gave no sign for so long, by the database's clock, is taken for dead, and its job is started again.
+SILENCE = timedelta(seconds=8)
+BEAT = timedelta(seconds=2)  # between two signs of a worker whose handler says nothing
 ATTEMPTS = 5
 QUOTA = BrandQuota.Resource.JOBS
 MOST_FAILURES = 3  # of a storage, before it is taken to be away
@@ -67,11 +68,11 @@ class Run:
 
     def tell(self, done: int, total: int) -> bool:
         """Say how far it is where it cannot stop any more: all is committed. False: another attempt runs it now."""
-        return bool(self._mine().update(done=done, total=total, alive_at=timezone.now()))
+        return bool(self._mine().update(done=done, total=total, alive_at=Now()))
 
     def give_sign(self) -> bool:
         """Say that its worker lives. False: another attempt runs it now, or it has ended."""
-        return bool(self._mine().update(alive_at=timezone.now()))
+        return bool(self._mine().update(alive_at=Now()))
 
     def refuse_overtaken(self) -> None:
         """Raises Overtaken. Where attempts take turns by a lock, ask while it is held."""
@@ -79,7 +80,7 @@ class Run:
             raise Overtaken
 
     def log(self, line: str) -> None:
-        self._mine().update(log=_logged(self.job, line), alive_at=timezone.now())
+        self._mine().update(log=_logged(self.job, line), alive_at=Now())
 
     def keep(self, content: IO[bytes], *, name: str) -> None:
         """Offer `content` for download as `name`, until settings.JOB_FILE_DAYS have passed. Raises as progress does.
@@ -160,14 +161,17 @@ def _call_worker(job_id: int) -> None:
 
 
 def run(job_id: int) -> None:
-    """Run a job, unless another worker is at it or it is not its turn. Every way it can end is written on it."""
-    job = _take(job_id)
+    """Run a job, unless another worker is at it or it is not its turn. Every way it can end is written on it.
+
+    While the database is away this waits for it: the job then begins, or is queued again.
+    """
+    job = through_outages(lambda: _take(job_id))
     if job is None:
         return
     with Work("job", job.kind, job_id=str(job_id)):
         _attempt(job)
-    for waiting in _in_turn()[:1]:
-        _call_worker(waiting.pk)
+    for waiting in through_outages(lambda: list(in_turn().values_list("pk", flat=True)[:1])):
+        _call_worker(waiting)
 
 
 def _attempt(job: Job) -> None:
@@ -182,37 +186,45 @@ def _attempt(job: Job) -> None:
     except Refused as refusal:
         _finish(job, Job.Status.FAILED, refusal.message)
     except Exception as error:
+        if is_outage(error):
+            logger.warning("job %s: the database went away (%s); it is queued again", job.pk, str(error).strip())
+            through_outages(lambda: _queue_again(job))
+            return
         logger.exception("job %s failed", job.pk)
         _finish(job, Job.Status.FAILED, "".join(traceback.format_exception_only(error)).strip()[:500])
     else:
         _finish(job, Job.Status.DONE, "")
 
 
+def _queue_again(job: Job) -> None:
+    """Its worker lives and lost the database only, which counts as no attempt that ended its worker."""
+    mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
+    mine.update(status=Job.Status.QUEUED, interruptions=F("interruptions") + 1, alive_at=Now())
+
+
 def _take(job_id: int) -> Job | None:
     """The job, if it is its turn: one conditional update decides who runs it."""
-    now = timezone.now()
-    taken = _in_turn().filter(pk=job_id)
-    if not taken.update(status=Job.Status.RUNNING, attempts=F("attempts") + 1, alive_at=now, started_at=now):
+    taken = in_turn().filter(pk=job_id)
+    if not taken.update(status=Job.Status.RUNNING, attempts=F("attempts") + 1, alive_at=Now(), started_at=Now()):
         return None
     return Job.objects.select_related("brand", "created_by").get(pk=job_id)
 
 
-def _in_turn() -> JobQuerySet:
-    silent = timezone.now() - SILENCE
+def in_turn() -> JobQuerySet:
+    """Those that a worker may take now."""
     workers = settings.JOB_WORKERS
     most = min(settings.JOBS_PER_BRAND, workers - 1)
     if not settings.FAIR_SHARES:
         most = workers = 1_000_000
-    return Job.objects.in_turn(silent=silent, of_a_brand=most, workers=workers)
+    return Job.objects.in_turn(silent=Now() - SILENCE, of_a_brand=most, workers=workers)
 
 
 def _finish(job: Job, status: Job.Status, line: str) -> None:
-    now = timezone.now()
     mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
-    fields: dict[str, Any] = {"status": status, "finished_at": now, "alive_at": now}
+    fields: dict[str, Any] = {"status": status, "finished_at": timezone.now(), "alive_at": Now()}
     if line:
         fields["log"] = _logged(job, line)
-    mine.update(**fields)
+    through_outages(lambda: mine.update(**fields))
 
 
 def _logged(job: Job, line: str) -> Concat:
@@ -231,13 +243,13 @@ def cancel(*, job: Job) -> bool:
 def resume() -> list[int]:
     """Call workers for jobs whose turn it is; bury those that end their workers. Returns the called."""
     now = timezone.now()
-    Job.objects.abandoned(silent=now - SILENCE).filter(attempts__gte=ATTEMPTS).update(
+    Job.objects.abandoned(silent=Now() - SILENCE).filter(attempts__gte=F("interruptions") + ATTEMPTS).update(
         status=Job.Status.FAILED,
         finished_at=now,
         log=Concat(F("log"), Value(f"Given up: its worker ended {ATTEMPTS} times without a word.\n")),
     )
     just_called = Q(status=Job.Status.QUEUED, created_at__gte=now - timedelta(seconds=5))
-    called = list(_in_turn().exclude(just_called).values_list("pk", flat=True))
+    called = list(in_turn().exclude(just_called).values_list("pk", flat=True))
     for job_id in called:
         _call_worker(job_id)
     return called

@@ -32,11 +32,14 @@ def run_job(job_id: int) -> None:
 
 @shared_task
 def resume_jobs() -> int:
-    """Every few seconds: start what a lost message or a dead worker left; what has been kept long enough goes."""
-    called = jobs.resume()
-    jobs.forget_files()
-    imports.forget_old(at=timezone.now())
-    return len(called)
+    """Every few seconds: start what a lost message or a dead worker left."""
+    return len(jobs.resume())
+
+
+@shared_task
+def forget_files() -> int:
+    """Every minute: files of jobs and imports that have been kept long enough."""
+    return jobs.forget_files() + imports.forget_old(at=timezone.now())
 
 
 @shared_task

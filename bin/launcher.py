@@ -4,12 +4,13 @@ import contextlib
 import http.client
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Never
 
@@ -19,6 +20,8 @@ from embedded.datadir import PROJECT, ServerError
 from embedded.server import Server
 
 STOP_SECONDS = 10
+# A process that ends more often than this within so many seconds is not started again.
+MOST_ENDS, ENDS_SECONDS = 5, 60
 READY_SECONDS = 60
 # A database that DATABASE_URL names makes the settings expect a portal on the internet; this one listens here.
 LOCAL = {"ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1,[::1]", "HTTPS": "0"}
@@ -63,7 +66,7 @@ def main() -> int:
 
 
 def run(site: Site) -> Never:
-    """Run everything on `site` until a signal (KeyboardInterrupt) or until a process dies (ServerError)."""
+    """Run everything on `site` until a signal (KeyboardInterrupt) or until a process dies for good (ServerError)."""
     servers.refuse(site.data_dir, **servers.wanted())
     refuse_busy(site)
     with servers.running(site.data_dir, **servers.wanted()) as started:
@@ -80,7 +83,7 @@ def run(site: Site) -> Never:
             if os.environ.get("DEMO") != "0":
                 manage("demo", environment=environment)  # while the others load
             say("Waiting for the portal ...")
-            watch(site, web=programs[0], everything=[*started, *programs])
+            watch(site, servers=started, programs=programs)
 
 
 def given() -> dict[str, str]:
@@ -135,12 +138,16 @@ def platform(site: Site, environment: dict[str, str]) -> Iterator[list[Server]]:
     """Web, workers and beat, each with a log of its own; stopped together at the end."""
     programs: list[Server] = []
     try:
-        for name, command in commands(site).items():
-            program = [sys.executable, "-m", *command]
-            programs.append(Server.start(name, program, data_dir=site.data_dir, env=environment, cwd=PROJECT))
+        programs.extend(start_program(site, environment, name) for name in commands(site))
         yield programs
     finally:
         processes.stop([program.process for program in programs], seconds=STOP_SECONDS)
+
+
+def start_program(site: Site, environment: dict[str, str], name: str) -> Server:
+    program = [sys.executable, "-m", *commands(site)[name]]
+    started = Server.start(name, program, data_dir=site.data_dir, env=environment, cwd=PROJECT)
+    return replace(started, start_again=lambda: start_program(site, environment, name))
 
 
 def commands(site: Site) -> dict[str, list[str]]:
@@ -167,21 +174,39 @@ def commands(site: Site) -> dict[str, list[str]]:
     }
 
 
-def watch(site: Site, *, web: Server, everything: Sequence[Server]) -> Never:
-    """Say when the portal answers, then wait until something dies, and raise ServerError with its last words."""
-    deadline = time.monotonic() + READY_SECONDS
-    ready = False
-    while all(server.is_alive() for server in everything):
+def watch(site: Site, *, servers: list[Server], programs: list[Server]) -> Never:
+    """Say when the portal answers, and start again whatever ends.
+
+    Raises ServerError, with the last words of what does not start or ends again and again.
+    """
+    deadline, ready = time.monotonic() + READY_SECONDS, False
+    ends: dict[str, list[float]] = {}
+    while True:
+        for group in (servers, programs):
+            for place, server in enumerate(group):
+                if not server.is_alive():
+                    group[place] = started_again(server, ends.setdefault(server.name, []), is_ready=ready)
         if not ready and answers(site):
             ready = True
             say(f"Ready: {site.url}  (logs: {site.data_dir / 'log'}; Ctrl-C stops everything)")
         elif not ready and time.monotonic() > deadline:
-            message = f"{site.url} does not answer. {web.last_words()}"
+            message = f"{site.url} does not answer. {programs[0].last_words()}"
             raise ServerError(message)
         time.sleep(0.2)
-    dead = next(server for server in everything if not server.is_alive())
-    message = f"{dead.name} ended (exit code {dead.process.returncode}), so everything stops. {dead.last_words()}"
-    raise ServerError(message)
+
+
+def started_again(dead: Server, ends: list[float], *, is_ready: bool) -> Server:
+    """Another in the place of `dead`, which ended at `ends` before. Raises ServerError where that is no use."""
+    now = time.monotonic()
+    ends[:] = [*(end for end in ends if now - end < ENDS_SECONDS), now]
+    how = f"{dead.name} ended (exit code {dead.process.returncode})"
+    if not is_ready or dead.start_again is None or len(ends) > MOST_ENDS:
+        again = f" for the {len(ends)}th time in a minute" if len(ends) > MOST_ENDS else ""
+        message = f"{how}{again}, so everything stops. {dead.last_words()}"
+        raise ServerError(message)
+    say(f"{how}; starting it again (log of before: {dead.log.with_suffix('.log.1')})")
+    processes.signal_group(dead.process, signal.SIGKILL)  # what it left behind would keep its port or its work
+    return dead.start_again()
 
 
 def answers(site: Site) -> bool:

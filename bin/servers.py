@@ -27,6 +27,8 @@ def running(
 ) -> Iterator[list[Server]]:
     """Both servers, or those asked for, on `data_dir`, which no second start gets meanwhile; stopped at the end.
 
+    Whoever starts one again puts it in the place of the old one in the list.
+
     Not `durable` gives up fsync, for data that nobody will miss. Raises ServerError; nothing that we did not make is
     touched then.
     """
@@ -46,8 +48,12 @@ def running(
             for asked_for, start in ((with_postgres, postgres.start), (with_valkey, valkey.start)):
                 if asked_for:
                     servers.append(start(home))
-                    started.callback(servers[-1].stop)
+                    started.callback(_stop_at, servers, len(servers) - 1)
         yield servers
+
+
+def _stop_at(servers: list[Server], place: int) -> None:
+    servers[place].stop()
 
 
 def refuse(data_dir: Path, *, with_postgres: bool, with_valkey: bool) -> None:

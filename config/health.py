@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from authcodes import job_waits
 from brands import limits
 from brands.openapi import ANYBODY, endpoint
 from brands.refusals import Unavailable
@@ -37,11 +38,17 @@ class EventsOutput(AliveOutput):
     limit_seconds = serializers.IntegerField(help_text="How long it may.")
 
 
+class JobsOutput(AliveOutput):
+    waiting_seconds = serializers.IntegerField(help_text="How long the oldest job that a worker could take has waited.")
+    limit_seconds = serializers.IntegerField(help_text="How long it may.")
+
+
 class ChecksOutput(serializers.Serializer[Any]):
     database = AliveOutput()
     redis = AliveOutput()
     broker = AliveOutput()
     events = EventsOutput()
+    jobs = JobsOutput()
 
 
 class ReadyOutput(AliveOutput):
@@ -63,11 +70,11 @@ class Alive(Probe):
 
 
 class Ready(Probe):
-    """`GET /readyz`: database, Redis, broker, and no event that waits longer than settings.READY_EVENT_AGE_SECONDS."""
+    """`GET /readyz`: database, Redis, broker, and neither an event nor a job that waits for too long."""
 
     @endpoint("check_ready", tag="Service", summary="Is it ready?", needs=[ANYBODY], responses=ReadyOutput)
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
-        """It can do its work: database, Redis and broker answer, and no event waits too long for its delivery.
+        """It can do its work: database, Redis and broker answer, and neither an event nor a job waits for too long.
 
         When it cannot, the answer is 503, with the state of each part in `details.checks`.
         """
@@ -87,6 +94,7 @@ def check_parts(at: datetime) -> dict[str, dict[str, Any]]:
         "redis": state_of(check_redis),
         "broker": state_of(check_broker),
         "events": state_of(lambda: check_events(at)),
+        "jobs": state_of(lambda: check_jobs(at)),
     }
 
 
@@ -132,3 +140,12 @@ def check_events(at: datetime) -> dict[str, Any]:
     limit = settings.READY_EVENT_AGE_SECONDS
     status = "ok" if age <= limit else "failing"
     return {"status": status, "oldest_seconds": age, "limit_seconds": limit}
+
+
+def check_jobs(at: datetime) -> dict[str, Any]:
+    """How long a job has waited though a worker is free, in seconds: more than a moment, and none takes any."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
+        waited = int(job_waits.overdue_seconds(at))
+    limit = settings.READY_JOB_WAIT_SECONDS
+    return {"status": "ok" if waited <= limit else "failing", "waiting_seconds": waited, "limit_seconds": limit}

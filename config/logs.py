@@ -66,6 +66,38 @@ class RoutesInsteadOfPaths(logging.Filter):
         return True
 
 
+class ExpectedRefusals(logging.Filter):
+    """For Django's loggers of requests: what was answered with 4xx is a warning in one line.
+
+    Django tells of some of them as errors with a traceback; alerts on errors would ring for whoever sends nonsense.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if 400 <= getattr(record, "status_code", 500) < 500:
+            record.levelno, record.levelname = min(record.levelno, logging.WARNING), "WARNING"
+            record.exc_info = record.exc_text = None
+            if record.name.startswith("django.security."):
+                record.msg, record.args = "%s: %s", (record.name.rpartition(".")[2], route_of(record.request))  # type: ignore[attr-defined] # what log_response adds
+        return True
+
+
+# Kinds of SuspiciousOperation: Django has a logger for each, and a logger's filter sees no other logger's records.
+SUSPICIOUS = (
+    "SuspiciousOperation",
+    "SuspiciousMultipartForm",
+    "SuspiciousFileOperation",
+    "DisallowedHost",
+    "DisallowedRedirect",
+    "TooManyFieldsSent",
+    "TooManyFilesSent",
+    "RequestDataTooBig",
+    "DisallowedModelAdminLookup",
+    "DisallowedModelAdminToField",
+    "InvalidSessionKey",
+    "SuspiciousSession",
+)
+
+
 class Line(logging.Formatter):
     """A line for people; errors with their traceback below."""
 

@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
+from authcodes import job_waits
 from brands import metrics
 from brands.limits import client_address
 from config.celery import app
@@ -122,6 +123,7 @@ def database() -> Iterator[Metric]:
         jobs = cursor.fetchall()
         cursor.execute(SILENCE)
         [silence] = cursor.fetchone() or [None]
+        job_wait = job_waits.overdue_seconds(now)
         cursor.execute(WALLETS, [now - STALE_AFTER, MOST_COUNTED])
         wallets = {platform: found for platform, *found in cursor.fetchall()}
     yield gauge("loyalty_events_pending", "Events to be delivered.", ["lane", "kind"], [row[:3] for row in pending])
@@ -134,6 +136,7 @@ def database() -> Iterator[Metric]:
     yield gauge("loyalty_events_dead", "Events given up, which wait for staff.", ["kind"], dead)
     yield gauge("loyalty_jobs", "Jobs, by what they do and how far they are.", ["kind", "status"], jobs)
     yield gauge("loyalty_job_silence_seconds", "Since a running job last gave a sign.", [], [(float(silence or 0),)])
+    yield gauge("loyalty_job_wait_seconds", "How long a job that a worker could take has waited.", [], [(job_wait,)])
     platforms = {platform: wallets.get(platform, (0, 0, None)) for platform in Platform.values}
     unpushed = [(platform, found[0]) for platform, found in platforms.items()]
     behind = [(platform, found[1]) for platform, found in platforms.items()]

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment as env
+from config.logs import SUSPICIOUS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(env.text("DATA_DIR", str(BASE_DIR / "var"))).expanduser().resolve()
@@ -172,9 +173,11 @@ CELERY_TASK_ROUTES = {
     "authcodes.tasks.run_job": {"queue": "work"},
     "loyalty.tasks.sweep": {"queue": "events"},
     "loyalty.tasks.deliver_due": {"queue": "events"},
+    # What calls the workers of `work` waits for none of them.
+    "authcodes.tasks.resume_jobs": {"queue": "regular"},
 }
 # Celery's Django fixup closes the database connection before and after every task unless this is set;
-# dead connections are dropped by loyalty.tasks instead.
+# config.celery drops the dead ones instead.
 CELERY_DB_REUSE_MAX = 1_000_000
 EVENT_SWEEP_SECONDS = env.integer("EVENT_SWEEP_SECONDS", 2, minimum=1)
 CELERY_BEAT_SCHEDULE = {
@@ -197,7 +200,8 @@ CELERY_BEAT_SCHEDULE = {
     "send-staff-mails": {"task": "brands.tasks.send_staff_mails", "schedule": 60, "options": {"expires": 60}},
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "forget-confirmations": {"task": "loyalty.tasks.forget_confirmations", "schedule": 3_600},
-    "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 10, "options": {"expires": 10}},
+    "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 2, "options": {"expires": 2}},
+    "forget-files": {"task": "authcodes.tasks.forget_files", "schedule": 60, "options": {"expires": 60}},
     "forget-lookups": {"task": "authcodes.tasks.forget_lookups", "schedule": 86_400},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
 }
@@ -247,14 +251,14 @@ WEBHOOK_TIMEOUT_SECONDS = env.integer("WEBHOOK_TIMEOUT_SECONDS", 10, minimum=1)
 WEBHOOK_LOG_DAYS = env.integer("WEBHOOK_LOG_DAYS", 30, minimum=1)
 WEBHOOK_DISABLE_AFTER_HOURS = env.integer("WEBHOOK_DISABLE_AFTER_HOURS", 120, minimum=1)
 OUTGOING_BATCH = env.integer("OUTGOING_BATCH", 4, minimum=1)
-OUTGOING_LEASE_SECONDS = env.integer("OUTGOING_LEASE_SECONDS", 120, minimum=30)
+OUTGOING_LEASE_SECONDS = env.integer("OUTGOING_LEASE_SECONDS", 8, minimum=5)
 OUTGOING_WORKERS = env.integer("OUTGOING_WORKERS", 4, minimum=2)
 # Of all lanes together; the sender has twice as many threads.
 OUTGOING_PER_BRAND = env.integer("OUTGOING_PER_BRAND", 6, minimum=1)
 EVENT_SOURCE = env.text("EVENT_SOURCE", "loyalty.customer-app")
 EVENT_ACCOUNT = env.text("EVENT_ACCOUNT", "000000000000")
 EVENT_REGION = env.text("EVENT_REGION", "local")
-EVENT_LEASE_SECONDS = env.integer("EVENT_LEASE_SECONDS", 30, minimum=1)
+EVENT_LEASE_SECONDS = env.integer("EVENT_LEASE_SECONDS", 8, minimum=1)
 EVENT_RETRY_HOURS = env.integer("EVENT_RETRY_HOURS", 24, minimum=1)
 # Longer than anything is tried (72 hours), and than a stored answer is replayed.
 EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
@@ -265,6 +269,7 @@ SQS_BRANDS = env.brand_ids("SQS_BRANDS")
 SQS_REGION = env.text("SQS_REGION")
 SQS_ENDPOINT_URL = env.text("SQS_ENDPOINT_URL")
 READY_EVENT_AGE_SECONDS = env.integer("READY_EVENT_AGE_SECONDS", 300, minimum=1)
+READY_JOB_WAIT_SECONDS = env.integer("READY_JOB_WAIT_SECONDS", 120, minimum=1)
 
 # --- Mail, SMS, push -------------------------------------------------------------------------------------------------
 # Tried out on one machine, mail is written to the log; else it takes a server to send any.
@@ -600,14 +605,18 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "config.logs.Line"}, "json": {"()": "config.logs.JsonLine"}},
-    "filters": {"routes": {"()": "config.logs.RoutesInsteadOfPaths"}},
+    "filters": {
+        "routes": {"()": "config.logs.RoutesInsteadOfPaths"},
+        "refusals": {"()": "config.logs.ExpectedRefusals"},
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
     "loggers": {
         # Django has a handler of its own for these, which knows no request.
         "django": {"handlers": [], "propagate": True},
         # These name a request by its path, which may hold a token or a code's tag.
-        "django.request": {"filters": ["routes"]},
+        "django.request": {"filters": ["routes", "refusals"]},
+        **{f"django.security.{name}": {"filters": ["refusals"]} for name in SUSPICIOUS},
         "django.security.csrf": {"filters": ["routes"]},
         # runserver's own line for each request; RequestId writes ours.
         "django.server": {"handlers": [], "level": "CRITICAL"},

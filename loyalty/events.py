@@ -5,7 +5,8 @@ import random
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
@@ -22,10 +23,12 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from brands import metrics, sql, tracing
+from brands.database_outages import is_outage
 from brands.limits import ask, command
 from brands.refusals import Refused
 from brands.tracing import Work
 from loyalty import turns, wake
+from loyalty.keeper import Keeper
 from loyalty.models import Event
 
 logger = logging.getLogger(__name__)
@@ -113,6 +116,24 @@ KEEP = """
      WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
     RETURNING id
 """
+# What the process still works on; whatever is being written just now is nobody's to take either.
+RENEW = """
+    UPDATE loyalty_event e
+       SET due_at = greatest(e.due_at, statement_timestamp() + make_interval(secs => held.lease))
+      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(leases)s::float[]) AS held (id, attempts, lease)
+     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL
+       AND e.id = ANY (ARRAY(SELECT id FROM loyalty_event WHERE id = ANY (%(ids)s::bigint[]) FOR UPDATE SKIP LOCKED))
+    RETURNING e.id
+"""
+# What was being worked on when the database went away: nobody knows how far it came, so it is due at once. That was
+# no crash of this process.
+GIVE_BACK = """
+    UPDATE loyalty_event e SET due_at = statement_timestamp(), crashes = greatest(e.crashes - 1, 0)
+      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS held (id, attempts)
+     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL AND e.status = 'pending'
+    RETURNING e.id
+"""
+RENEW_SECONDS = 2.0
 # Written before a later attempt, and taken back by whatever such an attempt can end in but the end of its process.
 BEGIN = """
     UPDATE loyalty_event SET crashes = crashes + 1
@@ -413,7 +434,7 @@ def receive_held(*, event: Event) -> Delivery | None:
 
 
 def claim(*, limit: int, lane: str = POINTS) -> list[Delivery]:
-    """Take up to `limit` due events for the lane's lease; a worker that dies gives them back by that."""
+    """Take up to `limit` due events for the lane's lease, which `holding` renews; who dies gives them back by that."""
     taken = sql.rows(CLAIM, {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane})
     return [Delivery(*found) for found in taken]
 
@@ -422,6 +443,42 @@ def claim_of(*, brand_id: int, limit: int, lane: str) -> list[Delivery]:
     """The same of one brand's events, in a slow lane."""
     terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane, "brand": brand_id}
     return [Delivery(*found) for found in sql.rows(CLAIM_OF_BRAND, terms)]
+
+
+def _renew(held: Sequence[tuple[int, int, float]]) -> None:
+    ids, attempts, leases = zip(*held, strict=True)
+    try:
+        sql.rows(RENEW, {"ids": list(ids), "attempts": list(attempts), "leases": list(leases)})
+    finally:
+        connection.close()  # seldom needed, and every process would keep one more
+
+
+def _give_back(lost: Sequence[tuple[int, int, float]]) -> None:
+    ids, attempts, _leases = zip(*lost, strict=True)
+    try:
+        sql.rows(GIVE_BACK, {"ids": list(ids), "attempts": list(attempts)})
+    finally:
+        connection.close()
+
+
+keeper = Keeper[tuple[int, int, float]]("event leases", every=RENEW_SECONDS, renew=_renew, give_back=_give_back)
+
+
+def _lease(delivery: Delivery) -> tuple[int, int, float]:
+    return delivery.id, delivery.attempts, lane_named(delivery.lane).lease_seconds
+
+
+@contextmanager
+def holding(taken: Sequence[Delivery]) -> Iterator[None]:
+    """Renew the leases while the block works on them; should the database go away, give them back when it answers."""
+    leases = [_lease(delivery) for delivery in taken]
+    with keeper.holding(leases):
+        try:
+            yield
+        except (OperationalError, InterfaceError) as error:
+            if is_outage(error):
+                keeper.lose(leases)
+            raise
 
 
 def deliver_turn(taken: Sequence[Delivery], *, stay: Callable[[], None]) -> int:
@@ -434,6 +491,7 @@ def deliver_turn(taken: Sequence[Delivery], *, stay: Callable[[], None]) -> int:
         if CLOCK() - began > TURN_SECONDS:
             break
     if waiting:
+        keeper.release(map(_lease, waiting))
         held = {"ids": [each.id for each in waiting], "attempts": [each.attempts for each in waiting]}
         sql.rows(PUT_BACK, held)
     return len(taken) - len(waiting)
@@ -484,6 +542,7 @@ def deliver(delivery: Delivery) -> None:
     with work_on(delivery):
         began = time.perf_counter()
         result = _attempt(delivery)
+        keeper.release([_lease(delivery)])  # it may have been put off
         tell(delivery, result, time.perf_counter() - began)
 
 
@@ -671,7 +730,8 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
             wake.will_look_again(lane=lane, worker=worker)
             if len(taken) >= min(MANY, terms.batch):
                 wake.call_help(lane=lane, queue=terms.queue)
-            deliver_portion(taken, stay=stay)
+            with holding(taken):
+                deliver_portion(taken, stay=stay)
             delivered += len(taken)
             if patience and len(taken) < terms.batch:
                 time.sleep(patience * min(MOST_PATIENT, max(1, len(taken) / FEW)))
@@ -700,7 +760,8 @@ def drain_slow(*, lane: str) -> int:
                 taken = claim_of(brand_id=turn.brand_id, limit=terms.batch, lane=lane) if turn else []
                 if turn and taken:
                     wake.pass_on(lane=lane, queue=terms.queue)
-                    delivered += deliver_turn(taken, stay=partial(turns.stay, seated, turn))
+                    with holding(taken):
+                        delivered += deliver_turn(taken, stay=partial(turns.stay, seated, turn))
             if not taken and is_last_look:
                 return delivered
             is_last_look = not taken

@@ -1,7 +1,7 @@
 """Wakes a worker up when there is something to deliver. It may fail: the sweeper finds what it missed."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic, sleep
@@ -11,6 +11,7 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 
 from brands.limits import ask, command, outage, run
+from loyalty.keeper import Keeper
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +26,9 @@ HELP_LASTS_MS = 200
 # For so long a process that has called, or has found a call, calls no more. Whoever ends a call looks once more that
 # much later, so what was published meanwhile is seen.
 QUIET_SECONDS = 0.02
-# Of a worker that dies the seat is free again after this; longer than any one delivery should take.
-SEAT_LASTS_MS = 45_000
+# Of a worker that dies the seat is free again after this; the others' are kept for them.
+SEAT_LASTS_MS = 8_000
+SEAT_RENEWED_SECONDS = 2.0
 # KEYS: a seat. ARGV: who sits there, milliseconds. One that was lost meanwhile is taken again, if it is free.
 STAY = """
 local sitting = redis.call('get', KEYS[1])
@@ -62,6 +64,14 @@ class Seat:
     def leave(self) -> None:
         """What has become somebody else's meanwhile stays theirs."""
         ask(lambda: run(LEAVE, [self.name], [self.holder]))
+
+
+def _stay_seated(seats: Sequence[Seat]) -> None:
+    for each in seats:
+        each.stay()
+
+
+keeper = Keeper[Seat]("seats", every=SEAT_RENEWED_SECONDS, renew=_stay_seated)
 
 
 def wake_worker(*, lane: str, queue: str) -> None:
@@ -112,7 +122,8 @@ def seat(*, lane: str, seats: int | None) -> Iterator[Seat | None]:
         mine = Seat(f"{SEAT}:{lane}:{number}", holder)
         if ask(lambda mine=mine: command("SET", mine.name, holder, "NX", "PX", SEAT_LASTS_MS)):  # type: ignore[misc]
             try:
-                yield mine
+                with keeper.holding([mine]):
+                    yield mine
             finally:
                 mine.leave()
             return

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.db import models
 from django.db.models import Count, OuterRef, Q, Subquery, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -11,16 +12,18 @@ from django.utils.translation import gettext_lazy as _
 from brands.models import Brand, User
 from brands.moments import MomentField
 
+Moment = datetime | Combinable  # by this process's clock, or by the database's
+
 
 class JobQuerySet(models.QuerySet["Job"]):
     def unfinished(self) -> "JobQuerySet":
         return self.filter(status__in=Job.UNFINISHED)
 
-    def abandoned(self, *, silent: datetime) -> "JobQuerySet":
+    def abandoned(self, *, silent: Moment) -> "JobQuerySet":
         """Those whose workers gave their last sign before `silent`."""
         return self.filter(status=Job.Status.RUNNING, alive_at__lt=silent)
 
-    def in_turn(self, *, silent: datetime, of_a_brand: int, workers: int) -> "JobQuerySet":
+    def in_turn(self, *, silent: Moment, of_a_brand: int, workers: int) -> "JobQuerySet":
         """Those that wait, queued or abandoned, unless so many of their brand run or have waited for longer.
 
         The last of the `workers` is left to a brand that has none. Customers are warned of a recall at once. Those of
@@ -82,6 +85,12 @@ class Job(models.Model):
     total = models.PositiveBigIntegerField(default=0)
     log = models.TextField(blank=True, help_text=_("A line for each thing worth knowing."))
     attempts = models.PositiveIntegerField(default=0)
+    interruptions = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        editable=False,
+        help_text=_("Attempts that ended because the database went away, not their workers."),
+    )
     cancel_requested = models.BooleanField(default=False)
     result = models.FileField(upload_to="jobs/%Y/%m/", blank=True, max_length=255)
     result_name = models.CharField(max_length=200, blank=True, help_text=_("The file's name when it is downloaded."))

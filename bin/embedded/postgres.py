@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 from embedded import datadir
@@ -52,7 +53,7 @@ def start(home: Home) -> Server:
     command: list[str | Path] = [_program(home, "postgres"), "-D", cluster, *options]
     server = home.start("postgres", command, stop_signal=signal.SIGINT)
     server.await_ready(lambda: _is_ready(cluster, server.process.pid))
-    return server
+    return replace(server, start_again=lambda: start(home))
 
 
 def _program(home: Home, name: str) -> Path:

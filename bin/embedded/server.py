@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from embedded import datadir, processes
@@ -28,6 +28,8 @@ class Server:
     process: "subprocess.Popen[bytes]"
     log: Path
     stop_signal: signal.Signals
+    # Starts another in its place. Raises ServerError.
+    start_again: "Callable[[], Server] | None" = field(default=None, compare=False)
 
     @classmethod
     def start(

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 from embedded import datadir
@@ -31,7 +32,7 @@ def start(home: Home) -> Server:
     options = [word for name, value in settings.items() for word in (f"--{name}", value)]
     server = home.start("valkey", [home.programs.valkey, *options], stop_signal=signal.SIGTERM)
     server.await_ready(lambda: _answers(home.run / datadir.VALKEY_SOCKET))
-    return server
+    return replace(server, start_again=lambda: start(home))
 
 
 def _answers(address: Path) -> bool:

@@ -16,7 +16,7 @@ from django.utils.translation.trans_real import translation
 from authcodes import imports, jobs
 from authcodes.imports import ImportRefused
 from authcodes.models import AuthCode, Import, ImportChange, ImportRow, Job
-from authcodes.tasks import resume_jobs
+from authcodes.tasks import forget_files
 from brands.models import Membership
 from brands.refusals import Forbidden
 from tests import make
@@ -793,6 +793,6 @@ def test_workers_forget_old_imports_by_themselves(brand, product, codes):
     uploaded(brand, product, csv_of(LIST, "A0001,,"))
     Import.objects.update(uploaded_at=timezone.now() - timedelta(days=31))
 
-    resume_jobs()
+    forget_files()
 
     assert (ImportRow.objects.count(), Import.objects.get().status) == (0, "discarded")

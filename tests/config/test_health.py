@@ -8,8 +8,10 @@ from django.test import Client
 from django.urls import path
 from django.utils import timezone
 
+from authcodes.models import Job
 from config import celery, health
 from loyalty.models import Event
+from tests import make
 
 pytestmark = pytest.mark.urls(__name__)
 
@@ -56,6 +58,7 @@ def test_ready_when_every_part_answers(db, settings):
                 "oldest_seconds": 0,
                 "limit_seconds": settings.READY_EVENT_AGE_SECONDS,
             },
+            "jobs": {"status": "ok", "waiting_seconds": 0, "limit_seconds": settings.READY_JOB_WAIT_SECONDS},
         },
     }
 
@@ -83,7 +86,7 @@ def test_not_ready_without_the_database(monkeypatch, nowhere):
 
     response = ready()
 
-    assert failing(response) == ["database", "events"]
+    assert failing(response) == ["database", "events", "jobs"]
     assert nowhere not in response.content.decode()
 
 
@@ -107,3 +110,33 @@ def test_events_that_are_done_or_not_due_keep_nobody_waiting(brand, seconds, fie
 
 def test_other_methods_are_refused_in_the_envelope():
     assert Client().post("/healthz").json()["error"] == "METHOD_NOT_ALLOWED"
+
+
+def test_a_job_that_nobody_takes_is_told(brand, settings):
+    started = timezone.now() - timedelta(seconds=settings.READY_JOB_WAIT_SECONDS + 5)
+    Job.objects.create(brand=brand, kind=Job.Kind.GENERATE, title="Nobody's", created_at=started)
+
+    response = ready()
+
+    assert response.status_code == 503
+    assert response.json()["message"] == "Not ready: jobs."
+    assert response.json()["details"]["checks"]["jobs"]["waiting_seconds"] >= settings.READY_JOB_WAIT_SECONDS + 5
+
+
+def test_a_job_that_waits_for_busy_workers_is_no_failure(brand, settings):
+    long_ago = timezone.now() - timedelta(hours=1)
+    for _ in range(settings.JOB_WORKERS):
+        Job.objects.create(
+            brand=make.brand(), kind=Job.Kind.GENERATE, title="x", status="running", alive_at=timezone.now()
+        )
+    Job.objects.create(brand=brand, kind=Job.Kind.GENERATE, title="Later", created_at=long_ago)
+
+    assert ready().json()["checks"]["jobs"]["waiting_seconds"] == 0
+
+
+def test_a_place_that_has_just_become_free_is_counted_from_then(brand):
+    long_ago, now = timezone.now() - timedelta(hours=1), timezone.now()
+    Job.objects.create(brand=brand, kind=Job.Kind.GENERATE, title="x", status="done", finished_at=now)
+    Job.objects.create(brand=brand, kind=Job.Kind.GENERATE, title="Next", created_at=long_ago)
+
+    assert ready().json()["checks"]["jobs"]["waiting_seconds"] < 5

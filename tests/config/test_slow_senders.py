@@ -5,7 +5,9 @@ import shutil
 import socket
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 
 import httpx
 import pytest
@@ -93,6 +95,38 @@ def test_two_hundred_slow_senders_hold_up_nobody_else(web):
     assert all(answers(web.port, seconds=2) for _ in range(8))
     assert max(scan_seconds(web.port, "198.51.100.7") for _ in range(8)) < 2
     for line in lines:
+        line.close()
+
+
+def dripping(lines, *, seconds, every=1.0):
+    """Each sends a byte a second; returns how many of them the server has broken off."""
+    gone, end = set(), time.monotonic() + seconds
+    while time.monotonic() < end:
+        for line in set(lines) - gone:
+            try:
+                line.sendall(b"a")
+            except OSError:
+                gone.add(line)
+        time.sleep(every)
+    return len(gone)
+
+
+def test_two_hundred_who_drip_and_two_hundred_who_say_nothing_hold_up_nobody_else(web):
+    web.start_web()
+    silent = [socket.create_connection(("127.0.0.1", web.port), timeout=20) for _ in range(200)]
+    lines = slow_senders(web.port, 200)
+
+    with ThreadPoolExecutor() as beside:
+        gone = beside.submit(dripping, lines, seconds=14)
+        for number in count(1):
+            assert answers(web.port, seconds=2)
+            assert scan_seconds(web.port, f"198.51.{number}.7") < 2
+            time.sleep(0.5)
+            if gone.done():
+                break
+
+    assert gone.result() == 200
+    for line in [*silent, *lines]:
         line.close()
 
 

@@ -134,7 +134,7 @@ def test_with_no_seat_left_those_who_sit_there_do_the_work():
     assert tasks.deliver_due(lane="letters") == 1
 
 
-def test_a_seat_outlives_its_worker_by_less_than_a_minute_and_is_kept_while_at_work():
+def test_a_seat_outlives_its_worker_by_seconds_and_is_kept_while_at_work():
     redis, name = limits.client(), f"{wake.SEAT}:letters:0"
 
     with wake.seat(lane="letters", seats=1) as seated:
@@ -142,7 +142,7 @@ def test_a_seat_outlives_its_worker_by_less_than_a_minute_and_is_kept_while_at_w
         redis.pexpire(name, 1_000)
         seated.stay()
 
-        assert given <= 45_000 < redis.pttl(name) + 2_000
+        assert given <= 8_000 < redis.pttl(name) + 2_000
     assert not redis.exists(name)
 
 
@@ -163,7 +163,7 @@ def test_each_delivery_of_a_slow_lane_keeps_the_seat(settings):
         publish("letter")
 
     assert events.drain_slow(lane="letters") == 3
-    assert (len(left), min(left) > 40_000) == (3, True)
+    assert (len(left), min(left) > 6_000) == (3, True)
 
 
 def test_who_lost_a_seat_leaves_it_to_its_new_worker():

@@ -1,0 +1,30 @@
+"""How long a job has waited that a worker could take: the sign of workers that take none."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import F, Max, Q
+from django.db.models.functions import Coalesce, Greatest, Now
+
+from authcodes import jobs
+from authcodes.models import Job
+
+RECENT = 500  # jobs among which the last that ended is looked for
+
+
+def overdue_seconds(at: datetime) -> float:
+    """Since when the oldest job in turn could have been taken, in seconds before `at`; 0 where none waits.
+
+    Who waits because all workers are busy, or for others of their brand, waits as they should. A place that has just
+    become free is counted from then.
+    """
+    alive = Q(status=Job.Status.RUNNING, alive_at__gte=Now() - jobs.SILENCE)
+    if Job.objects.filter(alive).count() >= settings.JOB_WORKERS:
+        return 0.0
+    since = Coalesce(Greatest("created_at", "alive_at"), F("created_at"))
+    oldest = jobs.in_turn().annotate(since=since).order_by("since").values_list("since", flat=True).first()
+    if oldest is None:
+        return 0.0
+    recent = Job.objects.order_by("-id").values("pk")[:RECENT]
+    last_end = Job.objects.filter(pk__in=recent).aggregate(last=Max("finished_at"))["last"]
+    return max(0.0, (at - max(oldest, last_end or oldest)).total_seconds())

@@ -1,0 +1,54 @@
+"""What workers do about a database that went away: drop the dead connection, wait for a while, and try again."""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from django.db import InterfaceError, OperationalError, connections
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+# SQLSTATE classes of a server that is gone, full, starting or stopping; without any, the connection itself failed.
+SERVER_AWAY = ("08", "53", "57P")
+PAUSE_SECONDS = 0.5
+# What PostgreSQL needs to read its log after a crash, and some more.
+PATIENCE = timedelta(seconds=60)
+
+
+def drop_dead_connections() -> None:
+    """Before a task: the next statement looks at the connection first, and opens another where it is dead.
+
+    Django does so before each request. Celery does nothing of the kind where connections outlive tasks.
+    """
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether the error says that the server or the connection is gone, and not that the statement is wrong."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    state = getattr(error.__cause__, "sqlstate", None)
+    return state is None or state.startswith(SERVER_AWAY)
+
+
+def through_outages(work: Callable[[], T], *, patience: timedelta = PATIENCE) -> T:
+    """Do `work`, again and again while the database is away. It must bear being done twice.
+
+    Raises what the last attempt raised once `patience` is over.
+    """
+    deadline = time.monotonic() + patience.total_seconds()
+    while True:
+        try:
+            return work()
+        except (OperationalError, InterfaceError) as error:
+            if not is_outage(error) or time.monotonic() > deadline:
+                raise
+            logger.warning("the database is away (%s); trying again", str(error).strip())
+            connections.close_all()
+            time.sleep(PAUSE_SECONDS)

@@ -1,0 +1,59 @@
+"""What is refused as it should be is a warning in one line; an operator's alert on errors rings for errors."""
+
+import logging
+
+import pytest
+from django.conf import settings as project
+from django.core.exceptions import SuspiciousOperation
+from django.test import Client
+
+from brands.models import User
+from config.logs import SUSPICIOUS, ExpectedRefusals
+
+REFUSALS = {
+    "wrong host": lambda client: client.get("/admin/login/", headers={"host": "elsewhere.example"}),
+    "wrong host of the API": lambda client: client.get("/api/v1/customer", headers={"host": "elsewhere.example"}),
+    "disallowed look-up": lambda client: client.get("/admin/authcodes/authcode/?brand__name=x"),
+    "disallowed field": lambda client: client.get("/admin/authcodes/product/?_to_field=sku"),
+    "too many fields": lambda client: client.post("/admin/login/", {f"f{number}": "x" for number in range(1_001)}),
+    "body too large": lambda client: client.post(
+        "/api/v1/auth/token", "x" * (project.DATA_UPLOAD_MAX_MEMORY_SIZE + 1), content_type="application/json"
+    ),
+    "broken JSON": lambda client: client.post("/api/v1/auth/token", "{", content_type="application/json"),
+    "broken form": lambda client: client.post("/admin/login/", "x", content_type="multipart/form-data"),
+    "a NUL": lambda client: client.get("/admin/?q=%00"),
+    "nothing there": lambda client: client.get("/nothing/"),
+}
+
+
+@pytest.mark.parametrize("refuse", REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_is_at_most_one_line_and_no_error(refuse, db, settings, caplog):
+    settings.SECURE_SSL_REDIRECT, settings.ALLOWED_HOSTS = False, ["testserver"]
+    client = Client()
+    client.force_login(User.objects.create_superuser("root@example.com", "x"))
+
+    answer = refuse(client)
+
+    assert 400 <= answer.status_code < 500
+    told = [record for record in caplog.records if record.name.startswith("django")]
+    assert len(told) <= 1
+    assert all(record.levelno <= logging.WARNING and not record.exc_info for record in told)
+
+
+def test_an_error_stays_an_error():
+    record = logging.makeLogRecord({"levelno": logging.ERROR, "levelname": "ERROR", "status_code": 500, "exc_info": 1})
+
+    assert ExpectedRefusals().filter(record)
+    assert (record.levelname, record.exc_info) == ("ERROR", 1)
+
+
+def kinds(of):
+    for kind in of.__subclasses__():
+        yield kind.__name__
+        yield from kinds(kind)
+
+
+def test_every_kind_of_suspicious_request_is_known():
+    ours = {name for name in kinds(SuspiciousOperation) if "Raster" not in name}
+
+    assert ours <= set(SUSPICIOUS)

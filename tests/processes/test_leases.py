@@ -1,0 +1,60 @@
+"""Leases are short and renewed: what a worker is busy with stays its own, what a killed one held is soon free."""
+
+import time
+
+import pytest
+from django.conf import settings as site
+from django.db import connection, transaction
+from django.utils import timezone
+
+from authcodes import batches, jobs, scanning
+from authcodes.batches import BatchSettings
+from authcodes.models import Job
+from authcodes.scanning import Circumstances
+from loyalty.models import Event, UserPoints
+from tests import make
+from tests.stack import Stack, wait_until
+
+BUSY_SECONDS = 11  # longer than a lease
+FREE_WITHIN_SECONDS = 10
+
+
+@pytest.fixture
+def workers(transactional_db, tmp_path):
+    running = Stack(log=tmp_path / "log", redis_url=site.REDIS_URL)
+    yield running
+    running.stop()
+
+
+def is_free():
+    due = Event.objects.pending().filter(detail_type="scan-auth", due_at__lte=timezone.now())
+    return due.exists() and jobs.in_turn().exists()
+
+
+def test_what_a_worker_held_is_its_own_while_it_works_and_free_within_ten_seconds_of_kill_9(workers):
+    brand = make.brand()
+    make.level(brand)
+    customer = make.customer(brand)
+    code = make.code(brand)
+    wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SLOW-", signed=False)
+    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+
+    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    batches.start_generation(batch=batch, by=None)
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        UserPoints.objects.select_for_update().get(user=customer)  # the event has to wait for this,
+        cursor.execute("LOCK TABLE authcodes_authcode IN SHARE MODE")  # and the job for that
+        worker = workers.start_worker()
+        wait_until(lambda: Event.objects.get(detail_type="scan-auth").attempts and Job.objects.get().attempts)
+        time.sleep(BUSY_SECONDS)
+        assert (Event.objects.get(detail_type="scan-auth").attempts, Job.objects.get().attempts) == (1, 1)
+        assert not is_free()
+
+        workers.kill(worker)
+        wait_until(is_free, seconds=FREE_WITHIN_SECONDS)
+
+    workers.start_worker()
+    wait_until(lambda: Event.objects.get(detail_type="scan-auth").status == "done")
+    wait_until(lambda: Job.objects.get().status == "done")
+    assert UserPoints.objects.get(user=customer).points == 10

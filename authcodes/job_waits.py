@@ -27,4 +27,5 @@ def overdue_seconds(at: datetime) -> float:
         return 0.0
     recent = Job.objects.order_by("-id").values("pk")[:RECENT]
     last_end = Job.objects.filter(pk__in=recent).aggregate(last=Max("finished_at"))["last"]
-    return max(0.0, (at - max(oldest, last_end or oldest)).total_seconds())
+    waited: float = (at - max(oldest, last_end or oldest)).total_seconds()
+    return max(0.0, waited)

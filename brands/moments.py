@@ -36,7 +36,7 @@ class _Bounded:
 
     default_validators = (check,)
     bounds: tuple[date, date]
-    column: str
+    column: Any
 
     def db_check(self, connection: Any) -> str:
         """The column's CHECK; migrations add it with the field."""

@@ -339,7 +339,7 @@ class TenantInline(Scope, TabularInline):
     """A table inside a page. Its rows belong to the page's row, and so to that one's brand."""
 
     extra = 0
-    form = RowForm
+    form: type[ModelForm] = RowForm
     formset = BoundedTable
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **options: Any) -> Any:

@@ -13,7 +13,7 @@ EARNS_NOTHING = Q(after_campaign="nothing")
 
 
 def _batches(campaign: Campaign) -> Any:
-    return campaign.batches.all()  # type: ignore[attr-defined] # batches live in a higher app
+    return campaign.batches.all()  # batches live in a higher app
 
 
 def _counted(rows: Any) -> dict[str, str | int]:

@@ -88,7 +88,7 @@ def after_campaign_words(choice: str) -> str:
 
 def campaign_note(batch: BatchRange, *, at: datetime) -> str:
     """What the batch's page says of a campaign that is not running; empty where it runs, or there is none."""
-    if batch.campaign is None or Campaign.objects.running(at).filter(pk=batch.campaign_id).exists():
+    if batch.campaign is None or Campaign.objects.running(at).filter(pk=batch.campaign.pk).exists():
         return ""
     state = _("The campaign %(campaign)s is not running.") % {"campaign": batch.campaign}
     nothing = batch.after_campaign == BatchRange.AfterCampaign.NOTHING

@@ -9,7 +9,7 @@ from brands.moments import DayField, MomentField, bring_within
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('authcodes', '0022_translated_labels'),
+        ("authcodes", "0022_translated_labels"),
     ]
 
     operations = [

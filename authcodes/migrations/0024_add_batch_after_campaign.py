@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('authcodes', '0021_sizes_and_days_of_uploads_and_jobs'),
+        ("authcodes", "0023_bounds_of_dates_and_times"),
         ('brands', '0014_quotas_of_brands'),
         ('campaigns', '0006_milestone_points_below_ceiling'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('authcodes', '0022_translated_labels'),
+        ("authcodes", "0024_add_batch_after_campaign"),
     ]
 
     operations = [

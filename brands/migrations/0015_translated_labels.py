@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('brands', '0014_quotas_of_brands'),
+        ("brands", "0014_quotas_of_brands"),
     ]
 
     operations = [

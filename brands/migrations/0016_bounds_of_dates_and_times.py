@@ -9,7 +9,7 @@ from brands.moments import MomentField, bring_within
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('brands', '0015_translated_labels'),
+        ("brands", "0015_translated_labels"),
     ]
 
     operations = [

@@ -15,7 +15,7 @@ from psycopg.types.datetime import DateLoader
 from brands.moments import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
 
 
-class MomentLoader(BaseTzLoader):
+class MomentLoader(BaseTzLoader):  # type: ignore[misc] # untyped
     def load(self, data: Any) -> datetime:
         try:
             moment: datetime = super().load(data)

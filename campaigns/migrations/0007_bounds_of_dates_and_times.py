@@ -9,7 +9,7 @@ from brands.moments import MomentField, bring_within
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0006_milestone_points_below_ceiling'),
+        ("campaigns", "0006_milestone_points_below_ceiling"),
     ]
 
     operations = [

@@ -10,7 +10,7 @@ from brands.moments import DayField, MomentField, bring_within
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('loyalty', '0026_translated_labels'),
+        ("loyalty", "0026_translated_labels"),
     ]
 
     operations = [

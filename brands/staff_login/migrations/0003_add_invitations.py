@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('brands', '0015_translated_labels'),
-        ('staff_login', '0002_translated_labels'),
+        ("staff_login", "0002_translated_labels"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -9,7 +9,7 @@ from brands.moments import MomentField
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('staff_login', '0002_translated_labels'),
+        ("staff_login", "0003_add_invitations"),
     ]
 
     operations = [

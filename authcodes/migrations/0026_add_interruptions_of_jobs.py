@@ -15,6 +15,7 @@ class Migration(migrations.Migration):
                 default=0,
                 editable=False,
                 help_text="Attempts that ended because the database went away, not their workers.",
+                verbose_name="interruptions",
             ),
         ),
     ]

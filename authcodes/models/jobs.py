@@ -86,6 +86,7 @@ class Job(models.Model):
     log = models.TextField(blank=True, help_text=_("A line for each thing worth knowing."))
     attempts = models.PositiveIntegerField(default=0)
     interruptions = models.PositiveIntegerField(
+        _("interruptions"),
         default=0,
         db_default=0,
         editable=False,

@@ -213,7 +213,8 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         """Sorting a long list by a column without an index would read all of it."""
         if self.sortable_by is None and self.pages_by_key:
             return []
-        return super().get_sortable_by(request)
+        offered = super().get_sortable_by(request)
+        return offered if self.sortable_by is None else [self.column(request, name) for name in offered]
 
     def get_changelist(self, request: HttpRequest, **_more: Any) -> type[CountedChangeList]:  # noqa: ARG002 - Django's
         return KeysetChangeList if self.pages_by_key else CountedChangeList

@@ -73,7 +73,7 @@ def test_stock_that_was_made_unlimited_meanwhile_is_told_so(shop):
 
 def test_a_form_offers_to_change_or_delete_nothing_that_others_refer_to(brand, settings):
     settings.SECURE_SSL_REDIRECT = False
-    make.level(brand, name="Gold")
+    make.level(brand, name="Gold", threshold=7)
 
     shown = text(browser(staff(brand)).get(address("loyalty.reward", "add")))
 

@@ -138,9 +138,12 @@ def test_only_some_settings_of_a_batch_change(client: Client, brand: Brand) -> N
         "scan_limit": 4,
         "expiration_date": in_days(9),
         "campaign": campaign.pk,
+        "after_campaign": "nothing",
     }
 
-    client.post(its, {**may_change, "quantity": 99, "prefix": "X", "product": "", "generated_count": 0})
+    client.post(
+        its, {**may_change, "reason": "Agreed", "quantity": 99, "prefix": "X", "product": "", "generated_count": 0}
+    )
 
     after = BatchRange.objects.filter(pk=batch.pk).values().get()
     changed = {name: str(value) for name, value in after.items() if value != before[name]}

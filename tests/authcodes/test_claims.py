@@ -78,7 +78,7 @@ def test_an_event_touches_no_other_brands_scan(brand, customer):
 
 def test_a_scan_while_its_campaign_rests_earns_by_no_door(brand, customer):
     resting = make.campaign(brand, is_active=False)
-    code = make.code(brand, campaign=resting, scan_limit=None)
+    code = make.code(brand, campaign=resting, after_campaign="nothing", scan_limit=None)
     scan_as(customer, code)
 
     event = report(brand, customer, code)

@@ -104,7 +104,8 @@ def test_action_is_written_down_for_each_row_with_its_values(client: Client, own
     members = [make.account(make.customer(brand), brand) for _ in range(2)]
 
     client.post(
-        address("loyalty.userpoints"), {"action": "block", "_selected_action": [member.pk for member in members]}
+        address("loyalty.userpoints"),
+        {"action": "block", "reason": "Agreed", "_selected_action": [member.pk for member in members]},
     )
 
     entries = AuditEntry.objects.filter(action="Blocked", person=owner, brand=brand)
@@ -122,7 +123,9 @@ def test_action_and_its_entries_stand_or_fall_together(
 
     monkeypatch.setattr("brands.audit.record", fail)
     with pytest.raises(RuntimeError), transaction.atomic():
-        client.post(address("loyalty.userpoints"), {"action": "block", "_selected_action": [member.pk]})
+        client.post(
+            address("loyalty.userpoints"), {"action": "block", "reason": "Agreed", "_selected_action": [member.pk]}
+        )
 
     member.refresh_from_db()
     assert member.status == "active"

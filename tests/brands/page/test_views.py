@@ -284,7 +284,7 @@ def test_a_guests_scan_stays_theirs_in_another_language(browser, brand, deliver)
     answer = browser.log_in(again, customer.email, PASSWORD)
     deliver()
 
-    assert (state(again), "Melden Sie sich an" in seen(again)) == ("new", True)
+    assert (state(again), "Anmelden und Punkte sammeln" in seen(again)) == ("new", True)
     assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
     assert Scan.objects.count() == 1
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from brands.models import User
 from loyalty import passwords
-from loyalty.models import NoticeSettings
+from loyalty.models import NoticeSettings, UserPoints
 from tests import make
 from tests.api import Api, error, somewhere
 from tests.make import PASSWORD
@@ -56,7 +56,7 @@ def log_in(api, email, password):
 def test_a_link_leads_to_the_brand_where_the_customer_registered(brand, member, box, work, knows_home):
     """It counts at every brand: the one that asks could have its hostname lead to a server of its own."""
     other = make.brand()
-    make.account(member, other)
+    UserPoints.objects.create(user=member, brand=other)
     if not knows_home:
         User.objects.filter(pk=member.pk).update(registered_brand=None)
 

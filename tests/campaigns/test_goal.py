@@ -97,7 +97,7 @@ def test_migration_raises_goals_to_their_highest_milestone(brand):
     campaign = make.campaign(brand, target_value=9)
     make.milestone(campaign, 9)
     check_now()
-    migration = import_module("campaigns.migrations.0007_goal_bounds_milestones")
+    migration = import_module("campaigns.migrations.0008_goal_bounds_milestones")
 
     with connection.cursor() as cursor:
         cursor.execute("UPDATE campaigns_campaign SET target_value = 3")  # checked at the end of the transaction

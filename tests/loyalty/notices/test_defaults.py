@@ -34,7 +34,7 @@ def test_brand_made_in_the_portal_has_settings_that_send(db):
 def test_migration_gives_settings_to_silent_brands_and_keeps_the_others(brand):
     switched_off = make.brand()
     NoticeSettings.objects.create(brand=switched_off, is_active=False)
-    migration = import_module("loyalty.migrations.0027_notice_settings_of_every_brand")
+    migration = import_module("loyalty.migrations.0028_notice_settings_of_every_brand")
 
     for _ in range(2):
         migration.create_settings(apps, None)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.contrib.admin.utils import lookup_field
 from django.forms import Media, Script
 from django.http import HttpRequest, JsonResponse
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -50,7 +50,9 @@ class LiveAdmin(TenantAdmin):
         """What a live column shows, marked for the script while the row changes."""
         if not self.is_changing(obj):
             return html
-        return format_html('<span data-live-row="{}" data-live-column="{}">{}</span>', obj.pk, column, html)
+        address = reverse(f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_live")
+        marked = '<span data-live-row="{}" data-live-column="{}" data-live-address="{}">{}</span>'
+        return format_html(marked, obj.pk, column, address, html)
 
 
 def is_id(text: str) -> bool:

@@ -229,7 +229,9 @@ def notices(brand: Brand, customer: User, marker: str) -> dict[str, Model]:
     where = {"channel": "email", "language": "en", "masked_address": f"c•••@{marker}.example.com"}
     words = {"template": "NOTIFY_LEVEL_REACHED", "channel": "email", "language": "en"}
     return {
-        "loyalty.noticesettings": NoticeSettings.objects.create(brand=brand, sender_name=f"{brand.name} news", is_active=False),
+        "loyalty.noticesettings": NoticeSettings.objects.create(
+            brand=brand, sender_name=f"{brand.name} news", is_active=False
+        ),
         "loyalty.noticetemplate": NoticeTemplate.objects.create(brand=brand, subject=marker, body=marker, **words),
         "loyalty.noticedelivery": NoticeDelivery.objects.create(**about, **where, provider_id=marker),
         "loyalty.senderdomain": SenderDomain.objects.create(

@@ -66,7 +66,7 @@ def test_lists_are_exported_as_they_are_filtered(window, portal, brand):
         "Coffee beans",
         "ada@example.com",
         "Paris, Île-de-France",
-        "10.00",
+        "10",
     )
     assert len(lines) == 3
 

@@ -39,7 +39,8 @@ def manager(brand):
 def edit(person, row, **fields):
     label = row._meta.label_lower
     its, client = address(label, "change", row.pk), browser(person)
-    answer = client.post(its, {**form_of(client.get(its)), **fields})
+    agreed = {"reason": "Agreed"} if label == "authcodes.batchrange" else {}
+    answer = client.post(its, {**form_of(client.get(its)), **agreed, **fields})
     assert answer.status_code == 302, errors(answer)
     row.refresh_from_db()
     return row

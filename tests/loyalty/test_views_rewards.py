@@ -36,6 +36,7 @@ def test_reward_is_shown_with_its_terms(mine, brand, customer):
             "level": None,
             "available": True,
             "reason": None,
+            "missing": None,
         }
     }
 

@@ -13,10 +13,10 @@ const show = (cell, html) => {
 };
 
 const ask = async () => {
-  const ids = [...new Set(shownRows().map((cell) => cell.dataset.liveRow))];
+  const shown = shownRows();
+  const ids = [...new Set(shown.map((cell) => cell.dataset.liveRow))];
   const query = new URLSearchParams(ids.map((id) => ["id", id]));
-  const address = new URL("live/", new URL(window.location.pathname, window.location.origin));
-  const answer = await fetch(`${address}?${query}`, { redirect: "error" });
+  const answer = await fetch(`${shown[0].dataset.liveAddress}?${query}`, { redirect: "error" });
   if (!answer.ok) throw new Error(answer.statusText);
   const rows = new Map((await answer.json()).rows.map((row) => [row.id, row]));
   for (const cell of shownRows()) {

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
 Held = TypeVar("Held", bound=Hashable)
@@ -75,8 +75,9 @@ class Keeper(Generic[Held]):
                     self._lost = self._lost[len(lost) :]
 
     def _keep(self) -> None:
+        pause = Event()  # never set
         while True:
-            time.sleep(self.every / 2)
+            pause.wait(self.every / 2)
             try:
                 self.look()
             except Exception as error:  # noqa: BLE001 - whatever it was: the next look may succeed

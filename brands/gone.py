@@ -16,14 +16,14 @@ from django.utils.translation import gettext_lazy
 
 from brands.audited import Audited
 from brands.lists import is_beyond_every_column
-from brands.refusals import Refused
+from brands.refusals import Invalid
 from brands.unfolded import InlineFormSet
 
 MOST_ROWS = 200  # of a table inside a form; more could not be sent back, with 1000 fields at most
 FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION = "23503", "23505"
 
 
-class Conflict(Refused):
+class Conflict(Invalid):
     """A colleague was faster."""
 
     default_message = gettext_lazy("A colleague has changed this at the same time. Nothing was saved. Try again.")

@@ -257,6 +257,7 @@ MUG = {
     "level": "Silver",
     "available": True,
     "reason": None,
+    "missing": None,
 }
 BAG = {
     **MUG,
@@ -266,6 +267,7 @@ BAG = {
     "stock": None,
     "available": False,
     "reason": "NOT_ENOUGH_POINTS",
+    "missing": 580,
 }
 REDEEMED = {"redemption_id": 4711, "code": CODE, "cost": 250, "new_balance": 70, "expires_at": WHEN, "undo_until": WHEN}
 UNDONE = {"redemption_id": 4711, "points": 250, "new_balance": 320}
@@ -305,8 +307,26 @@ ANSWERS: Examples = {
     "verify_product": SCANS,
     "scan_code": {**SCANS, "Genuine, scanned by a guest": BY_A_GUEST},
     "validate_code": {
-        "A good code": {"valid": True, "product": PRODUCT, "points_awarded": 50, "scan_count": 0, "first_scan": True},
-        "No good code": {"valid": False, "product": None, "points_awarded": 0, "scan_count": 0, "first_scan": False},
+        "A good code": {
+            "valid": True,
+            "product": PRODUCT,
+            "points_awarded": 50,
+            "scan_count": 0,
+            "first_scan": True,
+            "status": "success",
+            "reason": "accepted",
+            "points_status": "pending",
+        },
+        "No good code": {
+            "valid": False,
+            "product": None,
+            "points_awarded": 0,
+            "scan_count": 0,
+            "first_scan": False,
+            "status": "error",
+            "reason": None,
+            "points_status": "not_eligible",
+        },
     },
     "read_scan": {"Credited": STATE},
     "adopt_scan": {"Its points follow": {**STATE, "points_status": "pending", "points_awarded": 0}},
@@ -408,6 +428,7 @@ ANSWERS: Examples = {
             "code": "ALP0000004711",
             "product": "Alpine Jacket",
             "total_scans": 1,
+            "accepted_scans": 1,
             "scans": [
                 {
                     "scan_id": SCAN_ID,
@@ -415,6 +436,8 @@ ANSWERS: Examples = {
                     "timestamp": WHEN,
                     "location": "Bern, Canton of Bern",
                     "points_awarded": 50,
+                    "outcome": "success",
+                    "reason": "accepted",
                 }
             ],
             "pagination": LAST_PAGE,
@@ -435,6 +458,7 @@ ANSWERS: Examples = {
                 "redis": {"status": "ok"},
                 "broker": {"status": "ok"},
                 "events": {"status": "ok", "oldest_seconds": 0, "limit_seconds": 300},
+                "jobs": {"status": "ok", "waiting_seconds": 0, "limit_seconds": 120},
             },
         }
     },
@@ -451,6 +475,7 @@ DETAILS: dict[Any, dict[str, Any]] = {
             "redis": {"status": "ok"},
             "broker": {"status": "failing"},
             "events": {"status": "failing", "oldest_seconds": 912, "limit_seconds": 300},
+            "jobs": {"status": "ok", "waiting_seconds": 0, "limit_seconds": 120},
         }
     },
 }

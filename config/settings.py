@@ -193,6 +193,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "forget-webhook-messages": {"task": "loyalty.tasks.forget_webhook_messages", "schedule": 3_600},
     "forget-events": {"task": "loyalty.tasks.forget_events", "schedule": 3_600, "options": {"expires": 3_600}},
+    "forget-paid-events": {
+        "task": "loyalty.tasks.forget_paid_events",
+        "schedule": 3_600,
+        "options": {"expires": 3_600},
+    },
     "check-sender-domains": {"task": "loyalty.tasks.check_sender_domains", "schedule": 3_600},
     "check-wallets": {"task": "loyalty.tasks.check_wallets", "schedule": 86_400},
     # Each brand's night begins when its day does; what is done for the day is asked for in vain.
@@ -262,6 +267,10 @@ EVENT_LEASE_SECONDS = env.integer("EVENT_LEASE_SECONDS", 8, minimum=1)
 EVENT_RETRY_HOURS = env.integer("EVENT_RETRY_HOURS", 24, minimum=1)
 # Longer than anything is tried (72 hours), and than a stored answer is replayed.
 EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
+# 0 keeps them for ever. Far longer than a sender repeats an event; reconcile.py counts on 30 days.
+POINT_EVENT_DAYS = env.integer("POINT_EVENT_DAYS", 90, minimum=0)
+if 0 < POINT_EVENT_DAYS < 30:
+    raise ImproperlyConfigured("POINT_EVENT_DAYS must be 30 or more, or 0 to keep these events for ever")
 EVENT_BATCH = env.integer("EVENT_BATCH", 50, minimum=1)
 # manage.py receive_sqs takes events from this queue, of the brands that are named (their ids; * for every one).
 SQS_QUEUE_URL = env.text("SQS_QUEUE_URL")

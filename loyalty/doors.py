@@ -91,7 +91,9 @@ def refuse_foreign_user(action: Action) -> None:
 
 
 def _replay(event: Event) -> dict[str, Any]:
-    stored = Event.objects.get(brand=event.brand, source=event.source, event_id=event.event_id)
+    stored = Event.objects.filter(brand=event.brand, source=event.source, event_id=event.event_id).first()
+    if stored is None:  # it was old, and deleted just now
+        raise Unavailable("The earlier answer is kept no longer; please try again.")
     if (stored.detail_type, stored.detail) != (event.detail_type, event.detail):
         raise IdempotencyKeyReused
     if stored.status == Event.Status.PENDING:

@@ -143,25 +143,38 @@ BEGIN = """
 # What waited for its turn in a slow lane's portion for longer than this part of its lease is taken anew before it.
 LATE = 0.1
 
-# Of the next so many events: those that are over, and that nothing asks for any more. What earned points stays for
-# good, with its stored answer; and so does what is dead, for staff.
+# Of the next so many events, by the primary key: those that were over before a moment and whose row nothing needs.
 FORGET = """
     WITH stretch AS MATERIALIZED (
-        SELECT id, status, detail_type, created_at, coalesce(finished_at, created_at) AS over_at
+        SELECT id, status, detail_type, created_at, coalesce(finished_at, created_at) AS over_at,
+               outcome ->> 'transaction_id' AS line
           FROM loyalty_event WHERE id > %(after)s::bigint ORDER BY id LIMIT %(limit)s::int
     ), gone AS (
         DELETE FROM loyalty_event
-         WHERE id = ANY (ARRAY(
-                   SELECT id FROM stretch
-                    WHERE over_at < %(before)s::timestamptz
-                      AND (status = 'ignored'
-                           OR status IN ('done', 'refused') AND detail_type = ANY (%(kinds)s::text[]))))
+         WHERE id = ANY (ARRAY(SELECT id FROM stretch WHERE over_at < %(before)s::timestamptz AND ({which})))
         RETURNING id
     )
     SELECT max(id), coalesce(bool_and(created_at < %(before)s::timestamptz), false), (SELECT count(*) FROM gone)
       FROM stretch
 """
+# What earns nothing itself, and what nobody handles. What is dead stays, for staff.
+FORGET_CONSEQUENCES = FORGET.format(
+    which="status = 'ignored' OR status IN ('done', 'refused') AND detail_type = ANY (%(kinds)s::text[])"
+)
+# What earned points has a line in the ledger, whose unique reason pays nothing twice; a refusal paid nothing. What is
+# done without a line stays: only the row says that it was answered.
+FORGET_PAID = FORGET.format(
+    which="""
+        status = 'done' AND line IS NOT NULL AND detail_type = ANY (%(kinds)s::text[])
+        OR status = 'refused' AND detail_type = ANY (%(refused_kinds)s::text[])
+    """
+)
 FORGOTTEN_TO = "loyalty:events-forgotten-to"
+PAID_FORGOTTEN_TO = "loyalty:paid-events-forgotten-to"
+# Kinds whose ledger lines have the same reason whenever the event comes again. A login's is its day by the brand's
+# clock, which staff may change: what paid one stays.
+PAID_ONCE = ("scan-auth", "order-complete", "log-user-profile-update", "reward-claimed")
+REFUSED_KINDS = (*PAID_ONCE, "log-user-login")
 
 # For a statement that holds attempts, beside INSERT_HELD: `e` is the event of `i`, a row with event_id and attempts.
 LEASE = "e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL"
@@ -788,22 +801,32 @@ def bury() -> int:
 
 
 def forget(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) -> int:
-    """Delete consequences that were over `before`, and what nobody handles; returns how many.
-
-    Each chunk is a transaction of its own, of so many events looked at. Goes on where it stopped; should Redis forget
-    that, it looks at everything once more.
-    """
-    after, forgotten = int(ask(lambda: command("GET", FORGOTTEN_TO)) or 0), 0
+    """Delete consequences that were over `before`, and what nobody handles; returns how many."""
     terms = {"before": before, "limit": chunk, "kinds": list(settings.EVENT_LANES)}
+    return _forget(FORGET_CONSEQUENCES, terms, mark=FORGOTTEN_TO, most_chunks=most_chunks)
+
+
+def forget_paid(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) -> int:
+    """Delete events that earned points, or were refused them, and were over `before`; returns how many."""
+    terms = {"before": before, "limit": chunk, "kinds": list(PAID_ONCE), "refused_kinds": list(REFUSED_KINDS)}
+    return _forget(FORGET_PAID, terms, mark=PAID_FORGOTTEN_TO, most_chunks=most_chunks)
+
+
+def _forget(statement: str, terms: dict[str, Any], *, mark: str, most_chunks: int) -> int:
+    """Each chunk is a transaction of its own, of so many events looked at.
+
+    Goes on where it stopped, at the `mark`; should Redis forget that, it looks at everything once more.
+    """
+    after, forgotten = int(ask(lambda: command("GET", mark)) or 0), 0
     for _number in range(most_chunks):
-        found = sql.row(FORGET, {"after": after, **terms})
+        found = sql.row(statement, {"after": after, **terms})
         assert found is not None  # noqa: S101 - aggregates have a row
         last, all_old, gone = found
         forgotten += gone
         if not all_old:
             break
         after = last
-        ask(lambda after=after: command("SET", FORGOTTEN_TO, after))  # type: ignore[misc]
+        ask(lambda after=after: command("SET", mark, after))  # type: ignore[misc]
     return forgotten
 
 

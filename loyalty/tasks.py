@@ -53,6 +53,15 @@ def forget_events() -> int:
 
 
 @shared_task
+def forget_paid_events() -> int:
+    """Every hour: delete events about points that were over settings.POINT_EVENT_DAYS ago, a bounded number."""
+    if not settings.POINT_EVENT_DAYS:
+        return 0
+    before = timezone.now() - timedelta(days=settings.POINT_EVENT_DAYS)
+    return _with_fresh_connection(partial(events.forget_paid, before=before))
+
+
+@shared_task
 def forget_confirmations() -> int:
     """Every hour: delete codes that went to addresses and have ended, with what was registered with them."""
     return _with_fresh_connection(partial(confirmations.forget_ended, at=timezone.now()))

@@ -1,6 +1,7 @@
-"""Events that are over are forgotten after a while, a little at a time; what earned points is not."""
+"""Events that are over are forgotten after a while, a little at a time, and none of them pays twice."""
 
-from datetime import timedelta
+import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -8,8 +9,11 @@ from django.utils import timezone
 from authcodes import scanning
 from authcodes.scanning import Circumstances
 from brands import limits
-from loyalty import events, reconcile, tasks
-from loyalty.models import Event
+from brands.models import Brand
+from brands.refusals import Unavailable
+from campaigns.models import UserLoyaltyCampaign
+from loyalty import doors, events, reconcile, tasks
+from loyalty.models import Event, LoyaltyTransaction
 from tests import make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,9 +23,9 @@ OLD = timedelta(days=31)
 
 @pytest.fixture(autouse=True)
 def nothing_forgotten_yet():
-    limits.client().delete(events.FORGOTTEN_TO)
+    limits.client().delete(events.FORGOTTEN_TO, events.PAID_FORGOTTEN_TO)
     yield
-    limits.client().delete(events.FORGOTTEN_TO)
+    limits.client().delete(events.FORGOTTEN_TO, events.PAID_FORGOTTEN_TO)
 
 
 def event(brand, kind, status, *, age=OLD):
@@ -104,3 +108,151 @@ def test_control_a_young_event_without_its_consequence_is_a_contradiction(brand,
     Event.objects.filter(detail_type="notify").delete()
 
     assert len(list(reconcile.differences(reconcile.CHECKS))) == 1
+
+
+LONG_AGO = timedelta(days=91)
+
+
+def of_kind(brand, customer, kind, payload, *, event_id, at=None):
+    """The event as a hub sends it, delivered."""
+    detail = {"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": payload}
+    source, at = "shop.customer-app", at or timezone.now()
+    sent = Event(event_id=event_id, source=source, detail_type=kind, brand=brand, time=at, detail=detail)
+    assert events.receive(event=sent)
+    events.drain()
+    return Event.objects.get(event_id=event_id)
+
+
+def grow_old(*, age=LONG_AGO):
+    aged = timezone.now() - age
+    Event.objects.update(created_at=aged, finished_at=aged)
+
+
+def paid():
+    return sorted(LoyaltyTransaction.objects.values_list("reason_id", "points_earned"))
+
+
+def payload_of(kind, brand):
+    code = make.code(brand)
+    return {
+        "scan-auth": {"type": "authenticator_scan", "product": {"productId": "1", "authCode": str(code)}},
+        "order-complete": {"type": "order", "order": {"orderId": "A-1", "subtotal": "100.00"}},
+        "log-user-profile-update": {"type": "profile", "completedFields": ["phone"]},
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["scan-auth", "order-complete", "log-user-profile-update"])
+def test_an_event_that_comes_again_after_it_was_deleted_pays_nothing(brand, customer, kind):
+    make.earning_rule(brand, kind)
+    payload, event_id = payload_of(kind, brand), uuid.uuid4()
+    assert of_kind(brand, customer, kind, payload, event_id=event_id).status == "done"
+    before = paid()
+    assert len(before) == 1
+    grow_old()
+
+    assert tasks.forget_paid_events() == 1
+    again = of_kind(brand, customer, kind, payload, event_id=event_id)
+
+    assert (again.status, again.outcome["error"]) == ("refused", "POINTS_ALREADY_CLAIMED")
+    assert paid() == before
+
+
+def test_the_order_of_a_deleted_event_pays_no_other_customer(brand, customer):
+    make.earning_rule(brand, "order-complete")
+    payload = payload_of("order-complete", brand)
+    of_kind(brand, customer, "order-complete", payload, event_id=uuid.uuid4())
+    grow_old()
+    assert tasks.forget_paid_events() == 1
+
+    again = of_kind(brand, make.customer(brand), "order-complete", payload, event_id=uuid.uuid4())
+
+    assert again.status == "refused"
+    assert len(paid()) == 1
+
+
+def test_the_reward_of_a_deleted_event_is_paid_once(brand, customer):
+    reached = make.milestone(make.campaign(brand), 1, reward_points=5)
+    payload = {"type": "reward", "milestone_id": reached.pk, "reward_name": "Five", "points": "5"}
+    event_id = uuid.uuid4()
+    of_kind(brand, customer, "reward-claimed", payload, event_id=event_id)
+    grow_old()
+    assert tasks.forget_paid_events() == 1
+
+    again = of_kind(brand, customer, "reward-claimed", payload, event_id=event_id)
+
+    assert (again.status, again.outcome["error"]) == ("refused", "POINTS_ALREADY_CLAIMED")
+    assert len(paid()) == 1
+
+
+def paid_login(brand, customer):
+    make.earning_rule(brand, "log-user-login")
+    at = datetime(2026, 3, 14, 23, 30, tzinfo=UTC)
+    return of_kind(brand, customer, "log-user-login", {"type": "login"}, event_id=uuid.uuid4(), at=at)
+
+
+def test_a_login_that_paid_is_kept(brand, customer):
+    paid_login(brand, customer)
+    grow_old()
+
+    assert tasks.forget_paid_events() == 0
+
+
+def test_control_a_login_without_its_event_pays_again_in_another_time_zone(brand, customer):
+    Brand.objects.update(time_zone="UTC")
+    login = paid_login(brand, customer)
+    Event.objects.all().delete()
+    Brand.objects.update(time_zone="Europe/Berlin")
+
+    of_kind(brand, customer, "log-user-login", {"type": "login"}, event_id=login.event_id, at=login.time)
+
+    assert [reason for reason, _points in paid()] == ["login:2026-03-14", "login:2026-03-15"]
+
+
+def test_what_was_refused_points_goes_and_what_is_done_without_a_line_stays(brand):
+    for kind in ("scan-auth", "order-complete", "log-user-profile-update", "log-user-login", "reward-claimed"):
+        for status in ("done", "refused", "dead", "pending"):
+            event(brand, kind, status, age=LONG_AGO)
+    event(brand, "scan-auth", "refused", age=timedelta(days=89))
+    event(brand, "of-somebody-else", "refused", age=LONG_AGO)
+
+    assert tasks.forget_paid_events() == 5
+    assert left().count(("scan-auth", "refused")) == 1
+    assert {status for _kind, status in left()} == {"done", "refused", "dead", "pending"}
+
+
+def test_events_about_points_are_kept_for_ever_where_staff_want_that(brand, settings):
+    settings.POINT_EVENT_DAYS = 0
+    event(brand, "scan-auth", "refused", age=timedelta(days=4_000))
+
+    assert tasks.forget_paid_events() == 0
+
+
+def test_a_portion_of_events_about_points_is_bounded_and_the_next_goes_on(brand):
+    for _ in range(10):
+        event(brand, "scan-auth", "refused", age=LONG_AGO)
+    before = timezone.now() - timedelta(days=90)
+
+    assert [events.forget_paid(before=before, chunk=4, most_chunks=1) for _ in range(4)] == [4, 4, 2, 0]
+
+
+def test_the_books_agree_when_old_events_about_points_are_gone(brand, customer, deliver):
+    make.campaign(brand)
+    scan_as(customer, make.code(brand))
+    deliver()
+    grow_old()
+    UserLoyaltyCampaign.objects.update(created_at=timezone.now() - LONG_AGO)
+    assert tasks.forget_paid_events() == 1
+    scan_as(customer, make.code(brand))
+    deliver()
+
+    assert list(reconcile.differences(reconcile.CHECKS)) == []
+
+    UserLoyaltyCampaign.objects.update(progress=1)
+    assert len(list(reconcile.differences(reconcile.CHECKS))) == 1
+
+
+def test_a_request_whose_stored_answer_is_deleted_meanwhile_may_try_again(brand):
+    gone = Event(brand=brand, source="app.customer-app", detail_type="scan-auth", detail={})
+
+    with pytest.raises(Unavailable):
+        doors._replay(gone)

@@ -73,6 +73,10 @@ def wrong_header(kind: str, header: list[str]) -> str:
     wanted, found = COLUMNS[kind], [name.strip() for name in header]
     if found in (wanted, [*wanted, ERROR_COLUMN]):
         return ""
+    for other, columns in COLUMNS.items():
+        if other != kind and found in (columns, [*columns, ERROR_COLUMN]):
+            words = _('this is the header of the other kind. Choose the kind "%(kind)s" and upload the file again.')
+            return f"{FORMAT}: {words % {'kind': Import.Kind(other).label}}"
     twice = sorted({name for name in found if name and found.count(name) > 1})
     extra = [name or _("(without a name)") for name in dict.fromkeys(found) if name not in [*wanted, ERROR_COLUMN]]
     complaints = [

@@ -72,17 +72,17 @@ class SignedPage(TenantAdmin):
         self,
         request: HttpRequest,
         object_id: str,
-        form_class: type[WhyForm],
+        form_class: type[forms.Form],
         act: Callable[[HttpRequest, Any, Any], HttpResponse],
         *,
         words: str,
         button: str,
     ) -> HttpResponse:
-        """The page that says what will happen and asks why; posted, it happens, and is written down with it."""
+        """The page that says what will happen and asks what the form asks; posted, it happens, and is written down."""
         row = self.get_object(request, object_id)
         if not self.may(request, ACT, row):
             raise PermissionDenied
-        form = form_class(request.POST or None)
+        form = form_class(request.POST if request.method == "POST" else None)
         if request.method == "POST" and form.is_valid():
             try:
                 with transaction.atomic():

@@ -113,11 +113,11 @@ class EndpointPage(SignedPage):
     def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The page that says so; posted, the message goes out and its own page tells how it ends."""
         words = _("A message of the type webhook.test is sent now, signed like all others.")
-        return self.ask(request, object_id, WhyForm, self.pinged, words=words, button=_("Send"))
+        return self.ask(request, object_id, forms.Form, self.pinged, words=words, button=_("Send"))
 
-    def pinged(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:
+    def pinged(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:  # noqa: ARG002
         message = webhooks.ping(endpoint=row, at=timezone.now())
-        self.note(request, [row], _("Test sent: %(message)s") % {"message": message.message_id}, reason=told["reason"])
+        self.note(request, [row], _("Test sent: %(message)s") % {"message": message.message_id})
         return redirect("admin:loyalty_webhookdelivery_change", message.pk)
 
     @action(description=gettext_lazy("Disable"), url_path="disable", icon="block", permissions=["stop"])
@@ -172,7 +172,9 @@ class MessagePage(TenantAdmin):
 
     @display(description=gettext_lazy("attempts"))
     def calls(self, message: WebhookDelivery) -> SafeString:
-        return render_to_string("admin/loyalty/webhook_calls.html", {"calls": message.calls.all()})
+        """As many as the message knew of when it was read, so that its state fits."""
+        calls = message.calls.all()[: message.attempts]
+        return render_to_string("admin/loyalty/webhook_calls.html", {"calls": calls})
 
     @display(description=gettext_lazy("body"))
     def content(self, message: WebhookDelivery) -> SafeString:
@@ -182,10 +184,10 @@ class MessagePage(TenantAdmin):
         return format_html('<pre class="whitespace-pre-wrap break-words text-xs">{}</pre>', told)
 
     def change_view(self, request: HttpRequest, object_id: str, *where: Any, **more: Any) -> HttpResponse:
-        """Of one that was just sent the page looks again by itself."""
+        """Of one that was just sent the page looks again by itself, unless it was read with its end."""
+        before = self.get_object(request, object_id)
         answer: HttpResponse = super().change_view(request, object_id, *where, **more)
-        message = WebhookDelivery.objects.filter(pk=object_id).first() if answer.status_code == 200 else None
-        if message and message.state == WebhookDelivery.State.WAITING and not message.attempts and is_new(message):
+        if before and answer.status_code == 200 and is_under_way(before):
             answer["Refresh"] = str(LOOK_AGAIN_SECONDS)
         return answer
 
@@ -225,5 +227,6 @@ class MessagePage(TenantAdmin):
             self.message_user(request, words % {"number": len(chosen) - len(sent)}, messages.WARNING)
 
 
-def is_new(message: WebhookDelivery) -> bool:
-    return timezone.now() - message.created_at < timedelta(seconds=LOOKED_FOR_SECONDS)
+def is_under_way(message: WebhookDelivery) -> bool:
+    is_new = timezone.now() - message.created_at < timedelta(seconds=LOOKED_FOR_SECONDS)
+    return is_new and message.state == WebhookDelivery.State.WAITING and not message.attempts

@@ -150,8 +150,15 @@ REFUSED = {
     "PNG": (b"\x89PNG\r\n\x1a\n" + bytes(100), "this is a PNG image, not a CSV. Save it as CSV"),
     "XLSX": (b"PK\x03\x04" + bytes(100), "this is an Excel workbook (XLSX) or another ZIP archive"),
     "XLS": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "this is an old Excel workbook"),
-    "the other template": (f"{RANGES}\nSKU-A,A0001,A0002,,\n".encode(), "missing: auth_code"),
+    "the other template": (f"{RANGES}\nSKU-A,A0001,A0002,,\n".encode(), 'Choose the kind "Ranges (product_sku,'),
 }
+
+
+def test_a_list_uploaded_as_ranges_names_the_kind_to_choose(brand, product, codes):
+    upload = uploaded(brand, None, csv_of(f"{LIST},error", "A0001,,,"))
+
+    assert upload.status == "refused"
+    assert 'Choose the kind "List of codes (auth_code,' in upload.problem
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -1,6 +1,7 @@
 """The portal's pages of webhooks and of external systems: secrets shown once, acts asked why, messages sent again."""
 
 import pytest
+from django.contrib import admin
 from django.test import Client
 from django.utils import timezone
 
@@ -75,13 +76,23 @@ def test_a_rotated_secret_is_shown_once_and_kept_out_of_the_audit_trail(client, 
 
 
 def test_a_test_message_leads_to_its_own_page_which_looks_again(client, hook, shop):
-    sent = client.post(its(hook, "ping"), {"reason": "Try"}, follow=True)
+    assert 'name="reason"' not in client.get(its(hook, "ping")).content.decode()
+    sent = client.post(its(hook, "ping"), follow=True)
     assert (sent.status_code, sent["Refresh"], "Waiting" in text(sent)) == (200, "2", True)
 
     send()
     [message] = WebhookDelivery.objects.all()
     page = client.get(its(message))
     assert ("Refresh" in page, "Delivered" in text(page), len(shop.calls)) == (False, True, 1)
+
+
+def test_a_page_that_was_read_before_the_attempt_shows_neither_its_answer_nor_its_end(hook, shop):
+    read_before = webhooks.ping(endpoint=hook, at=timezone.now())
+    send()
+    page = admin.site._registry[WebhookDelivery]
+
+    assert "None yet" not in page.calls(WebhookDelivery.objects.get())
+    assert ("Waiting" in page.ended(read_before), "None yet" in page.calls(read_before)) == (True, True)
 
 
 def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, shop):

@@ -7,9 +7,12 @@ time zones have no date. Inside of these bounds every zone has one, and there is
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from brands.moment_forms import ENDS, MomentFormField
 
 DAY = timedelta(days=1)
 YEARS = range(1970, 2200)
@@ -74,6 +77,12 @@ else:
         """A moment within the bounds."""
 
         bounds = FIRST_MOMENT, LAST_MOMENT
+
+        def formfield(self, **options: Any) -> Any:
+            """In the portal's forms, which ask for date and time apart, a field that takes a date alone."""
+            if options.get("form_class") is forms.SplitDateTimeField:
+                options |= {"form_class": MomentFormField, "is_end": self.name in ENDS}
+            return super().formfield(**options)
 
     class DayField(_Bounded, models.DateField):
         """A day within the bounds."""

@@ -125,6 +125,39 @@ def test_every_read_of_the_api_survives_any_moment_that_is_stored(api: Api, valu
                 assert world.call(name).status_code < 500, name
 
 
+def campaign_sent(brand: Brand, **dates: str) -> dict[str, object]:
+    sent = {"campaign_name": "Ides", "type": "order", "target_value": "5", "is_active": "on"}
+    sent |= {f"milestones-{name}_FORMS": "0" for name in ("TOTAL", "INITIAL")}
+    return {"brand": brand.pk, "starts_at_1": "", "ends_at_1": "", **sent, **dates}
+
+
+@pytest.mark.django_db
+def test_dates_without_times_are_whole_days_of_the_brands_zone(brand: Brand) -> None:
+    Brand.objects.filter(pk=brand.pk).update(time_zone="Europe/Berlin")
+    sent = campaign_sent(brand, starts_at_0="2026-12-01", ends_at_0="2026-12-31")
+
+    assert browser(staff(brand)).post(address("campaigns.campaign", "add"), sent).status_code == 302
+
+    made = Campaign.objects.get()
+    assert made.starts_at == datetime(2026, 11, 30, 23, 0, tzinfo=UTC)
+    assert made.ends_at == datetime(2026, 12, 31, 22, 59, 59, tzinfo=UTC)
+
+
+@pytest.mark.django_db
+def test_a_date_in_another_format_is_refused_with_the_format(brand: Brand) -> None:
+    client = browser(staff(brand))
+    shown = client.get(address("campaigns.campaign", "add")).content.decode()
+    assert all(words in shown for words in ('placeholder="YYYY-MM-DD"', 'placeholder="HH:MM"', "23:59:59."))
+
+    sent = campaign_sent(brand, starts_at_1="noon", starts_at_0="2026-12-01", ends_at_0="31/12/2026")
+    answer = client.post(address("campaigns.campaign", "add"), sent)
+
+    assert errors(answer) == {
+        "starts_at": ["Enter the time as HH:MM, such as 18:00."],
+        "ends_at": ["Enter the date as YYYY-MM-DD, such as 2026-12-31."],
+    }
+
+
 @pytest.mark.django_db
 def test_a_campaign_of_the_year_1_is_refused_at_its_field(brand: Brand) -> None:
     Brand.objects.filter(pk=brand.pk).update(time_zone="Europe/Berlin")

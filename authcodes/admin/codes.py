@@ -20,12 +20,13 @@ from authcodes.admin.filters import (
     OtherFirstScanFilter,
     StatusFilter,
 )
-from authcodes.admin.searching import Search
+from authcodes.admin.searching import Search, beginning_with
 from authcodes.dashboard_filters import Status
 from authcodes.models import AuthCode, BatchRange, Job, PrintRun
 from brands.lists import Count, CountedChangeList, DayFilter, OwnRowsFilter
 from brands.portal import badge
 from brands.roles import ACT, VIEW
+from brands.scanned import read
 from brands.unfolded import display
 
 COLOURS = {
@@ -138,6 +139,11 @@ class AuthCodePage(CodeLife):
         self, request: HttpRequest, queryset: QuerySet[AuthCode], search_term: str
     ) -> tuple[QuerySet[AuthCode], bool]:
         return Search(self, request, search_term).codes(queryset), False
+
+    def found_at_once(self, rows: QuerySet[AuthCode], words: str) -> QuerySet[AuthCode]:
+        """What the portal's search box shows: codes that begin so, in the order of their index."""
+        reading = read(words)
+        return rows.filter(**beginning_with(reading.code)).order_by("code") if reading and reading.code else rows.none()
 
 
 def status_of(code: AuthCode) -> str:

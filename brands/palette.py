@@ -1,0 +1,89 @@
+"""What the portal's search box (Ctrl K) finds: pages and actions by their words, and a few rows of the commonest kinds.
+
+A page says how its rows are found here in `found_at_once`; others are found as their own list searches. Either way only
+rows that the page shows this person, in the brand that they look at. Nothing is cached: roles and choices change.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.dataclasses import SearchResult
+
+from brands.navigation import GROUPS, item, may_see, page_of
+from brands.roles import USE, reach
+
+LONGEST = 200
+# Fewer characters begin too many codes and addresses to read them in passing.
+SHORTEST = 3
+MOST_OF_A_KIND = 5
+MOST_PAGES = 8
+ROWS = {
+    "authcodes.authcode": "qr_code_2",
+    "loyalty.userpoints": "group",
+    "authcodes.product": "category",
+    "authcodes.batchrange": "inventory_2",
+    "campaigns.campaign": "flag",
+}
+# What people call a page, beside its name and its group's.
+WORDS = {
+    "authcodes.authcode": gettext_lazy("export print"),
+    "authcodes.batchrange": gettext_lazy("batches export"),
+    "authcodes.product": gettext_lazy("articles export"),
+    "authcodes.scan": gettext_lazy("export"),
+    "authcodes.job": gettext_lazy("export downloads"),
+    "loyalty.userpoints": gettext_lazy("members people export"),
+    "loyalty.loyaltytransaction": gettext_lazy("ledger points export"),
+    "loyalty.redemption": gettext_lazy("till vouchers export"),
+    "brands.membership": gettext_lazy("staff colleagues roles"),
+    "brands.apikey": gettext_lazy("api"),
+    "brands.auditentry": gettext_lazy("history log"),
+}
+
+
+def found(request: HttpRequest, typed: str) -> list[SearchResult]:
+    """Rows first, because who types a code wants no page that is called alike."""
+    words = typed.strip()
+    if not words or len(words) > LONGEST or not words.isprintable():
+        return []
+    rows = [result for label in ROWS if may_see(request, label) for result in rows_of(request, label, words)]
+    pages = [result for result, known_as in places(request) if words.casefold() in known_as.casefold()]
+    return [*rows, *pages[:MOST_PAGES]]
+
+
+def rows_of(request: HttpRequest, label: str, words: str) -> list[SearchResult]:
+    """One query, of a few rows."""
+    if len(words) < SHORTEST:
+        return []
+    page = page_of(label)
+    rows = page.get_queryset(request)
+    if hasattr(page, "found_at_once"):
+        rows = page.found_at_once(rows, words)
+    else:
+        rows = page.get_search_results(request, rows, words)[0].order_by("-pk")
+    kind, address = page.opts.verbose_name, f"admin:{page.opts.app_label}_{page.opts.model_name}_change"
+    return [
+        SearchResult(title=str(row), description=kind, link=reverse(address, args=[row.pk]), icon=ROWS[label])
+        for row in rows[:MOST_OF_A_KIND]
+    ]
+
+
+def places(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:
+    """The actions and pages that this person may open, each with the words that it is known by."""
+    if reach(request.user, USE, "loyalty.redemption"):
+        till = place(_("Till"), _("Customers"), reverse("admin:loyalty_redemption_till"), "point_of_sale")
+        yield till, _("till checkout vouchers")
+    for group, labels in GROUPS.items():
+        for label, icon in labels.items():
+            if may_see(request, label):
+                entry: Any = item(label, icon)
+                found_by = f"{entry['title']} {group} {WORDS.get(label, '')}"
+                yield place(entry["title"], group, entry["link"], icon), found_by
+    yield place(_("API documentation"), _("Help"), reverse("docs"), "help"), _("help api documentation")
+
+
+def place(title: Any, group: Any, link: str, icon: str) -> SearchResult:
+    return SearchResult(title=str(title), description=str(group), link=link, icon=icon)

@@ -1,0 +1,148 @@
+"""The portal's search box: a few rows of each kind, pages and actions, of the person's brands and role alone."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from authcodes.models import AuthCode
+from brands.models import Brand, Membership
+from tests import make
+from tests.portal import address, browser, staff
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def search(client: Client, words: str) -> Any:
+    return client.get(reverse("admin:search"), {"extended": "1", "s": words})
+
+
+def titles(client: Client, words: str) -> list[str]:
+    return [result.title for result in search(client, words).context["results"]]
+
+
+def filled(brand: Brand, prefix: str) -> None:
+    """One row of each kind, all of which a search for the prefix finds."""
+    product = make.product(brand, sku=f"{prefix}SKU", title=f"{prefix}tea")
+    make.campaign(brand, campaign_name=f"{prefix}campaign")
+    make.batch(brand, range_name=f"{prefix}batch", prefix=prefix, quantity=1, product=product)
+    make.customer(brand, email=f"{prefix.lower()}ann@example.com")
+
+
+def test_each_kind_is_found(brand: Brand) -> None:
+    filled(brand, "QQ-")
+
+    links = [result.link for result in search(browser(staff(brand)), "QQ-").context["results"]]
+
+    kinds = ["authcodes.authcode", "loyalty.userpoints", "authcodes.product", "authcodes.batchrange"]
+    starts = [address(kind) for kind in [*kinds, "campaigns.campaign"]]
+    assert [link.startswith(start) for link, start in zip(links, starts, strict=True)] == [True] * 5
+
+
+def test_a_code_is_found_as_a_scanner_reads_it(brand: Brand) -> None:
+    filled(brand, "QQ-")
+    code = AuthCode.objects.get().code
+
+    assert titles(browser(staff(brand)), f"https://example.com/s/{code}") == [code]
+
+
+def test_nobody_finds_rows_of_another_brand(brand: Brand) -> None:
+    other = make.brand()
+    filled(other, "QQ-")
+
+    assert titles(browser(staff(brand)), "QQ-") == []
+    assert len(titles(browser(staff(other)), "QQ-")) == 5
+
+
+def test_what_was_found_is_forgotten_with_the_role(brand: Brand) -> None:
+    other = make.brand()
+    filled(brand, "QQ-")
+    person = staff(brand, other)
+    client = browser(person)
+    assert len(titles(client, "QQ-")) == 5
+
+    client.post(reverse("admin:choose_brand"), {"looked_at": other.pk, "next": "/admin/"})
+    assert titles(client, "QQ-") == []
+
+    client.post(reverse("admin:choose_brand"), {"looked_at": "", "next": "/admin/"})
+    assert len(titles(client, "QQ-")) == 5
+    Membership.objects.filter(brand=brand).delete()
+    assert titles(client, "QQ-") == []
+
+
+@pytest.mark.parametrize("role", ["owner", "manager", "printer", "support"])
+def test_a_role_finds_what_its_pages_show(role: str, brand: Brand) -> None:
+    filled(brand, "QQ-")
+    client = browser(staff(brand, role=role))
+
+    for result in [each for words in ("QQ-", "e", "till") for each in search(client, words).context["results"]]:
+        assert client.get(result.link).status_code == 200, result.link
+    assert ("qq-ann@example.com" in str(search(client, "QQ-").content)) == (role != "printer")
+    assert ("Till" in titles(client, "till")) == (role != "printer")
+
+
+@pytest.mark.parametrize("words", ["till", "export", "customers", "help", "batches"])
+def test_common_words_lead_to_pages(words: str, brand: Brand) -> None:
+    assert titles(browser(staff(brand)), words)
+
+
+@pytest.mark.parametrize("words", ["no such <b>thing</b>", "x" * 5000, "%%%", "\ud7ff\ud7ff\ud7ff"])
+def test_nothing_found_is_said(words: str, brand: Brand) -> None:
+    filled(brand, "QQ-")
+    answer = search(browser(staff(brand)), words)
+
+    assert answer.status_code == 200
+    assert "Nothing found for" in answer.content.decode()
+    assert "<b>" not in answer.content.decode()
+    assert len(answer.content) < 2000
+
+
+def test_few_of_a_kind_in_as_many_queries_as_one(brand: Brand) -> None:
+    client = browser(staff(brand))
+    filled(brand, "QQ-")
+    search(client, "QQ-")
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            search(client, "QQ-")
+        return len(queries)
+
+    one = asked()
+    make.batch(brand, range_name="QQ-many", prefix="QQ-M", quantity=30)
+    for number in range(10):
+        filled(brand, f"QQ-{number}")
+
+    assert asked() == one
+    assert len(titles(client, "QQ-")) == 25
+
+
+def test_codes_and_addresses_are_read_by_their_indexes(brand: Brand, rf: Any) -> None:
+    filled(brand, "QQ-")
+    request = rf.get("/")
+    request.user = staff(brand)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+
+    plans = {}
+    for label, words in (("authcodes.AuthCode", "QQ-"), ("loyalty.UserPoints", "qq-")):
+        page = next(page for model, page in admin.site._registry.items() if model._meta.label == label)
+        plans[label] = page.found_at_once(page.get_queryset(request), words)[:5].explain()
+
+    assert "auth_code_unique" in plans["authcodes.AuthCode"]
+    assert "email" in plans["loyalty.UserPoints"].split("Index Cond", 1)[1]
+
+
+def test_every_page_has_the_button(brand: Brand) -> None:
+    answer = browser(staff(brand)).get(reverse("admin:index")).content.decode()
+
+    assert 'aria-label="Search"' in answer
+    assert "Ctrl K" in answer

@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 SILENCE = timedelta(seconds=8)
 BEAT = timedelta(seconds=2)  # between two signs of a worker whose handler says nothing
 ATTEMPTS = 5
+MOST_INTERRUPTIONS = 20  # more are the job's own doing: a statement that ends the server's process
 QUOTA = BrandQuota.Resource.JOBS
 MOST_FAILURES = 3  # of a storage, before it is taken to be away
 
@@ -199,6 +200,10 @@ def _attempt(job: Job) -> None:
 def _queue_again(job: Job) -> None:
     """Its worker lives and lost the database only, which counts as no attempt that ended its worker."""
     mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
+    if job.interruptions >= MOST_INTERRUPTIONS:
+        log = Concat(F("log"), Value(f"Given up: the database went away {MOST_INTERRUPTIONS} times during it.\n"))
+        mine.update(status=Job.Status.FAILED, finished_at=timezone.now(), log=log)
+        return
     mine.update(status=Job.Status.QUEUED, interruptions=F("interruptions") + 1, alive_at=Now())
 
 

@@ -12,8 +12,9 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-# SQLSTATE classes of a server that is gone, full, starting or stopping; without any, the connection itself failed.
-SERVER_AWAY = ("08", "53", "57P")
+# SQLSTATEs of a server that is gone, has no connection left, starts or stops; without any, the connection failed.
+# A disk or memory that a statement filled is that statement's fault.
+SERVER_AWAY = ("08", "53300", "57P")
 PAUSE_SECONDS = 0.5
 # What PostgreSQL needs to read its log after a crash, and some more.
 PATIENCE = timedelta(seconds=60)

@@ -6,7 +6,7 @@ from django.contrib.admin.utils import lookup_field
 from django.forms import Media, Script
 from django.http import HttpRequest, JsonResponse
 from django.urls import path, reverse
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 
 from brands.portal import TenantAdmin
@@ -40,7 +40,7 @@ class LiveAdmin(TenantAdmin):
         told = [
             {
                 "id": str(row.pk),
-                "columns": {name: str(lookup_field(name, row, self)[2]) for name in self.live_columns},
+                "columns": {name: conditional_escape(lookup_field(name, row, self)[2]) for name in self.live_columns},
             }
             for row in rows
         ]

@@ -45,7 +45,8 @@ LOOK = """
     SELECT n.user_point_id,
            n.points > coalesce((SELECT sum(t.points_earned) FROM loyalty_transaction t
                                  WHERE t.user_point_id = n.user_point_id
-                                   AND t."createdAt" >= %(kept_from)s::timestamptz), 0)
+                                   AND t."createdAt" >= %(kept_from)s::timestamptz
+                                   AND t.reason_id NOT LIKE 'redeem-undo:%%'), 0)
       FROM next n ORDER BY n.user_point_id
 """
 
@@ -62,7 +63,8 @@ LOTS = """
                        PARTITION BY a.user_point_id ORDER BY t."createdAt" DESC, t.loyalty_transaction_id DESC
                        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
               FROM user_points a JOIN loyalty_transaction t USING (user_point_id)
-             WHERE a.user_point_id = ANY (%(accounts)s::bigint[]) AND t.points_earned > 0) l
+             WHERE a.user_point_id = ANY (%(accounts)s::bigint[]) AND t.points_earned > 0
+               AND t.reason_id NOT LIKE 'redeem-undo:%%') l
      WHERE l.points > l.later AND l.earned_at < %(before)s::timestamptz
      ORDER BY l.user_point_id, l.earned_at
 """

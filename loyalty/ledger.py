@@ -113,14 +113,16 @@ GIVE_BACK = f"""
 """  # noqa: S608 - built from constants
 
 # Of the accounts given, which must be locked: what is on each beyond what was earned since a moment, is gone. First
-# earned is first spent, so that much of the balance is older, however it was earned and spent.
+# earned is first spent, so that much of the balance is older, however it was earned and spent. Points that came back
+# are as old as they were.
 EXPIRE = """
     WITH due AS (
         SELECT a.user_point_id, least(a.points - coalesce(r.recent, 0), 99999999.99) AS amount
           FROM user_points a
           LEFT JOIN LATERAL (
                SELECT sum(t.points_earned) AS recent FROM loyalty_transaction t
-                WHERE t.user_point_id = a.user_point_id AND t."createdAt" >= %(kept_from)s::timestamptz) r ON true
+                WHERE t.user_point_id = a.user_point_id AND t."createdAt" >= %(kept_from)s::timestamptz
+                  AND t.reason_id NOT LIKE 'redeem-undo:%%') r ON true
          WHERE a.user_point_id = ANY (%(accounts)s::bigint[])
     ), lines AS (
         INSERT INTO loyalty_transaction

@@ -6,7 +6,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from brands import audit, people
 from brands.audit import Deed, Row
-from brands.models import Membership, User
+from brands.models import Brand, Membership, User
 from brands.refusals import Invalid
 from brands.staff_login import invitations, mails
 from brands.staff_login.models import Invitation, StaffMail
@@ -65,7 +65,17 @@ def accept(invitation: Invitation, *, user: User, origin: str, deed: Deed) -> Me
     return membership
 
 
+def _may_invite(inviter: User | None, brand: Brand) -> bool:
+    """Whether the inviter still may. Their invitations end with their role, but one may be on its way meanwhile."""
+    if inviter is None or not inviter.is_active:
+        return False
+    owns = Membership.objects.filter(user=inviter, brand=brand, role=Membership.Role.OWNER)
+    return inviter.is_superuser or owns.exists()
+
+
 def _give_role(invitation: Invitation, user: User, deed: Deed, *, password: str = "") -> Membership:
+    if not _may_invite(invitation.invited_by, invitation.brand):
+        raise Invalid(_("This invitation has ended. Ask for another one."))
     if Membership.objects.filter(user=user, brand=invitation.brand).exists():
         raise Invalid(_("You work for %(brand)s already.") % {"brand": invitation.brand})
     membership = people.give_role(

@@ -21,6 +21,7 @@ README = ROOT / "README.md"
 CALL = re.compile(r'api\.(?:request\(\s*"([A-Z]+)",|(\w+)\()\s*f?"([^"]+)"')
 ELSEWHERE = {
     *("check_alive", "check_ready"),  # docs/operations/monitor.md: for operators
+    "claim_reward_by_old_path",  # answers as claim_reward does
     *("read_qr_image", "read_qr_image_svg"),  # fetched from addresses that list_qr_codes gives
 }
 BLOCK = re.compile(r"^```(sh|python|json)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -62,29 +62,35 @@ TERMS = [("days", 1), ("days", 7), ("months", 1), ("month_end", 0), ("month_end"
 
 
 class Lots:
-    """First earned is first spent, one lot at a time."""
+    """First earned is first spent; what comes back is as old as the oldest that was spent."""
 
     def __init__(self, rule: Rule) -> None:
-        self.rule, self.lots, self.expired = rule, deque(), Decimal(0)
+        self.rule, self.earned, self.balance, self.expired = rule, [], Decimal(0), Decimal(0)
 
     @property
-    def balance(self):
-        return sum((points for _day, points in self.lots), Decimal(0))
+    def lots(self):
+        """(day, points) of what the balance holds, oldest first: the newest that was earned."""
+        left, held = self.balance, deque()
+        for day, points in reversed(self.earned):
+            if left:
+                held.appendleft((day, min(points, left)))
+                left -= held[0][1]
+        return held
 
     def earn(self, day: date, points: Decimal) -> None:
-        self.lots.append((day, points))
+        self.earned.append((day, points))
+        self.balance += points
 
     def spend(self, points: Decimal) -> None:
-        while points:
-            day, left = self.lots.popleft()
-            taken = min(left, points)
-            points -= taken
-            if left > taken:
-                self.lots.appendleft((day, left - taken))
+        self.balance -= points
+
+    def give_back(self, points: Decimal) -> None:
+        self.balance += points
 
     def night(self, day: date) -> None:
-        while self.lots and self.rule.gone_on(self.lots[0][0]) <= day:
-            self.expired += self.lots.popleft()[1]
+        gone = sum((points for earned_on, points in self.lots if self.rule.gone_on(earned_on) <= day), Decimal(0))
+        self.balance -= gone
+        self.expired += gone
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -100,8 +106,8 @@ def test_ledger_expires_what_a_simulation_by_lots_does(expiring, steps, terms):
         if what in {"earn", "return"}:
             returned = what == "return" and spent
             points = spent.pop() if returned else points
-            lots.earn(today, points)
             if returned:
+                lots.give_back(points)
                 ledger.give_back(
                     account=account(customer).pk,
                     points=points,
@@ -110,6 +116,7 @@ def test_ledger_expires_what_a_simulation_by_lots_does(expiring, steps, terms):
                     at=NOON + day * DAY,
                 )
             else:
+                lots.earn(today, points)
                 earn(customer, brand, points, day)
         elif what == "spend" and lots.balance >= points:
             lots.spend(points)
@@ -120,6 +127,20 @@ def test_ledger_expires_what_a_simulation_by_lots_does(expiring, steps, terms):
         soon = expiry.expiring_soon(brand=brand, account=mine, at=NOON + day * DAY)
         ahead = [lot for lot in lots.lots if lots.rule.gone_on(lot[0]) <= today + DAY]
         assert (soon.points if soon else 0) == sum(points for _day, points in ahead)
+
+
+def test_taking_a_reward_and_giving_it_back_makes_no_point_younger(expiring):
+    brand, customer = expiring("days", 7, expiry_warning_days=0)
+    earn(customer, brand, Decimal(100), 0)
+    for number in range(10):
+        spend(customer, brand, Decimal(30), 5)
+        ledger.give_back(
+            account=account(customer).pk, points=Decimal(30), redemption_id=number, note="", at=NOON + 5 * DAY
+        )
+
+    night(brand, 8)
+
+    assert (account(customer).points, account(customer).points_expired) == (0, 100)
 
 
 # --- The night's work ------------------------------------------------------------------------------------------------

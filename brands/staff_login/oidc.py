@@ -70,7 +70,7 @@ class Identity:
 class ProviderSlots:
     """Slots for calls to providers in this process: one for each brand, and no more than MOST_AT_ONCE altogether.
 
-    The last one that is free is for brands whose provider was not slow lately: slow ones, however many, leave it.
+    Brands whose provider was slow lately hold all but one of them: slow ones, however many, leave that to the others.
     """
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
@@ -84,9 +84,9 @@ class ProviderSlots:
         """Hold a slot for a call to the provider of the brand. Raises Unavailable at once where there is none."""
         with self._lock:
             began = self._clock()
-            is_slow = self._slow_until.get(brand_id, 0.0) > began
-            most = MOST_AT_ONCE - 1 if is_slow else MOST_AT_ONCE
-            if brand_id in self._taken or len(self._taken) >= most:
+            slow = {each for each, until in self._slow_until.items() if until > began}
+            is_left_to_others = brand_id in slow and len(self._taken & slow) >= MOST_AT_ONCE - 1
+            if brand_id in self._taken or len(self._taken) >= MOST_AT_ONCE or is_left_to_others:
                 raise Unavailable(_("The identity provider is being asked already."), retry_after=RETRY_SECONDS)
             self._taken.add(brand_id)
         try:

@@ -232,6 +232,8 @@ def test_two_slow_providers_leave_a_place_to_a_third():
             pass
         with slots.acquire(3):
             pass
+    with slots.acquire(3), slots.acquire(1):
+        pass  # a provider that is always being asked keeps no slow one out
     now[0] += oidc.SLOW_FOR_SECONDS
     with slots.acquire(1), slots.acquire(2):
         pass

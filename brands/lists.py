@@ -84,22 +84,17 @@ def _rounded(number: int) -> int:
 
 
 def counted(rows: QuerySet[Any]) -> Count:
-    """How many rows there are: counted where that is cheap, else as the planner estimates, which costs nothing.
-
-    What the planner expects to be few may be many, because its statistics are old: then the count stops, and what was
-    counted is a bound and no estimate.
-    """
+    """How many rows there are: counted up to EXACT_UP_TO, and estimated only where even that would be dear."""
     rows = rows.order_by().values("pk")
     try:
         rows.query.sql_with_params()
     except EmptyResultSet:  # it cannot have any, and Django would fail to explain that
         return Count(0)
-    plan = plan_of(rows)
-    expected = plan["Plan Rows"]
-    if expected <= 2 * EXACT_UP_TO and plan["Total Cost"] <= DEAREST_COUNT:
-        found = rows[: EXACT_UP_TO + 1].count()
+    some = rows[: EXACT_UP_TO + 1]
+    if plan_of(some)["Total Cost"] <= DEAREST_COUNT:
+        found = some.count()
         return Count(found) if found <= EXACT_UP_TO else Count(found, exact=False, at_least=True)
-    return Count(expected, exact=False)
+    return Count(plan_of(rows)["Plan Rows"], exact=False)
 
 
 def plan_of(rows: QuerySet[Any]) -> dict[str, Any]:

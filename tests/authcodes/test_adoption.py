@@ -294,6 +294,6 @@ def test_control_without_the_condition_several_are_told_so(racing_brand, monkeyp
     unguarded = scanning.ADOPT.replace(guard, "")
     # An event with the scan's own id, which exists once, would be a second guard: here each has an id of its own.
     monkeypatch.setattr(scanning, "ADOPT", unguarded)
-    monkeypatch.setattr(scanning, "_scan_event", lambda *_: scanning.events.Message(kind="x", payload={}, arguments={}))
+    monkeypatch.setattr(scanning, "_scan_event", lambda *_: events.Message(kind="x", payload={}, arguments={}))
 
     assert any(adopted_at_once(racing_brand) > 1 for _ in range(ROUNDS))

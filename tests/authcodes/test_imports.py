@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import override
 from django.utils.translation.trans_real import translation
 
-from authcodes import imports, jobs
+from authcodes import import_checks, imports, jobs
 from authcodes.imports import ImportRefused
 from authcodes.models import AuthCode, Import, ImportChange, ImportRow, Job
 from authcodes.tasks import forget_files
@@ -217,7 +217,7 @@ LIST_ERRORS = {
     "script": ("<script>alert(1)</script>,,", ("auth_code", "Auth code not found")),
     "shortened": (
         "1.23E+11,,",
-        ("auth_code", imports.import_checks.SHORTENED),
+        ("auth_code", import_checks.SHORTENED),
     ),
 }
 
@@ -331,7 +331,7 @@ def test_eaten_zeros_are_reported_where_two_codes_fit(brand, product, numbers):
 
     upload = uploaded(brand, product, csv_of(LIST, "7,,"))
 
-    assert errors(upload) == {2: ("auth_code", imports.import_checks.AMBIGUOUS)}
+    assert errors(upload) == {2: ("auth_code", import_checks.AMBIGUOUS)}
 
 
 def test_a_code_as_written_is_not_trusted_where_a_longer_one_may_have_lost_its_zeros(brand, product, numbers):
@@ -340,7 +340,7 @@ def test_a_code_as_written_is_not_trusted_where_a_longer_one_may_have_lost_its_z
     doubtful = uploaded(brand, product, csv_of(LIST, "10,,"))
     with_zeros = uploaded(brand, product, csv_of(LIST, "10,,", "000011,,"))
 
-    assert errors(doubtful) == {2: ("auth_code", imports.import_checks.AMBIGUOUS)}
+    assert errors(doubtful) == {2: ("auth_code", import_checks.AMBIGUOUS)}
     assert (errors(with_zeros), with_zeros.repaired_rows) == ({}, 0)
 
 
@@ -355,7 +355,7 @@ def test_a_shortened_number_is_never_guessed(brand, product):
 
     upload = uploaded(brand, product, csv_of(LIST, "1.2345E+11,,"))
 
-    assert errors(upload) == {2: ("auth_code", imports.import_checks.SHORTENED)}
+    assert errors(upload) == {2: ("auth_code", import_checks.SHORTENED)}
 
 
 def test_a_number_whose_end_was_rounded_off_is_reported_unless_others_kept_theirs(brand, product):
@@ -364,7 +364,7 @@ def test_a_number_whose_end_was_rounded_off_is_reported_unless_others_kept_their
     doubtful = uploaded(brand, product, csv_of(LIST, "12345678901234500,,"))
     with_others = uploaded(brand, product, csv_of(LIST, "12345678901234500,,", "12345678901234519,,"))
 
-    assert errors(doubtful) == {2: ("auth_code", imports.import_checks.ROUNDED_OFF)}
+    assert errors(doubtful) == {2: ("auth_code", import_checks.ROUNDED_OFF)}
     assert errors(with_others) == {}
 
 

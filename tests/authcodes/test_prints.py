@@ -12,7 +12,7 @@ from django.db.models import Count, Max, Min
 from django.utils import timezone
 from PIL import Image
 
-from authcodes import changes, jobs, prints, proofs, recalls
+from authcodes import archives, changes, jobs, prints, proofs, recalls
 from authcodes.admin.jobs import is_on_offer
 from authcodes.documents import settings_of
 from authcodes.labels import PRESETS, Sheet
@@ -371,8 +371,8 @@ def test_cancelled_job_leaves_no_file(brand):
 
 
 def test_last_of_many_labels_is_read_again_too(monkeypatch):
-    monkeypatch.setattr(prints.archives, "ALL_PROVED", 3)
-    monkeypatch.setattr(prints.archives, "PROVED_EVERY", 10)
+    monkeypatch.setattr(archives, "ALL_PROVED", 3)
+    monkeypatch.setattr(archives, "PROVED_EVERY", 10)
     proof = prints.Proof()
 
     texts = [f"CODE-{number:03d}" for number in range(25)]

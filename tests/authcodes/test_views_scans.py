@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from authcodes import changes, recalls, scanning
+from authcodes import changes, recalls, scanning, tags
 from authcodes.models import AuthCode, Scan
 from brands.models import Brand, Membership
 from campaigns.models import Campaign
@@ -163,7 +163,7 @@ def test_signed_code_needs_its_tag(api, brand, settings):
 
 
 def scanning_text(code):
-    return f"{code}.{scanning.tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)}"
+    return f"{code}.{tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)}"
 
 
 # --- Warnings --------------------------------------------------------------------------------------------------------

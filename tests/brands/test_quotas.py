@@ -9,7 +9,7 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import batches, imports, jobs
+from authcodes import batches, imports, jobs, prefixes
 from authcodes.batches import BatchSettings
 from authcodes.models import BatchRange, Import, Job
 from brands import limits, quotas
@@ -95,7 +95,7 @@ def test_codes_are_refused_above_the_quota_in_words_and_to_that_brand_alone(bran
 
 def made_at_once(brand):
     for prefix in "ABCDEFGH":
-        batches.prefixes.reserve(brand=brand, prefix=f"{prefix}-", at=timezone.now(), by=None)
+        prefixes.reserve(brand=brand, prefix=f"{prefix}-", at=timezone.now(), by=None)
     made = at_once(lambda prefix: create(brand, 100, f"{prefix}-"), "ABCDEFGH", threads=8)
     return sum(isinstance(each, BatchRange) for each in made)
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig
 from django.core.wsgi import get_wsgi_application
 from django.db import OperationalError, connection, transaction
 from django.http import Http404, HttpResponse
@@ -286,8 +286,8 @@ def test_people_get_a_page_and_programs_the_envelope(accept, kind):
     [
         (PermissionDenied(), 403),
         (Http404(), 404),
-        (api.django_errors.BadRequest(), 400),
-        (api.django_errors.RequestDataTooBig(), 413),
+        (BadRequest(), 400),
+        (RequestDataTooBig(), 413),
         (RuntimeError(SECRET), 500),
     ],
 )

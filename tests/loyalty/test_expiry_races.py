@@ -10,6 +10,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from authcodes import reconcile
+from brands import sql
 from loyalty import expiry, ledger, redemptions
 from loyalty.models import ExpiryRun, LoyaltyTransaction, Redemption, UserPoints
 from loyalty.redemptions import Wish
@@ -76,7 +77,7 @@ def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monke
     reward = make.reward(brand, cost=30)
     lock = expiry.LOCK
     seen = []
-    rows = expiry.sql.rows
+    rows = sql.rows
 
     def look_think_and_take(statement, parameters):
         if statement is lock:
@@ -84,7 +85,7 @@ def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monke
             time.sleep(0.3)
         return rows(statement, parameters)
 
-    monkeypatch.setattr(expiry.sql, "rows", look_think_and_take)
+    monkeypatch.setattr(sql, "rows", look_think_and_take)
 
     def act(number):
         if number:

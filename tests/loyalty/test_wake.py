@@ -1,5 +1,7 @@
 """Workers are called once for many events, and an event is never left without a look."""
 
+import time
+
 import pytest
 from django.utils import timezone
 
@@ -111,7 +113,7 @@ def test_what_comes_within_its_patience_is_delivered_without_a_call(redis, publi
             publish()
         slept.append(seconds)
 
-    monkeypatch.setattr(events.time, "sleep", nap)
+    monkeypatch.setattr(time, "sleep", nap)
 
     assert events.drain(patience=0.03) == 2
     assert (calls(redis), slept) == (1, [0.03, 0.03])
@@ -120,7 +122,7 @@ def test_what_comes_within_its_patience_is_delivered_without_a_call(redis, publi
 @pytest.mark.parametrize(("found", "times"), [(1, 1), (4, 1), (6, 1.5), (13, 3)])
 def test_patience_grows_with_what_it_found(redis, publish, monkeypatch, found, times):
     slept = []
-    monkeypatch.setattr(events.time, "sleep", slept.append)
+    monkeypatch.setattr(time, "sleep", slept.append)
     for _number in range(found):
         publish()
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from authcodes import scanning
 from authcodes.scanning import Circumstances
+from brands.audit import Deed
 from brands.models import AuditEntry
 from loyalty import events, webhook_calls, webhook_endpoints, webhooks
 from loyalty.models import Event, UserPoints, WebhookAttempt, WebhookDelivery, WebhookEndpoint
@@ -221,7 +222,7 @@ def test_nobody_there_is_logged(brand):
 
 def test_a_message_to_a_disabled_endpoint_is_dropped_and_can_be_sent_again(hook, shop):
     message = ping(hook)
-    deed = webhook_endpoints.Deed(make.user(), timezone.now())
+    deed = Deed(make.user(), timezone.now())
     webhook_endpoints.stop(endpoint=hook, state=webhook_endpoints.State.DISABLED, at=timezone.now(), deed=deed)
     send()
     message.refresh_from_db()

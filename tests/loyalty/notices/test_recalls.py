@@ -11,7 +11,7 @@ from django.utils import timezone
 from authcodes import jobs, recall_notices, recalls
 from authcodes.models import Job, Recall
 from loyalty.models import Event, Notice, NoticeDelivery, NoticeSettings
-from loyalty.notices import preferences
+from loyalty.notices import gathering, preferences
 from tests import make
 from tests.portal import address, browser, scan, staff, text
 
@@ -131,7 +131,7 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
     scanned(batch, *customers)
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
     monkeypatch.setattr(recall_notices, "AT_ONCE", 3)
-    recall_notices.gathering.announce(  # what a worker did before it was killed
+    gathering.announce(  # what a worker did before it was killed
         brand_id=brand.pk,
         user_ids=sorted(customer.pk for customer in customers)[:3],
         news=recall_notices.news_of(recall),
@@ -210,10 +210,10 @@ def test_only_who_may_recall_may_tell(brand, customer, batch):
 def test_a_hundred_customers_cost_as_many_statements_as_one(brand):
     def statements(number):
         customers = [make.customer(brand) for _ in range(number)]
-        news = recall_notices.gathering.News("NOTIFY_RECALL", f"recall:{number}", {})
+        news = gathering.News("NOTIFY_RECALL", f"recall:{number}", {})
         with CaptureQueriesContext(connection) as asked:
             ids = [customer.pk for customer in customers]
-            recall_notices.gathering.announce(brand_id=brand.pk, user_ids=ids, news=news, at=timezone.now())
+            gathering.announce(brand_id=brand.pk, user_ids=ids, news=news, at=timezone.now())
         return len(asked)
 
     assert statements(1) == statements(100)

@@ -79,7 +79,7 @@ def run(site: Site) -> Never:
             "PYTHONUNBUFFERED": "1",
         }
         manage("migrate --noinput --verbosity 0", "collectstatic --noinput --verbosity 0", environment=environment)
-        with platform(site, environment) as programs:
+        with datadir.found_by_manage(site.data_dir), platform(site, environment) as programs:
             if os.environ.get("DEMO") != "0":
                 manage("demo", environment=environment)  # while the others load
             say("Waiting for the portal ...")

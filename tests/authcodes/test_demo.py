@@ -1,6 +1,7 @@
 """The demo: made once, refreshed ever after, and never anybody else's rows."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -311,11 +312,20 @@ def test_usual_ports_are_left_out(ask: Ask, monkeypatch: pytest.MonkeyPatch, set
     assert ask()["origin"] == "https://aurora.localhost"
 
 
-def test_first_brand_is_reached_at_the_address_in_the_network(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_brand_is_reached_at_the_address_in_the_network(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("PORT", "8400")
     monkeypatch.setenv("HOST", "192.0.2.7")
     found = ask()
     assert (found["base_url"], found["origin"]) == ("http://192.0.2.7:8400", "http://192.0.2.7:8400")
+
+    call_command("demo")
+    first, second = re.findall(r"scan page +(http://\S+)  (.*)", capsys.readouterr().out)
+    assert first[0].startswith("http://192.0.2.7:8400/s/")
+    assert first[1] == "what a phone opens for this code"
+    assert second[0].startswith("http://bistro.localhost:8400/s/")
+    assert second[1] == "opens after a start without --phone"
 
     monkeypatch.setenv("HOST", "127.0.0.1")
 

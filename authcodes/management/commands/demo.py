@@ -4,6 +4,7 @@ import json
 import os
 from argparse import ArgumentParser
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -20,6 +21,7 @@ from brands.refusals import Refused
 from loyalty.points import plain
 
 CODES_SHOWN = 40
+NOT_FOR_PHONES = "opens after a start without --phone"
 
 
 class Command(BaseCommand):
@@ -90,6 +92,12 @@ class Shown:
         """Of an unscanned code; browsers take every name under .localhost for this machine."""
         return f"{self.origin}/s/{self.codes[0].code}"
 
+    @property
+    def is_reached(self) -> bool:
+        """Whether the brand's hostname leads to where bin/run listens; an address in the network is the first's."""
+        host = urlsplit(self.credentials.base_url).hostname or ""
+        return not demo_hostnames.address_in_network(host) or urlsplit(self.origin).hostname == host
+
     def for_programs(self) -> dict[str, Any]:
         passwords, keys = self.credentials.passwords, self.credentials.keys[self.brand.slug]
         batches = BatchRange.objects.filter(brand=self.brand).order_by("pk")
@@ -122,7 +130,7 @@ class Shown:
             "",
             f"{self.brand.name}  (brand {self.brand.pk}, origin {self.origin})",
             *(line(role, email, self.credentials.passwords[email]) for email, role in who.items()),
-            line("scan page", self.page, "what a phone opens for this code"),
+            line("scan page", self.page, "what a phone opens for this code" if self.is_reached else NOT_FOR_PHONES),
             line("scan", self.codes[0].code, f"its QR image: {image_url(self.codes[0], self.credentials)}"),
         ]
 

@@ -20,7 +20,7 @@ from authcodes.models import AuthCode, PrintRun, Product, Recall
 from authcodes.prints import Wanted, plain
 from authcodes.symbols import Level
 from authcodes.tags import LENGTH
-from brands.hosts import hostname_of
+from brands.hosts import hostname_of, site_at
 from brands.models import Brand
 from brands.refusals import Refused
 from brands.scanned import SEPARATOR
@@ -136,7 +136,7 @@ def specimen(run: PrintRun, wanted: Wanted) -> str:
         return code
     if wanted.payload == PrintRun.Payload.GS1:
         return prints.digital_link(hostname=hostname, gtin="", serial=code)
-    return f"https://{hostname}/s/{code}"
+    return f"{site_at(hostname)}/s/{code}"
 
 
 def settings_of(run: PrintRun) -> list[tuple[str, str]]:

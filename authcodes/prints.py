@@ -23,7 +23,7 @@ from authcodes.models import AuthCode, AuthCodeQuerySet, BatchRange, Job, PrintR
 from authcodes.sheet_proofs import Sample
 from authcodes.stretches import Stretch, stretch
 from authcodes.symbols import Level, side, symbol
-from brands.hosts import hostname_of
+from brands.hosts import hostname_of, site_at
 from brands.models import Brand, User
 from brands.refusals import Invalid, NotFound
 
@@ -273,7 +273,7 @@ def payload_of(code: AuthCode, wanted: Wanted, hostname: str) -> str:
 
 def digital_link(*, hostname: str, gtin: str, serial: str) -> str:
     """A GS1 Digital Link URI for one item: its GTIN (AI 01, always 14 digits) and serial number (AI 21)."""
-    return f"https://{hostname}/01/{gtin.zfill(GTIN_LENGTH)}/21/{serial}"
+    return f"{site_at(hostname)}/01/{gtin.zfill(GTIN_LENGTH)}/21/{serial}"
 
 
 def logo_of(brand_id: int) -> bytes | None:

@@ -9,6 +9,7 @@ from functools import cache
 from authcodes import tags
 from authcodes.models import AuthCode
 from authcodes.symbols import QUIET_ZONE, Level, Symbol, symbol
+from brands.hosts import site_at
 from brands.scanned import SEPARATOR
 
 DPI = 300
@@ -22,7 +23,7 @@ SMALLEST_MODULE_MM = Decimal("0.396")
 
 def payload(*, code: AuthCode, hostname: str) -> str:
     """The address a phone camera opens; for a signed batch with the tag that the API asks for."""
-    return f"https://{hostname}/s/{printed(code)}"
+    return f"{site_at(hostname)}/s/{printed(code)}"
 
 
 def printed(code: AuthCode) -> str:

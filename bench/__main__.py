@@ -1,6 +1,6 @@
 """Measures the platform against its limits and peers, on servers of its own that are thrown away.
 
-.venv/bin/python -m bench [--quick] [--json FILE] [part ...]
+.venv/bin/python -m bench [--quick | --tiny] [--json FILE] [part ...]
 """
 
 import argparse
@@ -12,11 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench import harness
-from bench.harness import PROJECT, Figure, say
+from django.apps import apps
+
+from bench import harness, part
+from bench.harness import PROJECT, Figure, Scale, say
 
 PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "lists", "imports", "exports", "prints"]
 PARTS += ["expiry", "notices", "wallets", "timing", "guard", "neighbours"]
@@ -39,17 +42,20 @@ def main() -> int:
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("parts", nargs="*", help=f"{', '.join(PARTS)}; without any, all of them")
-    parser.add_argument("--quick", action="store_true", help="a fifth of the time, noisier")
+    less = parser.add_mutually_exclusive_group()
+    less.add_argument("--quick", action="store_true", help="a fifth of the time, noisier")
+    less.add_argument("--tiny", action="store_true", help="a few rows of everything, to see that it can be measured")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     given = parser.parse_args()
     if unknown := set(given.parts) - set(PARTS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    if LOADED & set(given.parts or PARTS) and shutil.which("wrk") is None:
+    scale = Scale.TINY if given.tiny else Scale.QUICK if given.quick else Scale.FULL
+    if scale is not Scale.TINY and LOADED & set(given.parts or PARTS) and shutil.which("wrk") is None:
         parser.error("wrk is missing: apt-get install wrk")
     if INSIDE not in os.environ:
         with throwaway() as data_dir:
-            return beside_servers(data_dir)
-    figures, broken = measure(given.parts or PARTS, quick=given.quick)
+            return beside_servers(data_dir, durable=scale is not Scale.TINY)
+    figures, broken = measure(given.parts or PARTS, scale)
     if given.json:
         harness.save(figures, given.json)
     return 1 if broken else 0
@@ -64,35 +70,57 @@ def throwaway() -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def beside_servers(directory: Path) -> int:
-    """This same command again, with new servers. They are durable: an fsync less would change the figures."""
+def beside_servers(directory: Path, *, durable: bool) -> int:
+    """This same command again, with new servers. An fsync less would change the figures."""
     environment = {name: text for name, text in os.environ.items() if not name.startswith(("DATABASE_", "REDIS_"))}
     environment |= ENVIRONMENT | {INSIDE: "1", "SECRET_KEY": secrets.token_urlsafe(48)}
-    servers = [sys.executable, PROJECT / "bin" / "servers.py", "exec", "--data", directory / "data"]
+    servers = [sys.executable, PROJECT / "bin" / "servers.py", "exec"]
+    servers += ["--data", directory / "data"] if durable else ["--throwaway"]
     return subprocess.call([*servers, "--", sys.executable, "-m", "bench", *sys.argv[1:]], env=environment)
 
 
-def measure(parts: Sequence[str], *, quick: bool) -> tuple[list[Figure], list[str]]:
+def measure(parts: Sequence[str], scale: Scale) -> tuple[list[Figure], list[str]]:
     """Each part in a process of its own, then everything in one table. Also the parts that could not be measured."""
     figures: list[Figure] = []
     broken = []
-    for part in parts:
-        say(f"== {part}")
+    for name in parts:
+        say(f"== {name}")
         began = time.monotonic()
-        file = harness.data_dir() / f"{part}.json"
-        options = ["--quick"] if quick else []
-        command = [sys.executable, "-m", "bench.part", part, str(file), *options]
-        if subprocess.call(command):
-            broken.append(part)
+        file = harness.data_dir() / f"{name}.json"
+        if (forked if scale is Scale.TINY else called)(name, file, scale):
+            broken.append(name)
         else:
             figures += harness.load(file)
         say(f"   {time.monotonic() - began:.0f} s")
     say("")
     for figure in figures:
         say(figure.line)
-    for part in broken:
-        say(f"{part:9} could not be measured, see above")
+    for name in broken:
+        say(f"{name:9} could not be measured, see above")
     return figures, broken
+
+
+def called(name: str, file: Path, scale: Scale) -> int:
+    options = ["--quick"] if scale is Scale.QUICK else []
+    return subprocess.call([sys.executable, "-m", "bench.part", name, str(file), *options])
+
+
+def forked(name: str, file: Path, scale: Scale) -> int:
+    """The same in a fork of this process, so that Django is loaded once for all parts."""
+    if not apps.ready:
+        harness.prepare()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            part.run(name, file, scale)
+            code = 0
+        except BaseException:  # noqa: BLE001 - the process ends here, whatever it was
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":

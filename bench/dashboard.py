@@ -14,7 +14,7 @@ from django.utils import timezone
 from authcodes import dashboard, rollup_checks, rollups
 from authcodes.dashboard import Codes, Filters, Status
 from bench import world
-from bench.harness import Figure, interleaved, ratios, say
+from bench.harness import Figure, Scale, interleaved, ratios, say
 from brands.models import Brand
 from tests import make
 
@@ -128,8 +128,8 @@ CODE = "JOIN authcodes_authcode c ON c.id = s.auth_code_id"
 BATCH = "JOIN authcodes_batchrange b ON b.id = c.batch_id"
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    sizes = (20_000, 200_000) if quick else SIZES
+def measure(scale: Scale) -> list[Figure]:
+    sizes, rounds = scale.pick((SIZES, ROUNDS), ((20_000, 200_000), ROUNDS), ((200, 400), 1))
     few, many = sizes
     for size in sizes:
         filled(size)
@@ -141,7 +141,7 @@ def measure(*, quick: bool) -> list[Figure]:
             say(f"{size:,} rows, {name}")
             same(brand, filters, name)
             ways = {"ours": partial(ours, brand, filters), "plain": partial(plain, brand, filters)}
-            took, others = interleaved(PART, ROUNDS, ways)
+            took, others = interleaved(PART, rounds, ways)
             spent.setdefault(size, {})[name] = took
     for name, took in spent[many].items():
         figures.append(judged(name, took, few, spent[few][name]["ours"]))

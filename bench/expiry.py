@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from bench import processor, world
-from bench.harness import Figure, say
+from bench.harness import Figure, Scale, say
 from brands.models import Brand
 from loyalty import doors, expiry
 from loyalty.doors import Action
@@ -39,11 +39,12 @@ ADD_UP = """
 """
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    members = MEMBERS // 5 if quick else MEMBERS
+def measure(scale: Scale) -> list[Figure]:
+    members, alone_seconds = scale.pick((MEMBERS, 5.0), (MEMBERS // 5, 5.0), (50, 0.5))
+    world.use_database("bench_expiry", new=True)
     brand = fill(members)
-    users = list(UserPoints.objects.filter(brand=brand).values_list("user_id", flat=True)[:: members // 2_000])
-    alone = waits_while(brand, users, lambda: time.sleep(5))
+    users = list(UserPoints.objects.filter(brand=brand).values_list("user_id", flat=True)[:: max(1, members // 2_000)])
+    alone = waits_while(brand, users, lambda: time.sleep(alone_seconds))
     waits: list[float] = []
     with processor.watched() as others:
         began = time.perf_counter()
@@ -53,7 +54,7 @@ def measure(*, quick: bool) -> list[Figure]:
     rows = members * LINES_EACH // 2
     half = ExpiryRun.objects.get(brand=brand, kind=ExpiryRun.Kind.EXPIRE)
     assert half.finished_at is not None
-    goal = None if quick else 60
+    goal = scale.pick(60, None, None)
     apart = f"alone {median(alone) * 1000:.3g} ms, longest {max(alone) * 1000:.3g} ms"
     return [
         Figure(

@@ -14,7 +14,7 @@ from authcodes.exports import SCANS, Format
 from authcodes.models import Scan
 from bench import world
 from bench.generate import forget_peak, memory
-from bench.harness import Figure, interleaved, orientation, ratio, say
+from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 from brands.models import Brand
 
 PART = "exports"
@@ -29,10 +29,10 @@ BARE = """
 """
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    quantity, rounds = (200_000, 3) if quick else (1_000_000, 3)
+def measure(scale: Scale) -> list[Figure]:
+    quantity, rounds = scale.pick((1_000_000, 3), (200_000, 3), (500, 1))
     world.use_database("bench_exports", new=True)
-    brand = world.build(customers=CUSTOMERS, codes=quantity // 100, history=quantity)
+    brand = world.build(customers=min(CUSTOMERS, quantity), codes=quantity // 100, history=quantity)
     rows = Scan.objects.filter(brand=brand).order_by("-scanned_at", "-scan_id")
     growth: dict[str, list[float]] = {"CSV": [], "XLSX": []}
     ways: dict[str, Callable[[], float]] = {

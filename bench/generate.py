@@ -9,7 +9,7 @@ from django.utils import timezone
 from authcodes import batches
 from authcodes.models import AuthCode, BatchRange
 from bench import world
-from bench.harness import Figure, interleaved, orientation, ratio, say
+from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 from tests import make
 
 PART = "generate"
@@ -22,8 +22,8 @@ RAW = """
 """
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    quantity, rounds = (200_000, 3) if quick else (1_000_000, 3)
+def measure(scale: Scale) -> list[Figure]:
+    quantity, rounds = scale.pick((1_000_000, 3), (200_000, 3), (500, 1))
     world.use_database("bench_generate", new=True)
     batch = empty_batch(quantity)
     growth: list[float] = []

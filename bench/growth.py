@@ -14,7 +14,7 @@ from django.test import Client
 
 from authcodes.models import AuthCode
 from bench import world
-from bench.harness import Figure, interleaved, ratio, say
+from bench.harness import Figure, Scale, interleaved, ratio, say
 from bench.scan import VERIFY
 from loyalty import events
 
@@ -34,10 +34,10 @@ class Place:
     used: int = field(default=0)
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    small, large = (10_000, 200_000) if quick else (10_000, 1_000_000)
-    rounds, times = (4, 100) if quick else (8, 300)
-    places = {size: filled(size) for size in (small, large)}
+def measure(scale: Scale) -> list[Figure]:
+    small, large, fresh = scale.pick((10_000, 1_000_000, FRESH), (10_000, 200_000, FRESH), (200, 400, 50))
+    rounds, times = scale.pick((8, 300), (4, 100), (1, 4))
+    places = {size: filled(size, fresh) for size in (small, large)}
     ways = {f"{size:,} rows": partial(costs, place, times) for size, place in places.items()}
     for way in ways.values():
         way()
@@ -56,12 +56,12 @@ def measure(*, quick: bool) -> list[Figure]:
     return figures
 
 
-def filled(size: int) -> Place:
+def filled(size: int, fresh: int = FRESH) -> Place:
     """A new database where `size` codes were scanned and awarded; customers grow along."""
     say(f"making a database with {size:,} codes, scans, ledger lines and events ...")
     name = f"bench_growth_{size}"
     world.use_database(name, new=True)
-    brand = world.build(customers=size // 10, codes=FRESH, history=size)
+    brand = world.build(customers=size // 10, codes=fresh, history=size)
     codes = list(AuthCode.objects.filter(scan_count=0).values_list("code", flat=True))
     shuffle(codes)
     return Place(name, world.access_tokens(brand), codes)

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client, override_settings
 
 from bench import growth, processor, world
-from bench.harness import Figure, interleaved, others_used, ratio
+from bench.harness import Figure, Scale, interleaved, others_used, ratio
 from bench.lists import LISTS, browser, cases, filled, owner_of, spent
 from tests import make
 
@@ -22,12 +22,13 @@ PAGES = 1.10
 SCANS = 1.05  # nothing measurable: what two runs of the same differ by here
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    size, rounds = (50_000, 3) if quick else (500_000, 8)
-    return [*pages(size, rounds), *scans(rounds, 60 if quick else 300)]
+def measure(scale: Scale) -> list[Figure]:
+    size, rounds, each, times = scale.pick((500_000, 8, 24, 300), (50_000, 3, 9, 60), (2_000, 1, 1, 4))
+    place = growth.filled(*scale.pick((10_000,), (10_000,), (200, 50)))
+    return [*pages(size, each), *scans(place, rounds, times)]
 
 
-def pages(size: int, rounds: int) -> list[Figure]:
+def pages(size: int, each: int) -> list[Figure]:
     world.use_database("bench_guard", new=True)
     brand = make.brand(time_zone="Asia/Kolkata")
     filled(brand, size, "D")
@@ -37,7 +38,7 @@ def pages(size: int, rounds: int) -> list[Figure]:
         client = browser(owner_of(brand))
         asked = addresses(brand, size)
         with processor.watched() as others:
-            found = {what: compared(client, address, rounds * 3) for what, address in asked.items()}
+            found = {what: compared(client, address, each) for what, address in asked.items()}
     guarded, unguarded = (sum(each[way] for each in found.values()) for way in (0, 1))
     return [
         Figure(PART, "portal pages together, guarded / unguarded", guarded / unguarded, "x", PAGES, at_least=False),
@@ -106,8 +107,7 @@ def is_shown(what: str) -> bool:
     }
 
 
-def scans(rounds: int, times: int) -> list[Figure]:
-    place = growth.filled(10_000)
+def scans(place: growth.Place, rounds: int, times: int) -> list[Figure]:
     costs = partial(growth.costs, place, times)
     ways: dict[str, Callable[[], Any]] = {"its role": costs, "the owner": partial(without, costs)}
     found, others = interleaved(PART, rounds, ways)

@@ -4,9 +4,10 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import Enum
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import django
 from django.core.management import call_command
@@ -14,11 +15,24 @@ from django.db import connection
 
 from bench import processor
 
+T = TypeVar("T")
+
 PROJECT = Path(__file__).resolve().parent.parent
 DATABASE = "loyalty"
 EMPTY = "loyalty_empty"  # its tables as migrations leave them, to make more databases from
 # No checkpoint may fall into one side's round and not into the other's.
 SERVER_SETTINGS = {"max_wal_size": "16GB", "checkpoint_timeout": "1h"}
+
+
+class Scale(Enum):
+    """How much a part does. TINY shows only that it still can be measured: its figures say nothing."""
+
+    FULL = "full"
+    QUICK = "quick"
+    TINY = "tiny"
+
+    def pick(self, full: T, quick: T, tiny: T) -> T:
+        return {Scale.FULL: full, Scale.QUICK: quick, Scale.TINY: tiny}[self]
 
 
 @dataclass(frozen=True, slots=True)

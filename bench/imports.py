@@ -20,7 +20,7 @@ from authcodes import batches, imports, jobs
 from authcodes.models import AuthCode, BatchRange, Import, Job, Product
 from bench import world
 from bench.generate import forget_peak, memory
-from bench.harness import PROJECT, Figure, interleaved, orientation, ratio, say
+from bench.harness import PROJECT, Figure, Scale, interleaved, orientation, ratio, say
 from brands.models import User
 from tests import make
 
@@ -73,20 +73,20 @@ class Peer(resources.ModelResource):
         fields = ("code", "product", "inventory_location", "notes")
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    rows, rounds = (20_000, 2) if quick else (100_000, 3)
-    codes = prepared(rows * (4 * rounds + 3) + PEER_ROWS * rounds)
+def measure(scale: Scale) -> list[Figure]:
+    rows, rounds, peer_rows = scale.pick((100_000, 3, PEER_ROWS), (20_000, 2, PEER_ROWS), (200, 1, 20))
+    codes = prepared(rows * (4 * rounds + 3) + peer_rows * rounds)
     lists = {"ours": partial(listed, codes, rows), "COPY floor": partial(floor, codes, rows)}
     for way in lists.values():
         way()
     codes.answers.clear()
-    found, others = interleaved(PART, rounds, {**lists, "import-export": partial(peer, codes)})
+    found, others = interleaved(PART, rounds, {**lists, "import-export": partial(peer, codes, peer_rows)})
     ours, floors, peers = found.values()
-    scaled = [spent * rows / PEER_ROWS for spent in peers]
+    scaled = [spent * rows / peer_rows for spent in peers]
     of_range = {"range": partial(ranged, codes, rows), "UPDATE": partial(one_update, codes, rows)}
     ranges, updates = interleaved(PART, rounds, of_range)[0].values()
     below: dict[str, Any] = {"at_least": False}
-    note = f"{PEER_ROWS:,} rows, scaled"
+    note = f"{peer_rows:,} rows, scaled"
     return [
         Figure(PART, f"upload of {rows:,} rows answers within", max(codes.answers), "s", 1, **below),
         ratio(PART, f"import-export / ours, preview and commit ({note})", scaled, ours, goal=50),
@@ -185,21 +185,21 @@ def floor(codes: Codes, rows: int) -> float:
     return time.perf_counter() - began
 
 
-def peer(codes: Codes) -> float:
-    """Preview and commit of PEER_ROWS rows; its cost per row does not fall with more of them."""
-    data = tablib.Dataset().load(io.StringIO(peer_csv(codes)), format="csv")
+def peer(codes: Codes, rows: int) -> float:
+    """Preview and commit of so many rows; its cost per row does not fall with more of them."""
+    data = tablib.Dataset().load(io.StringIO(peer_csv(codes, rows)), format="csv")
     settled()
     began = time.perf_counter()
     for dry_run in (True, False):
         result = Peer().import_data(data, dry_run=dry_run, raise_errors=True)
-        assert result.totals["update"] == PEER_ROWS, result.totals
+        assert result.totals["update"] == rows, result.totals
     return time.perf_counter() - began
 
 
-def peer_csv(codes: Codes) -> str:
+def peer_csv(codes: Codes, rows: int) -> str:
     def lines() -> Iterator[str]:
         yield "code,product_sku,inventory_location,notes\n"
-        for code in codes.take(PEER_ROWS):
+        for code in codes.take(rows):
             yield f"{code},{codes.product.sku},Warehouse 2 shelf {code[-2:]},pallet {code[-4:-2]}\n"
 
     return "".join(lines())

@@ -23,7 +23,7 @@ import redis
 from django.conf import settings
 
 from bench import processor, site, world
-from bench.harness import Figure, others_used, say
+from bench.harness import Figure, Scale, others_used, say
 from bench.scan import VERIFY
 
 PART = "latency"
@@ -89,20 +89,21 @@ def last_percent(values: list[float]) -> float:
     return quantiles(values, n=100)[98]
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    short, long = (8, 15) if quick else (30, 60)
-    here = world.ensure(codes=300_000 if quick else 1_000_000)
+def measure(scale: Scale) -> list[Figure]:
+    short, long = scale.pick((30, 60), (8, 15), (1, 1))
+    floors = scale.pick(300, 300, 10)
+    here = world.ensure(scale)
     world.run(ANNOUNCE)
     try:
         with site.running(site.commands()):
-            at_pace(here, rate=50, seconds=5)
+            at_pace(here, rate=50, seconds=min(5, short))
             found, shares = {}, []
             for rate, seconds in ((20, short), (100, short), (200, long)):
                 with processor.watched() as others:
                     found[rate] = at_pace(here, rate=rate, seconds=seconds)
                 shares.append(others.share * 100)
                 say(f"  {rate}/s for {seconds} s: {found[rate]} (others used {others.share:.0%})")
-            announced, hop = floor_of_notify(300), floor_of_redis(300)
+            announced, hop = floor_of_notify(floors), floor_of_redis(floors)
     finally:
         world.run(SILENCE)
     return [

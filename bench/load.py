@@ -1,22 +1,27 @@
 """Closed-loop load by wrk, and the limits by pgbench."""
 
+import http.client
 import json
 import os
 import re
 import resource
 import subprocess
+import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from bench import site
-from bench.harness import data_dir, say
+from bench.harness import Scale, data_dir, say
+from bench.processor import TICKS
 from bench.site import Server, launcher
 from bench.world import World
 
 CLIENTS = 8
 THREADS = 2
+ONCE = 0  # seconds: a single request, without wrk
 SCRIPT = Path(__file__).with_name("wrk.lua")
 LIMITS = Path(__file__).with_name("limits")
 _seed = count(1)
@@ -32,8 +37,8 @@ class Load:
 
     @property
     def cost(self) -> float:
-        """Of all programs together."""
-        return sum(self.spent.values())
+        """Of all programs together; less than a tick counts as one."""
+        return sum(self.spent.values()) or 1e6 / TICKS / self.operations
 
     def __str__(self) -> str:
         spent = ", ".join(f"{name} {microseconds:,.0f}" for name, microseconds in self.spent.items())
@@ -63,6 +68,8 @@ def wrk(path: str, world: World, *, seconds: int) -> tuple[int, float]:
 
     Raises RuntimeError if one was not answered 200.
     """
+    if seconds == ONCE:
+        return once(path, world)
     first = world.take(0)
     command = ["wrk", f"-c{CLIENTS}", f"-t{THREADS}", f"-d{seconds}s", "--timeout", "30s", "-s", str(SCRIPT)]
     command += [f"http://127.0.0.1:{site.PORT}", "--", path, str(first), str(world.quantity), str(world.tokens)]
@@ -74,6 +81,20 @@ def wrk(path: str, world: World, *, seconds: int) -> tuple[int, float]:
         message = f"{path}: {found['refused']} requests refused, {found['broken']} broken of {found['requests']}"
         raise RuntimeError(message)
     return found["requests"], found["seconds"]
+
+
+def once(path: str, world: World) -> tuple[int, float]:
+    code, token = world.code(world.take(1)), world.tokens.read_text().split()[0]
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    began = time.perf_counter()
+    with closing(http.client.HTTPConnection("127.0.0.1", site.PORT, timeout=30)) as wire:
+        wire.request("POST", f"{path}{code}", '{"latitude":18.52,"longitude":73.85}', headers)
+        answer = wire.getresponse()
+        said = answer.read()
+    if answer.status != 200:
+        message = f"{path}: {answer.status} {said.decode()}"
+        raise RuntimeError(message)
+    return 1, time.perf_counter() - began
 
 
 def metered_wrk(path: str, world: World, programs: dict[str, Server], names: Iterable[str], *, seconds: int) -> Load:
@@ -88,7 +109,8 @@ class Pgbench:
     name = "limits"
     address = ("-h", f"{os.environ['DATA_DIR']}/run", "-U", "loyalty")
 
-    def __init__(self) -> None:
+    def __init__(self, scale: Scale) -> None:
+        self.codes = scale.pick(1_000_000, 1_000_000, 1_000)
         self.programs = launcher.servers.Programs.installed().postgres / "bin"
         self.kept = data_dir() / "next_limit"  # from where on codes are unscanned
         if not self.kept.exists():
@@ -98,17 +120,21 @@ class Pgbench:
 
     def renew(self) -> None:
         """Tables as new: every code can be scanned once more."""
-        command = [self.programs / "psql", *self.address, "-q", "-v", "ON_ERROR_STOP=1", "-f", LIMITS / "schema.sql"]
+        command = [self.programs / "psql", *self.address, "-q", "-v", "ON_ERROR_STOP=1"]
+        command += ["-v", f"codes={self.codes}", "-f", LIMITS / "schema.sql"]
         subprocess.run([*command, self.name], check=True, capture_output=True)
         self.kept.write_text("0")
 
     def run(self, script: str, *, seconds: int) -> Load:
         """Transactions by 8 clients."""
         base = int(self.kept.read_text())
-        if base > 1_000_000 - 20_000 * seconds:
+        if base > self.codes - 20_000 * seconds:
             self.renew()
             base = 0
-        options = f"-n -M prepared -c {CLIENTS} -j 2 -T {seconds} -D nc={CLIENTS} -D base={base} -D n=0 -f"
+        length = "-t 1" if seconds == ONCE else f"-T {seconds}"
+        options = (
+            f"-n -M prepared -c {CLIENTS} -j 2 {length} -D nc={CLIENTS} -D base={base} -D n=0 -D codes={self.codes} -f"
+        )
         command = [self.programs / "pgbench", *self.address, *options.split(), LIMITS / f"{script}.sql", self.name]
         meter = Meter({}, ["postgres"])
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout

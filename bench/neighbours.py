@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from statistics import quantiles
 from typing import Any
@@ -26,7 +26,7 @@ from django.utils import timezone
 from authcodes import jobs
 from authcodes.models import Job
 from bench import site, world
-from bench.harness import Figure, say
+from bench.harness import Figure, Scale, say
 from brands import keys, tokens
 from brands.models import Brand, Membership, User
 from loyalty import external, webhook_endpoints, webhooks
@@ -50,6 +50,25 @@ PASSWORD = "correct horse battery"
 _number = count(1)
 
 
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Seconds of a round, before it, after it, and after one of the control; B's codes; A's jobs and codes in each."""
+
+    round: float
+    before: float
+    after: float
+    after_control: float
+    codes: int
+    jobs: int
+    of_a_job: int
+    heavy_rows: int = 12_000_000
+
+
+FULL = Lengths(30, 1.5, 3, 10, codes=5_000, jobs=20, of_a_job=200_000)
+QUICK = Lengths(8, 1.5, 3, 10, codes=5_000, jobs=20, of_a_job=200_000)
+TINY = Lengths(0.5, 0.1, 0, 0, codes=60, jobs=2, of_a_job=100, heavy_rows=1_000)
+
+
 @dataclass
 class Brands:
     """A, who attacks, and B, who goes on working."""
@@ -64,6 +83,7 @@ class Brands:
     codes: Iterator[str]
     tokens_b: list[str]
     product_batch: Any
+    lengths: Lengths
 
 
 def session_of(brand: Brand) -> str:
@@ -75,11 +95,11 @@ def session_of(brand: Brand) -> str:
     return str(browser.cookies[settings.SESSION_COOKIE_NAME].value)
 
 
-def brands(*, codes: int) -> Brands:
-    a, b = make.brand(), make.brand()
+def brands(lengths: Lengths) -> Brands:
+    a, b = (make.brand(slug=f"{name}-{next(_number)}", hostname=f"{name}{next(_number)}.example.com") for name in "ab")
     for brand in (a, b):
         make.level(brand)
-    batch = make.batch(b, quantity=codes, prefix=f"N{next(_number)}-", number_width=8)
+    batch = make.batch(b, quantity=lengths.codes, prefix=f"N{next(_number)}-", number_width=8)
     customer = make.customer(a)
     _key, hub = keys.create(brand=a, kind="hub", name="bench", at=timezone.now())
     buyers = [make.customer(b) for _ in range(50)]
@@ -94,6 +114,7 @@ def brands(*, codes: int) -> Brands:
         codes=iter(batch.codes.values_list("code", flat=True)),
         tokens_b=[tokens.issue(user=buyer, brand=b, at=timezone.now()).access for buyer in buyers],
         product_batch=batch,
+        lengths=lengths,
     )
 
 
@@ -246,8 +267,9 @@ def heavy_pages(here: Brands, over: threading.Event) -> None:
 
 
 def twenty_jobs(here: Brands, over: threading.Event) -> None:  # noqa: ARG001 - an attack
-    for _ in range(20):
-        batch = world.batch_of(here.a, make.product(here.a), quantity=200_000, prefix=f"J{next(_number)}-")
+    quantity = here.lengths.of_a_job
+    for _ in range(here.lengths.jobs):
+        batch = world.batch_of(here.a, make.product(here.a), quantity=quantity, prefix=f"J{next(_number)}-")
         jobs.start(brand=here.a, kind=Job.Kind.GENERATE, title="bench", parameters={"batch_id": batch.pk}, by=None)
 
 
@@ -295,10 +317,10 @@ ATTACKS: dict[str, Attack] = {
 
 
 @contextmanager
-def neighbourhood() -> Iterator[tuple[Brands, Noticed]]:
+def neighbourhood(lengths: Lengths) -> Iterator[tuple[Brands, Noticed]]:
     """Two new brands; A's system answers after 1.8 s, its webhooks after 9; B's webhook says when it was called."""
     with receiver() as slow_hook, receiver() as slow_rules, receiver() as hook:
-        here = brands(codes=5_000)
+        here = brands(lengths)
         slow_hook.answers(Reply(waits=9))
         slow_rules.answers(Reply(waits=1.8, body=b'{"decision": "proceed"}'))
         now = timezone.now()
@@ -321,15 +343,15 @@ def listen(hook: Receiver, noticed: Noticed) -> None:
     hook.on_call = hear
 
 
-def round_of(name: str, *, seconds: float) -> dict[str, float]:
-    with neighbourhood() as (here, noticed):
+def round_of(name: str, lengths: Lengths) -> dict[str, float]:
+    with neighbourhood(lengths) as (here, noticed):
         over = threading.Event()
         for _ in range(10):  # B's staff are at work already: each web process has seen their session
             ask("GET", "/admin/loyalty/userpoints/", Cookie=f"{settings.SESSION_COOKIE_NAME}={here.staff_b}")
         try:
             ATTACKS[name](here, over)
-            time.sleep(1.5)
-            watch(here, noticed, seconds=seconds)
+            time.sleep(lengths.before)
+            watch(here, noticed, seconds=lengths.round)
             until = time.monotonic() + 5
             while len(noticed.heard) < len(noticed.sent) and time.monotonic() < until:
                 time.sleep(0.05)
@@ -356,18 +378,18 @@ def programs(*, fair: bool) -> dict[str, list[str]]:
     return found
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    seconds = 8 if quick else 30
+def measure(scale: Scale) -> list[Figure]:
+    lengths = scale.pick(FULL, QUICK, TINY)
     settings.OUTGOING_PRIVATE_NETWORKS = [LOOPBACK]
-    os.environ |= SETTINGS
+    os.environ |= SETTINGS | {"BENCH_HEAVY_ROWS": str(lengths.heavy_rows)}
     figures: list[Figure] = []
-    for fair in (True, False):
+    for fair in (True,) if scale is Scale.TINY else (True, False):
         os.environ["FAIR_SHARES"] = "1" if fair else "0"
         with site.running(programs(fair=fair)):
-            round_of("no attack", seconds=2)  # what is made at the first request
+            round_of("no attack", replace(lengths, round=min(2, lengths.round)))  # what is made at the first request
             for name in ATTACKS:
                 rested()
-                found = round_of(name, seconds=seconds)
+                found = round_of(name, lengths)
                 say(f"  {'' if fair else 'control: '}{name}: " + ", ".join(f"{k} {v:.3f}" for k, v in found.items()))
                 figures += [
                     Figure(
@@ -380,5 +402,5 @@ def measure(*, quick: bool) -> list[Figure]:
                     )
                     for what, value in found.items()
                 ]
-                time.sleep(10 if not fair else 3)
+                time.sleep(lengths.after if fair else lengths.after_control)
     return figures

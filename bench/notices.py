@@ -13,7 +13,7 @@ from authcodes import scanning
 from authcodes.models import AuthCode
 from authcodes.scanning import Circumstances
 from bench import world
-from bench.harness import Figure, interleaved, ratio
+from bench.harness import Figure, Scale, interleaved, ratio
 from brands.models import Brand, User
 from loyalty import events, wake
 from loyalty.models import NoticeSettings, Platform, UserPoints, WalletPass, WebhookEndpoint, WebhookType
@@ -22,8 +22,8 @@ PART = "notices"
 NOTHING, NOTICES, EVERYTHING = "off", "notifications on", "notifications, passes and webhooks on"
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    rounds, times = (6, 60) if quick else (12, 200)
+def measure(scale: Scale) -> list[Figure]:
+    rounds, times = scale.pick((12, 200), (6, 60), (1, 5))
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
     world.use_database("bench_notices", new=True)
     brand = world.build(customers=500, codes=(3 * rounds + 4) * times, history=0)

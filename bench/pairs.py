@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bench import load, site, world
-from bench.harness import Figure, interleaved, orientation, ratio
+from bench.harness import Figure, Scale, interleaved, orientation, ratio
 from bench.scan import VERIFY
 from bench.site import Server
 
@@ -27,10 +27,10 @@ class Pairs(load.Load):
         return f"{load.Load.__str__(self)}; backlog of {self.backlog_seconds:.1f} s"
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    seconds, rounds = (4, 2) if quick else (8, 4)
-    here = world.ensure(codes=300_000 if quick else 1_000_000)
-    limits = load.Pgbench()
+def measure(scale: Scale) -> list[Figure]:
+    seconds, rounds = scale.pick((8, 4), (4, 2), (load.ONCE, 1))
+    here = world.ensure(scale)
+    limits = load.Pgbench(scale)
     with (
         site.running(site.commands()) as programs,
         site.running(site.stock_worker(), settings="bench.settings_stock") as stock,
@@ -39,7 +39,7 @@ def measure(*, quick: bool) -> list[Figure]:
         ways = {
             "platform": partial(pairs, VERIFY, here, everything, seconds=seconds),
             # A plain worker falls behind so far that a shorter run tells as much.
-            "plain ORM": partial(pairs, "/bench/orm/", here, everything, seconds=max(2, seconds // 2)),
+            "plain ORM": partial(pairs, "/bench/orm/", here, everything, seconds=min(seconds, max(2, seconds // 2))),
         }
         for way in ways.values():
             way()

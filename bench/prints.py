@@ -21,7 +21,7 @@ from authcodes.archives import Image
 from authcodes.designs import Design, Label
 from authcodes.labels import PRESETS
 from bench.generate import forget_peak, memory
-from bench.harness import Figure, interleaved, orientation, ratio, say
+from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 
 PART = "prints"
 SIZE = Decimal("50.8")
@@ -31,9 +31,9 @@ PRESET = PRESETS["letter-30"]
 DESIGN = Design(sheet=PRESET.sheet, qr_mm=PRESET.qr_mm)
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    rounds = 3 if quick else 5
-    return [*images(rounds, quick=quick), *labels(rounds, quick=quick)]
+def measure(scale: Scale) -> list[Figure]:
+    rounds = scale.pick(5, 3, 1)
+    return [*images(rounds, scale), *labels(rounds, scale)]
 
 
 def payload(number: int) -> str:
@@ -45,20 +45,21 @@ def some(quantity: int, *, start: int = 0) -> Iterator[Image]:
     return (Image(f"ABC{number:010d}", payload(number)) for number in range(start, start + quantity))
 
 
-def images(rounds: int, *, quick: bool) -> list[Figure]:
-    quantity = 50_000 if quick else 100_000
+def images(rounds: int, scale: Scale) -> list[Figure]:
+    quantity = scale.pick(100_000, 50_000, 100)
+    proved_of, plain_of = min(archives.ALL_PROVED // 4, quantity), min(PLAIN_CODES, quantity)
     ways: dict[str, Callable[[], float]] = {
         "archive": partial(archived, quantity, CORES),
-        "archive, every image proved": partial(archived, archives.ALL_PROVED // 4, CORES),
+        "archive, every image proved": partial(archived, proved_of, CORES),
         "archive, one process": partial(archived, quantity, 1),
-        "qrcode + Pillow": partial(plain_images, PLAIN_CODES),
+        "qrcode + Pillow": partial(plain_images, plain_of),
     }
     for way in ways.values():
         way()
     found, others = interleaved(PART, rounds, ways)
     both, proved, one, plain = found.values()
     first = [first_bytes(100) for _ in range(rounds)]
-    many = 200_000 if quick else 1_000_000
+    many = scale.pick(1_000_000, 200_000, 200)
     rate, used, done = in_own_process(large_archive, many)
     say(f"  {done}")
     return [
@@ -128,22 +129,22 @@ def large_archive(quantity: int) -> tuple[float, float, archives.Archived]:
     return quantity / (time.perf_counter() - began), memory("VmHWM"), done
 
 
-def labels(rounds: int, *, quick: bool) -> list[Figure]:
-    pages = 50 if quick else 200
+def labels(rounds: int, scale: Scale) -> list[Figure]:
+    pages, most = scale.pick((200, 3_000), (50, 600), (2, 12))
     ways: dict[str, Callable[[], float]] = {
         "label sheets": partial(printed, pages),
-        "WeasyPrint": partial(plain_pages, PLAIN_PAGES),
+        "WeasyPrint": partial(plain_pages, min(PLAIN_PAGES, pages)),
     }
     for way in ways.values():
         way()
     found, others = interleaved(PART, rounds, ways)
     own, plain = found.values()
-    few, much = (in_own_process(pages_memory, number) for number in (10, 600 if quick else 3_000))
+    few, much = (in_own_process(pages_memory, number) for number in (10, most))
     return [
         ratio(PART, f"label PDF of {pages} pages / WeasyPrint, an SVG each", own, plain, goal=10),
         orientation(PART, "label PDF", own, "p/s"),
         orientation(PART, "WeasyPrint, an SVG per label", plain, "p/s"),
-        Figure(PART, f"memory from 10 to {600 if quick else 3000:,} pages", much - few, "MB", 10, at_least=False),
+        Figure(PART, f"memory from 10 to {most:,} pages", much - few, "MB", 10, at_least=False),
         others,
     ]
 

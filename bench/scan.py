@@ -3,7 +3,7 @@
 from functools import partial
 
 from bench import load, site, world
-from bench.harness import Figure, interleaved, orientation, ratio
+from bench.harness import Figure, Scale, interleaved, orientation, ratio
 
 PART = "scan"
 VERIFY = "/api/v1/verify/product/"
@@ -16,13 +16,13 @@ WAYS = {
 SPENT_IN = ("web", "postgres", "valkey")
 
 
-def measure(*, quick: bool) -> list[Figure]:
-    seconds, rounds = (3, 3) if quick else (7, 5)
-    here = world.ensure(codes=300_000 if quick else 1_000_000)
-    limits = load.Pgbench()
+def measure(scale: Scale) -> list[Figure]:
+    seconds, rounds = scale.pick((7, 5), (3, 3), (load.ONCE, 1))
+    here = world.ensure(scale)
+    limits = load.Pgbench(scale)
     with site.running({"web": site.commands()["web"]}) as programs:
         for path in WAYS.values():
-            load.wrk(path, here, seconds=2)
+            load.wrk(path, here, seconds=min(2, seconds))
         ways = {
             name: partial(load.metered_wrk, path, here, programs, SPENT_IN, seconds=seconds)
             for name, path in WAYS.items()

@@ -13,7 +13,8 @@ from django.test import Client
 from django.test.utils import override_settings
 from django.utils import timezone
 
-from bench.harness import Figure, interleaved, orientation, say
+from bench import world
+from bench.harness import Figure, Scale, interleaved, orientation, say
 from brands import keys
 from brands.models import ApiKey, Brand
 from loyalty import redemption_codes
@@ -34,10 +35,10 @@ class Door:
     control: Callable[[], Any]
 
 
-def measure(*, quick: bool) -> list[Figure]:
+def measure(scale: Scale) -> list[Figure]:
     logging.disable(logging.WARNING)  # a line for each 404 would be most of the time
-    rounds = 3 if quick else 7
-    each = 8 if quick else 40
+    rounds, each = scale.pick((7, 40), (3, 8), (1, 1))
+    world.use_database("bench_timing", new=True)
     own, foreign = brand_with_everything("aardvark"), brand_with_everything("zebra")
     with override_settings(SECURE_SSL_REDIRECT=False, ALLOWED_HOSTS=["*"]):
         doors = [*portal_doors(own[0], foreign[1]), *api_doors(own[0], foreign[1])]

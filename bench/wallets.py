@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
@@ -15,7 +16,7 @@ from authcodes.models import AuthCode
 from authcodes.scanning import Circumstances
 from bench import world
 from bench.generate import forget_peak, memory
-from bench.harness import Figure, interleaved, orientation, ratio, say
+from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 from bench.prints import in_own_process
 from brands.models import Brand
 from loyalty import events
@@ -24,10 +25,21 @@ from loyalty.wallets import issuers, passes, renders
 from tests import wallets
 
 PART = "wallets"
-PASSES = 10_000
-GROUP = 1_000  # customers of each kind that earn
-PORTION = 100  # accruals in a round
 MOST_GROWTH = 10  # MB
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Passes in all and pushed, accruals in a portion of a round, rounds, and repetitions of a package."""
+
+    passes: int
+    pushed: int
+    portion: int
+    rounds: int
+    repeated: int = 500
+
+
+FULL, QUICK, TINY = Amounts(10_000, 2_000, 100, 10), Amounts(10_000, 500, 100, 4), Amounts(40, 5, 3, 1, repeated=5)
 
 # Passes with the encrypted token of one of them: what it says does not matter here.
 ADD_PASSES = """
@@ -43,22 +55,24 @@ ADD_DEVICES = """
 """
 
 
-def measure(*, quick: bool) -> list[Figure]:
+def measure(scale: Scale) -> list[Figure]:
     world.use_database("bench_wallets", new=True)
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
     settings.WALLET_MERGE_SECONDS = 0
     os.environ["SSL_CERT_FILE"] = wallets.root_file()
-    brand = filled()
-    return [*brand_wide(brand), *pushed(brand, 500 if quick else 2_000), *beside_accruals(brand, 4 if quick else 10)]
+    amounts = scale.pick(FULL, QUICK, TINY)
+    brand = filled(amounts)
+    return [*brand_wide(brand, amounts), *pushed(brand, amounts.pushed), *beside_accruals(brand, amounts)]
 
 
-def filled() -> Brand:
+def filled(amounts: Amounts) -> Brand:
     """A brand with twice as many customers as passes, and codes to scan."""
-    say(f"making {PASSES:,} passes ...")
-    brand = world.build(customers=2 * PASSES, codes=20_000)
+    say(f"making {amounts.passes:,} passes ...")
+    brand = world.build(customers=2 * amounts.passes, codes=200 * amounts.portion)
+    brand.campaigns.update(is_active=False)  # a milestone's reward would be an accrual more
     wallets.apple(brand, token=True)
     passes.issue(account=UserPoints.objects.filter(brand=brand).latest("pk"), platform="apple", at=timezone.now())
-    world.run(ADD_PASSES, {"brand": brand.pk, "count": PASSES, "token": stored_token()})
+    world.run(ADD_PASSES, {"brand": brand.pk, "count": amounts.passes, "token": stored_token()})
     world.run("DELETE FROM loyalty_walletpass WHERE state = 'issued'")
     world.run(ADD_DEVICES)
     world.run("VACUUM ANALYZE")
@@ -75,48 +89,51 @@ def stored_token() -> str:
 # --- A change of all passes ------------------------------------------------------------------------------------------
 
 
-def brand_wide(brand: Brand) -> list[Figure]:
+def brand_wide(brand: Brand, amounts: Amounts) -> list[Figure]:
     """Asked for three times, queued once; then every device fetches, some with a second device right behind."""
     issuers.change_look(brand_id=brand.pk)
     began = time.perf_counter()
     for _ in range(3):
-        assert passes.refresh_all(brand_id=brand.pk, at=timezone.now()) == PASSES
+        assert passes.refresh_all(brand_id=brand.pk, at=timezone.now()) == amounts.passes
     queued = (time.perf_counter() - began) / 3
     waiting = world.value(
         "SELECT count(*) FROM loyalty_event WHERE status = 'pending' AND detail_type = 'refresh-pass'"
     )
     connection.close()
-    rate, by_processor, growth, repeated = in_own_process(rendered, brand.pk)
+    rate, by_processor, growth, repeated = in_own_process(partial(rendered, amounts), brand.pk)
     return [
-        Figure(PART, f"queueing {PASSES:,} updates, asked for once", queued, "s"),
-        Figure(PART, "updates queued per pass, asked for three times", waiting / PASSES, "x", 1, at_least=False),
-        Figure(PART, f"{PASSES:,} passes read, signed and packed, one process", rate, "/s", 200),
+        Figure(PART, f"queueing {amounts.passes:,} updates, asked for once", queued, "s"),
+        Figure(
+            PART, "updates queued per pass, asked for three times", waiting / amounts.passes, "x", 1, at_least=False
+        ),
+        Figure(PART, f"{amounts.passes:,} passes read, signed and packed, one process", rate, "/s", 200),
         Figure(PART, "the same per second of processor time", by_processor, "/s"),
-        Figure(PART, "memory that the last 9,000 of them took", growth, "MB", MOST_GROWTH, at_least=False),
+        Figure(PART, "memory that the last nine tenths of them took", growth, "MB", MOST_GROWTH, at_least=False),
         Figure(PART, "the same pass for a second device, not signed again", repeated, "/s"),
     ]
 
 
-def rendered(brand_id: int) -> tuple[float, float, float, float]:
-    """Packages a second, by the clock and by the processor; megabytes between the first thousand and the last; and
+def rendered(amounts: Amounts, brand_id: int) -> tuple[float, float, float, float]:
+    """Packages a second, by the clock and by the processor; megabytes between the first tenth and the last; and
     repeated packages a second.
     """
     began, spent = time.perf_counter(), time.process_time()
     before = 0.0
     for number, each in enumerate(in_portions(brand_id)):
-        if number == PASSES // 10:
+        if number == amounts.passes // 10:
             before = forget_peak()
         content = renders.apple_package(wallet_pass=each, at=timezone.now())
         if number == 0:
             say(f"  a package has {len(content):,} bytes")
-    rate, by_processor = PASSES / (time.perf_counter() - began), PASSES / (time.process_time() - spent)
+    rate = amounts.passes / (time.perf_counter() - began)
+    by_processor = amounts.passes / (time.process_time() - spent)
     growth = memory("VmHWM") - before
     again = WalletPass.objects.filter(brand=brand_id).latest("pk")
     assert renders.apple_package(wallet_pass=again, at=timezone.now()) == content
     began = time.perf_counter()
-    for _ in range(500):
+    for _ in range(amounts.repeated):
         renders.apple_package(wallet_pass=again, at=timezone.now())
-    return rate, by_processor, growth, 500 / (time.perf_counter() - began)
+    return rate, by_processor, growth, amounts.repeated / (time.perf_counter() - began)
 
 
 def in_portions(brand_id: int) -> Iterator[WalletPass]:
@@ -151,10 +168,10 @@ def pushed(brand: Brand, count: int) -> list[Figure]:
 # --- Accruals --------------------------------------------------------------------------------------------------------
 
 
-def beside_accruals(brand: Brand, rounds: int) -> list[Figure]:
+def beside_accruals(brand: Brand, amounts: Amounts) -> list[Figure]:
     """The points' worker for members with passes, and for members without."""
     order = UserPoints.objects.filter(brand=brand).order_by("user_point_id").values_list("user_id", flat=True)
-    holders, others = list(order[:GROUP]), list(order[PASSES : PASSES + GROUP])
+    holders, others = list(order[: amounts.portion]), list(order[amounts.passes :][: amounts.portion])
     codes = AuthCode.objects.filter(brand=brand, scan_count=0).values_list("code", flat=True).iterator()
     ways = {
         "members with passes": partial(accrued, holders, codes),
@@ -162,7 +179,7 @@ def beside_accruals(brand: Brand, rounds: int) -> list[Figure]:
     }
     for way in ways.values():
         way()
-    found, taken = interleaved(PART, rounds, ways)
+    found, taken = interleaved(PART, amounts.rounds, ways)
     holding, without = ([by_clock for by_clock, _ in each] for each in found.values())
     busy, less_busy = ([by_processor for _, by_processor in each] for each in found.values())
     return [
@@ -180,12 +197,12 @@ def accrued(users: list[int], codes: Iterator[str]) -> tuple[float, float]:
     """Seconds of the worker per accrual, by the clock and by the processor: the medians of a round's portions."""
     spent, busy = [], []
     for _ in range(5):
-        for user_id in users[:PORTION]:
+        for user_id in users:
             scanning.scan(scanned=next(codes), about=Circumstances(at=timezone.now(), user_id=user_id))
         began, worked = time.perf_counter(), time.process_time()
-        assert events.drain() == PORTION
-        spent.append((time.perf_counter() - began) / PORTION)
-        busy.append((time.process_time() - worked) / PORTION)
+        assert events.drain() == len(users)
+        spent.append((time.perf_counter() - began) / len(users))
+        busy.append((time.process_time() - worked) / len(users))
         world.run("DELETE FROM loyalty_event WHERE status = 'pending'")
         world.run("UPDATE loyalty_walletpass SET queued_version = NULL")
     return median(spent), median(busy)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from authcodes import batches
 from authcodes.batches import BatchSettings
 from authcodes.models import BatchRange, Product
-from bench.harness import EMPTY, data_dir, say
+from bench.harness import EMPTY, Scale, data_dir, say
 from brands import tokens
 from brands.models import Brand, User
 from tests import make
@@ -105,14 +105,16 @@ class World:
         return f"{PREFIX}{(place * 7_368_787) % self.quantity:0{WIDTH}}"
 
 
-def ensure(*, codes: int) -> World:
+def ensure(scale: Scale) -> World:
     """The database's one world, made by whichever benchmark comes first."""
+    codes, customers = scale.pick((1_000_000, CUSTOMERS), (300_000, CUSTOMERS), (2_000, 50))
     kept = data_dir() / "world.json"
     if not kept.exists():
         say(f"making {codes:,} codes ...")
-        brand = build(customers=CUSTOMERS, codes=codes)
+        brand = build(customers=customers, codes=codes)
         # No table is empty in real life, and on an empty one PostgreSQL plans differently.
-        mix(brand, brand.products.get(), customers=CUSTOMERS, fresh=1_000, scanned=20_000, prefix="A")
+        few = customers // 10
+        mix(brand, brand.products.get(), customers=customers, fresh=few, scanned=20 * few, prefix="A")
         file = data_dir() / "tokens"
         file.write_text("".join(f"{token}\n" for token in access_tokens(brand)))
         kept.write_text(json.dumps({"quantity": codes, "tokens": str(file)}))

@@ -1,5 +1,6 @@
 """What bin/run does once .venv stands: servers, migrations, demo, then web, worker and beat until they are stopped."""
 
+import argparse
 import contextlib
 import http.client
 import os
@@ -9,11 +10,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Never
 
+import phone
 import servers
 from embedded import datadir, processes
 from embedded.datadir import PROJECT, ServerError
@@ -34,14 +36,16 @@ class Site:
     host: str
     port: int
     data_dir: Path
+    for_phones: bool = False
 
     @classmethod
-    def from_environment(cls) -> "Site":
+    def from_environment(cls, *, for_phones: bool = False) -> "Site":
         port = os.environ.get("PORT") or "8000"
         if not port.isdecimal() or not 0 < int(port) < 65536:
             message = f"PORT has a bad value: {port!r} is not a port number"
             raise ServerError(message)
-        return cls(os.environ.get("HOST") or "127.0.0.1", int(port), datadir.from_environment())
+        host = phone.own_address() if for_phones else os.environ.get("HOST") or "127.0.0.1"
+        return cls(host, int(port), datadir.from_environment(), for_phones)
 
     @property
     def address(self) -> str:
@@ -52,11 +56,22 @@ class Site:
     def url(self) -> str:
         return f"http://[{self.address}]:{self.port}" if ":" in self.address else f"http://{self.address}:{self.port}"
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of every process of the platform."""
+        found = {**LOCAL, **given()}
+        if self.for_phones:
+            found |= phone.settings(self.host, self.port, hosts=found["ALLOWED_HOSTS"])
+        return found | {"DATA_DIR": str(self.data_dir), "PORT": str(self.port), "PYTHONUNBUFFERED": "1"}
 
-def main() -> int:
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="bin/run", description="Sets everything up and runs it until Ctrl-C.")
+    parser.add_argument("--phone", action="store_true", help="serve a phone in the same network, by http")
+    asked = parser.parse_args(arguments)
     processes.raise_on_signals()
     try:
-        run(Site.from_environment())
+        run(Site.from_environment(for_phones=asked.phone))
     except KeyboardInterrupt:
         say("Stopped.")
         return 0
@@ -71,15 +86,9 @@ def run(site: Site) -> Never:
     refuse_busy(site)
     with servers.running(site.data_dir, **servers.wanted()) as started:
         keep_secret_key(site.data_dir)
-        environment = {
-            **LOCAL,
-            **given(),
-            "DATA_DIR": str(site.data_dir),
-            "PORT": str(site.port),
-            "PYTHONUNBUFFERED": "1",
-        }
+        environment = site.environment
         manage("migrate --noinput --verbosity 0", "collectstatic --noinput --verbosity 0", environment=environment)
-        with platform(site, environment) as programs:
+        with datadir.found_by_manage(site.data_dir), platform(site, environment) as programs:
             if os.environ.get("DEMO") != "0":
                 manage("demo", environment=environment)  # while the others load
             say("Waiting for the portal ...")
@@ -189,6 +198,8 @@ def watch(site: Site, *, servers: list[Server], programs: list[Server]) -> Never
         if not ready and answers(site):
             ready = True
             say(f"Ready: {site.url}  (logs: {site.data_dir / 'log'}; Ctrl-C stops everything)")
+            if site.for_phones:
+                say(phone.ADVICE)
         elif not ready and time.monotonic() > deadline:
             message = f"{site.url} does not answer. {programs[0].last_words()}"
             raise ServerError(message)
@@ -224,4 +235,4 @@ def say(words: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,6 @@
 """Brands and the hostnames under which they are reached."""
 
+from django.conf import settings
 from django.http import HttpRequest
 
 from brands.models import Brand, BrandHostname
@@ -27,3 +28,8 @@ def hostname_of(brand_id: int) -> str:
     """The one that codes, passes and mails lead to: the primary one, else the first; empty where a brand has none."""
     found = BrandHostname.objects.filter(brand_id=brand_id).order_by("-is_primary", "hostname")
     return found.values_list("hostname", flat=True).first() or ""
+
+
+def site_at(hostname: str) -> str:
+    """How the addresses of a brand's site begin, as the setting HTTPS says; with the port that `hostname` carries."""
+    return f"{'https' if settings.HTTPS else 'http'}://{hostname}"

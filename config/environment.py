@@ -162,6 +162,16 @@ def kept(file: Path) -> str:
     return file.read_text().strip() if file.is_file() else ""
 
 
+def data_dir(name: str, *, project: Path) -> Path:
+    """The setting; on a try-out without it the directory of the `bin/run` that runs now, else `var` in the project."""
+    usual = project / "var"
+    given = text(name)
+    if not given and not text("SECRET_KEY") and not (usual / "run" / ".s.PGSQL.5432").exists():
+        running = kept(project / ".data_dir")
+        given = running if running and (Path(running) / "secret_key").is_file() else ""
+    return Path(given or usual).expanduser().resolve()
+
+
 def choice(name: str, default: str, known: Collection[str]) -> str:
     """One of the words `known`."""
 
@@ -205,13 +215,13 @@ def servers(name: str, *, port: int) -> list[tuple[str, int]]:
     return value(name, [], cast)
 
 
-def secret(name: str, *, otherwise: str = "", required: bool = True) -> str:
+def secret(name: str, *, otherwise: str = "", required: bool = True, advice: str = "") -> str:
     """A secret of at least 32 characters from the environment, or else the one given."""
     found = text(name) or otherwise
     if not found and not required:
         return ""
     if not found:
-        message = f"{name} is missing: set {name} or {name}_FILE to at least 50 random characters"
+        message = f"{name} is missing: set {name} or {name}_FILE to at least 50 random characters{advice}"
         raise ImproperlyConfigured(message)
     if len(found) < 32:
         message = f"{name} is too short: use at least 50 random characters"

@@ -10,14 +10,18 @@ from config import environment as env
 from config.logs import SUSPICIOUS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(env.text("DATA_DIR", str(BASE_DIR / "var"))).expanduser().resolve()
+DATA_DIR = env.data_dir("DATA_DIR", project=BASE_DIR)
 
 # Tried out on one machine: bin/run keeps the secret, and nobody calls from outside. Else nothing has a safe default.
 LOCAL = not env.text("SECRET_KEY") or not env.text("DATABASE_URL")
 DEBUG = env.flag("DEBUG", default=False)
 HTTPS = env.flag("HTTPS", default=not LOCAL)
 
-SECRET_KEY = env.secret("SECRET_KEY", otherwise=env.kept(DATA_DIR / "secret_key"))
+SECRET_KEY = env.secret(
+    "SECRET_KEY",
+    otherwise=env.kept(DATA_DIR / "secret_key"),
+    advice="; for a try-out start bin/run first, or set DATA_DIR to where it keeps its data",
+)
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,.localhost,127.0.0.1,[::1]" if LOCAL else "")
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"

@@ -19,6 +19,7 @@ plain_application = get_wsgi_application()
 
 # They need the apps, which the line above loads.
 from authcodes import places  # noqa: E402
+from config import silent_connections  # noqa: E402
 from config.admission import Admission  # noqa: E402
 from config.requests import ReadableContentTypes, WholeBodies  # noqa: E402
 
@@ -26,4 +27,6 @@ django_application = ReadableContentTypes(plain_application)
 # Scans look their place up: no request is to wait until the table is read.
 places.loaded_atlas()
 
+if settings.FAIR_SHARES:
+    silent_connections.start()
 application = Admission(django_application) if settings.FAIR_SHARES else WholeBodies(django_application)

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import zxingcpp
+from django.conf import settings
 from PIL import Image
 
 from authcodes import jobs, prints
 from authcodes.models import Job, PrintRun
 from authcodes.prints import Wanted
 from authcodes.stretches import stretch
+
+SCHEME = "https" if settings.HTTPS else "http"  # of the addresses that this process prints
 
 
 def start(batch: Any, *, by: Any = None, first: str = "", last: str = "", **wanted: Any) -> PrintRun:

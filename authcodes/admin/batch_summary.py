@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from authcodes.batches import BatchSettings
 from authcodes.models import BatchRange
 from authcodes.prefixes import is_reserved
-from brands.hosts import hostname_of
+from brands.hosts import hostname_of, site_at
 from brands.models import Brand
 from brands.scanned import SEPARATOR
 from campaigns.models import Campaign
@@ -45,7 +45,7 @@ def told_of(brand: Brand, wanted: BatchSettings) -> dict[str, Any]:
         "first": first,
         "last": last,
         "quantity": wanted.quantity,
-        "printed": f"https://{host}/s/{printed}" if host else printed,
+        "printed": f"{site_at(host)}/s/{printed}" if host else printed,
         "lines": [line for line in [*lines_of(brand, wanted), *_limits(brand, wanted)] if line],
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
+POINTER = ".data_dir"  # in the project; the settings read it
 MARKER = ".made-by-bin-run"
 POSTGRES_SOCKET = ".s.PGSQL.5432"
 VALKEY_SOCKET = "valkey.sock"
@@ -20,6 +21,21 @@ class ServerError(Exception):
 def from_environment() -> Path:
     """$DATA_DIR, else `var` in the project: the settings look in the same place."""
     return Path(os.environ.get("DATA_DIR") or PROJECT / "var").expanduser().resolve()
+
+
+@contextlib.contextmanager
+def found_by_manage(data_dir: Path, project: Path = PROJECT) -> Iterator[None]:
+    """Let manage.py, called without DATA_DIR, find `data_dir` meanwhile. `var` it finds by itself."""
+    note = project / POINTER
+    if data_dir != project / "var":
+        with contextlib.suppress(OSError):  # a project that is not ours to write into: DATA_DIR has to be set there
+            note.write_text(f"{data_dir}\n")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            if note.read_text().strip() == str(data_dir):  # else another one's, which started later
+                note.unlink()
 
 
 def refuse_unusable(data_dir: Path) -> None:

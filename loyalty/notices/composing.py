@@ -6,14 +6,13 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.conf import settings
 from django.core import signing
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.formats import date_format, number_format
 
 from brands import tokens
-from brands.hosts import hostname_of
+from brands.hosts import hostname_of, site_at
 from brands.models import Brand, User
 from loyalty.models import Channel, NoticeTemplate, Template, Topic, UserPoints
 from loyalty.notices import catalogue, placeholders
@@ -184,7 +183,7 @@ def address_of(brand: Brand, purpose: str, told: Mapping[str, Any]) -> str:
 
 
 def site_of(brand: Brand) -> str:
-    return f"{'https' if settings.HTTPS else 'http'}://{hostname_of(brand.pk) or 'localhost'}"
+    return site_at(hostname_of(brand.pk) or "localhost")
 
 
 def read_link(purpose: str, token: str, *, max_age: timedelta | None = None) -> dict[str, Any] | None:

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from uuid import UUID
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 
 from brands import sql
-from brands.hosts import hostname_of
+from brands.hosts import hostname_of, site_at
 from brands.models import Brand
 from loyalty import levels, membership
 from loyalty.levels import Level
@@ -80,7 +79,7 @@ def look_of(brand: Brand) -> Look:
 
 
 def address_of(host: str | None) -> str:
-    return f"{'https' if settings.HTTPS else 'http'}://{host}" if host else ""
+    return site_at(host) if host else ""
 
 
 def card_of(wallet_pass: WalletPass) -> Card:

@@ -39,14 +39,18 @@ def on_balance_changed(delivery: Delivery) -> None:
 
 def on_refresh_pass(delivery: Delivery) -> None:
     """Tell the wallet of a pass's newest version. Whatever fails is tried again, alone; points know nothing of it."""
+    with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as found:
+        if found is None:
+            raise NotFound(_("The brand has no such pass."))
+        if found.pushed_version >= found.version or found.state == WalletPass.State.REMOVED:
+            passes.left_alone(wallet_pass=found)
+            events.finish(delivery, outcome={"version": found.version, "told": False})
+        else:
+            _tell(found, delivery)
+
+
+def _tell(found: WalletPass, delivery: Delivery) -> None:
     now = timezone.now()
-    found = passes.take(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id, at=now)
-    if found is None:
-        raise NotFound(_("The brand has no such pass."))
-    if found.pushed_version >= found.version or found.state == WalletPass.State.REMOVED:
-        passes.left_alone(wallet_pass=found)
-        events.finish(delivery, outcome={"version": found.version, "told": False})
-        return
     try:
         issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=now)
         also = tell_apple(found, issuer) if found.platform == Platform.APPLE else tell_google(found, issuer, now)
@@ -64,12 +68,15 @@ def on_refresh_pass(delivery: Delivery) -> None:
 
 def on_expire_pass(delivery: Delivery) -> None:
     """A person was erased: Google's object is over and names nobody. One that Google never made stays unmade."""
-    now = timezone.now()
-    found = passes.take(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id, at=now)
-    if found is None:
-        raise NotFound(_("The brand has no such pass."))
+    with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as found:
+        if found is None:
+            raise NotFound(_("The brand has no such pass."))
+        _expire(found, delivery)
+
+
+def _expire(found: WalletPass, delivery: Delivery) -> None:
     try:
-        issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=now)
+        issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=timezone.now())
         expire_google(found, issuer)
     except api.Later as later:
         passes.failed(wallet_pass=found, error=str(later), at=timezone.now())

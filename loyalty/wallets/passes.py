@@ -2,23 +2,25 @@
 
 import secrets
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 
 from brands import sql
 from loyalty import events, members
+from loyalty.keeper import Keeper
 from loyalty.models import Platform, UserPoints, WalletPass
 
 KIND, EXPIRE = "refresh-pass", "expire-pass"
-# How long a worker may talk about a pass before another one takes it for dead; more than all its calls together.
-BUSY = timedelta(seconds=100)
+# For how long a pass is a worker's that renews nothing: one that was killed. A living one renews it as often as this.
+BUSY_SECONDS, RENEW_SECONDS = 8.0, 2.0
 PORTION = 1000
 TOLD_WITHIN = timedelta(hours=24)
 TOLD_AT_MOST = 3  # Google's limit of notifications per pass
@@ -41,10 +43,20 @@ CHOSEN = CHANGED.format(which="id = ANY (%(passes)s::bigint[])")
 
 # Of the passes whose update this is; another worker's is left alone.
 TAKE = """
-    UPDATE loyalty_walletpass SET queued_version = NULL, busy_until = %(until)s::timestamptz
+    UPDATE loyalty_walletpass
+       SET queued_version = NULL, busy_until = statement_timestamp() + make_interval(secs => %(busy)s::float)
      WHERE id = %(id)s::bigint AND brand_id = %(brand)s::bigint
-       AND (busy_until IS NULL OR busy_until <= %(at)s::timestamptz)
+       AND (busy_until IS NULL OR busy_until <= statement_timestamp())
     RETURNING id
+"""
+
+# What is over may be another worker's by now.
+RENEW = """
+    UPDATE loyalty_walletpass p
+       SET busy_until = greatest(busy_until, statement_timestamp() + make_interval(secs => %(busy)s::float))
+      FROM unnest(%(ids)s::bigint[], %(brands)s::bigint[]) AS held (id, brand)
+     WHERE p.id = held.id AND p.brand_id = held.brand AND p.busy_until > statement_timestamp()
+    RETURNING p.id
 """
 
 
@@ -123,17 +135,32 @@ def refresh_all(*, brand_id: int, platform: str = "", behind: bool = False, at: 
     return count
 
 
-def take(*, pass_id: int, brand_id: int, at: datetime) -> WalletPass | None:
-    """The pass, for the caller alone until `done` or `failed`.
+@contextmanager
+def taken(*, pass_id: int, brand_id: int) -> Iterator[WalletPass | None]:
+    """The pass, for the block alone until `done` or `failed`, or for BUSY_SECONDS after this process was killed.
 
-    None: the brand has no such pass. Raises TryLater while another worker has it.
+    None: the brand has no such pass. Raises TryLater while another worker has it. No transaction may outlast the block:
+    what it has locked could not be renewed.
     """
-    parameters = {"id": pass_id, "brand": brand_id, "at": at, "until": at + BUSY}
+    parameters = {"id": pass_id, "brand": brand_id, "busy": BUSY_SECONDS}
     if not sql.rows(TAKE, parameters):
         if WalletPass.objects.filter(pk=pass_id, brand_id=brand_id).exists():
             raise events.TryLater("another worker is talking about this pass", after=timedelta(seconds=3))
-        return None
-    return WalletPass.objects.get(pk=pass_id)
+        yield None
+        return
+    with keeper.holding([(pass_id, brand_id)]):
+        yield WalletPass.objects.get(pk=pass_id)
+
+
+def _renew(held: Sequence[tuple[int, int]]) -> None:
+    ids, brands = zip(*held, strict=True)
+    try:
+        sql.rows(RENEW, {"ids": list(ids), "brands": list(brands), "busy": BUSY_SECONDS})
+    finally:
+        connection.close()  # seldom needed, and every process would keep one more
+
+
+keeper = Keeper[tuple[int, int]]("wallet passes", every=RENEW_SECONDS, renew=_renew)
 
 
 def done(*, wallet_pass: WalletPass, at: datetime, **also: Any) -> None:

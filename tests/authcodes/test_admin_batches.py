@@ -14,6 +14,7 @@ from brands.models import AuditEntry
 from loyalty.models import BrandLevel
 from tests import make
 from tests.portal import address, browser, form_of, in_days, links, staff, text
+from tests.prints import SCHEME
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +53,7 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
 
     told = answer.context["told"]
     assert (told["first"], told["last"], told["quantity"]) == ("AUT-000007", "AUT-000031", 25)
-    assert told["printed"] == f"https://{brand.hostnames.get().hostname}/s/AUT-000007"
+    assert told["printed"] == f"{SCHEME}://{brand.hostnames.get().hostname}/s/AUT-000007"
     assert told["lines"] == [
         f"All codes are assigned to {product}.",
         "A scan earns 5 points.",
@@ -71,7 +72,7 @@ def test_summary_without_a_primary_hostname_says_what_is_printed_all_the_same(cl
 
     told = summary(client, brand).context["told"]
 
-    assert told["printed"] == f"https://{brand.hostnames.get().hostname}/s/AUT-000007"
+    assert told["printed"] == f"{SCHEME}://{brand.hostnames.get().hostname}/s/AUT-000007"
 
 
 def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, settings):

@@ -24,7 +24,7 @@ from brands import pictures
 from brands.models import AuditEntry
 from tests import make
 from tests.portal import address, browser, links, printed, staff, text
-from tests.prints import content, finished, image_says, manifest, pages_say
+from tests.prints import SCHEME, content, finished, image_says, manifest, pages_say
 from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
@@ -108,7 +108,7 @@ def test_preview_shows_what_would_be_printed_and_starts_nothing(client, batch):
     shown = text(answer)
     assert "AB-0003 … AB-0010" in shown
     assert "21.5 mm" in shown
-    assert f"https://{batch.brand.hostnames.get()}/s/AB-0003" in shown
+    assert f"{SCHEME}://{batch.brand.hostnames.get()}/s/AB-0003" in shown
     assert answer.context["pages"] == 1
     assert picture(answer).count(b"scale(0.") == 8
     assert not PrintRun.objects.exists()
@@ -165,7 +165,7 @@ def test_first_page_alone_can_be_tried_on_paper(client, batch, tmp_path):
     answer = client.get(look)
 
     assert answer["Content-Type"] == "application/pdf"
-    assert pages_say(answer.content, tmp_path) == [[f"https://{batch.brand.hostnames.get()}/s/AB-0001"]]
+    assert pages_say(answer.content, tmp_path) == [[f"{SCHEME}://{batch.brand.hostnames.get()}/s/AB-0001"]]
 
 
 @pytest.mark.parametrize(("what", "kind"), [("png", "image/png"), ("svg", "image/svg+xml")])

@@ -25,7 +25,7 @@ from brands.refusals import Invalid
 from brands.scanned import MAX_CODE_LENGTH, read
 from tests import make
 from tests.portal import staff
-from tests.prints import content, finished, image_says, manifest, pages_say, start
+from tests.prints import SCHEME, content, finished, image_says, manifest, pages_say, start
 
 pytestmark = pytest.mark.django_db
 GTIN = "4006381333931"
@@ -69,7 +69,7 @@ def test_images_of_a_batch_say_its_addresses(brand):
     archive = zipfile.ZipFile(io.BytesIO(data))
     assert [row["code"] for row in rows] == [f"AB-000{number}" for number in range(1, 8)]
     assert [image_says(archive.read(row["file"])) for row in rows] == [
-        f"https://tea.example.com/s/{row['code']}" for row in rows
+        f"{SCHEME}://tea.example.com/s/{row['code']}" for row in rows
     ]
     assert run.job.result_name == "png-AB-0001-AB-0007.zip"
     assert (run.sha256, run.codes, run.read_back) == (hashlib.sha256(data).hexdigest(), 7, 7)
@@ -92,8 +92,8 @@ def test_sheets_of_labels_say_every_code_page_by_page(brand, tmp_path):
     run = finished(start(batch, start=6, expiry=True, sku=True))
 
     first, second = pages_say(content(run.job), tmp_path)
-    assert first == [f"https://tea.example.com/s/AB-{number:04d}" for number in range(1, 26)]
-    assert second == [f"https://tea.example.com/s/AB-{number:04d}" for number in range(26, 41)]
+    assert first == [f"{SCHEME}://tea.example.com/s/AB-{number:04d}" for number in range(1, 26)]
+    assert second == [f"{SCHEME}://tea.example.com/s/AB-{number:04d}" for number in range(26, 41)]
     assert (run.pages, run.codes, run.read_back) == (2, 40, 40)
     assert run.job.result_name == "labels-AB-0001-AB-0040.pdf"
 
@@ -127,7 +127,7 @@ def test_digital_link_has_the_gtin_in_fourteen_digits(brand):
 
     (row,) = manifest(content(finished(start(batch, what="png", payload="gs1")).job))
 
-    assert row["payload"] == "https://tea.example.com/01/04006381333931/21/A0001"
+    assert row["payload"] == f"{SCHEME}://tea.example.com/01/04006381333931/21/A0001"
 
 
 def test_label_has_what_was_asked_for(brand):

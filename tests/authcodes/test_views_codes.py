@@ -20,6 +20,7 @@ from authcodes.views.codes import ADDRESS_LASTS, DAY, image_address
 from brands.models import Membership
 from tests import make
 from tests.api import error
+from tests.prints import SCHEME
 
 
 @pytest.fixture
@@ -273,7 +274,7 @@ def test_every_address_can_be_fetched_and_reads_as_printed(hub, brand):
 
     read = [zxingcpp.read_barcode(picture(fetch(address))).text for address in addresses(hub, batch).json()]
 
-    assert read == [f"https://{brand.hostnames.get()}/s/{code}" for code in batch.codes.order_by("id")]
+    assert read == [f"{SCHEME}://{brand.hostnames.get()}/s/{code}" for code in batch.codes.order_by("id")]
 
 
 def test_image_of_a_signed_code_carries_its_tag(hub, brand, settings):
@@ -282,7 +283,7 @@ def test_image_of_a_signed_code_carries_its_tag(hub, brand, settings):
 
     read = zxingcpp.read_barcode(picture(fetch(addresses(hub, batch).json()[0]))).text
 
-    assert read == f"https://{brand.hostnames.get()}/s/{qr.printed(batch.codes.get())}"
+    assert read == f"{SCHEME}://{brand.hostnames.get()}/s/{qr.printed(batch.codes.get())}"
     assert hub.post("auth-codes/validate", {"code": read}).json()["valid"] is True
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from authcodes import rollups
 from authcodes.models import AuthCode, BatchRange, Scan
 from bench import dashboard, lists, world
+from bench.__main__ import PARTS
 from brands.models import Brand
 from loyalty.models import Event, LoyaltyTransaction
 from tests import make
@@ -52,6 +53,25 @@ def test_the_world_of_the_other_parts_is_made(db: None) -> None:
 
     assert counts(brand) == {"AuthCode": 220, "BatchRange": 1, "Scan": 200}
     assert Event.objects.filter(brand=brand).count() == LoyaltyTransaction.objects.count() == 200
+
+
+def test_every_part_can_be_measured(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    others = ("DATABASE_", "REDIS_", "CELERY_", "DATA_DIR", "DJANGO_SETTINGS_MODULE")
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(others)}
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "bench", "--tiny", "--json", str(figures)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=1500,
+        check=False,
+    )
+
+    assert ended.returncode == 0, f"{ended.stdout[-3000:]}\n{ended.stderr[-6000:]}"
+    assert {figure["part"] for figure in json.loads(figures.read_text())} == set(PARTS)
 
 
 def test_a_part_that_cannot_be_measured_fails_the_command(tmp_path: Path) -> None:

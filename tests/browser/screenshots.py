@@ -169,6 +169,7 @@ def scan_pages(window: "Window", demo: dict[str, Any]) -> Iterator[tuple[str, st
     yield "scan-page-typed", f"/s/{demo['codes'][0]}?by=hand&lang=en"
     code, customer = demo["codes"].pop(), demo["customers"][0]
     yield "scan-page-genuine", f"/s/{code}"
+    check(window)
     form = window.page.locator("form[data-act=log_in]")
     form.locator("[name=email]").fill(customer["email"])
     form.locator("[name=password]").fill(customer["password"])
@@ -177,13 +178,18 @@ def scan_pages(window: "Window", demo: dict[str, Any]) -> Iterator[tuple[str, st
     yield "scan-page-points", f"/s/{demo['codes'].pop()}"
 
 
+def check(window: "Window") -> None:
+    """Press the button of a code's page, unless it is pressed already: what a picture shows comes after it."""
+    if window.page.locator("#check:not([data-by-hand] #check)").count():
+        window.page.locator("#check button").click()
+
+
 def picture(window: "Window", file: Path) -> None:
     """The page down to TALLEST, in as many colours as leave it small."""
     from PIL import Image
     from playwright import sync_api
 
-    if window.page.locator("#check:not([data-by-hand] #check)").count():  # a code's page, before it is checked
-        window.page.locator("#check button").click()
+    check(window)
     window.page.wait_for_timeout(SETTLED_MS)
     with suppress(sync_api.TimeoutError):  # a page that never rests is settled by then too
         window.page.wait_for_load_state("networkidle", timeout=RESTS_MS)

@@ -36,7 +36,7 @@ def test_a_batch_is_printed_on_label_sheets_that_scan(window, brand, size, tmp_p
     sheets = downloaded(printer, printer.link("Download"))
 
     hostname = brand.hostnames.get().hostname
-    expected = [f"https://{hostname}/s/NW-{number:04d}" for number in range(1, 36)]
+    expected = [f"http://{hostname}/s/NW-{number:04d}" for number in range(1, 36)]
     assert pages_say(sheets, tmp_path) == [expected[:30], expected[30:]]
     (tmp_path / "one").mkdir()
     assert pages_say(first, tmp_path / "one") == [expected[:30]]
@@ -78,5 +78,5 @@ def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, 
     assert len(manifest(data)) == 2500
     (tmp_path / "codes.zip").write_bytes(data)
     with zipfile.ZipFile(tmp_path / "codes.zip") as archive:
-        assert image_says(archive.read("NW-2500.png")) == f"https://{brand.hostnames.get()}/s/NW-2500"
+        assert image_says(archive.read("NW-2500.png")) == f"http://{brand.hostnames.get()}/s/NW-2500"
     assert PrintRun.objects.count() == 1

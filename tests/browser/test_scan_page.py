@@ -23,6 +23,7 @@ from tests import make
 from tests.brands.test_pictures import drawing, noise
 from tests.browser.window import AXE, LOOPBACK, Window
 from tests.make import PASSWORD
+from tests.prints import SCHEME
 from tests.stack import Stack, wait_until
 
 FOUND = """
@@ -96,7 +97,7 @@ def way_of(code: Any) -> str:
     """The path in the address that the printed image of a code holds, as a camera reads it."""
     image = Image.open(io.BytesIO(qr.png(text=qr.payload(code=code, hostname=LOOPBACK))))
     [found] = zxingcpp.read_barcodes(image)
-    address = re.fullmatch(rf"https://{re.escape(LOOPBACK)}(/s/.+)", found.text)
+    address = re.fullmatch(rf"{SCHEME}://{re.escape(LOOPBACK)}(/s/.+)", found.text)
     assert address
     return address[1]
 

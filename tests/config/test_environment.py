@@ -13,6 +13,10 @@ from django.core.exceptions import ImproperlyConfigured
 from config import environment as env
 
 ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT / "bin"))
+
+from embedded import datadir  # noqa: E402
+
 SECRET = "s" * 50
 
 
@@ -174,3 +178,76 @@ def test_the_readme_explains_every_variable_that_is_read_and_no_other():
     of_bin_run = {"PORT", "HOST", "DEMO"}
 
     assert told_in_readme() == read_by_settings() | of_bin_run
+
+
+def manage(command, **environment):
+    """manage.py, in an environment of nothing else; returns its exit code and what it complained of."""
+    told = {**environment, "PATH": os.environ["PATH"]}
+    ran = subprocess.run(
+        [sys.executable, "manage.py", command], cwd=ROOT, env=told, capture_output=True, text=True, check=False
+    )
+    return ran.returncode, ran.stderr
+
+
+def test_manage_says_in_one_line_that_there_is_no_data_of_bin_run(tmp_path):
+    code, said = manage("demo", DATA_DIR=str(tmp_path))
+
+    assert code == 1
+    assert re.fullmatch(r"manage\.py: SECRET_KEY is missing: .* start bin/run first, or set DATA_DIR to .*\n", said)
+
+
+def test_manage_says_in_one_line_that_bin_run_is_stopped(tmp_path):
+    (tmp_path / "secret_key").write_text(SECRET)
+
+    code, said = manage("demo", DATA_DIR=str(tmp_path))
+
+    assert code == 1
+    assert re.fullmatch(r"manage\.py: the database does not answer \(start bin/run.*\n", said)
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A project, and data that a bin/run keeps outside of it."""
+    for name in ("DATA_DIR", "SECRET_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    project, data = tmp_path / "project", tmp_path / "data"
+    project.mkdir()
+    data.mkdir()
+    (data / "secret_key").write_text(SECRET)
+    return project, data
+
+
+def test_data_of_a_running_bin_run_is_found(elsewhere):
+    project, data = elsewhere
+
+    with datadir.found_by_manage(data, project):
+        found = env.data_dir("DATA_DIR", project=project)
+
+    assert (found, env.data_dir("DATA_DIR", project=project)) == (data, project / "var")
+    assert not list(project.iterdir())
+
+
+def test_what_is_set_and_a_bin_run_on_the_usual_place_come_first(elsewhere, monkeypatch):
+    project, data = elsewhere
+    with datadir.found_by_manage(data, project):
+        with monkeypatch.context() as set_now:
+            set_now.setenv("SECRET_KEY", SECRET)
+            assert env.data_dir("DATA_DIR", project=project) == project / "var"
+            set_now.setenv("DATA_DIR", "/srv/x")
+            assert env.data_dir("DATA_DIR", project=project) == Path("/srv/x")
+        (project / "var/run").mkdir(parents=True)
+        (project / "var/run/.s.PGSQL.5432").touch()
+        assert env.data_dir("DATA_DIR", project=project) == project / "var"
+
+
+def test_note_of_another_bin_run_stays(elsewhere):
+    project, data = elsewhere
+
+    with datadir.found_by_manage(data.parent / "first", project):
+        with datadir.found_by_manage(data, project):
+            pass
+        assert env.data_dir("DATA_DIR", project=project) == project / "var"
+    with datadir.found_by_manage(data.parent / "first", project):
+        (project / ".data_dir").write_text(f"{data}\n")
+
+    assert env.data_dir("DATA_DIR", project=project) == data

@@ -1,22 +1,25 @@
 """Senders who never finish hold the web server's threads; behind the nginx of docs/operations they hold none."""
 
 import re
+import select
 import shutil
 import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import count
 
 import httpx
 import pytest
 from django.conf import settings
 
+from config.silent_connections import OF_AN_ADDRESS, SILENT_SECONDS, YOUNG_SECONDS, end_silent
 from tests.stack import ROOT, Stack, free_port, wait_until
 
 SENDERS = 40  # for 2 processes with 2 threads each, over which the kernel deals them out as it likes
 BODY_SECONDS = 3
+MORE_THAN_ARE_ACCEPTED = 1100  # by 2 processes, 512 each
 HEAD = b"POST /api/v1/auth-codes/scan HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
 
@@ -128,6 +131,76 @@ def test_two_hundred_who_drip_and_two_hundred_who_say_nothing_hold_up_nobody_els
     assert gone.result() == 200
     for line in [*silent, *lines]:
         line.close()
+
+
+def silent_connections(port, number):
+    return [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(number)]
+
+
+def ended(lines):
+    """Those of the connections that the server has ended."""
+    waiting = select.poll()
+    for line in lines:
+        waiting.register(line, select.POLLIN)
+    return len(waiting.poll(0))
+
+
+def close(lines):
+    for line in lines:
+        line.close()
+
+
+def test_more_silent_connections_than_the_server_accepts_hold_it_up_for_seconds_only(web):
+    web.start_web()
+    lines = silent_connections(web.port, MORE_THAN_ARE_ACCEPTED)
+
+    wait_until(lambda: answers(web.port, seconds=2), seconds=10)
+    wait_until(lambda: ended(lines) == MORE_THAN_ARE_ACCEPTED, seconds=20)
+    assert answers(web.port, seconds=2)
+    close(lines)
+
+
+def test_control_silent_connections_hold_the_server_itself(unfair_web):
+    lines = silent_connections(unfair_web.port, MORE_THAN_ARE_ACCEPTED)
+
+    # Those that the server has no room for wait to be accepted.
+    wait_until(lambda: not answers(unfair_web.port, seconds=2))
+    time.sleep(SILENT_SECONDS + 2)
+    assert ended(lines) == 0
+    close(lines)
+
+
+def healthz(line):
+    line.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    return line.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+def test_who_speaks_late_or_again_is_answered(web):
+    web.start_web(workers=1)
+    late, again = lines = silent_connections(web.port, 2)
+    assert healthz(again)
+    time.sleep(SILENT_SECONDS / 2)
+    assert healthz(late)
+    time.sleep(SILENT_SECONDS + 2)
+
+    assert healthz(again)
+    assert healthz(late)
+    close(lines)
+
+
+def test_of_one_address_so_many_may_be_silent_for_a_moment():
+    with ExitStack() as opened:
+        server = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = server.getsockname()[1]
+        outside = [opened.enter_context(each) for each in silent_connections(port, OF_AN_ADDRESS + 3)]
+        for _ in outside:
+            opened.enter_context(server.accept()[0])
+        outside[0].sendall(b"G")
+        time.sleep(YOUNG_SECONDS + 0.2)
+
+        assert end_silent() == 2
+        assert ended(outside) == 2
+        assert end_silent() == 0
 
 
 def test_who_drips_is_sent_away(web):

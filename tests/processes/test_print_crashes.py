@@ -50,4 +50,4 @@ def test_print_runs_whose_worker_is_killed_are_made_whole_by_another(workers, tm
     assert [row["code"] for row in manifest(content(images.job))] == codes
     assert len(PdfReader(io.BytesIO(content(sheets.job))).pages) == sheets.pages == CODES // 30
     [first] = pages_say(content(sheets.job), tmp_path, last=1)
-    assert first == [f"https://tea.example.com/s/{code}" for code in codes[:30]]
+    assert first == [f"http://tea.example.com/s/{code}" for code in codes[:30]]

@@ -15,6 +15,9 @@ from tests.loyalty.wallets.conftest import on_device
 from tests.receivers import rested
 from tests.stack import Stack, wait_until
 
+FREE_WITHIN_SECONDS = 10
+ONE_TELLS_SECONDS, TELLS_SECONDS = 4, 12  # together longer than a pass stays busy unless that is renewed
+
 
 @pytest.fixture
 def apns():
@@ -37,9 +40,8 @@ def workers(transactional_db, apns, tmp_path, monkeypatch):
     running.stop()
 
 
-def leases_are_over():
-    Event.objects.pending().update(due_at=timezone.now())
-    WalletPass.objects.update(busy_until=timezone.now())
+def is_busy():
+    return WalletPass.objects.get().busy_until > timezone.now()
 
 
 def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apns):
@@ -55,16 +57,40 @@ def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apn
     wait_until(lambda: apns.pushes)
     time.sleep(0.1)
     workers.kill(worker)
+    assert is_busy()
     held.refresh_from_db()
     assert (held.version, held.pushed_version) == (2, 0)
     assert UserPoints.objects.get(user=customer).points == 10
 
     apns.waits = 0
     rested()
-    leases_are_over()
+    wait_until(lambda: not is_busy(), seconds=FREE_WITHIN_SECONDS)
+    Event.objects.pending().update(due_at=timezone.now())
     workers.start_worker()
     wait_until(lambda: WalletPass.objects.get().pushed_version == 2)
 
     assert apns.tokens == ["aaaaaaaaaaaa"] * 2
     assert (UserPoints.objects.get(user=customer).points, LoyaltyTransaction.objects.count()) == (10, 1)
     call_command("check_ledger")
+
+
+def test_a_pass_stays_its_workers_for_as_long_as_apple_takes(workers, apns):
+    brand = make.brand()
+    make.level(brand)
+    wallets.apple(brand)
+    customer = make.customer(brand)
+    for number in range(TELLS_SECONDS // ONE_TELLS_SECONDS):
+        on_device(make.account(customer, brand), f"phone {number}", f"{number}" * 12)
+    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+
+    apns.waits = ONE_TELLS_SECONDS
+    workers.start_worker()
+    wait_until(lambda: apns.pushes)
+    end = time.monotonic() + TELLS_SECONDS - 1
+    while time.monotonic() < end:
+        assert is_busy()
+        time.sleep(0.2)
+
+    wait_until(lambda: WalletPass.objects.get().pushed_version == 2)
+    assert WalletPass.objects.get().busy_until is None
+    assert len(apns.tokens) == TELLS_SECONDS // ONE_TELLS_SECONDS

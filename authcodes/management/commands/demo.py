@@ -11,15 +11,17 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from authcodes import demo
+from authcodes import demo, demo_hostnames
 from authcodes.demo import CUSTOMERS, PLANS, ROLES, SUPERUSER, DemoRefused, Plan
 from authcodes.demo_credentials import Credentials
 from authcodes.models import AuthCode, BatchRange, Product
+from brands.hosts import hostname_of, site_at
 from brands.models import Brand, User
 from brands.refusals import Refused
 from loyalty.points import plain
 
 CODES_SHOWN = 40
+NOT_FOR_PHONES = "opens after a start without --phone"
 
 
 class Command(BaseCommand):
@@ -53,6 +55,7 @@ def refresh() -> tuple[Credentials, list[Brand]]:
         credentials.renew(brands=brands, at=now)
         credentials.base_url = base_url(credentials)
         for plan, brand in zip(PLANS, brands, strict=True):
+            demo_hostnames.lead_to(demo_hostnames.hostname_at(plan, credentials.base_url), plan=plan, brand=brand)
             demo.top_up(plan=plan, brand=brand, at=now)
         if repr(credentials) != before:
             credentials.save()
@@ -60,9 +63,11 @@ def refresh() -> tuple[Credentials, list[Brand]]:
 
 
 def base_url(credentials: Credentials) -> str:
-    """Where bin/run listens: PORT as it told us, so that a later call without PORT still knows."""
+    """Where bin/run listens: PORT and HOST as it told us, so that a later call without them still knows."""
     port = os.environ.get("PORT")
-    return f"http://localhost:{port}" if port else credentials.base_url or "http://localhost:8000"
+    if not port:
+        return credentials.base_url or "http://localhost:8000"
+    return f"http://{demo_hostnames.address_in_network(os.environ.get('HOST', '')) or 'localhost'}:{port}"
 
 
 class Shown:
@@ -80,13 +85,18 @@ class Shown:
 
     @property
     def origin(self) -> str:
-        return f"http://{self.plan.hostnames[0]}"
+        return site_at(hostname_of(self.brand.pk))
 
     @property
     def page(self) -> str:
         """Of an unscanned code; browsers take every name under .localhost for this machine."""
-        port = urlsplit(self.credentials.base_url).port
-        return f"{self.origin}{f':{port}' if port else ''}/s/{self.codes[0].code}"
+        return f"{self.origin}/s/{self.codes[0].code}"
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the brand's hostname leads to where bin/run listens; an address in the network is the first's."""
+        host = urlsplit(self.credentials.base_url).hostname or ""
+        return not demo_hostnames.address_in_network(host) or urlsplit(self.origin).hostname == host
 
     def for_programs(self) -> dict[str, Any]:
         passwords, keys = self.credentials.passwords, self.credentials.keys[self.brand.slug]
@@ -120,7 +130,7 @@ class Shown:
             "",
             f"{self.brand.name}  (brand {self.brand.pk}, origin {self.origin})",
             *(line(role, email, self.credentials.passwords[email]) for email, role in who.items()),
-            line("scan page", self.page, "what a phone opens for this code"),
+            line("scan page", self.page, "what a phone opens for this code" if self.is_reached else NOT_FOR_PHONES),
             line("scan", self.codes[0].code, f"its QR image: {image_url(self.codes[0], self.credentials)}"),
         ]
 

@@ -287,12 +287,30 @@ def test_two_workers_never_talk_about_a_pass_at_once(held, account, apns):
     adjust(account)
     events.drain(lane="wallets")
     WalletPass.objects.update(pushed_version=0)
-    now = timezone.now()
+    its = {"pass_id": held.pk, "brand_id": held.brand_id}
 
-    assert passes.take(pass_id=held.pk, brand_id=held.brand_id, at=now) is not None
-    with pytest.raises(events.TryLater):
-        passes.take(pass_id=held.pk, brand_id=held.brand_id, at=now)
-    assert passes.take(pass_id=held.pk, brand_id=held.brand_id, at=now + passes.BUSY) is not None
+    with passes.taken(**its) as first:
+        assert first is not None
+        with pytest.raises(events.TryLater), passes.taken(**its):
+            pass
+    WalletPass.objects.update(busy_until=timezone.now())  # who had it was killed
+    with passes.taken(**its) as again:
+        assert again is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_renewed_is_what_still_is_ones_own(held):
+    its, brand = held.pk, held.brand_id
+
+    def busy_after_renewal(until):
+        WalletPass.objects.update(busy_until=until)
+        passes._renew([(its, brand)])
+        return WalletPass.objects.get().busy_until
+
+    now = timezone.now()
+    assert busy_after_renewal(now + timedelta(seconds=2)) > now + timedelta(seconds=6)
+    assert busy_after_renewal(now - timedelta(seconds=1)) == now - timedelta(seconds=1)
+    assert busy_after_renewal(None) is None
 
 
 def test_refreshing_all_passes_of_a_brand_is_one_update_each(brand, apns, deliver_wallets):

@@ -1,0 +1,57 @@
+"""bin/run --phone: a try-out that a phone in the same network opens."""
+
+import os
+import socket
+from ipaddress import IPv4Address
+
+from embedded.datadir import ServerError
+
+# RFC 5737: the address of nobody. A UDP socket that is connected there sends nothing, yet knows by which of this
+# machine's addresses it would.
+ELSEWHERE = ("203.0.113.1", 9)
+TRUE = {"1", "true", "yes", "on"}
+ADVICE = """A phone in the same network opens this address, and the codes of the demo's first brand with its camera app.
+Without HTTPS a phone's browser gives a page neither the camera nor the place: the page offers typing instead.
+If a phone cannot open it, a firewall of this machine or of the network keeps it out."""
+
+
+def own_address(elsewhere: tuple[str, int] = ELSEWHERE) -> str:
+    """HOST, else this machine's address in its network. Raises ServerError where no phone could open it."""
+    if os.environ.get("HTTPS", "").lower() in TRUE:
+        message = "--phone serves http, and HTTPS is on: unset HTTPS, or have a proxy serve https without --phone"
+        raise ServerError(message)
+    if chosen := os.environ.get("HOST"):
+        return refuse_unreachable(chosen)
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(elsewhere)
+            found = refuse_unreachable(probe.getsockname()[0])
+    except OSError as error:
+        message = f"--phone finds no network ({error.strerror}): connect this machine to the phone's, or set HOST"
+        raise ServerError(message) from error
+    if IPv4Address(found).is_global:
+        message = f"--phone would serve http to the whole internet: {found} is public. Set HOST if that is meant."
+        raise ServerError(message)
+    return found
+
+
+def refuse_unreachable(address: str) -> str:
+    """`address`. Raises ServerError where it is none that another device can open."""
+    try:
+        found = IPv4Address(address)
+    except ValueError:
+        found = None
+    if found is None or found.is_loopback or found.is_unspecified:
+        message = f"--phone needs an IPv4 address of this machine that a phone can open; {address} is none: set HOST"
+        raise ServerError(message)
+    return address
+
+
+def settings(address: str, port: int, *, hosts: str) -> dict[str, str]:
+    """What the platform has to know so that all links lead to `address`; `hosts` are its other ALLOWED_HOSTS."""
+    return {
+        "HOST": address,
+        "HTTPS": "0",
+        "ALLOWED_HOSTS": f"{hosts},{address}",
+        "PORTAL_URL": os.environ.get("PORTAL_URL") or f"http://{address}:{port}",
+    }

@@ -1,0 +1,82 @@
+"""What leaves the machine in a try-out leads back to it: printed codes, and the links of mails."""
+
+import io
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import zxingcpp
+from django.conf import settings
+from django.utils import timezone
+from PIL import Image
+
+from brands.models import Brand
+from loyalty.models import Channel, Language, Notice, Template
+from loyalty.notices import composing
+from loyalty.wallets import cards
+from tests import make
+from tests.stack import ROOT, Stack
+
+HOSTS = "localhost,.localhost,127.0.0.1"
+
+
+@pytest.fixture
+def tryout(transactional_db: None, tmp_path: Path) -> Iterator[tuple[Stack, str]]:
+    """A service at a port of its own, and what `manage.py demo` prints beside it."""
+    own = {"ALLOWED_HOSTS": HOSTS, "DATA_DIR": str(tmp_path)}
+    running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL, settings=own)
+    try:
+        running.start_web()
+        environment = {**running.environment(), "PORT": str(running.port)}
+        command = [sys.executable, "manage.py", "demo"]
+        made = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
+        yield running, made.stdout
+    finally:
+        running.stop()
+
+
+def open_address(address: str) -> httpx.Response:
+    """As a browser does, which takes every name under .localhost for this machine."""
+    parts = urlsplit(address)
+    assert (parts.hostname or "").endswith("localhost"), address
+    here = parts._replace(netloc=f"127.0.0.1:{parts.port or {'http': 80, 'https': 443}[parts.scheme]}").geturl()
+    return httpx.get(here, headers={"host": parts.netloc}, timeout=20)
+
+
+def test_printed_code_opens_its_page(tryout: tuple[Stack, str]) -> None:
+    _service, told = tryout
+    images = re.findall(r"its QR image: (\S+)", told)
+    assert len(images) == 2
+
+    for image in images:
+        [symbol] = zxingcpp.read_barcodes(Image.open(io.BytesIO(open_address(image).content)))
+        page = open_address(symbol.text)
+
+        assert page.status_code == 200, symbol.text
+        assert "Check your product" in page.text
+
+
+def test_links_of_mails_and_passes_open(tryout: tuple[Stack, str], settings: Any) -> None:
+    settings.HTTPS = False  # as the service runs
+    brand = Brand.objects.get(slug="demo-aurora")
+    customer = make.customer(brand)
+
+    notice = Notice.objects.create(brand=brand, user=customer, template=Template.RECALL, opened_at=timezone.now())
+
+    for template in (Template.RECALL, Template.PASSWORD_FORGOTTEN, Template.POINTS_EARNED, Template.ALREADY_REGISTERED):
+        asked = composing.sample(brand, template, Channel.EMAIL, Language.ENGLISH)
+        mail = composing.compose(replace(asked, user_id=customer.pk, notice_id=notice.pk)).text
+        links = re.findall(r"http\S+", mail)
+        assert links, template
+        for link in links:
+            answer = open_address(link)
+            assert (answer.status_code, brand.name in answer.text) == (200, True), link
+    assert open_address(f"{cards.look_of(brand).address}/s/").status_code == 200

@@ -83,9 +83,10 @@ class ValidateOutput(serializers.Serializer[Any]):
         help_text="Why; null for a code that is not valid.",
     )
     points_status = serializers.ChoiceField(
-        choices=["pending", "guest", "already_claimed", "not_eligible"], help_text="What would become of the points."
+        choices=["pending", "guest", "unconfirmed", "already_claimed", "not_eligible"],
+        help_text="What would become of the points.",
     )
-    points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
+    points_available = serializers.FloatField(required=False, help_text=answers.AVAILABLE)
     recall = RecallOutput(required=False, help_text="Only when the product is recalled.")
 
 

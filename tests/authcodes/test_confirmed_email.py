@@ -3,17 +3,18 @@
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
-from authcodes import reconcile, rollups, scanning
-from authcodes.models import Scan
+from authcodes import claims, reconcile, rollups, scanning
+from authcodes.models import DayRollup, Scan
 from authcodes.scanning import Circumstances
 from brands.models import Brand, User
 from loyalty import confirmations, events
 from loyalty.models import Event, LoyaltyTransaction, UserPoints
 from tests import make
 from tests.api import error
-from tests.races import at_once
+from tests.races import at_once, in_the_middle_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = "Genuine product. Confirm your e-mail address within 30 days to get your points."
@@ -203,13 +204,13 @@ def test_a_closed_day_whose_points_come_later_is_rolled_up_again(api, brand, cus
     api.as_customer(customer).verify(make.code(brand))
     deliver()
     time_machine.move_to(start + timedelta(days=20))
-    rollups.roll_up(brand=brand, day=start.date())
+    rollups.catch_up(brand=brand, at=timezone.now())
     confirm(customer, brand)
     deliver()
 
-    rollups.roll_up_closed_days(brand=brand, at=timezone.now())
+    rollups.catch_up(brand=brand, at=timezone.now())
 
-    assert rollups.DayRollup.objects.get(day=start.date()).points == 10
+    assert DayRollup.objects.get(brand=brand, day=start.date()).points == 10
 
 
 # --- How long it waits -----------------------------------------------------------------------------------------------
@@ -342,7 +343,7 @@ def test_the_setting_of_one_brand_says_nothing_at_another(api, brand, customer, 
     UserPoints.objects.create(user=customer, brand=other)
     api.as_customer(customer).verify(make.code(brand))
 
-    there = api.as_customer(customer, other).verify(make.code(other))
+    there = api.as_customer(customer, of=other).verify(make.code(other))
     deliver()
 
     assert told(there) == ("success", "accepted", "pending")
@@ -355,7 +356,7 @@ def test_confirming_at_one_brand_gives_the_points_of_all(api, brand, customer, d
     make.level(other)
     UserPoints.objects.create(user=customer, brand=other)
     api.as_customer(customer).verify(make.code(brand))
-    api.as_customer(customer, other).verify(make.code(other))
+    api.as_customer(customer, of=other).verify(make.code(other))
     deliver()
 
     confirm(customer, other)
@@ -403,28 +404,51 @@ def test_scanning_and_confirming_at_once_earns_once(racing_brand):
     assert list(reconcile.differences()) == []
 
 
-def held_and_released(brand):
-    """Whether an event is delivered that a worker holds while its customer confirms; the worker has read before."""
+def read_before(brand, *, still_holds=None):
+    """A customer, the delivery of their scan's event, and the wish to wait of an attempt that has read them unconfirmed."""
     customer, code = make.customer(brand), make.code(brand)
     scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
-    at_once(lambda deed: deed(), [events.drain, lambda: confirmations.verify_address(user=customer, at=timezone.now())])
-    events.drain()
-    return points_of(customer, brand) == 10
+    [delivery] = events.claim(limit=1)
+    with pytest.raises(events.Held) as raised:
+        claims.on_scan_auth(delivery)
+    wish = raised.value
+    return (
+        customer,
+        delivery,
+        events.Held(wish.refusal, user_id=wish.user_id, still_holds=still_holds or wish.still_holds),
+    )
 
 
 def test_no_confirmation_falls_between_reading_and_waiting(racing_brand):
-    assert all(held_and_released(racing_brand) for _ in range(20))
+    customer, delivery, wish = read_before(racing_brand)
+
+    def confirm():
+        confirmations.verify_address(user=customer, at=timezone.now())
+
+    assert in_the_middle_of(confirm, lambda: events.hold(delivery, wish)) == "later"
+    events.drain()
+    assert points_of(customer, racing_brand) == 10
 
 
-def test_control_without_the_lock_on_the_person_some_wait_for_a_day(racing_brand, monkeypatch):
-    hold = events.hold
+def test_a_confirmation_that_comes_while_an_event_begins_to_wait_releases_it(racing_brand):
+    customer, delivery, wish = read_before(racing_brand)
 
-    def as_read_before(delivery, wish):
-        return hold(delivery, events.Held(wish.refusal, user_id=wish.user_id, still_holds=lambda: True))
+    def confirm():
+        with transaction.atomic():
+            confirmations.verify_address(user=customer, at=timezone.now())
 
-    monkeypatch.setattr(events, "hold", as_read_before)
+    in_the_middle_of(lambda: events.hold(delivery, wish), confirm)
+    events.drain()
+    assert points_of(customer, racing_brand) == 10
 
-    assert not all(held_and_released(racing_brand) for _ in range(60))
+
+def test_control_without_the_lock_on_the_person_the_event_waits_for_a_day(racing_brand):
+    customer, delivery, wish = read_before(racing_brand, still_holds=lambda: True)
+
+    confirmations.verify_address(user=customer, at=timezone.now())
+    events.hold(delivery, wish)
+    events.drain()
+    assert points_of(customer, racing_brand) == 0
 
 
 def claimed_at_once(brand):

@@ -1,5 +1,5 @@
 // The page with scripts: scans when somebody says so, and keeps everything on one page.
-import { Offline, isCustomer, session } from "./api.js";
+import { Offline, call, isCustomer, session } from "./api.js";
 import { copy, word } from "./fill.js";
 import * as account from "./account.js";
 import * as kept from "./kept.js";
@@ -37,15 +37,28 @@ async function check() {
   part("place").hidden = !scan || !navigator.geolocation;
   part("sign-in").hidden = isCustomer();
   if (scan?.points_status === "pending") await follow();
+  else if (scan?.points_status === "unconfirmed" || state === "reserved_for_other") unconfirmed();
   else if (scan?.points_available) points("guest", scan);
   else if (scan?.points_status === "limited") points("limited");
   else if (["lapsed", "not_eligible"].includes(scan?.points_status) && scan.status === "success")
     points(scan.reason === "product_inactive" ? "unsold" : "none");
 }
 
+/** Its points wait for the customer's confirmed e-mail address. */
+function unconfirmed() {
+  points("unconfirmed", { ...scan, points_wait: scan.reason !== "reserved" });
+}
+
+async function sendConfirmation() {
+  const answer = await call("POST", "auth/email/verification");
+  if (answer.ok && answer.body.email_verified_at) return check(); // in another window, meanwhile
+  part("points").textContent = word(answer.ok ? "mail-sent" : answer.status === 429 ? "mail-wait" : "trouble");
+}
+
 async function follow() {
   points("pending");
   const end = await scans.settled(scan.scan_id);
+  if (end.points_status === "unconfirmed") return unconfirmed();
   const known = { awarded: "awarded", limited: "limited", late: "late", not_eligible: "none" }[end.points_status];
   points(known || "", end);
   if (end.points_status === "already_claimed") show("mine", scan);
@@ -188,7 +201,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("submit", (event) => {
   const form = event.target, act = form.dataset.act || (form.id === "check" ? "check" : "");
-  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), confirm: () => logIn(form), log_out: logOut }[act];
+  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), confirm: () => logIn(form), log_out: logOut, send_confirmation: sendConfirmation }[act];
   if (!deed) return;
   event.preventDefault();
   guarded(deed, form.querySelector("button"));

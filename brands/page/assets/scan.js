@@ -10,7 +10,7 @@ export function stateOf({ ok, body }) {
   if (known || !ok) return known || "trouble";
   if (body.reason === "recalled") return "recalled";
   if (body.points_status === "already_claimed") return "mine";
-  if (body.reason === "reserved") return "reserved";
+  if (body.reason === "reserved") return isCustomer() ? "reserved_for_other" : "reserved";
   if (body.status === "warning") return "used";
   return body.first_scan ? "new" : "seen";
 }

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
-from authcodes import scan_tokens
+from authcodes import scan_tokens, scanning
 from authcodes.facts import CodeFacts
 from authcodes.models import Scan
 from authcodes.refusals import AuthCodeInvalid
@@ -40,7 +40,10 @@ UNCONFIRMED_RESERVED_MESSAGE = _(
 INVALID_MESSAGE = _("This code is not valid. Check it and try again, or ask the brand's support.")
 
 
-AVAILABLE = "What a guest would earn by logging in, or a customer by confirming their e-mail address."
+WAITS = (
+    "Only of pending points: they follow when the customer confirms their e-mail address (send_email_verification), "
+    "within 30 days."
+)
 ABOUT_PROOF = "Of a guest's scan: shows for some minutes that it was theirs, to adopt_scan and place_scan."
 
 
@@ -67,13 +70,13 @@ class ScanSuccess(serializers.Serializer[Any]):
     scan_id = serializers.UUIDField()
     reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive", "product_inactive"])
     points_status = serializers.ChoiceField(
-        choices=Status.values,
-        help_text="What becomes of the points; pending: they follow in a moment; unconfirmed: they follow when the "
-        "customer confirms their e-mail address (send_email_verification), within 30 days.",
+        choices=scanning.TOLD_STATUSES,
+        help_text="What becomes of the points; pending: they follow in a moment, or when what they wait for is done.",
     )
+    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=WAITS)
     product = ProductOutput()
     points_awarded = serializers.FloatField(help_text="What the scan earns; credited when points_status is awarded.")
-    points_available = serializers.FloatField(required=False, help_text=AVAILABLE)
+    points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
     message = serializers.CharField(help_text="For the customer.")
     scan_count = serializers.IntegerField(help_text="Accepted scans of this code, this one included.")
     first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
@@ -139,7 +142,7 @@ def common(result: ScanResult) -> dict[str, Any]:
     return {
         "scan_id": str(result.scan_id),
         "reason": result.reason.value,
-        "points_status": result.points_status.value,
+        **scanning.told_status(result.points_status),
         "product": result.facts.product(),
     }
 
@@ -162,8 +165,8 @@ def success_message(result: ScanResult) -> Any:
 
 
 def points_of(result: ScanResult) -> dict[str, Any]:
-    """What a scan earns. Beside it what a guest would earn by logging in, or a customer by confirming their address."""
-    if result.points_status in {Status.GUEST, Status.UNCONFIRMED}:
+    """What a scan earns, and beside it what a guest, who earns nothing, would earn by logging in."""
+    if result.points_status == Status.GUEST:
         return {"points_awarded": 0, "points_available": plain(result.points)}
     return {"points_awarded": plain(result.points)}
 

@@ -30,15 +30,17 @@ from loyalty.refusals import IdempotencyKeyReused
 ZERO = Decimal(0)
 LONGEST_LABEL = 200
 Outcome, Reason, PointsStatus = Scan.Outcome, Scan.Reason, Scan.PointsStatus
-EARNING = {PointsStatus.PENDING, PointsStatus.UNCONFIRMED}  # a customer's scan whose points are asked for
+# A customer's scan whose points are asked for.
+EARNING = {PointsStatus.PENDING, PointsStatus.UNCONFIRMED}
+TOLD_STATUSES = [status.value for status in PointsStatus if status != PointsStatus.UNCONFIRMED]
 # Losing the race for a slot means that the code has changed: read it again. It cannot change for ever.
 TRIES = 5
 
 RECORD = """
     INSERT INTO authcodes_scan
            (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
-            points_status, unconfirmed, points_promised, points_awarded, scan_count, latitude, longitude, location, located_at,
-            device, app_version, scanned_at)
+            points_status, unconfirmed, points_promised, points_awarded, scan_count, latitude, longitude, location,
+            located_at, device, app_version, scanned_at)
     SELECT %(scan_id)s::uuid, %(brand_id)s::bigint, %(code_id)s::bigint, %(code)s::text, %(user_id)s::bigint,
            %(batch_id)s::bigint, %(product_id)s::bigint, %(campaign_id)s::bigint, %(outcome)s::text,
            %(reason)s::text, %(points_status)s::text, %(unconfirmed)s::boolean, %(points_promised)s::numeric, 0,
@@ -412,6 +414,13 @@ def points_status(facts: CodeFacts | None, reason: Scan.Reason, user_id: int | N
     return PointsStatus.UNCONFIRMED if facts.unconfirmed else PointsStatus.PENDING
 
 
+def told_status(status: Scan.PointsStatus) -> dict[str, str]:
+    """What becomes of a scan's points, as programs are told it: what waits for the customer is pending as well."""
+    if status == PointsStatus.UNCONFIRMED:
+        return {"points_status": PointsStatus.PENDING.value, "waits_for": "confirmed_email"}
+    return {"points_status": status.value}
+
+
 def worth_of(facts: CodeFacts) -> Decimal:
     return points.for_scan(
         redeem_point_value=facts.redeem_point_value,
@@ -485,7 +494,7 @@ def _announcement(result: ScanResult, about: Circumstances) -> list[events.Messa
         "code": facts.code,
         "outcome": result.outcome.value,
         "reason": result.reason.value,
-        "points_status": result.points_status.value,
+        **told_status(result.points_status),
         "points_promised": plain(result.points),
         "batch_id": facts.batch_id,
         "product": facts.product(),

@@ -111,7 +111,7 @@ def code_of(confirmation_id: uuid.UUID) -> str:
 
 
 def verify_address(*, user: User, at: datetime) -> None:
-    """The user has just shown that mail to their address reaches them: points that waited for it follow, at every brand.
+    """The user has just shown that mail to their address reaches them; points that waited for it follow at all brands.
 
     Joins the caller's transaction.
     """

@@ -18,7 +18,7 @@ class MemberBlocked(Refused):
 class EmailNotConfirmed(Refused):
     code = "EMAIL_NOT_CONFIRMED"
     default_message = _(
-        "This brand gives points to confirmed e-mail addresses. They follow if the customer confirms the address in time."
+        "This brand gives points to confirmed e-mail addresses only. They follow when the customer has confirmed it."
     )
 
 

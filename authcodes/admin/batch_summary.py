@@ -42,10 +42,10 @@ def _advice(brand: Brand, by: Any) -> dict[str, str]:
     """What makes guessing harder where codes are plain, with the way there for those who may change it."""
     if brand.requires_confirmed_email:
         return {}
-    may_change = brand.pk in whole_reach(by, CHANGE, Brand._meta.label_lower)
+    may_change = brand.pk in whole_reach(by, CHANGE, "brands.brand")
     page = f"{reverse('admin:brands_brand_change', args=[brand.pk])}#id_requires_confirmed_email"
     return {
-        "advice": _("Give points only to customers with a confirmed e-mail address: then throw-away accounts earn none."),
+        "advice": _("Give points to confirmed e-mail addresses only: then throw-away accounts earn none."),
         "advice_address": page if may_change else "",
     }
 

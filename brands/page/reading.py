@@ -44,6 +44,10 @@ def state_of(answer: Answer, *, is_customer: bool = False) -> str:
 def points_of(scan: dict[str, Any]) -> str:
     """The name of the page's words on the points of a scan; page.js has the same rule."""
     status: str = scan.get("points_status", "")
+    if scan.get("waits_for") == "confirmed_email":
+        return "unconfirmed"
+    if (status, scan.get("status")) == ("not_eligible", "warning"):
+        return ""  # the state says why
     return "unsold" if (status, scan.get("reason")) == ("not_eligible", "product_inactive") else status
 
 

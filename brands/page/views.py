@@ -136,8 +136,9 @@ class ScanPage(PageView):
         answer = self.visitor.api.get(f"scans/{scan_id}")
         if not answer.is_good:
             return {}
-        status = answer.body["points_status"]
-        return {"scan_id": scan_id, "points": status, "earned": answer.body["points_awarded"], "look_again": status == "pending"}
+        status = reading.points_of(answer.body)
+        earned = answer.body["points_awarded"]
+        return {"scan_id": scan_id, "points": status, "earned": earned, "look_again": status == "pending"}
 
     def post(self, request: HttpRequest, **_code: str) -> HttpResponse:
         acts: dict[str, Callable[[], HttpResponse]] = {

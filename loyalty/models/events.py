@@ -83,9 +83,7 @@ class Event(models.Model):
                 condition=Q(status="pending") & ~Q(lane="points"),
             ),
             models.Index(fields=["id"], name="event_dead", condition=Q(status="dead")),
-            models.Index(
-                fields=["held_for"], name="event_held", condition=Q(status="pending", held_for__isnull=False)
-            ),
+            models.Index(fields=["held_for"], name="event_held", condition=Q(status="pending", held_for__isnull=False)),
         ]
         constraints = [
             models.UniqueConstraint(fields=["brand", "source", "event_id"], name="event_once_per_source"),

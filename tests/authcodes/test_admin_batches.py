@@ -391,7 +391,7 @@ def test_summary_of_a_plain_batch_warns_in_red_that_codes_can_be_guessed(client,
 
 def test_summary_of_a_plain_batch_suggests_confirmed_addresses_where_the_brand_asks_for_none(client, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "k" * 32}
-    advice = "Give points only to customers with a confirmed e-mail address"
+    advice = "Give points to confirmed e-mail addresses only"
     plain, protected = summary(client, brand), summary(client, brand, signed="protected")
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
     asked = summary(client, brand)

@@ -43,7 +43,12 @@ def points_of(customer, brand):
 
 def told(response):
     body = response.json()
-    return body["status"], body["reason"], body["points_status"]
+    return body["status"], body["reason"], "unconfirmed" if waits(body) else body["points_status"]
+
+
+def waits(body):
+    """Whether programs are told of pending points that wait for a confirmed address."""
+    return (body["points_status"], body.get("waits_for")) == ("pending", "confirmed_email")
 
 
 def scan(caller, code):
@@ -56,9 +61,9 @@ def test_a_scan_says_genuine_and_that_points_follow_when_the_address_is_confirme
 
     assert told(answer) == ("success", "accepted", "unconfirmed")
     assert (answer.json()["message"], answer.json()["first_scan"]) == (WORDS, True)
-    assert (answer.json()["points_awarded"], answer.json()["points_available"]) == (0, 10)
+    assert answer.json()["points_awarded"] == 10
     assert points_of(customer, brand) == 0
-    assert api.as_customer(customer).get(f"scans/{answer.json()['scan_id']}").json()["points_status"] == "unconfirmed"
+    assert waits(api.as_customer(customer).get(f"scans/{answer.json()['scan_id']}").json())
 
 
 def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, customer, deliver):
@@ -131,7 +136,7 @@ def test_a_replay_is_answered_the_same_until_the_address_is_confirmed(api, brand
 def test_validate_promises_the_points_for_confirming(api, brand, customer):
     body = api.as_customer(customer).post("auth-codes/validate", {"code": make.code(brand).code}).json()
 
-    assert (body["valid"], body["points_status"], body["points_available"]) == (True, "unconfirmed", 10)
+    assert (body["valid"], waits(body), body["points_awarded"]) == (True, True, 10)
 
 
 # --- A code that an unconfirmed customer used up ---------------------------------------------------------------------
@@ -183,7 +188,7 @@ def test_a_guests_scan_that_an_unconfirmed_customer_adopts_still_gives_way(api, 
     taken = api.as_customer(confirmed).verify(code)
     deliver()
 
-    assert (adopted.status_code, adopted.json()["points_status"]) == (200, "unconfirmed")
+    assert (adopted.status_code, waits(adopted.json())) == (200, True)
     assert told(taken)[2] == "pending"
     assert (points_of(confirmed, brand), points_of(customer, brand)) == (10, 0)
     assert list(reconcile.differences()) == []
@@ -239,7 +244,7 @@ def test_it_is_looked_at_each_day_and_is_over_after_thirty(api, brand, customer,
     confirm(customer, brand)
     deliver()
     assert points_of(customer, brand) == 0
-    assert answer["points_status"] == "unconfirmed"
+    assert waits(answer)
 
 
 def test_after_thirty_days_the_customer_scans_the_code_again(api, brand, customer, deliver):
@@ -347,7 +352,7 @@ def test_the_setting_of_one_brand_says_nothing_at_another(api, brand, customer, 
     deliver()
 
     assert told(there) == ("success", "accepted", "pending")
-    assert "points_available" not in there.json()
+    assert "waits_for" not in there.json()
     assert (points_of(customer, brand), points_of(customer, other)) == (0, 10)
 
 
@@ -405,7 +410,7 @@ def test_scanning_and_confirming_at_once_earns_once(racing_brand):
 
 
 def read_before(brand, *, still_holds=None):
-    """A customer, the delivery of their scan's event, and the wish to wait of an attempt that has read them unconfirmed."""
+    """A customer, the delivery of their scan's event, and what an attempt wishes that has read them unconfirmed."""
     customer, code = make.customer(brand), make.code(brand)
     scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
     [delivery] = events.claim(limit=1)

@@ -36,17 +36,12 @@ async function check() {
   }
   part("place").hidden = !scan || !navigator.geolocation;
   part("sign-in").hidden = isCustomer();
-  if (scan?.points_status === "pending") await follow();
-  else if (scan?.points_status === "unconfirmed" || state === "reserved_for_other") unconfirmed();
+  if (scan?.waits_for || state === "reserved_for_other") points("unconfirmed", scan.waits_for ? scan : {});
+  else if (scan?.points_status === "pending") await follow();
   else if (scan?.points_available) points("guest", scan);
   else if (scan?.points_status === "limited") points("limited");
   else if (["lapsed", "not_eligible"].includes(scan?.points_status) && scan.status === "success")
     points(scan.reason === "product_inactive" ? "unsold" : "none");
-}
-
-/** Its points wait for the customer's confirmed e-mail address. */
-function unconfirmed() {
-  points("unconfirmed", { ...scan, points_wait: scan.reason !== "reserved" });
 }
 
 async function sendConfirmation() {
@@ -58,7 +53,6 @@ async function sendConfirmation() {
 async function follow() {
   points("pending");
   const end = await scans.settled(scan.scan_id);
-  if (end.points_status === "unconfirmed") return unconfirmed();
   const known = { awarded: "awarded", limited: "limited", late: "late", not_eligible: "none" }[end.points_status];
   points(known || "", end);
   if (end.points_status === "already_claimed") show("mine", scan);
@@ -81,7 +75,8 @@ async function logIn(form) {
   form.reset();
   if (scan?.scan_token && scan.points_available) {
     const adopted = await scans.adopt(code, scan);
-    if (adopted.ok) await follow();
+    if (adopted.body.waits_for) points("unconfirmed", { points_awarded: scan.points_available, waits_for: adopted.body.waits_for });
+    else if (adopted.ok) await follow();
     else if (adopted.status === 409) points("none");
     else part("points").textContent = word("trouble"); // loaded again, the page takes the scan over
   }

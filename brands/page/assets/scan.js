@@ -50,9 +50,9 @@ async function again(code, known) {
   let now = isCustomer() && scan_token && (await adopt(code, known));
   if (!now || now.status === 409) now = await call("GET", `scans/${answer.scan_id}`);
   if (!now.ok) return now.status === 429 || now.status >= 500 ? now : undefined;
-  let { points_status } = now.body;
+  let { points_status, waits_for } = now.body;
   if (points_status === "awarded") points_status = "already_claimed";
-  if (points_status !== "guest") return { ...now, body: { ...answer, points_status } };
+  if (points_status !== "guest") return { ...now, body: { ...answer, points_status, waits_for } };
   return { ...now, body: isCustomer() ? { ...answer, points_status: "not_eligible" } : known };
 }
 

@@ -50,7 +50,7 @@ def test_the_page_says_in_each_language_that_points_wait(mine, brand, language):
     assert state(page) == "new"
     for words in WORDS[language]:
         assert words in seen(page)
-    assert '<b data-number="points_available">10</b>' in seen(page)
+    assert '<b data-number="points_awarded">10</b>' in seen(page)
 
 
 def test_the_button_sends_the_mail_and_points_come_with_its_code(mine, brand, customer, deliver):
@@ -89,6 +89,9 @@ def test_a_code_that_somebody_else_reserved_asks_for_the_address_not_for_a_login
     assert state(page) == "reserved_for_other"
     assert "Somebody else has just checked it. Confirm your e-mail address" in text(page)
     assert "Send me the e-mail" in text(page)
+    shown = seen(page).split("<template")[0]
+    assert "earns no points" not in shown
+    assert "Points that wait for you" not in shown
 
 
 @pytest.mark.parametrize(("told", "words"), [("wait", "Too many attempts."), ("trouble", "That did not work.")])

@@ -36,7 +36,7 @@ async function check() {
   }
   part("place").hidden = !scan || !navigator.geolocation;
   part("sign-in").hidden = isCustomer();
-  if (scan?.waits_for || state === "reserved_for_other") points("unconfirmed", scan.waits_for ? scan : {});
+  if (scan?.waits_for || state === "reserved_for_other") points("unconfirmed", { waits_for: scan.waits_for, points_awarded: scan.points_awarded || "" });
   else if (scan?.points_status === "pending") await follow();
   else if (scan?.points_available) points("guest", scan);
   else if (scan?.points_status === "limited") points("limited");

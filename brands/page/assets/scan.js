@@ -73,7 +73,7 @@ export async function scan(code) {
 /** Makes a guest's scan the customer's, and remembers that it is. */
 export async function adopt(code, { scan_token, points_available, ...answer }) {
   const adopted = await call("POST", `scans/${answer.scan_id}/adopt`, { scan_token });
-  if (adopted.ok) remember(code, { ...remembered(code), answer });
+  if (adopted.ok) remember(code, { ...remembered(code), answer: { ...answer, points_awarded: points_available } });
   return adopted;
 }
 

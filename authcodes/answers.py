@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
-from authcodes import scan_tokens
+from authcodes import scan_tokens, scanning
 from authcodes.facts import CodeFacts
 from authcodes.models import Scan
 from authcodes.refusals import AuthCodeInvalid
@@ -24,15 +24,26 @@ Outcome, Reason, Status = Scan.Outcome, Scan.Reason, Scan.PointsStatus
 SUCCESS_MESSAGES = {
     Status.PENDING: _("Genuine product. Your points are on their way."),
     Status.GUEST: _("Genuine product. Log in to earn points."),
+    Status.UNCONFIRMED: _("Genuine product. Confirm your e-mail address within 30 days to get your points."),
     Status.ALREADY_CLAIMED: _("Genuine product. You already have the points for this code."),
     Status.NOT_ELIGIBLE: _("Genuine product."),
 }
 PRODUCT_INACTIVE_MESSAGE = _("Genuine product. It is no longer sold, and earns no points.")
 LIMIT_MESSAGE = _("This code has already been scanned.")
 RESERVED_MESSAGE = _("Somebody who is not logged in has just scanned this code. Log in to claim it, or try later.")
+RESERVED_FOR_CUSTOMER_MESSAGE = _(
+    "Somebody has just scanned this code and has not claimed it yet. Log in to claim it, or try later."
+)
+UNCONFIRMED_RESERVED_MESSAGE = _(
+    "Somebody else has just scanned this code. Confirm your e-mail address to claim it, or try later."
+)
 INVALID_MESSAGE = _("This code is not valid. Check it and try again, or ask the brand's support.")
 
 
+WAITS = (
+    "Only of pending points: they follow when the customer confirms their e-mail address (send_email_verification), "
+    "within 30 days."
+)
 ABOUT_PROOF = "Of a guest's scan: shows for some minutes that it was theirs, to adopt_scan and place_scan."
 
 
@@ -59,8 +70,10 @@ class ScanSuccess(serializers.Serializer[Any]):
     scan_id = serializers.UUIDField()
     reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive", "product_inactive"])
     points_status = serializers.ChoiceField(
-        choices=Status.values, help_text="What becomes of the points; pending: they follow in a moment."
+        choices=scanning.TOLD_STATUSES,
+        help_text="What becomes of the points; pending: they follow in a moment, or when what they wait for is done.",
     )
+    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=WAITS)
     product = ProductOutput()
     points_awarded = serializers.FloatField(help_text="What the scan earns; credited when points_status is awarded.")
     points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
@@ -77,8 +90,9 @@ class ScanSuccess(serializers.Serializer[Any]):
 class ScanWarning(serializers.Serializer[Any]):
     """The code is real, but has been scanned as often as it may be, or is reserved, or its product is recalled.
 
-    Reserved: a guest has scanned it, and may still log in and claim it. A customer who scans it gets it at once,
-    a guest when that time is over.
+    Reserved: a guest has scanned it, and may still log in and claim it; or a customer has, whose e-mail address the
+    brand wants confirmed first. A customer who scans it gets it at once; a guest, or a customer with an unconfirmed
+    address at such a brand, when that time is over.
     """
 
     success = serializers.ChoiceField(choices=[True])
@@ -128,7 +142,7 @@ def common(result: ScanResult) -> dict[str, Any]:
     return {
         "scan_id": str(result.scan_id),
         "reason": result.reason.value,
-        "points_status": result.points_status.value,
+        **scanning.told_status(result.points_status),
         "product": result.facts.product(),
     }
 
@@ -183,10 +197,16 @@ def warning(result: ScanResult) -> dict[str, Any]:
         **first_scan(result),
     }
     if result.reason == Reason.RESERVED and facts.reserved_until:
-        body |= {"message": str(RESERVED_MESSAGE), "reserved_until": iso(facts.reserved_until)}
+        body |= {"message": str(reserved_message(facts)), "reserved_until": iso(facts.reserved_until)}
     if result.reason == Reason.RECALLED:
         body |= {"message": facts.recall_message, "recall": recall_of(facts)}
     return body
+
+
+def reserved_message(facts: CodeFacts) -> Any:
+    if facts.unconfirmed:
+        return UNCONFIRMED_RESERVED_MESSAGE
+    return RESERVED_MESSAGE if facts.reserved_for is None else RESERVED_FOR_CUSTOMER_MESSAGE
 
 
 def invalid(result: ScanResult, brand_id: int | None) -> AuthCodeInvalid:

@@ -48,7 +48,7 @@ def on_scan_auths(deliveries: Sequence[Delivery]) -> list[Delivery]:
     claims, left = [], []
     for delivery, reading, facts in zip(deliveries, readings, code_facts.read_together(asked), strict=True):
         vouched = _vouched(facts, reading, delivery)
-        if vouched and vouched.accepted_scan_id:
+        if vouched and vouched.accepted_scan_id and not vouched.accepted_scan_reserves:
             claims.append(_claim(delivery, vouched, vouched.accepted_scan_id))
         else:
             left.append(delivery)
@@ -75,7 +75,11 @@ def _accrue(delivery: Delivery) -> None:
         about = Circumstances(at=claim.action.at, user_id=user_id, brand_id=delivery.brand_id, place=place)
         scanning.take_slot(facts=vouched, about=about, scan_id=scan_id)
 
-    accrue(claim, begin=None if vouched.accepted_scan_id else take_slot)
+    def keep_reservation() -> None:
+        scanning.keep_reservation(scan_id=scan_id)
+
+    has_scan = keep_reservation if vouched.accepted_scan_reserves else None
+    accrue(claim, begin=has_scan if vouched.accepted_scan_id else take_slot)
 
 
 def _claim(delivery: Delivery, vouched: CodeFacts, scan_id: UUID) -> Claim:
@@ -130,7 +134,7 @@ def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> 
     """Nobody scanned yet for this customer: the event itself is the scan, and must pass as one."""
     about = Circumstances(at=timezone.now(), user_id=delivery.arguments["user_id"], brand_id=delivery.brand_id)
     reason = scanning.judge(facts=facts, reading=reading, about=about)
-    if reason == Reason.LIMIT_REACHED:
+    if reason in {Reason.LIMIT_REACHED, Reason.RESERVED}:
         raise ScanLimitReached
     if reason == Reason.CAMPAIGN_INACTIVE:
         raise AuthCodeInvalid(_("The campaign of this auth code is not running."))
@@ -147,7 +151,10 @@ def _note_on_scan(delivery: Delivery, refusal: Refused) -> None:
     own = theirs.filter(pk=delivery.event_id).first()
     if own is None:
         return
-    waiting = theirs.filter(points_status=Status.PENDING)
+    waits = [Status.PENDING]
+    if status == Status.ALREADY_CLAIMED:  # else it goes on reserving the code for whoever may have it
+        waits.append(Status.UNCONFIRMED)
+    waiting = theirs.filter(points_status__in=waits)
     if own.reason == Reason.LIMIT_REACHED:  # it asked for the points of an accepted scan
         asked = waiting.filter(auth_code=own.auth_code_id)
     else:

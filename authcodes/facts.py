@@ -18,7 +18,7 @@ from loyalty.webhooks import LISTENED
 # The level is the customer's current one, else the brand's lowest. A brand without levels leaves it null.
 STATEMENT = """
     SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS NOT NULL, c.scan_count,
-           c.scan_count - c.slots_given_back, h.scan_id, h.scanned_at,
+           c.scan_count - c.slots_given_back, h.scan_id, h.scanned_at, h.user_id,
            c.first_scan_at, c.first_scan_location,
            COALESCE(c.points_per_scan, b.points_per_scan, p.redeem_point_value),
            b.scan_limit, b.expiration_date, b.tag_version, b.campaign_id, {campaign_permits}, p.is_active,
@@ -28,12 +28,9 @@ STATEMENT = """
            m.user_point_id, COALESCE(m.status, ''), l.scan_reward_type, l.scan_reward_value,
            (SELECT true FROM loyalty_transaction t
              WHERE t.user_point_id = m.user_point_id AND t.reason_id = c.code COLLATE "default" LIMIT 1) IS NOT NULL,
-           CASE WHEN {scan_id} IS NOT NULL THEN (
-               SELECT s.scan_id FROM authcodes_scan s
-                WHERE s.user_id = {user_id} AND s.auth_code_id = c.id AND s.outcome = 'success'
-                  AND (s.reason = 'accepted' OR (p.is_active AND {campaign_permits}))
-                ORDER BY s.scan_id = {scan_id} DESC, s.scanned_at LIMIT 1) END,
+           w.scan_id, COALESCE(w.reserves, false),
            u.id IS NOT NULL OR {user_id} IS NULL,
+           n.requires_confirmed_email AND u.id IS NOT NULL AND u.email_verified_at IS NULL,
            'code.scanned' = ANY ({listened})
       FROM authcodes_authcode c
       JOIN authcodes_batchrange b ON b.id = c.batch_id
@@ -48,6 +45,12 @@ STATEMENT = """
             WHERE v.brand_id = c.brand_id ORDER BY v.name = m.current_level DESC NULLS LAST, v.threshold LIMIT 1
            ) l ON true
       LEFT JOIN LATERAL ({reservation}) h ON true
+      LEFT JOIN LATERAL (
+           SELECT s.scan_id, s.points_status = 'unconfirmed' AS reserves FROM authcodes_scan s
+            WHERE {scan_id} IS NOT NULL AND s.user_id = {user_id} AND s.auth_code_id = c.id AND s.outcome = 'success'
+              AND s.points_status <> 'lapsed' AND (s.reason = 'accepted' OR (p.is_active AND {campaign_permits}))
+            ORDER BY s.scan_id = {scan_id} DESC, s.scanned_at LIMIT 1
+           ) w ON true
      WHERE c.code = {code}
 """
 # A batch says whether its codes earn while their campaign is not running.
@@ -56,15 +59,17 @@ CAMPAIGN_PERMITS = """(
                g.is_active
                AND (g.starts_at IS NULL OR g.starts_at <= {at})
                AND (g.ends_at IS NULL OR g.ends_at > {at})))"""
-# Of a used-up code the oldest guest's scan that nobody has claimed yet.
+# Of a used-up code the customer's own scan that waits for their confirmed address, else the oldest scan of a guest or
+# an unconfirmed customer that nobody has claimed yet.
 RESERVATION = """
-           SELECT s.scan_id, s.scanned_at FROM authcodes_scan s
+           SELECT s.scan_id, s.scanned_at, s.user_id FROM authcodes_scan s
             WHERE c.scan_count - c.slots_given_back >= b.scan_limit AND s.auth_code_id = c.id
-              AND s.user_id IS NULL AND s.outcome = 'success' AND s.points_status = 'guest'
-            ORDER BY s.scanned_at LIMIT 1
+              AND s.outcome = 'success' AND (s.user_id IS NULL OR s.unconfirmed)
+              AND s.points_status IN ('guest', 'unconfirmed')
+            ORDER BY COALESCE(s.user_id = %(user_id)s::bigint, false) DESC, s.scanned_at LIMIT 1
 """
 # An accrual's scan has its slot.
-NO_RESERVATION = "SELECT NULL::uuid AS scan_id, NULL::timestamptz AS scanned_at"
+NO_RESERVATION = "SELECT NULL::uuid AS scan_id, NULL::timestamptz AS scanned_at, NULL::bigint AS user_id"
 LISTENED_HERE = LISTENED.format(brand="c.brand_id")
 FACTS = STATEMENT.format(
     code="%(code)s::text",
@@ -107,9 +112,11 @@ FACTS_TOGETHER = f"""
 class CodeFacts:
     """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
 
-    `slots_used`: its accepted scans without those that were given back. `reservation_id`: of a used-up code the guest's
-    scan, made at `reserved_at`, that nobody has claimed yet. `user_active` is also true where nobody is named, and
-    false where their token has ended. `is_announced`: a webhook of the brand listens to scans.
+    `slots_used`: its accepted scans without those that were given back. `reservation_id`: of a used-up code the scan of
+    a guest or an unconfirmed customer (`reserved_for`), made at `reserved_at`, that nobody has claimed yet.
+    `accepted_scan_reserves`: the accepted scan still waits for its customer's confirmed address. `user_active` is also
+    true where nobody is named, and false where their token has ended. `unconfirmed`: the brand asks for a confirmed
+    e-mail address, and the customer's is not. `is_announced`: a webhook of the brand listens to scans.
     """
 
     id: int
@@ -122,6 +129,7 @@ class CodeFacts:
     slots_used: int
     reservation_id: UUID | None
     reserved_at: datetime | None
+    reserved_for: int | None
     first_scan_at: datetime | None
     first_scan_location: str
     redeem_point_value: int | None
@@ -148,7 +156,9 @@ class CodeFacts:
     reward_value: Decimal | None
     already_claimed: bool
     accepted_scan_id: UUID | None
+    accepted_scan_reserves: bool
     user_active: bool
+    unconfirmed: bool
     is_announced: bool
 
     def expired(self, at: datetime) -> bool:
@@ -168,7 +178,7 @@ class CodeFacts:
 
     @property
     def reserved_until(self) -> datetime | None:
-        """Until when a guest may claim the scan that uses the code up."""
+        """Until when a guest's scan that uses the code up, or an unconfirmed customer's, is theirs to claim."""
         return self.reserved_at + timedelta(minutes=settings.GUEST_SCAN_MINUTES) if self.reserved_at else None
 
     def product(self) -> dict[str, Any] | None:

@@ -30,17 +30,20 @@ from loyalty.refusals import IdempotencyKeyReused
 ZERO = Decimal(0)
 LONGEST_LABEL = 200
 Outcome, Reason, PointsStatus = Scan.Outcome, Scan.Reason, Scan.PointsStatus
+# A customer's scan whose points are asked for.
+EARNING = {PointsStatus.PENDING, PointsStatus.UNCONFIRMED}
+TOLD_STATUSES = [status.value for status in PointsStatus if status != PointsStatus.UNCONFIRMED]
 # Losing the race for a slot means that the code has changed: read it again. It cannot change for ever.
 TRIES = 5
 
 RECORD = """
     INSERT INTO authcodes_scan
            (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
-            points_status, points_promised, points_awarded, scan_count, latitude, longitude, location, located_at,
-            device, app_version, scanned_at)
+            points_status, unconfirmed, points_promised, points_awarded, scan_count, latitude, longitude, location,
+            located_at, device, app_version, scanned_at)
     SELECT %(scan_id)s::uuid, %(brand_id)s::bigint, %(code_id)s::bigint, %(code)s::text, %(user_id)s::bigint,
            %(batch_id)s::bigint, %(product_id)s::bigint, %(campaign_id)s::bigint, %(outcome)s::text,
-           %(reason)s::text, %(points_status)s::text, %(points_promised)s::numeric, 0,
+           %(reason)s::text, %(points_status)s::text, %(unconfirmed)s::boolean, %(points_promised)s::numeric, 0,
            {scan_count}, %(latitude)s::float, %(longitude)s::float, %(location)s::text,
            CASE WHEN %(location)s::text <> '' OR %(latitude)s::float IS NOT NULL THEN %(at)s::timestamptz END,
            %(device)s::text, %(app_version)s::text, %(at)s::timestamptz
@@ -59,14 +62,14 @@ SLOT = """
        AND NOT EXISTS (SELECT 1 FROM authcodes_recall r WHERE r.batch_id = b.id)
     RETURNING c.scan_count
 """
-# The same where a guest's scan gives its slot back to this one. That scan is locked as long as it is nobody's: it is
-# either adopted or taken over.
+# The same where the scan of a guest, or of an unconfirmed customer, gives its slot back to this one. That scan is
+# locked as long as nobody has claimed it: it is either claimed or taken over.
 SLOT_OF_GUEST = (
     SLOT.replace(
         "FROM authcodes_batchrange b",
         """FROM authcodes_batchrange b,
            (SELECT s.scan_id FROM authcodes_scan s
-             WHERE s.scan_id = %(reservation_id)s::uuid AND s.user_id IS NULL AND s.points_status = 'guest'
+             WHERE s.scan_id = %(reservation_id)s::uuid AND s.points_status IN ('guest', 'unconfirmed')
                FOR UPDATE) AS reservation""",
     )
     .replace("SET scan_count", "SET slots_given_back = c.slots_given_back + 1, scan_count")
@@ -103,6 +106,13 @@ SETTLE_BESIDE = """
      WHERE s.scan_id = b.scan_id
 """
 
+# An unconfirmed customer's scan, once the address is confirmed: from here on nobody takes it over.
+KEEP_RESERVATION = """
+    UPDATE authcodes_scan SET points_status = 'pending'
+     WHERE scan_id = %(scan_id)s::uuid AND points_status = 'unconfirmed'
+    RETURNING scan_id
+"""
+
 # A customer's accepted scan of a code, the one that an accrual would credit, if a limit once held its points back.
 STANDING = """
     SELECT (array_agg(s.scan_id ORDER BY s.scanned_at)
@@ -123,7 +133,7 @@ ADOPT = f"""
     WITH adopted AS (
         UPDATE authcodes_scan
            SET user_id = %(user_id)s::bigint, points_status = %(points_status)s::text,
-               points_promised = %(points_promised)s::numeric
+               unconfirmed = %(unconfirmed)s::boolean, points_promised = %(points_promised)s::numeric
          WHERE scan_id = %(scan_id)s::uuid AND user_id IS NULL AND points_status = 'guest'
         RETURNING scan_id
     ), published AS ({events.INSERT_BESIDE.format(beside="adopted")})
@@ -299,7 +309,7 @@ def _look(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
 
 def _standing(result: ScanResult, facts: CodeFacts, about: Circumstances) -> ScanResult | None:
     """The answer for a used-up code whose points a limit held back from this very customer: their scan stands."""
-    if points_status(facts, Reason.ACCEPTED, about.user_id) != PointsStatus.PENDING:
+    if points_status(facts, Reason.ACCEPTED, about.user_id) not in EARNING:
         return None
     return _about_earlier(result, facts, about, points=worth_of(facts))
 
@@ -315,7 +325,7 @@ def _about_earlier(result: ScanResult, facts: CodeFacts, about: Circumstances, *
         scan_id=found[0],
         outcome=Outcome.SUCCESS,
         reason=Reason.ACCEPTED,
-        points_status=PointsStatus.PENDING,
+        points_status=PointsStatus.UNCONFIRMED if facts.unconfirmed else PointsStatus.PENDING,
         points=points,
         attempt_id=result.scan_id,
     )
@@ -353,13 +363,16 @@ def judge(*, facts: CodeFacts | None, reading: Reading | None, about: Circumstan
 
 
 def may_take_over(facts: CodeFacts, about: Circumstances) -> bool:
-    """Whether the guest's scan that uses a code up gives way: to a customer at once, to a guest when it has lapsed.
+    """Whether the scan that reserves a used-up code gives way: to a customer at once, to a guest or a customer whose
+    address the brand wants confirmed first when it has lapsed, and to the customer's own next one.
 
-    So a guest keeps nobody from a code, and whoever scanned as a guest may as well scan again in the app.
+    So nobody keeps a customer from a code, and whoever scanned as a guest may as well scan again in the app.
     """
     if facts.reserved_until is None:
         return False
-    return about.user_id is not None or facts.reserved_until <= about.at
+    if facts.reserved_until <= about.at:
+        return True
+    return about.user_id is not None and (not facts.unconfirmed or facts.reserved_for == about.user_id)
 
 
 def tag_fits(facts: CodeFacts, reading: Reading) -> bool:
@@ -381,7 +394,7 @@ def promise(scan_id: uuid.UUID, facts: CodeFacts | None, reason: Scan.Reason, ab
     """The answer if the scan is recorded now: its outcome, what becomes of points, and how many."""
     outcome = OUTCOMES.get(reason, Outcome.ERROR)
     status = points_status(facts, reason, about.user_id)
-    earns = facts is not None and status in {PointsStatus.PENDING, PointsStatus.GUEST}
+    earns = facts is not None and status in {*EARNING, PointsStatus.GUEST}
     worth = worth_of(facts) if facts and earns else ZERO
     count = facts.scan_count if facts else 0
     return ScanResult(scan_id, outcome, reason, status, worth, count, facts, scanned_at=about.at)
@@ -398,7 +411,14 @@ def points_status(facts: CodeFacts | None, reason: Scan.Reason, user_id: int | N
         return PointsStatus.GUEST
     if facts.member_status == UserPoints.Status.BLOCKED or (facts.account is None and not facts.auto_enroll):
         return PointsStatus.NOT_ELIGIBLE
-    return PointsStatus.PENDING
+    return PointsStatus.UNCONFIRMED if facts.unconfirmed else PointsStatus.PENDING
+
+
+def told_status(status: Scan.PointsStatus) -> dict[str, str]:
+    """What becomes of a scan's points, as programs are told it: what waits for the customer is pending as well."""
+    if status == PointsStatus.UNCONFIRMED:
+        return {"points_status": PointsStatus.PENDING.value, "waits_for": "confirmed_email"}
+    return {"points_status": status.value}
 
 
 def worth_of(facts: CodeFacts) -> Decimal:
@@ -413,7 +433,7 @@ def worth_of(facts: CodeFacts) -> Decimal:
 
 def _accept(result: ScanResult, about: Circumstances, scanned: str) -> int | None:
     """Take a slot, record the scan and publish its event, in one statement. None: the slot is gone."""
-    messages = [_scan_event(result, about)] if result.points_status == PointsStatus.PENDING else []
+    messages = [_scan_event(result, about)] if result.points_status in EARNING else []
     messages += _announcement(result, about)
     assert result.facts is not None  # noqa: S101 - an accepted scan has a code
     parameters = _record(result, about, scanned)
@@ -474,7 +494,7 @@ def _announcement(result: ScanResult, about: Circumstances) -> list[events.Messa
         "code": facts.code,
         "outcome": result.outcome.value,
         "reason": result.reason.value,
-        "points_status": result.points_status.value,
+        **told_status(result.points_status),
         "points_promised": plain(result.points),
         "batch_id": facts.batch_id,
         "product": facts.product(),
@@ -533,6 +553,7 @@ def _record(result: ScanResult, about: Circumstances, scanned: str) -> dict[str,
         "outcome": result.outcome.value,
         "reason": result.reason.value,
         "points_status": result.points_status.value,
+        "unconfirmed": result.points_status == PointsStatus.UNCONFIRMED,
         "points_promised": result.points,
         "scan_count": result.scan_count,
         "latitude": about.place.latitude,
@@ -577,11 +598,12 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
         raise ScanNotAdoptable
     reason = Reason.RECALLED if facts.recall_id else Reason(scan.reason)
     result = replace(promise(scan.scan_id, facts, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count)
-    messages = [_scan_event(result, about)] if result.points_status == PointsStatus.PENDING else []
+    messages = [_scan_event(result, about)] if result.points_status in EARNING else []
     parameters = {
         "scan_id": scan.scan_id,
         "user_id": user_id,
         "points_status": result.points_status.value,
+        "unconfirmed": result.points_status == PointsStatus.UNCONFIRMED,
         "points_promised": result.points,
         **events.insertion(messages=messages, brand_id=facts.brand_id, at=about.at),
     }
@@ -593,6 +615,16 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
         raise ScanNotAdoptable from None
     if adopted is None and not Scan.objects.filter(pk=scan.pk, user_id=user_id).exists():
         raise ScanNotAdoptable
+
+
+def keep_reservation(*, scan_id: uuid.UUID) -> None:
+    """Make an unconfirmed customer's scan one that is about to earn. Call inside the accrual's transaction.
+
+    Raises TryLater where it was taken over, or has earned, since the facts were read: they are read again.
+    """
+    if sql.row(KEEP_RESERVATION, {"scan_id": scan_id}) is None:
+        raise events.TryLater("The scan has changed.", after=timedelta(0))
+    rollups.unsettle(scan_id=scan_id)
 
 
 def place(*, scan: Scan, latitude: float, longitude: float) -> None:
@@ -632,9 +664,8 @@ def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
     )
     if not same:
         raise IdempotencyKeyReused
-    promised = earlier.user_id is not None and earlier.points_promised
-    status = PointsStatus.PENDING if promised else PointsStatus(earlier.points_status)
     facts = _facts(earlier.code if earlier.auth_code_id else None, about)
+    status = _status_again(earlier, facts)
     answered = ScanResult(
         scan_id=earlier.scan_id,
         outcome=Outcome(earlier.outcome),
@@ -649,6 +680,15 @@ def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
     if facts is None or not held_back:
         return answered
     return _about_earlier(answered, facts, about, points=earlier.points_promised) or answered
+
+
+def _status_again(earlier: Scan, facts: CodeFacts | None) -> Scan.PointsStatus:
+    """What the answer to a scan said becomes of its points; and no more that they wait for what has come about."""
+    status = PointsStatus(earlier.points_status)
+    if earlier.user_id is None or not earlier.points_promised or status == PointsStatus.LAPSED:
+        return status
+    waits = status == PointsStatus.UNCONFIRMED and facts is not None and facts.unconfirmed
+    return PointsStatus.UNCONFIRMED if waits else PointsStatus.PENDING
 
 
 def locate_pending(*, limit: int) -> int:

@@ -108,6 +108,15 @@ class Brand(models.Model):
         db_default=False,
         help_text=_("New batches must have protected codes, each with a secret tag."),
     )
+    requires_confirmed_email = models.BooleanField(
+        _("confirmed e-mail address required"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "Customers earn points only after they have confirmed their e-mail address. "
+            "What they do before that waits for 30 days, and its points follow when they confirm."
+        ),
+    )
     points_expire = models.CharField(
         max_length=10, choices=Expiry.choices, default=Expiry.NEVER, db_default=Expiry.NEVER.value
     )

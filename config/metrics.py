@@ -31,7 +31,7 @@ MOST_COUNTED = 100_000
 PENDING = """
     SELECT lane, detail_type, count(*), min(created_at), min(due_at)
       FROM (SELECT lane, detail_type, created_at, due_at FROM loyalty_event
-             WHERE status = 'pending' LIMIT %s) AS pending
+             WHERE status = 'pending' AND held_for IS NULL LIMIT %s) AS pending
      GROUP BY lane, detail_type
 """
 DEAD = """

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from time import time
 from typing import Any
@@ -24,7 +24,7 @@ from loyalty.ledger import Line
 from loyalty.levels import Level
 from loyalty.models import UserPoints
 from loyalty.points import plain
-from loyalty.refusals import LoyaltyDisabled, MemberBlocked, PointsAlreadyClaimed, UserNotEnrolled
+from loyalty.refusals import EmailNotConfirmed, LoyaltyDisabled, MemberBlocked, PointsAlreadyClaimed, UserNotEnrolled
 
 ZERO = Decimal(0)
 TEMPLATE = "NOTIFY_CAMPAIGN_SUCCESS"
@@ -66,7 +66,7 @@ class Action:
 
     `happened_at` decides which campaigns were running; `at` is when the points are credited. What is not `limited`
     is credited in full whatever the brand's daily and monthly limits say. `asks_external`: the brand's own loyalty
-    system has a say, if there is one.
+    system has a say, if there is one. `needs_confirmed_email`: a brand may ask for a confirmed address first.
     """
 
     brand_id: int
@@ -79,6 +79,7 @@ class Action:
     own_campaign_id: int | None = None
     limited: bool = True
     asks_external: bool = True
+    needs_confirmed_email: bool = True
 
     @property
     def reason_ids(self) -> list[str]:
@@ -162,8 +163,8 @@ def accrue(claim: Claim, *, begin: Callable[[], None] | None = None) -> Accrual:
     """Credit an action once and finish its event: all of it commits, or none.
 
     The facts are read, the steps decided, and everything is written at once if the account is still as it was read;
-    else again, under its lock. `begin` takes a lock of the caller's own first. Raises Refused and LeaseLost; owns the
-    transaction.
+    else again, under its lock. `begin` takes a lock of the caller's own first. Raises Refused, Held and LeaseLost; owns
+    the transaction.
     """
     action = claim.action
     found = facts_of(action)
@@ -260,7 +261,7 @@ def consult(claim: Claim, found: Facts) -> None:
 def is_refused(action: Action, found: Facts) -> bool:
     try:
         refuse(action, found)
-    except Refused:
+    except (Refused, events.Held):
         return True
     return False
 
@@ -324,7 +325,7 @@ def writing(beside: str) -> str:
 
 
 def refuse(action: Action, found: Facts) -> None:
-    """Steps 2, 3 and 5. Raises Refused."""
+    """Steps 2, 3 and 5. Raises Refused, and Held where only the customer's confirmed e-mail address is missing."""
     if not found.loyalty_active:
         raise LoyaltyDisabled
     if found.status == UserPoints.Status.BLOCKED:
@@ -333,6 +334,9 @@ def refuse(action: Action, found: Facts) -> None:
         raise UserNotEnrolled
     if not unclaimed(action, found):
         raise PointsAlreadyClaimed
+    if found.unconfirmed and action.needs_confirmed_email:
+        still_holds = partial(members.lock_unconfirmed, user_id=action.user_id)
+        raise events.Held(EmailNotConfirmed(), user_id=action.user_id, still_holds=still_holds)
 
 
 def unclaimed(action: Action, found: Facts) -> list[Entry]:

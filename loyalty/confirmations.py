@@ -111,8 +111,13 @@ def code_of(confirmation_id: uuid.UUID) -> str:
 
 
 def verify_address(*, user: User, at: datetime) -> None:
-    """The user has just shown that mail to their address reaches them. Joins the caller's transaction."""
-    User.objects.filter(pk=user.pk, email=user.email, email_verified_at=None).update(email_verified_at=at)
+    """The user has just shown that mail to their address reaches them; points that waited for it follow at all brands.
+
+    Joins the caller's transaction.
+    """
+    unconfirmed = User.objects.filter(pk=user.pk, email=user.email, email_verified_at=None)
+    if unconfirmed.update(email_verified_at=at):
+        events.release(user_id=user.pk)
 
 
 def wrong_code() -> Invalid:

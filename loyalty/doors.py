@@ -13,7 +13,7 @@ from brands.models import ApiKey, Brand
 from brands.refusals import Forbidden, Refused, Unavailable, UserNotFound
 from loyalty import events, members
 from loyalty.models import Event
-from loyalty.refusals import IdempotencyKeyReused, RequestInProgress
+from loyalty.refusals import EmailNotConfirmed, IdempotencyKeyReused, RequestInProgress
 
 # Any constant UUID: it makes ids from Idempotency-Keys that no other name space makes.
 KEYS = uuid.UUID("6f1c1c5e-8f0e-4f0a-9b43-0d7f2f6b8f11")
@@ -96,7 +96,7 @@ def _replay(event: Event) -> dict[str, Any]:
         raise Unavailable("The earlier answer is kept no longer; please try again.")
     if (stored.detail_type, stored.detail) != (event.detail_type, event.detail):
         raise IdempotencyKeyReused
-    if stored.status == Event.Status.PENDING:
+    if stored.status == Event.Status.PENDING and stored.held_for is None:
         raise RequestInProgress
     return _answer(stored)
 
@@ -107,6 +107,8 @@ def _answer(event: Event) -> dict[str, Any]:
         return found
     if event.status == Event.Status.REFUSED and event.outcome is not None:
         raise StoredRefusal(event.outcome)
+    if event.held_for is not None:
+        raise EmailNotConfirmed
     raise Unavailable("This could not be finished now; it is kept and will be tried again.")
 
 

@@ -30,7 +30,7 @@ FORGET = """
                WHEN 'done' THEN jsonb_strip_nulls(jsonb_build_object('campaigns', e.outcome -> 'campaigns'))
                WHEN 'refused' THEN jsonb_build_object(
                    'error', e.outcome -> 'error', 'message', '', 'details', jsonb_build_object()) END,
-           finished_at = coalesce(e.finished_at, %(at)s::timestamptz), last_error = ''
+           finished_at = coalesce(e.finished_at, %(at)s::timestamptz), last_error = '', held_for = NULL
      WHERE e.brand_id = %(brand_id)s::bigint
        AND e.detail -> 'arguments' -> 'user_id' = to_jsonb(%(user_id)s::bigint)
        AND e.detail_type NOT IN ('erase-events', 'expire-pass')  -- the erasure's own

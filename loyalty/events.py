@@ -186,6 +186,16 @@ ENDED = """
      WHERE e.id = ended.event_id
 """
 
+# What waits for its customer is tried again at once when they have done what it waits for; this often all the same,
+# because that may come about in other ways, such as the brand asking for it no longer.
+HELD_LOOK = timedelta(days=1)
+HELD_LIFE = timedelta(days=30)
+RELEASE = """
+    UPDATE loyalty_event SET held_for = NULL, due_at = statement_timestamp()
+     WHERE held_for = %(user_id)s::bigint AND status = 'pending'
+    RETURNING lane
+"""
+
 ENCODER = DjangoJSONEncoder()
 
 
@@ -206,6 +216,18 @@ class TryLater(Exception):  # noqa: N818 - a wish, not an error
     def __init__(self, message: str, *, after: timedelta) -> None:
         super().__init__(message)
         self.after = after
+
+
+class Held(Exception):  # noqa: N818 - a wish, not an error
+    """Raised by a handler for an event that waits for its customer: until `release`, for HELD_LIFE at most.
+
+    `still_holds` locks what it waits for, so that `release` comes before or after, and says whether it is missing yet.
+    `refusal` is the event's answer when it has waited in vain.
+    """
+
+    def __init__(self, refusal: Refused, *, user_id: int, still_holds: Callable[[], bool]) -> None:
+        super().__init__(refusal.message)
+        self.refusal, self.user_id, self.still_holds = refusal, user_id, still_holds
 
 
 class OtherLane(Exception):  # noqa: N818 - a wish, not an error
@@ -584,6 +606,8 @@ def _attempt(delivery: Delivery) -> str:
     except Refused as refusal:
         refuse(delivery, refusal)
         return "refused"
+    except Held as wish:
+        return hold(delivery, wish)
     except LeaseLost:
         logger.warning("event %s: another worker took it over", delivery.event_id)
         Event.objects.filter(pk=delivery.id, crashes__gt=0).update(crashes=F("crashes") - 1)  # this process lives
@@ -699,6 +723,37 @@ def retry_later(delivery: Delivery, error: Exception) -> bool:
     else:
         held.update(due_at=now + wait, last_error=what, crashes=0)
     return over
+
+
+def hold(delivery: Delivery, wish: Held) -> str:
+    """Have the event wait for its customer; returns how the attempt ended, in a word."""
+    now = timezone.now()
+    mine = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    with transaction.atomic():
+        if not wish.still_holds():  # it came about in this very moment
+            mine.update(held_for=None, due_at=now, crashes=0)
+            transaction.on_commit(partial(call_worker, delivery.lane))
+            return "later"
+        in_time = mine.filter(created_at__gt=now - HELD_LIFE)
+        held = in_time.update(
+            held_for=wish.user_id,
+            due_at=now + HELD_LOOK,
+            give_up_at=Greatest(F("give_up_at"), F("created_at") + HELD_LIFE + 2 * HELD_LOOK),
+            last_error=readable(str(wish)),
+            crashes=0,
+        )
+        if not held:
+            refuse(delivery, wish.refusal)
+        return "held" if held else "refused"
+
+
+def release(*, user_id: int) -> int:
+    """Have what waits for the customer delivered now, at all brands; returns how many. Joins the transaction in which
+    what it waits for comes about, after that."""
+    lanes = [lane for (lane,) in sql.rows(RELEASE, {"user_id": user_id})]
+    for lane in set(lanes):
+        transaction.on_commit(partial(call_worker, lane))
+    return len(lanes)
 
 
 def move(delivery: Delivery, wish: OtherLane) -> None:

@@ -41,7 +41,8 @@ FACTS = f"""
            (SELECT true FROM loyalty_walletpass w WHERE w.account_id = m.user_point_id LIMIT 1),
            {LISTENED.format(brand="b.id")},
            {ASKED.format(brand="b.id")},
-           (SELECT n.is_active FROM loyalty_noticesettings n WHERE n.brand_id = b.id)
+           (SELECT n.is_active FROM loyalty_noticesettings n WHERE n.brand_id = b.id),
+           b.requires_confirmed_email AND u.email_verified_at IS NULL
       FROM asked a
       JOIN brands_brand b ON b.id = a.brand_id
       JOIN brands_user u ON u.id = a.user_id AND u.is_active
@@ -89,6 +90,7 @@ class Facts:
     listened: frozenset[str]
     external_system: int | None
     sends_notices: bool
+    unconfirmed: bool  # the brand asks for a confirmed e-mail address, and the customer's is not
 
     @property
     def limits_points(self) -> bool:
@@ -117,7 +119,8 @@ def read(asked: Sequence[Asked]) -> list[Facts | None]:
 def parse(columns: Sequence[Any]) -> Facts:
     zone, active, auto, daily, monthly = columns[:5]
     account, version, status, level, balance, lifetime = columns[5:11]
-    levels_found, campaigns_found, claimed, numbers, has_passes, listened, external_system, sends_notices = columns[11:]
+    levels_found, campaigns_found, claimed, numbers, has_passes, listened, external_system = columns[11:18]
+    sends_notices, unconfirmed = columns[18:]
     return Facts(
         zone=ZoneInfo(zone),
         loyalty_active=active,
@@ -140,4 +143,5 @@ def parse(columns: Sequence[Any]) -> Facts:
         listened=frozenset(listened),
         external_system=external_system,
         sends_notices=bool(sends_notices),
+        unconfirmed=unconfirmed,
     )

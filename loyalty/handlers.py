@@ -93,7 +93,8 @@ def _pay(delivery: Delivery) -> None:
         return worth
 
     action = _action(delivery, "reward", [entry], fixed)
-    accrue(Claim(delivery, replace(action, limited=False, asks_external=False)))
+    won = replace(action, limited=False, asks_external=False, needs_confirmed_email=False)
+    accrue(Claim(delivery, won))
 
 
 def _accrue(

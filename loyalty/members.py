@@ -50,6 +50,12 @@ def lock_person(*, user_id: int) -> User:
     return person
 
 
+def lock_unconfirmed(*, user_id: int) -> bool:
+    """Whether the person's e-mail address is not confirmed; it stays so until the end of the caller's transaction."""
+    unconfirmed = User.objects.select_for_update(no_key=True).filter(pk=user_id, email_verified_at=None)
+    return bool(unconfirmed.values_list("pk"))
+
+
 def find(*, brand: Brand, user_id: int) -> User | None:
     """The brand's customer with this id: enrolled there or registered there. Others' customers are nobody."""
     here = Q(points_rows__brand=brand) | Q(registered_brand=brand)

@@ -15,6 +15,13 @@ class MemberBlocked(Refused):
     default_message = _("This customer's account is blocked.")
 
 
+class EmailNotConfirmed(Refused):
+    code = "EMAIL_NOT_CONFIRMED"
+    default_message = _(
+        "This brand gives points to confirmed e-mail addresses only. They follow when the customer has confirmed it."
+    )
+
+
 class UserNotEnrolled(Refused):
     code = "USER_NOT_ENROLLED"
     default_message = _("This customer is not enrolled, and the brand does not enrol automatically.")

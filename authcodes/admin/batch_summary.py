@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -12,13 +13,14 @@ from authcodes.models import BatchRange
 from authcodes.prefixes import is_reserved
 from brands.hosts import hostname_of, site_at
 from brands.models import Brand
+from brands.roles import CHANGE, whole_reach
 from brands.scanned import SEPARATOR
 from campaigns.models import Campaign
 from loyalty.models import BrandLevel
 
 
-def summary_of(form: Any) -> dict[str, Any]:
-    """For the summary's template: what is told of the codes, what is wrong, and what is still missing."""
+def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
+    """For the summary's template: what is told of the codes to `by`, what is wrong, and what is still missing."""
     form.is_valid()
     wrong, missing = [], []
     for name, errors in form.errors.as_data().items():
@@ -30,10 +32,22 @@ def summary_of(form: Any) -> dict[str, Any]:
             wrong += [(label, message) for error in errors for message in error.messages]
     told = told_of(form.cleaned_data["brand"], form.filled) if form.filled else None
     if told and form.cleaned_data.get("signed") is False:
-        told = {**told, "warning": _("Anyone can guess the next code.")}
+        told = {**told, "warning": _("Anyone can guess the next code."), **_advice(form.cleaned_data["brand"], by)}
     if told and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
         told = {**told, "printed": "", "lines": [line for line in told["lines"] if line != tag_line()]}
     return {"told": told, "wrong": wrong, "missing": missing}
+
+
+def _advice(brand: Brand, by: Any) -> dict[str, str]:
+    """What makes guessing harder where codes are plain, with the way there for those who may change it."""
+    if brand.requires_confirmed_email:
+        return {}
+    may_change = brand.pk in whole_reach(by, CHANGE, "brands.brand")
+    page = f"{reverse('admin:brands_brand_change', args=[brand.pk])}#id_requires_confirmed_email"
+    return {
+        "advice": _("Give points to confirmed e-mail addresses only: then throw-away accounts earn none."),
+        "advice_address": page if may_change else "",
+    }
 
 
 def told_of(brand: Brand, wanted: BatchSettings) -> dict[str, Any]:

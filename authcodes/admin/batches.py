@@ -210,7 +210,7 @@ class BatchPage(ExportingAdmin, LiveAdmin, CeilingAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = self.get_form(request)(request.GET)
-        return TemplateResponse(request, "admin/authcodes/batch/summary.html", summary_of(form))
+        return TemplateResponse(request, "admin/authcodes/batch/summary.html", summary_of(form, by=request.user))
 
     def order(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
         return orders.of_batch(self, request, self.get_object(request, str(pk)), kind)

@@ -41,7 +41,8 @@ class Scan(models.Model):
         PENDING = "pending", _("Pending")
         AWARDED = "awarded", _("Awarded")
         GUEST = "guest", _("Guest: no points")
-        LAPSED = "lapsed", _("Guest: not claimed in time")
+        UNCONFIRMED = "unconfirmed", _("Waits for a confirmed e-mail address")
+        LAPSED = "lapsed", _("Not claimed in time")
         ALREADY_CLAIMED = "already_claimed", _("Already claimed")
         NOT_ELIGIBLE = "not_eligible", _("Not eligible")
         LIMITED = "limited", _("Point limit reached")
@@ -64,6 +65,12 @@ class Scan(models.Model):
     outcome = models.CharField(max_length=7, choices=Outcome.choices)
     reason = models.CharField(max_length=20, choices=Reason.choices)
     points_status = models.CharField(max_length=16, choices=PointsStatus.choices)
+    unconfirmed = models.BooleanField(
+        _("e-mail address not confirmed"),
+        default=False,
+        db_default=False,
+        help_text=_("The brand asked for a confirmed e-mail address, and the customer's was not."),
+    )
     points_promised = models.DecimalField(max_digits=10, decimal_places=2, default=0)
     points_awarded = models.DecimalField(max_digits=10, decimal_places=2, default=0)
     scan_count = models.PositiveIntegerField(default=0, help_text=_("The code's count after this scan."))
@@ -86,11 +93,12 @@ class Scan(models.Model):
                 name="scan_of_brand",
                 include=["auth_code", "code", "batch", "product", "campaign", "outcome", "reason", "location"],
             ),
-            # Guests' scans, to find the one that holds a used-up code. Customers' scans do not pay for it.
+            # Scans of guests and unconfirmed customers, to find the one that holds a used-up code. Others do not pay
+            # for it.
             models.Index(
                 fields=["auth_code", "scanned_at"],
-                name="scan_of_guest",
-                condition=Q(user__isnull=True, outcome="success"),
+                name="scan_that_reserves",
+                condition=Q(outcome="success") & (Q(user__isnull=True) | Q(unconfirmed=True)),
             ),
             models.Index(
                 fields=["scanned_at"],

@@ -85,6 +85,7 @@ class ValidateOutput(serializers.Serializer[Any]):
     points_status = serializers.ChoiceField(
         choices=["pending", "guest", "already_claimed", "not_eligible"], help_text="What would become of the points."
     )
+    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=answers.WAITS)
     points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
     recall = RecallOutput(required=False, help_text="Only when the product is recalled.")
 
@@ -93,7 +94,8 @@ class ScanStateOutput(serializers.Serializer[Any]):
     success = serializers.BooleanField()
     scan_id = serializers.UUIDField()
     status = serializers.ChoiceField(choices=Scan.Outcome.choices)
-    points_status = serializers.ChoiceField(choices=Scan.PointsStatus.choices)
+    points_status = serializers.ChoiceField(choices=scanning.TOLD_STATUSES)
+    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=answers.WAITS)
     points_awarded = serializers.FloatField()
     timestamp = serializers.DateTimeField()
     location = serializers.CharField(allow_null=True)
@@ -345,7 +347,7 @@ def present_preview(result: ScanResult) -> dict[str, Any]:
         "first_scan": facts is not None and facts.scan_count == 0,
         "status": result.outcome.value,
         "reason": result.reason.value if facts else None,
-        "points_status": (result.points_status if facts else Scan.PointsStatus.NOT_ELIGIBLE).value,
+        **scanning.told_status(result.points_status if facts else Scan.PointsStatus.NOT_ELIGIBLE),
         **({"recall": answers.recall_of(facts)} if facts and result.reason == Scan.Reason.RECALLED else {}),
     }
 
@@ -387,7 +389,7 @@ def present_state(scan: Scan) -> dict[str, Any]:
         "success": True,
         "scan_id": str(scan.pk),
         "status": scan.outcome,
-        "points_status": scan.points_status,
+        **scanning.told_status(Scan.PointsStatus(scan.points_status)),
         "points_awarded": plain(scan.points_awarded),
         "timestamp": iso(scan.scanned_at),
         "location": scan.location or None,

@@ -96,6 +96,7 @@ class BrandPage(Pictured):
                     "currency",
                     ("daily_point_limit", "monthly_point_limit"),
                     ("max_points_per_scan", "protected_batches_only"),
+                    "requires_confirmed_email",
                     ("points_expire", "points_expire_after", "expiry_warning_days"),
                 )
             },

@@ -19,7 +19,7 @@ ADDRESS = re.compile(r"https?://[^/]+/(?:s|01/[0-9]{8,14}/21)/([^/?#]{1,200})/?(
 ALIKE = ("0O", "1Il", "2Z", "5S", "8B", "UV")
 
 
-def state_of(answer: Answer) -> str:
+def state_of(answer: Answer, *, is_customer: bool = False) -> str:
     """The name of the page's state for the answer to a scan; scan.js has the same rule."""
     if answer.error in {"AUTH_CODE_INVALID", "VALIDATION_ERROR"}:  # the latter for what no code can look like
         return "unknown"
@@ -35,7 +35,7 @@ def state_of(answer: Answer) -> str:
     if body["points_status"] == "already_claimed":
         return "mine"
     if body["reason"] == "reserved":
-        return "reserved"
+        return "reserved_for_other" if is_customer else "reserved"
     if body["status"] == "warning":
         return "used"
     return "new" if body["first_scan"] else "seen"
@@ -44,6 +44,10 @@ def state_of(answer: Answer) -> str:
 def points_of(scan: dict[str, Any]) -> str:
     """The name of the page's words on the points of a scan; page.js has the same rule."""
     status: str = scan.get("points_status", "")
+    if scan.get("waits_for") == "confirmed_email":
+        return "unconfirmed"
+    if (status, scan.get("status")) == ("not_eligible", "warning"):
+        return ""  # the state says why
     return "unsold" if (status, scan.get("reason")) == ("not_eligible", "product_inactive") else status
 
 

@@ -123,6 +123,8 @@ class ScanPage(PageView):
             context |= self.become_of(scan_id)
         if "forgot" in request.GET or request.GET.get("password") in {"sent", "set"}:
             context["password"] = "forgotten" if "forgot" in request.GET else request.GET["password"]
+        if request.GET.get("mail") in {"sent", "wait", "trouble"}:
+            context["mail"] = request.GET["mail"]
         if "no_card" in request.GET:
             context["no_card"] = True
         if self.visitor.is_customer and (scan_id or "account" in request.GET):
@@ -134,8 +136,9 @@ class ScanPage(PageView):
         answer = self.visitor.api.get(f"scans/{scan_id}")
         if not answer.is_good:
             return {}
-        status = answer.body["points_status"]
-        return {"points": status, "earned": answer.body["points_awarded"], "look_again": status == "pending"}
+        status = reading.points_of(answer.body)
+        earned = answer.body["points_awarded"]
+        return {"scan_id": scan_id, "points": status, "earned": earned, "look_again": status == "pending"}
 
     def post(self, request: HttpRequest, **_code: str) -> HttpResponse:
         acts: dict[str, Callable[[], HttpResponse]] = {
@@ -148,6 +151,7 @@ class ScanPage(PageView):
             "redeem": self.redeem,
             "undo": self.undo,
             "claim": self.claim,
+            "send_confirmation": self.send_confirmation,
         }
         act = acts.get(request.POST.get("act", ""))
         return act() if act else self.again()
@@ -172,8 +176,9 @@ class ScanPage(PageView):
         if answer.error in {"IDEMPOTENCY_KEY_REUSED", "TOKEN_INVALID"}:
             self.forget_if_refused(answer)
             answer = self.visitor.api.post("auth-codes/scan", {"code": self.code})
-        state, scan = reading.state_of(answer), answer.body
+        state, scan = reading.state_of(answer, is_customer=self.visitor.is_customer), answer.body
         context = {"state": state, "scan": scan, "nonce": nonce, "points": reading.points_of(scan)}
+        context["scan_id"] = scan.get("scan_id", "")
         if context["points"] == "pending":
             context |= {"look_at": f"{self.here}?scan={scan['scan_id']}"}
         return context
@@ -201,6 +206,16 @@ class ScanPage(PageView):
             told = {"confirming": proof["registration_id"], "wrong_code": account.complaint(answer)}
             return self.page({**self.shown_before(), **told}, status=400)
         return self.let_in()
+
+    def send_confirmation(self) -> HttpResponse:
+        """Another e-mail with a link, for a customer whose points wait for their confirmed address."""
+        answer = self.visitor.api.post("auth/email/verification", {})
+        self.forget_if_refused(answer)
+        if answer.is_good and answer.body.get("email_verified_at"):
+            return self.again("?account")
+        sent = "sent" if answer.is_good else "wait" if answer.error == "RATE_LIMITED" else "trouble"
+        scan_id = self.request.POST.get("scan_id", "")
+        return self.again(f"?mail={sent}" + (f"&scan={scan_id}" if UUID.fullmatch(scan_id) else ""))
 
     def let_in(self) -> HttpResponse:
         """On to the account; a scan that was this guest's becomes the customer's."""

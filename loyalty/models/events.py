@@ -64,6 +64,9 @@ class Event(models.Model):
         max_length=64, blank=True, default="", db_default="", help_text=_("The request that it follows from.")
     )
     last_error = models.TextField(blank=True)
+    held_for = models.BigIntegerField(
+        _("held for"), null=True, blank=True, help_text=_("The customer whose confirmed e-mail address it waits for.")
+    )
     created_at = MomentField(default=timezone.now, editable=False)
     finished_at = MomentField(null=True, blank=True, editable=False)
 
@@ -80,6 +83,7 @@ class Event(models.Model):
                 condition=Q(status="pending") & ~Q(lane="points"),
             ),
             models.Index(fields=["id"], name="event_dead", condition=Q(status="dead")),
+            models.Index(fields=["held_for"], name="event_held", condition=Q(status="pending", held_for__isnull=False)),
         ]
         constraints = [
             models.UniqueConstraint(fields=["brand", "source", "event_id"], name="event_once_per_source"),

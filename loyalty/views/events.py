@@ -157,6 +157,7 @@ class CampaignEvent(APIView):
             "BRAND_MISMATCH",
             "LOYALTY_DISABLED",
             "MEMBER_BLOCKED",
+            "EMAIL_NOT_CONFIRMED",
             "USER_NOT_FOUND",
             "POINTS_ALREADY_CLAIMED",
             "SCAN_LIMIT_REACHED",

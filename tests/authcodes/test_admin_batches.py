@@ -10,7 +10,7 @@ from authcodes import batches, changes, jobs, recalls, scanning
 from authcodes.batches import BatchSettings
 from authcodes.models import AuthCode, BatchRange, Job
 from authcodes.scanning import Circumstances
-from brands.models import AuditEntry
+from brands.models import AuditEntry, Brand
 from loyalty.models import BrandLevel
 from tests import make
 from tests.portal import address, browser, form_of, in_days, links, staff, text
@@ -388,6 +388,28 @@ def test_summary_of_a_plain_batch_warns_in_red_that_codes_can_be_guessed(client,
 
     assert "Anyone can guess the next code." in text(plain)
     assert "Anyone can guess the next code." not in text(protected)
+
+
+def test_summary_of_a_plain_batch_suggests_confirmed_addresses_where_the_brand_asks_for_none(client, brand, settings):
+    settings.CODE_TAG_SECRETS = {1: "k" * 32}
+    advice = "Give points to confirmed e-mail addresses only"
+    plain, protected = summary(client, brand), summary(client, brand, signed="protected")
+    Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
+    asked = summary(client, brand)
+
+    assert advice in text(plain)
+    assert advice not in text(protected) + text(asked)
+
+
+@pytest.mark.parametrize(("role", "is_linked"), [("owner", True), ("manager", False)])
+def test_the_suggestion_leads_those_who_may_change_it_to_the_setting(brand, role, is_linked):
+    client = browser(staff(brand, role=role))
+    link = f'href="/admin/brands/brand/{brand.pk}/change/#id_requires_confirmed_email"'
+
+    said = text(summary(client, brand))
+
+    assert (link in said) == is_linked
+    assert ("An owner can change this" in said) != is_linked
 
 
 @pytest.mark.parametrize(

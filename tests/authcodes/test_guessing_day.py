@@ -7,7 +7,9 @@ from django.conf import settings as project
 from django.utils import timezone
 
 from authcodes import tags
-from authcodes.models import CodeLookup, Scan
+from authcodes.models import AuthCode, CodeLookup, Scan
+from brands.models import Brand
+from loyalty.models import LoyaltyTransaction
 from tests import make
 
 SHIPPED = dict(project.RATE_LIMITS)  # before a fixture changes them
@@ -84,3 +86,35 @@ def test_control_without_the_budgets_everything_is_learnt(api, brand, time_machi
     guess_for_a_day(api, brand, codes, time_machine=time_machine)
 
     assert found() == 300
+
+
+# --- Accounts whose address nobody has confirmed ---------------------------------------------------------------------
+
+
+def points_of_a_day(api, brand, *, time_machine, deliver):
+    """The points that throw-away accounts get by guessing plain codes all day, and how many codes they scanned."""
+    codes = codes_of(make.batch(brand, quantity=300, number_width=7))
+    guess_for_a_day(api, brand, codes, time_machine=time_machine)
+    deliver()
+    scanned = Scan.objects.filter(outcome=Scan.Outcome.SUCCESS, user__isnull=False).values("auth_code_id").distinct()
+    return sum(LoyaltyTransaction.objects.values_list("points_earned", flat=True)), scanned.count()
+
+
+def test_unconfirmed_accounts_earn_nothing_and_keep_no_code_from_its_buyer(api, brand, time_machine, deliver):
+    Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
+    points, scanned = points_of_a_day(api, brand, time_machine=time_machine, deliver=deliver)
+    assert (points, scanned > 100) == (0, True)
+
+    buyer = make.customer(brand, email_verified_at=timezone.now())
+    mine = api.as_customer(buyer)
+    answers = {mine.verify(code).json()["points_status"] for code in AuthCode.objects.filter(scan_count__gt=0)}
+    deliver()
+
+    assert answers == {"pending"}
+    assert make.account(buyer, brand).points >= 10 * scanned
+
+
+def test_control_where_the_brand_asks_for_no_address_they_earn(api, brand, time_machine, deliver):
+    points, scanned = points_of_a_day(api, brand, time_machine=time_machine, deliver=deliver)
+
+    assert points == 10 * scanned > 1_000

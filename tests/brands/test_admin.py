@@ -534,3 +534,16 @@ def test_slug_is_the_operators_to_change(brand):
     operator.post(page, {**form_of(operator.get(page)), "slug": "renamed"})
     brand.refresh_from_db()
     assert brand.slug == "renamed"
+
+
+@pytest.mark.parametrize(("role", "may"), [("owner", True), ("manager", False), ("printer", False)])
+def test_who_may_ask_for_confirmed_addresses_and_that_it_is_audited(brand: Brand, role: str, may: bool) -> None:
+    its, person = address("brands.brand", "change", brand.pk), staff(brand, role=role)
+    filled = {**form_of(browser(staff(brand)).get(its)), "requires_confirmed_email": "on"}
+
+    browser(person).post(its, filled)
+
+    brand.refresh_from_db()
+    assert brand.requires_confirmed_email == may
+    told = AuditEntry.objects.filter(brand=brand, person=person, kind="brands.brand")
+    assert list(told.values_list("changes", flat=True)) == [{"requires_confirmed_email": [False, True]}] * may

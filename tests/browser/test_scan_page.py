@@ -215,6 +215,23 @@ def test_somebody_who_finds_a_code_reserved_logs_in_and_has_it(phone, brand):
     expect(page.locator("#points")).to_contain_text("Points received: 10")
 
 
+def test_points_wait_for_a_confirmed_address_and_the_mail_is_one_button_away(phone, brand):
+    Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
+    customer, code, page = make.customer(brand, password=PASSWORD), make.code(brand), phone()
+    check(page, f"/s/{code}")
+    log_in(page, customer)
+    expect(page.locator("#points")).to_contain_text("Points that wait for you: 10")
+
+    page.get_by_role("button", name="Send me the e-mail").click()
+    expect(page.locator("#points")).to_have_text("We have sent you an e-mail. Open its link to confirm your address.")
+    made = EmailConfirmation.objects.get()
+    confirmations.confirm(user=customer, brand_id=brand.pk, code=confirmations.code_of(made.pk), at=timezone.now())
+    wait_until(LoyaltyTransaction.objects.exists)
+
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine, and already yours")
+
+
 OTHER_KEY = """(name) =>
   sessionStorage.setItem(name, JSON.stringify({ ...JSON.parse(sessionStorage.getItem(name)), key: "another" }))
 """

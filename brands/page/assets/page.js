@@ -1,5 +1,5 @@
 // The page with scripts: scans when somebody says so, and keeps everything on one page.
-import { Offline, isCustomer, session } from "./api.js";
+import { Offline, call, isCustomer, session } from "./api.js";
 import { copy, word } from "./fill.js";
 import * as account from "./account.js";
 import * as kept from "./kept.js";
@@ -36,11 +36,18 @@ async function check() {
   }
   part("place").hidden = !scan || !navigator.geolocation || !isSecureContext;
   part("sign-in").hidden = isCustomer();
-  if (scan?.points_status === "pending") await follow();
+  if (scan?.waits_for || state === "reserved_for_other") points("unconfirmed", { waits_for: scan.waits_for, points_awarded: scan.points_awarded || "" });
+  else if (scan?.points_status === "pending") await follow();
   else if (scan?.points_available) points("guest", scan);
   else if (scan?.points_status === "limited") points("limited");
   else if (["lapsed", "not_eligible"].includes(scan?.points_status) && scan.status === "success")
     points(scan.reason === "product_inactive" ? "unsold" : "none");
+}
+
+async function sendConfirmation() {
+  const answer = await call("POST", "auth/email/verification");
+  if (answer.ok && answer.body.email_verified_at) return check(); // in another window, meanwhile
+  part("points").textContent = word(answer.ok ? "mail-sent" : answer.status === 429 ? "mail-wait" : "trouble");
 }
 
 async function follow() {
@@ -68,7 +75,8 @@ async function logIn(form) {
   form.reset();
   if (scan?.scan_token && scan.points_available) {
     const adopted = await scans.adopt(code, scan);
-    if (adopted.ok) await follow();
+    if (adopted.body.waits_for) points("unconfirmed", { points_awarded: scan.points_available, waits_for: adopted.body.waits_for });
+    else if (adopted.ok) await follow();
     else if (adopted.status === 409) points("none");
     else part("points").textContent = word("trouble"); // loaded again, the page takes the scan over
   }
@@ -188,7 +196,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("submit", (event) => {
   const form = event.target, act = form.dataset.act || (form.id === "check" ? "check" : "");
-  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), confirm: () => logIn(form), log_out: logOut }[act];
+  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), confirm: () => logIn(form), log_out: logOut, send_confirmation: sendConfirmation }[act];
   if (!deed) return;
   event.preventDefault();
   guarded(deed, form.querySelector("button"));

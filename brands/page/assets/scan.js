@@ -10,7 +10,7 @@ export function stateOf({ ok, body }) {
   if (known || !ok) return known || "trouble";
   if (body.reason === "recalled") return "recalled";
   if (body.points_status === "already_claimed") return "mine";
-  if (body.reason === "reserved") return "reserved";
+  if (body.reason === "reserved") return isCustomer() ? "reserved_for_other" : "reserved";
   if (body.status === "warning") return "used";
   return body.first_scan ? "new" : "seen";
 }
@@ -50,9 +50,9 @@ async function again(code, known) {
   let now = isCustomer() && scan_token && (await adopt(code, known));
   if (!now || now.status === 409) now = await call("GET", `scans/${answer.scan_id}`);
   if (!now.ok) return now.status === 429 || now.status >= 500 ? now : undefined;
-  let { points_status } = now.body;
+  let { points_status, waits_for } = now.body;
   if (points_status === "awarded") points_status = "already_claimed";
-  if (points_status !== "guest") return { ...now, body: { ...answer, points_status } };
+  if (points_status !== "guest") return { ...now, body: { ...answer, points_status, waits_for } };
   return { ...now, body: isCustomer() ? { ...answer, points_status: "not_eligible" } : known };
 }
 
@@ -73,7 +73,7 @@ export async function scan(code) {
 /** Makes a guest's scan the customer's, and remembers that it is. */
 export async function adopt(code, { scan_token, points_available, ...answer }) {
   const adopted = await call("POST", `scans/${answer.scan_id}/adopt`, { scan_token });
-  if (adopted.ok) remember(code, { ...remembered(code), answer });
+  if (adopted.ok) remember(code, { ...remembered(code), answer: { ...answer, points_awarded: points_available } });
   return adopted;
 }
 

@@ -1,0 +1,486 @@
+"""A brand that asks for a confirmed e-mail address: until then scans wait, and keep no code from anybody else."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from authcodes import claims, reconcile, rollups, scanning
+from authcodes.models import DayRollup, Scan
+from authcodes.scanning import Circumstances
+from brands.models import Brand, User
+from loyalty import confirmations, events
+from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from tests import make
+from tests.api import error
+from tests.races import at_once, in_the_middle_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WORDS = "Genuine product. Confirm your e-mail address within 30 days to get your points."
+
+
+@pytest.fixture
+def brand(brand):
+    Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
+    brand.refresh_from_db()
+    return brand
+
+
+@pytest.fixture
+def confirmed(brand):
+    return make.customer(brand, email_verified_at=timezone.now())
+
+
+def confirm(customer, brand):
+    made = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
+    confirmations.confirm(user=customer, brand_id=brand.pk, code=confirmations.code_of(made.pk), at=timezone.now())
+
+
+def points_of(customer, brand):
+    return make.account(customer, brand).points
+
+
+def told(response):
+    body = response.json()
+    return body["status"], body["reason"], "unconfirmed" if waits(body) else body["points_status"]
+
+
+def waits(body):
+    """Whether programs are told of pending points that wait for a confirmed address."""
+    return (body["points_status"], body.get("waits_for")) == ("pending", "confirmed_email")
+
+
+def scan(caller, code):
+    return caller.post("auth-codes/scan", {"code": str(code)})
+
+
+def test_a_scan_says_genuine_and_that_points_follow_when_the_address_is_confirmed(api, brand, customer, deliver):
+    answer = api.as_customer(customer).verify(make.code(brand))
+    deliver()
+
+    assert told(answer) == ("success", "accepted", "unconfirmed")
+    assert (answer.json()["message"], answer.json()["first_scan"]) == (WORDS, True)
+    assert answer.json()["points_awarded"] == 10
+    assert points_of(customer, brand) == 0
+    assert waits(api.as_customer(customer).get(f"scans/{answer.json()['scan_id']}").json())
+
+
+def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, customer, deliver):
+    mine, codes = api.as_customer(customer), list(make.batch(brand, quantity=3).codes.all())
+    answers = [mine.verify(code).json() for code in codes]
+    deliver()
+
+    confirm(customer, brand)
+    deliver()
+    deliver()
+
+    assert points_of(customer, brand) == 30
+    assert {mine.get(f"scans/{each['scan_id']}").json()["points_status"] for each in answers} == {"awarded"}
+    assert list(reconcile.differences()) == []
+
+
+def test_who_has_confirmed_earns_as_always(api, brand, confirmed, deliver):
+    answer = api.as_customer(confirmed).verify(make.code(brand))
+    deliver()
+
+    assert told(answer) == ("success", "accepted", "pending")
+    assert points_of(confirmed, brand) == 10
+
+
+def test_without_the_setting_everybody_earns(api, brand, customer, deliver):
+    Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=False)
+
+    assert told(api.as_customer(customer).verify(make.code(brand)))[2] == "pending"
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_a_second_scan_before_confirming_is_the_first_ones_heir(api, brand, customer, deliver):
+    mine, code = api.as_customer(customer), make.code(brand)
+    answers = [mine.verify(code) for _ in range(3)]
+    deliver()
+    confirm(customer, brand)
+    deliver()
+
+    assert [told(answer) for answer in answers] == [("success", "accepted", "unconfirmed")] * 3
+    assert points_of(customer, brand) == 10
+    assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["awarded", "lapsed", "lapsed"]
+    assert list(reconcile.differences()) == []
+
+
+def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, deliver):
+    mine, code = api.as_customer(customer), make.code(brand, scan_limit=None)
+    for _ in range(2):
+        mine.verify(code)
+    deliver()
+    confirm(customer, brand)
+    deliver()
+
+    assert points_of(customer, brand) == 10
+    assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["already_claimed", "awarded"]
+
+
+def test_a_replay_is_answered_the_same_until_the_address_is_confirmed(api, brand, customer, deliver):
+    mine, code, key = api.as_customer(customer), make.code(brand), {"idempotency_key": "one-key"}
+
+    before = [mine.post("auth-codes/scan", {"code": code.code}, **key) for _ in range(2)]
+    confirm(customer, brand)
+    after = mine.post("auth-codes/scan", {"code": code.code}, **key)
+
+    assert [told(each)[2] for each in (*before, after)] == ["unconfirmed", "unconfirmed", "pending"]
+    assert len({each.json()["scan_id"] for each in (*before, after)}) == 1
+
+
+def test_validate_promises_the_points_for_confirming(api, brand, customer):
+    body = api.as_customer(customer).post("auth-codes/validate", {"code": make.code(brand).code}).json()
+
+    assert (body["valid"], waits(body), body["points_awarded"]) == (True, True, 10)
+
+
+# --- A code that an unconfirmed customer used up ---------------------------------------------------------------------
+
+
+def test_buyers_claim_thirty_codes_that_an_unconfirmed_account_has_scanned(api, brand, customer, confirmed, deliver):
+    codes = list(make.batch(brand, quantity=30).codes.all())
+    for code in codes:
+        api.as_customer(customer).verify(code)
+    deliver()
+
+    answers = [told(api.as_customer(confirmed).verify(code)) for code in codes]
+    deliver()
+    confirm(customer, brand)
+    deliver()
+
+    assert answers == [("success", "accepted", "pending")] * 30
+    assert (points_of(confirmed, brand), points_of(customer, brand)) == (300, 0)
+    assert list(reconcile.differences()) == []
+
+
+def test_guests_and_other_unconfirmed_customers_wait_until_it_lapses(api, brand, customer, settings, time_machine):
+    code, other = make.code(brand), make.customer(brand)
+    api.as_customer(customer).verify(code)
+
+    unconfirmed, guest = api.as_customer(other).verify(code), scan(api.guest(), code)
+    time_machine.move_to(timezone.now() + timedelta(minutes=settings.GUEST_SCAN_MINUTES, seconds=1))
+    late = scan(api.guest(), code)
+
+    assert told(unconfirmed) == told(guest) == ("warning", "reserved", "not_eligible")
+    assert unconfirmed.json()["message"].startswith("Somebody else has just scanned this code. Confirm your e-mail")
+    assert guest.json()["message"].startswith("Somebody has just scanned this code and has not claimed it yet.")
+    assert told(late) == ("success", "accepted", "guest")
+
+
+def test_an_unconfirmed_customer_does_not_take_a_guests_scan_over(api, brand, customer):
+    code = make.code(brand)
+    scan(api, code)
+
+    assert told(api.as_customer(customer).verify(code)) == ("warning", "reserved", "not_eligible")
+
+
+def test_a_guests_scan_that_an_unconfirmed_customer_adopts_still_gives_way(api, brand, customer, confirmed, deliver):
+    code = make.code(brand)
+    answer = scan(api, code).json()
+    adopt = {"scan_token": answer["scan_token"]}
+
+    adopted = api.as_customer(customer).post(f"scans/{answer['scan_id']}/adopt", adopt)
+    taken = api.as_customer(confirmed).verify(code)
+    deliver()
+
+    assert (adopted.status_code, waits(adopted.json())) == (200, True)
+    assert told(taken)[2] == "pending"
+    assert (points_of(confirmed, brand), points_of(customer, brand)) == (10, 0)
+    assert list(reconcile.differences()) == []
+
+
+def test_what_is_adopted_earns_when_the_address_is_confirmed(api, brand, customer, deliver):
+    answer = scan(api, make.code(brand)).json()
+    api.as_customer(customer).post(f"scans/{answer['scan_id']}/adopt", {"scan_token": answer["scan_token"]})
+    deliver()
+    confirm(customer, brand)
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_a_closed_day_whose_points_come_later_is_rolled_up_again(api, brand, customer, deliver, time_machine):
+    start = timezone.now()
+    api.as_customer(customer).verify(make.code(brand))
+    deliver()
+    time_machine.move_to(start + timedelta(days=20))
+    rollups.catch_up(brand=brand, at=timezone.now())
+    confirm(customer, brand)
+    deliver()
+
+    rollups.catch_up(brand=brand, at=timezone.now())
+
+    assert DayRollup.objects.get(brand=brand, day=start.date()).points == 10
+
+
+# --- How long it waits -----------------------------------------------------------------------------------------------
+
+
+def due_now():
+    Event.objects.filter(status="pending").update(due_at=timezone.now() - timedelta(days=400))
+
+
+def test_it_is_looked_at_each_day_and_is_over_after_thirty(api, brand, customer, deliver):
+    answer = api.as_customer(customer).verify(make.code(brand)).json()
+    deliver()
+    held = Event.objects.get(detail_type="scan-auth")
+    assert (held.status, held.held_for) == ("pending", customer.pk)
+    assert timedelta(hours=23) < held.due_at - timezone.now() < timedelta(hours=25)
+
+    due_now()
+    deliver()
+    assert Event.objects.get(pk=held.pk).status == "pending"
+    Event.objects.filter(pk=held.pk).update(created_at=timezone.now() - timedelta(days=31))
+    due_now()
+    deliver()
+
+    over = Event.objects.get(pk=held.pk)
+    assert (over.status, over.outcome["error"]) == ("refused", "EMAIL_NOT_CONFIRMED")
+    confirm(customer, brand)
+    deliver()
+    assert points_of(customer, brand) == 0
+    assert waits(answer)
+
+
+def test_after_thirty_days_the_customer_scans_the_code_again(api, brand, customer, deliver):
+    mine, code = api.as_customer(customer), make.code(brand)
+    mine.verify(code)
+    Event.objects.update(created_at=timezone.now() - timedelta(days=31))
+    deliver()
+    confirm(customer, brand)
+
+    answer = mine.verify(code)
+    deliver()
+
+    assert told(answer) == ("success", "accepted", "pending")
+    assert points_of(customer, brand) == 10
+
+
+def test_an_address_confirmed_by_other_means_is_seen_at_the_daily_look(api, brand, customer, deliver):
+    api.as_customer(customer).verify(make.code(brand))
+    deliver()
+    User.objects.filter(pk=customer.pk).update(email_verified_at=timezone.now())
+    due_now()
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_a_password_set_by_mail_confirms_the_address_too(api, brand, customer, deliver):
+    api.as_customer(customer).verify(make.code(brand))
+    deliver()
+
+    confirmations.verify_address(user=customer, at=timezone.now())
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+# --- Other ways to earn ----------------------------------------------------------------------------------------------
+
+
+def test_the_campaign_event_is_kept_and_answered_with_the_reason(api, brand, customer, deliver):
+    app, code = api.as_customer(customer).app(), make.code(brand)
+
+    answers = [app.credit(customer, code, idempotency_key="one") for _ in range(2)]
+    confirm(customer, brand)
+    deliver()
+    after = app.credit(customer, code, idempotency_key="one")
+
+    assert [error(answer) for answer in answers] == [(403, "EMAIL_NOT_CONFIRMED")] * 2
+    assert after.json()["data"]["points_earned"] == 10
+    assert points_of(customer, brand) == 10
+    assert list(reconcile.differences()) == []
+
+
+def publish(brand, customer, kind, payload):
+    arguments = {"brand_id": brand.pk, "user_id": customer.pk}
+    message = events.Message(kind=kind, payload=payload, arguments=arguments)
+    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+
+
+ORDER = {"type": "order", "order": {"orderId": "7", "currency": "EUR", "subtotal": 30, "total": 30}}
+OTHERS = [
+    ("order-complete", ORDER),
+    ("log-user-login", {"type": "login", "channel": "web"}),
+    ("log-user-profile-update", {"type": "profile", "completedFields": ["first_name"]}),
+]
+
+
+@pytest.mark.parametrize(("kind", "payload"), OTHERS)
+def test_orders_logins_and_profiles_wait_as_scans_do(brand, customer, deliver, kind, payload):
+    make.earning_rule(brand, kind)
+    publish(brand, customer, kind, payload)
+    deliver()
+    assert points_of(customer, brand) == 0
+
+    confirm(customer, brand)
+    deliver()
+
+    assert points_of(customer, brand) == 5
+    assert Event.objects.get(detail_type=kind).status == "done"
+
+
+def test_a_reward_that_was_won_does_not_wait(brand, confirmed, deliver):
+    campaign = make.campaign(brand)
+    make.milestone(campaign, 1, reward_points=7, auto_claim=True)
+    code = make.code(brand)
+    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=confirmed.pk))
+    for delivery in events.claim(limit=1):
+        events.deliver(delivery)
+    User.objects.filter(pk=confirmed.pk).update(email_verified_at=None)
+    deliver()
+
+    assert points_of(confirmed, brand) == 17
+
+
+# --- Brands apart ----------------------------------------------------------------------------------------------------
+
+
+def test_the_setting_of_one_brand_says_nothing_at_another(api, brand, customer, deliver):
+    other = make.brand()
+    make.level(other)
+    UserPoints.objects.create(user=customer, brand=other)
+    api.as_customer(customer).verify(make.code(brand))
+
+    there = api.as_customer(customer, of=other).verify(make.code(other))
+    deliver()
+
+    assert told(there) == ("success", "accepted", "pending")
+    assert "waits_for" not in there.json()
+    assert (points_of(customer, brand), points_of(customer, other)) == (0, 10)
+
+
+def test_confirming_at_one_brand_gives_the_points_of_all(api, brand, customer, deliver):
+    other = make.brand(requires_confirmed_email=True)
+    make.level(other)
+    UserPoints.objects.create(user=customer, brand=other)
+    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer, of=other).verify(make.code(other))
+    deliver()
+
+    confirm(customer, other)
+    deliver()
+
+    assert (points_of(customer, brand), points_of(customer, other)) == (10, 10)
+
+
+# --- Many at once ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def racing_brand(transactional_db):
+    made = make.brand(requires_confirmed_email=True)
+    make.level(made)
+    return made
+
+
+def confirmed_while_scanning(brand):
+    """The points of a customer who scans and confirms, twice, at the same time as workers deliver."""
+    customer, code = make.customer(brand), make.code(brand)
+    mail = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
+    again = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
+
+    def confirm_with(made):
+        return confirmations.verify_address(user=User.objects.get(pk=made.user_id), at=timezone.now())
+
+    deeds = [
+        lambda: scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk)),
+        lambda: confirm_with(mail),
+        lambda: confirm_with(again),
+        events.drain,
+        events.drain,
+    ]
+    at_once(lambda deed: deed(), deeds)
+    events.drain()
+    events.drain()
+    return points_of(customer, brand)
+
+
+def test_scanning_and_confirming_at_once_earns_once(racing_brand):
+    assert [confirmed_while_scanning(racing_brand) for _ in range(10)] == [10] * 10
+
+    assert LoyaltyTransaction.objects.count() == 10
+    assert list(reconcile.differences()) == []
+
+
+def read_before(brand, *, still_holds=None):
+    """A customer, the delivery of their scan's event, and what an attempt wishes that has read them unconfirmed."""
+    customer, code = make.customer(brand), make.code(brand)
+    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    [delivery] = events.claim(limit=1)
+    with pytest.raises(events.Held) as raised:
+        claims.on_scan_auth(delivery)
+    wish = raised.value
+    return (
+        customer,
+        delivery,
+        events.Held(wish.refusal, user_id=wish.user_id, still_holds=still_holds or wish.still_holds),
+    )
+
+
+def test_no_confirmation_falls_between_reading_and_waiting(racing_brand):
+    customer, delivery, wish = read_before(racing_brand)
+
+    def confirm():
+        confirmations.verify_address(user=customer, at=timezone.now())
+
+    assert in_the_middle_of(confirm, lambda: events.hold(delivery, wish)) == "later"
+    events.drain()
+    assert points_of(customer, racing_brand) == 10
+
+
+def test_a_confirmation_that_comes_while_an_event_begins_to_wait_releases_it(racing_brand):
+    customer, delivery, wish = read_before(racing_brand)
+
+    def confirm():
+        with transaction.atomic():
+            confirmations.verify_address(user=customer, at=timezone.now())
+
+    in_the_middle_of(lambda: events.hold(delivery, wish), confirm)
+    events.drain()
+    assert points_of(customer, racing_brand) == 10
+
+
+def test_control_without_the_lock_on_the_person_the_event_waits_for_a_day(racing_brand):
+    customer, delivery, wish = read_before(racing_brand, still_holds=lambda: True)
+
+    confirmations.verify_address(user=customer, at=timezone.now())
+    events.hold(delivery, wish)
+    events.drain()
+    assert points_of(customer, racing_brand) == 0
+
+
+def claimed_at_once(brand):
+    """How many have the points of a single-use code: its unconfirmed scanner confirms while a buyer scans it."""
+    customer = make.customer(brand)
+    buyer = make.customer(brand, email_verified_at=timezone.now())
+    code = make.code(brand)
+    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    events.drain()
+    confirmations.verify_address(user=customer, at=timezone.now())
+
+    def buy():
+        return scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=buyer.pk))
+
+    at_once(lambda deed: deed(), [events.drain, buy])
+    for _ in range(3):
+        events.drain()
+    return LoyaltyTransaction.objects.filter(reason_id=code.code).count()
+
+
+def test_the_code_of_an_unconfirmed_scan_is_claimed_or_taken_over_never_both(racing_brand):
+    assert [claimed_at_once(racing_brand) for _ in range(20)] == [1] * 20
+
+    assert list(reconcile.differences()) == []
+
+
+def test_control_without_the_claim_on_the_reservation_both_have_it(racing_brand, monkeypatch):
+    monkeypatch.setattr(scanning, "keep_reservation", lambda **_: None)
+
+    assert any(claimed_at_once(racing_brand) > 1 for _ in range(60))

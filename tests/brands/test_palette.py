@@ -135,7 +135,7 @@ def test_codes_and_addresses_are_read_by_their_indexes(brand: Brand, rf: Any) ->
     plans = {}
     for label, words in (("authcodes.AuthCode", "QQ-"), ("loyalty.UserPoints", "qq-")):
         page = next(page for model, page in admin.site._registry.items() if model._meta.label == label)
-        plans[label] = page.found_at_once(page.get_queryset(request), words)[:5].explain()
+        plans[label] = page.found_at_once(request, page.get_queryset(request), words)[:5].explain()
 
     assert "auth_code_unique" in plans["authcodes.AuthCode"]
     assert "email" in plans["loyalty.UserPoints"].split("Index Cond", 1)[1]

@@ -34,11 +34,15 @@ DECLARE
     person bigint;
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        INSERT INTO brands_customerword (brand_id, user_id, word)
-        SELECT NEW.brand_id, u.id, w.word
-          FROM (SELECT * FROM brands_user WHERE id = NEW.user_id FOR KEY SHARE) u,
-               LATERAL customer_words(concat_ws(' ', u.email, u.first_name, u.last_name)) AS w (word)
-            ON CONFLICT DO NOTHING;
+        PERFORM FROM brands_user WHERE id = NEW.user_id FOR KEY SHARE;
+        IF NOT EXISTS (SELECT FROM brands_customerword WHERE user_id = NEW.user_id AND brand_id = NEW.brand_id) THEN
+            INSERT INTO brands_customerword (brand_id, user_id, word)
+            SELECT NEW.brand_id, u.id, w.word
+              FROM brands_user u,
+                   LATERAL customer_words(concat_ws(' ', u.email, u.first_name, u.last_name)) AS w (word)
+             WHERE u.id = NEW.user_id
+                ON CONFLICT DO NOTHING;
+        END IF;
         RETURN NULL;
     END IF;
     FOREACH person IN ARRAY CASE TG_OP WHEN 'DELETE' THEN ARRAY[OLD.user_id] ELSE ARRAY[OLD.user_id, NEW.user_id] END
@@ -78,6 +82,7 @@ CREATE TRIGGER words_of_account AFTER UPDATE OF user_id, brand_id OR DELETE ON u
     FOR EACH ROW EXECUTE FUNCTION write_words_of_account();
 """
 FILL = """
+SET LOCAL statement_timeout = 0;
 INSERT INTO brands_customerword (brand_id, user_id, word)
 SELECT b.id, u.id, w.word
   FROM brands_user u,

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from django.db import connection
 from django.db.models import Q
@@ -140,7 +141,7 @@ def folded(text: str) -> str:
     return "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))
 
 
-def _names(statement: str, values: dict[str, object]) -> list[str]:
+def _names(statement: str, values: dict[str, Any]) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return [name for [name] in cursor.fetchall()]

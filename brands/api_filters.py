@@ -6,16 +6,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django import forms
 from django.db.models import QuerySet
-from django_filters import rest_framework as filters
 from rest_framework.request import Request
 
 from brands import moments
 from brands.refusals import Invalid
 
-if TYPE_CHECKING:
-    FilterSet = filters.FilterSet[Any]
+if TYPE_CHECKING:  # it has no types
+
+    class FilterSet:
+        base_filters: ClassVar[dict[str, Any]]
+        errors: Any
+        form: Any
+        request: Any
+        qs: QuerySet[Any]
+
+        def __init__(self, data: Mapping[str, str], queryset: QuerySet[Any], *, request: Request) -> None: ...
+
+    class Filter:
+        def __init__(self, **options: Any) -> None: ...
+
+    OneOf = Filter
 else:
-    FilterSet = filters.FilterSet
+    from django_filters.rest_framework import ChoiceFilter as OneOf
+    from django_filters.rest_framework import Filter, FilterSet
 
 
 class ListFilters(FilterSet):
@@ -43,7 +56,7 @@ class ListFilters(FilterSet):
         return found
 
 
-class ChoiceFilter(filters.ChoiceFilter):
+class ChoiceFilter(OneOf):
     """One of a few words; whatever else is given is told which."""
 
     def __init__(self, *, parameter: str, values: list[str], **options: Any) -> None:
@@ -71,7 +84,7 @@ class DayField(forms.Field):
         return min(max(day, moments.FIRST_DAY), moments.LAST_DAY)
 
 
-class DayFilter(filters.Filter):
+class DayFilter(Filter):
     """A day of the brand's; the set says what it means for a moment."""
 
     field_class = DayField

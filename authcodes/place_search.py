@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -44,7 +45,7 @@ CLOSED_DAYS = DISTINCT.format(table="authcodes_cellrollup", column="location")
 OPEN_DAYS = """
     SELECT DISTINCT s.location FROM unnest(%(brands)s::bigint[]) AS brand (id), LATERAL (
         SELECT location FROM authcodes_scan
-         WHERE brand_id = brand.id AND (%(since)s::timestamptz IS NULL OR scanned_at >= %(since)s::timestamptz)
+         WHERE brand_id = brand.id AND scanned_at >= %(since)s::timestamptz
          ORDER BY scanned_at DESC, scan_id DESC LIMIT %(most)s
     ) s WHERE s.location > ''
 """
@@ -69,7 +70,7 @@ def scanned_places(brands: Iterable[Brand]) -> list[str]:
     ids = [brand.pk for brand in brands]
     found = set(_names(CLOSED_DAYS, {"brands": ids, "most": MAX_KNOWN}))
     for group in groups(brands, timezone.now()):
-        since = group.midnight(group.until) if group.until else None
+        since = group.midnight(group.until + timedelta(days=1)) if group.until else "-infinity"
         most = max(MAX_OPEN_SCANS // len(ids), 1)
         found |= set(_names(OPEN_DAYS, {"brands": list(group.brand_ids), "since": since, "most": most}))
     return sorted(found)

@@ -168,8 +168,8 @@ def _deactivated_codes(group: Group, filters: Filters, parameters: Parameters) -
         scanned.append(f"c.first_scan_at >= {parameters.add(group.midnight(first))}")
     if last:
         scanned.append(f"c.first_scan_at < {parameters.add(group.midnight(last + timedelta(days=1)))}")
-    if filters.location:
-        scanned.append(f"c.first_scan_location = {parameters.add(filters.location)}")
+    if filters.where:
+        scanned.append(f"c.first_scan_location = ANY({parameters.add(filters.where)})")
     return f"""
         SELECT count(*) AS assigned, count(*) FILTER (WHERE {" AND ".join(scanned)}) AS scanned
           FROM authcodes_authcode c

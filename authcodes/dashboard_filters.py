@@ -4,7 +4,7 @@ docs/dashboard.md has it in words. The dashboard's statements say the same over 
 combination. `brands` are those of the rows: days and expiry are cut in each one's own zone.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from zoneinfo import ZoneInfo
@@ -29,7 +29,10 @@ class Status(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What docs/dashboard.md says of each. Days are the brand's own, both included. One batch: on its own pages."""
+    """What docs/dashboard.md says of each. Days are the brand's own, both included. One batch: on its own pages.
+
+    `location` is what somebody typed, `places` what it means (authcodes.place_search); without these, just that place.
+    """
 
     status: Status | None = None
     first_day: date | None = None
@@ -37,6 +40,12 @@ class Filters:
     location: str = ""
     campaign_id: int | None = None
     batch_id: int | None = None
+    places: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> list[str]:
+        """The places; none: everywhere."""
+        return list(self.places) or ([self.location] if self.location else [])
 
     @property
     def by_scan(self) -> bool:
@@ -75,10 +84,10 @@ def codes_of(campaign_id: int) -> Q:
 
 
 def codes_first_scanned(
-    *, brands: Iterable[Brand], first_day: date | None = None, last_day: date | None = None, location: str = ""
+    *, brands: Iterable[Brand], first_day: date | None = None, last_day: date | None = None, places: Sequence[str] = ()
 ) -> Q:
-    """Codes whose first accepted scan was on one of these days, there."""
-    there = Q(first_scan_location=location) if location else Q()
+    """Codes whose first accepted scan was on one of these days, at one of these places."""
+    there = _one_of("first_scan_location", places)
     return Q(scan_count__gt=0) & zones.on_days("first_scan_at", first_day, last_day, brands=brands) & there
 
 
@@ -93,10 +102,10 @@ def scans_of(campaign_id: int) -> Q:
 
 
 def scans_made(
-    *, brands: Iterable[Brand], first_day: date | None = None, last_day: date | None = None, location: str = ""
+    *, brands: Iterable[Brand], first_day: date | None = None, last_day: date | None = None, places: Sequence[str] = ()
 ) -> Q:
-    """Scans on one of these days, there."""
-    there = Q(location=location) if location else Q()
+    """Scans on one of these days, at one of these places."""
+    there = _one_of("location", places)
     return zones.on_days("scanned_at", first_day, last_day, brands=brands) & there
 
 
@@ -116,7 +125,7 @@ def codes_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
 def scans_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
     """The scans that all filters leave."""
     brands = list(brands)
-    asked = scans_made(brands=brands, first_day=filters.first_day, last_day=filters.last_day, location=filters.location)
+    asked = scans_made(brands=brands, first_day=filters.first_day, last_day=filters.last_day, places=filters.where)
     if filters.status:
         asked &= scans_with(filters.status, brands=brands)
     if filters.campaign_id is not None:
@@ -135,6 +144,10 @@ def read_when_and_where(text: str) -> Filters:
     """What `when_and_where` wrote. What is not understood narrows nothing."""
     first, last, location = (*text.split("/", 2), "", "")[:3]
     return Filters(first_day=zones.read_day(first), last_day=zones.read_day(last), location=location)
+
+
+def _one_of(name: str, places: Sequence[str]) -> Q:
+    return Q(**{f"{name}__in": list(places)}) if places else Q()
 
 
 def _in_each_zone(brands: Iterable[Brand], asked: Callable[[ZoneInfo], Q]) -> Q:

@@ -86,8 +86,8 @@ class Sources:
             where.append(f"{row}.batch_id = {self.parameters.add(self.filters.batch_id)}")
         if self.filters.campaign_id is not None:
             where.append(f"{row}.campaign_id = {self.parameters.add(self.filters.campaign_id)}")
-        if self.filters.location:
-            where.append(f"{row}.location = {self.parameters.add(self.filters.location)}")
+        if self.filters.where:
+            where.append(f"{row}.location = ANY({self.parameters.add(self.filters.where)})")
         if self.filters.status == Status.EXPIRED:
             where.append(f"{row}.batch_id = ANY(ARRAY({self.expired_batches()}))")
         return where

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import dashboard as dashboards
+from authcodes import place_search
 from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
 from authcodes.dashboard_filters import when_and_where
 from authcodes.models import BatchRange, Product
@@ -24,6 +25,7 @@ from brands.digits import AsciiDigits
 from brands.models import Brand
 from brands.navigation import page_of
 from brands.quotas import Usage
+from brands.refusals import Refused
 from brands.roles import ADD, VIEW, Reach
 from brands.unfolded import SelectWidget
 from campaigns.models import Campaign
@@ -93,6 +95,7 @@ class FilterForm(AsciiDigits, forms.Form):
         campaigns = Campaign.objects.filter(brand__in=brands).order_by("campaign_name", "pk")
         names = {brand.pk: brand.name for brand in brands}
         self.brands = brands
+        self.places: tuple[str, ...] = ()
         self.choose("brand", [("", _("All brands")), *names.items()])
         self.choose(
             "campaign",
@@ -114,12 +117,21 @@ class FilterForm(AsciiDigits, forms.Form):
         self.fields["location"].widget.attrs |= {
             "class": INPUT,
             "list": "places",
-            "placeholder": _("City, region"),
+            "placeholder": _("City or region"),
             "autocomplete": "off",
+            "data-suggestions": reverse("admin:authcodes_authcode_places"),
         }
 
     def choose(self, name: str, choices: list[tuple[Any, Any]]) -> None:
         self.fields[name].choices = choices  # type: ignore[attr-defined]
+
+    def clean_location(self) -> str:
+        typed: str = self.cleaned_data["location"].strip()
+        try:
+            self.places = tuple(place_search.meant(typed, place_search.scanned_places(self.brands))) if typed else ()
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+        return typed
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -143,6 +155,7 @@ class FilterForm(AsciiDigits, forms.Form):
             found.get("last_day"),
             found.get("location") or "",
             found.get("campaign"),
+            places=self.places,
         )
 
 

@@ -192,7 +192,7 @@ def filled(size: int) -> None:
 def fill(brand: Brand, size: int) -> None:
     """Codes, scans and ledger lines of the brand, `size` of each."""
     customers = size // 10
-    world.run(world.ADD_CUSTOMERS, {"brand": brand.pk, "count": customers})
+    world.add_customers(brand, customers)
     campaigns = [make.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
     products = [make.product(brand).pk for _ in range(5)]
     numbers = {"size": size, "batches": BATCHES, "days": DAYS, "customers": customers}

@@ -79,7 +79,7 @@ def fill(members: int) -> Brand:
     make.level(brand)
     make.earning_rule(brand, "order-complete")
     say(f"  {members:,} members with {LINES_EACH} lines each ...")
-    world.run(world.ADD_CUSTOMERS.replace("'bench' ||", "'expiry' ||"), {"brand": brand.pk, "count": members})
+    world.add_customers(brand, members, called="expiry")
     world.run("SET statement_timeout = 0")
     world.run("SET session_replication_role = replica")
     for statement in (ADD_LINES, ADD_UP):

@@ -104,7 +104,7 @@ FILL = (
 
 def filled(brand: Brand, size: int, prefix: str) -> None:
     customers = size // 10
-    world.run(world.ADD_CUSTOMERS.replace("'bench'", f"'{prefix.lower()}'"), {"brand": brand.pk, "count": customers})
+    world.add_customers(brand, customers, called=prefix.lower())
     campaigns = [make.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
     products = [make.product(brand, title=f"Tea number {n}", sku=f"TEA-{n}").pk for n in range(5)]
     world.run("SET statement_timeout = 0")

@@ -34,6 +34,16 @@ ADD_CUSTOMERS = """
     SELECT id, %(brand)s, 0, 0, 0, 0, 'Bronze', 'active', now(), now() FROM person
 """
 
+# As the triggers would, one customer after the other.
+ADD_WORDS = """
+    INSERT INTO brands_customerword (brand_id, user_id, word)
+    SELECT %(brand)s, u.id, w.word
+      FROM user_points a JOIN brands_user u ON u.id = a.user_id,
+           LATERAL customer_words(concat_ws(' ', u.email, u.first_name, u.last_name)) AS w (word)
+     WHERE a.brand_id = %(brand)s
+        ON CONFLICT DO NOTHING
+"""
+
 # Every scanned code awarded and delivered too: one statement per table, foreign keys unchecked.
 HISTORY = (
     """
@@ -132,7 +142,7 @@ def build(*, customers: int, codes: int, history: int = 0) -> Brand:
     make.milestone(campaign, 5)
     make.milestone(campaign, 10)
     product = make.product(brand, retail_price=100)
-    run(ADD_CUSTOMERS, {"brand": brand.pk, "count": customers})
+    add_customers(brand, customers)
     run("ANALYZE")
     if history:
         mix(brand, product, customers=customers, fresh=codes, scanned=history, prefix=PREFIX)
@@ -191,6 +201,17 @@ def use_database(name: str, *, new: bool = False) -> None:
         run(f'CREATE DATABASE "{name}" TEMPLATE "{EMPTY}"')
     connection.close()
     connection.settings_dict["NAME"] = name
+
+
+def add_customers(brand: Brand, count: int, *, called: str = "bench", named: str = "") -> None:
+    """Members with addresses such as bench1@example.com; `named`: a statement that gives them names."""
+    run("SET statement_timeout = 0")
+    run("SET session_replication_role = replica")
+    run(ADD_CUSTOMERS.replace("'bench'", f"'{called}'"), {"brand": brand.pk, "count": count})
+    if named:
+        run(named, {"brand": brand.pk})
+    run(ADD_WORDS, {"brand": brand.pk})
+    run("RESET session_replication_role")
 
 
 def run(statement: str, parameters: dict[str, object] | None = None) -> None:

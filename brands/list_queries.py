@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -10,6 +12,7 @@ from django.contrib.admin.filters import FieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.admin.views.main import ERROR_FLAG
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import get_resolver
 from django.utils.translation import gettext as _
@@ -78,6 +81,25 @@ class AnswersItsFilters(ModelAdmin):
             words = _("The address filters by something that you cannot see, so the list is not filtered.")
             self.message_user(request, words, messages.ERROR)
             raise
+
+
+@dataclass
+class Shown:
+    """The rows that a list shows."""
+
+    rows: QuerySet[Any]
+
+
+@contextmanager
+def none_in_words(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[Shown]:
+    """Show no row, and say why, where the block refuses what was typed. An export has nobody to say it to: it fails."""
+    shown = Shown(rows.none())
+    try:
+        yield shown
+    except Invalid as refusal:
+        if not hasattr(request, "_messages"):
+            raise
+        messages.error(request, refusal.message)
 
 
 def as_declared(each: Any) -> tuple[str, Any]:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands import currencies
+from brands.customer_words import CustomerWord as CustomerWord  # noqa: PLC0414 - as BrandQuota
 from brands.moments import MomentField
 from brands.quota_models import BrandQuota as BrandQuota  # noqa: PLC0414 - Django finds models by this module
 

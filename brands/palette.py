@@ -61,7 +61,7 @@ def rows_of(request: HttpRequest, label: str, words: str) -> list[SearchResult]:
     page = page_of(label)
     rows = page.get_queryset(request)
     if hasattr(page, "found_at_once"):
-        rows = page.found_at_once(rows, words)
+        rows = page.found_at_once(request, rows, words)
     else:
         rows = page.get_search_results(request, rows, words)[0].order_by("-pk")
     kind, address = page.opts.verbose_name, f"admin:{page.opts.app_label}_{page.opts.model_name}_change"

@@ -24,12 +24,12 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from brands import roles
+from brands import customer_search, roles
 from brands.audited import CHOSEN
 from brands.digits import AsciiDigits
 from brands.gone import MOST_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
 from brands.keyset import KeysetChangeList
-from brands.list_queries import AnswersItsFilters
+from brands.list_queries import AnswersItsFilters, none_in_words
 from brands.lists import Count, CountedChangeList, EstimatingPaginator, OwnRowsFilter
 from brands.models import AuditEntry, Brand, User
 from brands.points_columns import PointsColumn
@@ -132,7 +132,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     """A page of the portal."""
 
     brand_path = "brand"  # from a row to its brand, as a filter writes it
-    customer_path = ""  # to the customer, for pages where an e-mail address in the search box names one
+    customer_path = ""  # to the customer, for pages where the search box finds customers
     pages_by_key = False  # for lists that grow without end; their order is of columns that are never NULL
     form = TenantForm
     paginator = EstimatingPaginator
@@ -230,10 +230,28 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """An e-mail address is looked up among users first, which an OR over two tables would make slow."""
-        if self.customer_path and "@" in search_term:
-            return queryset.filter(**{f"{self.customer_path}__email": search_term.strip().lower()}), False
-        return super().get_search_results(request, queryset, search_term)
+        """Customers are looked up first, which an OR over two tables would make slow; what has a name of its own goes
+        before customers who are called alike.
+        """
+        typed = search_term.strip()
+        if not (self.customer_path and typed):
+            return super().get_search_results(request, queryset, search_term)
+        names = [name for name in self.get_search_fields(request) if not name.startswith(f"{self.customer_path}__")]
+        if names and "@" not in typed:
+            found, many = super().get_search_results(request, queryset, typed)
+            if found.exists():
+                return found, many
+        return self.of_customers(request, queryset, typed), False
+
+    def of_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
+        """The rows of the customers whom somebody means who types this."""
+        with none_in_words(request, rows) as shown:
+            shown.rows = rows.filter(**{f"{self.customer_path}__in": self.customers(request, typed)})
+        return shown.rows
+
+    def customers(self, request: HttpRequest, typed: str) -> list[int]:
+        """Their ids. Raises Invalid."""
+        return customer_search.meant(typed, [brand.pk for brand in self.brands_seen(request)])
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Rows are deleted one by one, each on a page that says what goes with it."""

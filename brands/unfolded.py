@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     DropdownFilter = admin.SimpleListFilter
     RangeFilter = admin.DateFieldListFilter
     TypedFilter = admin.SimpleListFilter
+    TypedForm = forms.Form
     PasswordWidget = forms.PasswordInput
     ColourWidget = forms.TextInput
     FileWidget = forms.FileInput
@@ -45,6 +46,7 @@ else:
     from unfold.contrib.filters.admin import RangeDateFilter as RangeFilter
     from unfold.contrib.filters.admin import TextFilter as TypedFilter
     from unfold.contrib.filters.forms import AutocompleteDropdownForm as LookupForm
+    from unfold.contrib.filters.forms import SearchForm as TypedForm
     from unfold.decorators import action, display
     from unfold.forms import AuthenticationForm
     from unfold.forms import PaginationInlineFormSet as InlineFormSet
@@ -83,6 +85,7 @@ __all__ = [
     "TextWidget",
     "TextareaWidget",
     "TypedFilter",
+    "TypedForm",
     "action",
     "display",
 ]

@@ -3,10 +3,11 @@
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
@@ -15,14 +16,18 @@ from authcodes.admin.code_life import CodeLife
 from authcodes.admin.filters import (
     STATES,
     AssignedFilter,
+    CodeLocationFilter,
     FirstPlaceFilter,
     FirstScanFilter,
+    InventoryFilter,
     OtherFirstScanFilter,
     StatusFilter,
 )
+from authcodes.admin.place_suggestions import SCRIPT, suggestions
 from authcodes.admin.searching import Search, beginning_with
 from authcodes.dashboard_filters import Status
 from authcodes.models import AuthCode, BatchRange, Job, PrintRun
+from brands.list_queries import none_in_words
 from brands.lists import Count, CountedChangeList, DayFilter, OwnRowsFilter
 from brands.portal import badge
 from brands.roles import ACT, VIEW
@@ -66,13 +71,15 @@ class AuthCodePage(CodeLife):
         ("batch", OwnRowsFilter),
         ("product", OwnRowsFilter),
         AssignedFilter,
+        InventoryFilter,
+        CodeLocationFilter,
     )
     linked_filters = ("scan_count", "scan_count__gt")
     list_select_related = ("product", "batch__recall", "brand")
     pages_by_key = True
     sortable_by = ("code",)
     search_fields = ("code__startswith",)
-    search_help_text = gettext_lazy("Code, product or customer's e-mail")
+    search_help_text = gettext_lazy("Code, product, customer or inventory location")
     fieldsets = (
         (None, {"fields": (("code", "status"), ("product", "batch"))}),
         (gettext_lazy("Scans"), {"fields": ("scan_count", ("first_scan_at", "first_scan_location"))}),
@@ -92,6 +99,18 @@ class AuthCodePage(CodeLife):
         "deactivated_at",
     )
     actions = ("deactivate", "reactivate")
+
+    class Media:
+        js = (SCRIPT,)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.places)
+        return [path("places/", view, name="authcodes_authcode_places"), *super().get_urls()]
+
+    def places(self, request: HttpRequest) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return suggestions(request, self.brands_seen(request))
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """With the way to print the codes that the list shows."""
@@ -138,9 +157,11 @@ class AuthCodePage(CodeLife):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuthCode], search_term: str
     ) -> tuple[QuerySet[AuthCode], bool]:
-        return Search(self, request, search_term).codes(queryset), False
+        with none_in_words(request, queryset) as shown:
+            shown.rows = Search(self, request, search_term).codes(queryset)
+        return shown.rows, False
 
-    def found_at_once(self, rows: QuerySet[AuthCode], words: str) -> QuerySet[AuthCode]:
+    def found_at_once(self, _request: HttpRequest, rows: QuerySet[AuthCode], words: str) -> QuerySet[AuthCode]:
         """What the portal's search box shows: codes that begin so, in the order of their index."""
         reading = read(words)
         return rows.filter(**beginning_with(reading.code)).order_by("code") if reading and reading.code else rows.none()

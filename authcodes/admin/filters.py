@@ -7,14 +7,19 @@ from typing import Any
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from authcodes import dashboard_filters as meaning
+from authcodes import place_search
 from authcodes.dashboard_filters import Status
 from authcodes.exports import CUSTOMER_IS_OURS
+from brands.list_queries import none_in_words
 from brands.lists import BrandsFilter, DayFilter, DropdownFilter, OwnRowsFilter, StateFilter, TextFilter
 from brands.models import Brand
+from brands.unfolded import TypedForm
 
 STATES = {**dict(Status.choices), "unassigned": _("Not assigned"), "recalled": _("Recalled")}
 
@@ -80,12 +85,61 @@ class FirstScanFilter(DayFilter):
         return meaning.codes_first_scanned(brands=brands, first_day=first, last_day=last)
 
 
-class FirstPlaceFilter(TextFilter):
+class PlaceForm(TypedForm):
+    """A part of a place; a script offers those that it is a part of."""
+
+    def __init__(self, *given: Any, of: str, **more: Any) -> None:
+        super().__init__(*given, **more)
+        address = f"{reverse('admin:authcodes_authcode_places')}?{urlencode({'of': of})}"
+        for field in self.fields.values():
+            field.widget.attrs |= {"data-suggestions": address, "autocomplete": "off"}
+
+
+class KnownPlaceFilter(TextFilter):
+    """By a part of a place; `of` says which places of the brands there are."""
+
+    of = place_search.SCANNED
+
+    def form_class(self, **given: Any) -> PlaceForm:
+        return PlaceForm(of=self.of, **given)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        with none_in_words(request, queryset) as shown:
+            shown.rows = super().queryset(request, queryset)
+        return shown.rows
+
+    def asked(self, typed: str, brands: Sequence[Brand]) -> Q:
+        return self.there(self.meant(typed, brands), brands)
+
+    def meant(self, typed: str, brands: Sequence[Brand]) -> list[str]:
+        """Itself where nothing is called so: then nothing is found."""
+        return place_search.meant(typed, place_search.known(self.of, brands)) or [typed]
+
+    def there(self, places: list[str], brands: Sequence[Brand]) -> Q:
+        raise NotImplementedError
+
+
+class FirstPlaceFilter(KnownPlaceFilter):
     title = _("first scan location")
     parameter_name = "first_scan_location"
 
-    def asked(self, place: str, brands: Sequence[Brand]) -> Q:
-        return meaning.codes_first_scanned(brands=brands, location=place)
+    def there(self, places: list[str], brands: Sequence[Brand]) -> Q:
+        return meaning.codes_first_scanned(brands=brands, places=places)
+
+
+class InventoryFilter(KnownPlaceFilter):
+    title = _("inventory location")
+    parameter_name = of = "inventory_location"
+
+    def there(self, places: list[str], _brands: Sequence[Brand]) -> Q:
+        return place_search.codes_at(self.of, places)
+
+
+class CodeLocationFilter(InventoryFilter):
+    """Where an import of ranges put the codes."""
+
+    title = _("location")
+    parameter_name = of = "location"
 
 
 class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
@@ -113,8 +167,10 @@ class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
 
     def asked(self, value: str, brands: Sequence[Brand]) -> Q:
         then = meaning.read_when_and_where(value)
+        known = place_search.known(place_search.SCANNED, brands) if then.location else []
+        places = (place_search.meant(then.location, known) or [then.location]) if then.location else []
         return meaning.codes_first_scanned(
-            brands=brands, first_day=then.first_day, last_day=then.last_day, location=then.location
+            brands=brands, first_day=then.first_day, last_day=then.last_day, places=places
         )
 
 
@@ -123,12 +179,12 @@ class ScanDayFilter(DayFilter):
         return meaning.scans_made(brands=brands, first_day=first, last_day=last)
 
 
-class PlaceFilter(TextFilter):
+class PlaceFilter(KnownPlaceFilter):
     title = _("location")
     parameter_name = "location"
 
-    def asked(self, place: str, brands: Sequence[Brand]) -> Q:
-        return meaning.scans_made(brands=brands, location=place)
+    def there(self, places: list[str], brands: Sequence[Brand]) -> Q:
+        return meaning.scans_made(brands=brands, places=places)
 
 
 class CustomerFilter(OwnRowsFilter):

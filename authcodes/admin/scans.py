@@ -10,11 +10,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from authcodes.admin.filters import CodeStatusFilter, CustomerFilter, PlaceFilter, ScanDayFilter
+from authcodes.admin.place_suggestions import SCRIPT
 from authcodes.admin.searching import Search
 from authcodes.exports import CUSTOMER_IS_OURS
 from authcodes.models import Job, Scan
 from brands import panels, zones
 from brands.exporting import ExportingAdmin
+from brands.list_queries import none_in_words
 from brands.lists import ChoicesFilter, OwnRowsFilter
 from brands.models import Brand, User
 from brands.panels import Line, Panel
@@ -51,12 +53,15 @@ class ScanPage(ExportingAdmin):
     sortable_by = ("scanned_at",)
     pages_by_key = True
     search_fields = ("code__startswith",)
-    search_help_text = _("Code, product or customer's e-mail")
+    search_help_text = _("Code, product or customer")
     fieldsets = (
         (None, {"fields": (("code", "scanned_at"), ("result", "reason"), ("product", "batch"), "campaign")}),
         (_("Customer"), {"fields": (("customer", "location"), ("device", "app_version"))}),
         (_("Points"), {"fields": (("points_status", "scan_count"), ("points_promised", "points_awarded"))}),
     )
+
+    class Media:
+        js = (SCRIPT,)
 
     def export_name(self, _query: QueryDict) -> str:
         return gettext("Export scan report")
@@ -80,7 +85,9 @@ class ScanPage(ExportingAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        return Search(self, request, search_term).scans(queryset), False
+        with none_in_words(request, queryset) as shown:
+            shown.rows = Search(self, request, search_term).scans(queryset)
+        return shown.rows, False
 
     @display(description=_("customer"))
     def customer(self, scan: Any) -> str | None:

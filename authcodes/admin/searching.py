@@ -1,4 +1,4 @@
-"""Searching codes and scans by code, product or customer: each way reads an index, and no more than it has to."""
+"""Searching codes and scans by code, product, customer or place: each way reads an index, and no more than it must."""
 
 import sys
 from typing import Any
@@ -7,9 +7,10 @@ from django.contrib.admin.views.main import ORDER_VAR
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from authcodes import place_search
 from authcodes.exports import CUSTOMER_IS_OURS
 from authcodes.models import AuthCode, Product, Scan
-from brands.models import User
+from brands import customer_search
 from brands.scanned import read
 
 # Codes whose scans are looked up one by one; where more begin so, the scans are read in their order.
@@ -29,7 +30,8 @@ def beginning_with(text: str) -> dict[str, str]:
 
 
 class Search:
-    """What somebody typed: an e-mail address, else how a code begins, else a product's SKU or a part of its title.
+    """What somebody typed: a part of an e-mail address, else how a code begins, else a product's SKU or a part of its
+    title, else a part of where codes are kept, else of a customer's name.
 
     What a scanner types into the box may be a whole address or carry a tag.
     """
@@ -45,21 +47,32 @@ class Search:
         if not self.words:
             return rows
         if "@" in self.words:
-            return rows.filter(pk__in=self.of_customer(self.seen(Scan)).values("auth_code"))
+            return rows.filter(pk__in=self.of_customers(self.seen(Scan)).values("auth_code"))
         if not self.some_codes(1):
-            return rows.filter(product__in=self.products())
+            return self.codes_called(rows)
         found = rows.filter(**beginning_with(self.beginning))
         return found if ORDER_VAR in self.request.GET else found.order_by("code")
+
+    def codes_called(self, rows: QuerySet[AuthCode]) -> QuerySet[AuthCode]:
+        """Of products, else places, else customers who are called so."""
+        if products := self.products():
+            return rows.filter(product__in=products)
+        if kept := self.kept():
+            return rows.filter(kept)
+        return rows.filter(pk__in=self.of_customers(self.seen(Scan)).values("auth_code"))
 
     def scans(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
         if not self.words:
             return rows
         if "@" in self.words:
-            return self.of_customer(rows)
+            return self.of_customers(rows)
         codes = self.some_codes(MOST_CODES + 1)
         if len(codes) > MOST_CODES:
             return rows.filter(**beginning_with(self.beginning))
-        return rows.filter(Q(auth_code__in=codes) if codes else Q(product__in=self.products()))
+        if codes:
+            return rows.filter(auth_code__in=codes)
+        products = self.products()
+        return rows.filter(product__in=products) if products else self.of_customers(rows)
 
     def seen(self, model: Any) -> QuerySet[Any]:
         """The rows of another list that this person may see."""
@@ -77,7 +90,16 @@ class Search:
         named = Q(sku__istartswith=self.words) | Q(title__icontains=self.words)
         return list(self.seen(Product).filter(named).order_by("pk").values_list("pk", flat=True)[:MOST_PRODUCTS])
 
-    def of_customer(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
-        """Scans by who has this address, as far as the brand knows them."""
-        who = User.objects.filter(email=self.words.lower()).values_list("pk", flat=True).first()
-        return rows.filter(CUSTOMER_IS_OURS, user=who) if who else rows.none()
+    def kept(self) -> Q | None:
+        """Codes of which staff or an import wrote where they are; None where no place is called so."""
+        brands = self.site.get_model_admin(AuthCode).brands_seen(self.request)
+        for column in place_search.OF_CODES:
+            if places := place_search.meant(self.words, place_search.places_of_codes(brands, column)):
+                return place_search.codes_at(column, places)
+        return None
+
+    def of_customers(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
+        """Scans by customers who are called so, as far as the brand knows them."""
+        brands = self.site.get_model_admin(Scan).brands_seen(self.request)
+        who = customer_search.meant(self.words, [brand.pk for brand in brands])
+        return rows.filter(CUSTOMER_IS_OURS, user__in=who) if who else rows.none()

@@ -61,6 +61,15 @@ class AuthCode(models.Model):
             models.Index(fields=["brand", "id"], name="auth_code_of_brand", include=["batch", "product", "created_at"]),
             models.Index(fields=["batch", "id"], name="auth_code_of_batch", include=["brand"]),
             models.Index(fields=["product", "id"], name="auth_code_of_product", include=["brand"]),
+            # Where codes are kept, for those of which somebody wrote it.
+            models.Index(
+                fields=["brand", "inventory_location", "id"],
+                name="auth_code_of_inventory",
+                condition=Q(inventory_location__gt=""),
+            ),
+            models.Index(
+                fields=["brand", "location", "id"], name="auth_code_of_location", condition=Q(location__gt="")
+            ),
         ]
         constraints = [
             # Not unique=True: that would add a second, pattern index; in "C" this one serves prefix search too.

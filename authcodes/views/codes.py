@@ -26,6 +26,7 @@ from authcodes.models import AuthCode, BatchRange, Scan
 from authcodes.proofs import Unreadable, proved
 from authcodes.symbols import Level
 from brands import guard, limits, roles
+from brands.api_filters import ChoiceFilter, ListFilters
 from brands.authentication import SESSION_OR_BEARER, caller_of, staff_may_read
 from brands.hosts import hostname_of
 from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
@@ -66,10 +67,15 @@ class ScanRecordOutput(serializers.Serializer[Any]):
     reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The true reason of the outcome.")
 
 
-class CodeScansQuery(serializers.Serializer[Any]):
-    outcome = serializers.ChoiceField(
-        choices=Scan.Outcome.values, required=False, help_text="List scans of this outcome only."
-    )
+class CodeScanFilters(ListFilters):
+    outcome = ChoiceFilter(parameter="outcome", values=Scan.Outcome.values)
+
+
+OUTCOME = OpenApiParameter(
+    "outcome",
+    {"type": "string", "enum": Scan.Outcome.values, "minLength": 1},
+    description="List scans of this outcome only.",
+)
 
 
 class CodeScansOutput(serializers.Serializer[Any]):
@@ -120,7 +126,7 @@ class CodeScans(APIView):
         summary="List a code's scans",
         needs=HUB_OR_STAFF,
         errors=[*READER_ERRORS, "VALIDATION_ERROR"],
-        parameters=[*page_parameters(), CodeScansQuery],
+        parameters=[*page_parameters(), OUTCOME],
         responses=CodeScansOutput,
     )
     def get(self, request: Request, code: str) -> Response:
@@ -145,10 +151,8 @@ class CodeScans(APIView):
             raise NotFound
         if reading and reading.tag and not tag_fits(found, reading.tag):
             raise NotFound
-        query = CodeScansQuery(data=request.query_params.dict())  # as a form, it would take an empty value for none
-        query.is_valid(raise_exception=True)
         attempts = Scan.objects.filter(auth_code=found)
-        scans = attempts.filter(**query.validated_data).annotate(customer_email=CUSTOMER_EMAIL)
+        scans = CodeScanFilters.of(request, attempts).qs.annotate(customer_email=CUSTOMER_EMAIL)
         rows, pagination = paged(request, scans, order=("-scanned_at", "-scan_id"), view=self)
         return Response(
             {

@@ -22,7 +22,7 @@ class ProgressPage(ExportingAdmin):
     list_filter = (("campaign", OwnRowsFilter),)
     list_select_related = ("user", "campaign")
     search_fields = ("user__email__startswith",)
-    search_help_text = _("A customer's e-mail address.")
+    search_help_text = _("Parts of a customer's name or e-mail address.")
     fields = ("user", "campaign", "reached", "milestones", ("created_at", "updated_at"))
 
     @display(description=_("progress"), ordering="progress")

@@ -22,7 +22,7 @@ class RewardClaimPage(ExportingAdmin):
     list_filter = (("status", ChoicesFilter), ("milestone__campaign", OwnRowsFilter))
     list_select_related = ("user", "milestone__campaign")
     search_fields = ("user__email__startswith",)
-    search_help_text = _("A customer's e-mail address.")
+    search_help_text = _("Parts of a customer's name or e-mail address.")
     fields = ("user", "reward", "campaign", "state", ("created_at", "claimed_at"))
 
     @display(description=_("reward"))

@@ -35,7 +35,7 @@ class LedgerPage(ExportingAdmin):
     list_select_related = ("user_point__user", "user_point__brand")
     sortable_by = ("when",)
     search_fields = ("reason_id__exact",)
-    search_help_text = _("An auth code, another reason's id, or a customer's e-mail address.")
+    search_help_text = _("An auth code, another reason's id, or parts of a customer's name or e-mail address.")
     fields = ("customer", ("kind", "points", "balance_after"), ("reason_id", "adjusted_by"), "note", "created_at")
 
     @display(description=_("created at"), ordering="loyalty_transaction_id")

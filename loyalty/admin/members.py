@@ -21,8 +21,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import panels
+from brands import customer_search, panels
 from brands.audited import deed
+from brands.customer_search import TooManyCustomers
 from brands.digits import AsciiDigits
 from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, DayFilter
@@ -38,6 +39,7 @@ from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
 from loyalty.notices import devices, preferences
 from loyalty.refusals import PointsAlreadyClaimed
 
+SOME = 50  # of whom the portal's search box shows the first
 COLOURS = {"active": "success", "blocked": "danger"}
 
 
@@ -123,7 +125,7 @@ class MemberPage(Enrolment, ExportingAdmin):
     sortable_by = ("points", "points_earned", "enrolled_at")
     list_select_related = ("user",)
     search_fields = ("user__email__startswith", "user__first_name__istartswith", "user__last_name__istartswith")
-    search_help_text = gettext_lazy("E-mail address, the beginning of a name, or the barcode of a wallet pass.")
+    search_help_text = gettext_lazy("Parts of a name or e-mail address, or the barcode of a wallet pass.")
     fieldsets = (
         (None, {"fields": (("user", "brand"), ("state", "current_level"))}),
         (gettext_lazy("Points"), {"fields": (("points", "points_earned"), ("points_redeemed", "points_expired"))}),
@@ -172,11 +174,21 @@ class MemberPage(Enrolment, ExportingAdmin):
         account = membership.read(search_term)
         if account is not None:
             return queryset.filter(pk=account), False
-        return super().get_search_results(request, queryset, search_term)
+        if not search_term.strip():
+            return queryset, False
+        return self.of_customers(request, queryset, search_term), False
 
-    def found_at_once(self, rows: QuerySet[UserPoints], words: str) -> QuerySet[UserPoints]:
-        """What the portal's search box shows: members whose address begins so, for which users have an index."""
-        found = rows.filter(user__email__startswith=words.lower())
+    def customers(self, request: HttpRequest, typed: str) -> Any:
+        """However many: this list is what they are looked for in."""
+        try:
+            return super().customers(request, typed)
+        except TooManyCustomers:
+            return customer_search.matching(typed, [brand.pk for brand in self.brands_seen(request)])
+
+    def found_at_once(self, request: HttpRequest, rows: QuerySet[UserPoints], words: str) -> QuerySet[UserPoints]:
+        """What the portal's search box shows: some whom the words mean."""
+        brand_ids = [brand.pk for brand in self.brands_seen(request)]
+        found = rows.filter(user__in=customer_search.some(words, brand_ids, SOME))
         return found.select_related("user", "brand").order_by("user__email", "pk")
 
     @admin.action(description=gettext_lazy("Block: earn and redeem nothing"), permissions=["act"])

@@ -27,7 +27,9 @@ class NoticeDeliveryPage(TenantAdmin):
     linked_filters = ("notice__key",)
     list_select_related = ("user",)
     search_fields = ("provider_id__exact",)
-    search_help_text = _("The customer's e-mail address, or the message's id at the mail, SMS or push service.")
+    search_help_text = _(
+        "Parts of the customer's name or e-mail address, or the message's id at the mail, SMS or push service."
+    )
     fieldsets = (
         (None, {"fields": (("brand", "user"), ("template", "language"), ("channel", "masked_address"), "state")}),
         (_("Delivery"), {"fields": (("attempts", "provider_id"), "last_error", ("created_at", "finished_at"))}),

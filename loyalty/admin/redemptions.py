@@ -42,7 +42,7 @@ class RedemptionPage(Till, ExportingAdmin):
     list_filter = (("status", ChoicesFilter), ("created_at", DayFilter))
     list_select_related = ("user_point__user",)
     search_fields = ("code__exact",)
-    search_help_text = gettext_lazy("A code, or a customer's e-mail address.")
+    search_help_text = gettext_lazy("A code, or parts of a customer's name or e-mail address.")
     fieldsets = (
         (None, {"fields": (("name", "cost"), ("customer", "state"), ("code_masked", "brand"))}),
         (gettext_lazy("Times"), {"fields": (("created_at", "expires_at"), ("used_at", "used_by"), "cancelled_at")}),

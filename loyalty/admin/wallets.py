@@ -42,7 +42,7 @@ class WalletPassPage(TenantAdmin):
     list_filter = (("platform", ChoicesFilter), ("state", ChoicesFilter), FreshnessFilter)
     list_select_related = ("account__user",)
     search_fields = ("serial__exact",)
-    search_help_text = gettext_lazy("A pass's serial number, or a customer's e-mail address.")
+    search_help_text = gettext_lazy("A pass's serial number, or parts of a customer's name or e-mail address.")
     fieldsets = (
         (None, {"fields": (("customer", "brand"), ("platform", "condition"), "serial")}),
         (gettext_lazy("Versions"), {"fields": (("version", "held_version"), ("changed_at", "freshness"))}),
@@ -92,7 +92,7 @@ class WalletPassPage(TenantAdmin):
         try:
             return queryset.filter(serial=UUID(search_term.strip())), False
         except ValueError:
-            return queryset.none(), False
+            return self.of_customers(request, queryset, search_term), False
 
     @admin.action(description=gettext_lazy("Refresh: tell the wallets again"), permissions=["act"])
     def refresh(self, request: HttpRequest, queryset: QuerySet[WalletPass]) -> None:

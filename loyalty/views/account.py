@@ -1,6 +1,5 @@
 """What a customer reads of their own account (spec 4.3, 4.4)."""
 
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -13,12 +12,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, moments, zones
+from brands import limits, zones
+from brands.api_filters import ChoiceFilter, DayFilter, ListFilters
 from brands.authentication import for_own_brand
 from brands.models import Brand
 from brands.openapi import BEARER, endpoint
 from brands.paging import Page, paged
-from brands.refusals import Invalid
 from brands.tokens import Principal
 from loyalty import expiry, levels, members
 from loyalty.events import iso
@@ -158,33 +157,21 @@ FILTERS = [
 ]
 
 
-def asked_lines(request: Request, principal: Principal) -> QuerySet[LoyaltyTransaction]:
-    """The customer's lines that the request's filters leave. Raises Invalid."""
-    lines = LoyaltyTransaction.objects.filter(
-        user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id
-    )
-    reason = request.query_params.get("reason")
-    if reason is not None and reason not in LoyaltyTransaction.Reason.values:
-        raise Invalid("reason is earned, redeemed or expired.", details={"field": "reason"})
-    first, last = (asked_day(request, name) for name in ("from", "to"))
-    if first or last:
-        brand = get_object_or_404(Brand, pk=principal.brand_id)
-        lines = lines.filter(zones.on_days("created_at", first, last, brands=[brand]))
-    return lines.filter(reason=reason) if reason else lines
+class TransactionFilters(ListFilters):
+    """By what changed the balance, and from a day to another, both included and by the brand's clock."""
 
+    reason = ChoiceFilter(parameter="reason", values=["earned", "redeemed", "expired"])
+    first_day = DayFilter(parameter="from")
+    last_day = DayFilter(parameter="to")
+    parameters = {"first_day": "from", "last_day": "to"}
 
-def asked_day(request: Request, name: str) -> date | None:
-    """Raises Invalid for what is given and is no day. Days long before and after all lines mean the same."""
-    text = request.query_params.get(name)
-    if text is None:
-        return None
-    try:
-        day = date.fromisoformat(text) if len(text) == len("2026-03-01") and text.isascii() else None
-    except ValueError:
-        day = None
-    if day is None:
-        raise Invalid(f"{name} must be a day such as 2026-03-01.", details={"field": name})
-    return min(max(day, moments.FIRST_DAY), moments.LAST_DAY)
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        asked = self.form.cleaned_data
+        if asked["first_day"] or asked["last_day"]:
+            brand = get_object_or_404(Brand, pk=principal_of(self.request).brand_id)
+            days = asked["first_day"], asked["last_day"]
+            queryset = queryset.filter(zones.on_days("created_at", *days, brands=[brand]))
+        return queryset.filter(reason=asked["reason"]) if asked["reason"] else queryset
 
 
 class Transactions(APIView):
@@ -204,7 +191,10 @@ class Transactions(APIView):
         """Every change of the customer's balance at the token's brand, newest first."""
         principal = principal_of(request)
         limits.hit("read", principal.brand_id, principal.user_id)
-        lines = asked_lines(request, principal)
+        mine = LoyaltyTransaction.objects.filter(
+            user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id
+        )
+        lines = TransactionFilters.of(request, mine).qs
         found, pagination = paged(request, lines, order=("-loyalty_transaction_id",), view=self)
         return Response({"success": True, "data": [present_line(line) for line in found], "pagination": pagination})
 

@@ -124,7 +124,6 @@ def test_codes_are_filtered_by_place_campaign_batch_product_and_assignment(clien
     ):
         assert found(client, CODES, **query) == [code], query
     assert found(client, CODES, assigned="no") == [other]
-    assert found(client, CODES, first_scan_location="Pune") == []
     assert client.get(address(CODES), {"assigned": "perhaps"}).status_code == 302
 
 

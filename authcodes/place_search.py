@@ -1,0 +1,148 @@
+"""Which of a brand's places somebody means who types a part of one; filters and suggestions ask here."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from authcodes.dashboard_sources import groups
+from brands.models import Brand
+from brands.refusals import Invalid
+
+MAX_TYPED = 200
+# Places that one text may mean: a list by more of them is not what anybody looks for.
+MAX_MEANT = 1000
+MAX_SUGGESTED = 20
+# Different places of one brand that are looked at, and scans of days that no rollup has yet.
+MAX_KNOWN = 20_000
+MAX_OPEN_SCANS = 100_000
+
+# The different values of an indexed column, one step along its index for each (PostgreSQL has no skip scan). Compared
+# by `>` alone: LIKE would find no index under row-level security.
+DISTINCT = """
+    SELECT found.name FROM unnest(%(brands)s::bigint[]) AS brand (id), LATERAL (
+        WITH RECURSIVE step AS (
+            (SELECT r.{column} AS name FROM {table} r
+              WHERE r.brand_id = brand.id AND r.{column} > '' ORDER BY r.{column} LIMIT 1)
+            UNION ALL
+            SELECT next.name
+              FROM step, LATERAL (SELECT r.{column} AS name FROM {table} r
+                                   WHERE r.brand_id = brand.id AND r.{column} > '' AND r.{column} > step.name
+                                   ORDER BY r.{column} LIMIT 1) next
+        )
+        SELECT name FROM step LIMIT %(most)s
+    ) found
+"""
+CLOSED_DAYS = DISTINCT.format(table="authcodes_cellrollup", column="location")
+OPEN_DAYS = """
+    SELECT DISTINCT s.location FROM unnest(%(brands)s::bigint[]) AS brand (id), LATERAL (
+        SELECT location FROM authcodes_scan
+         WHERE brand_id = brand.id AND scanned_at >= %(since)s::timestamptz
+         ORDER BY scanned_at DESC, scan_id DESC LIMIT %(most)s
+    ) s WHERE s.location > ''
+"""
+# Where codes are kept, and where they were assigned to: the columns that staff and imports write.
+OF_CODES = {
+    column: DISTINCT.format(table="authcodes_authcode", column=column) for column in ("inventory_location", "location")
+}
+
+
+SCANNED = "scanned"
+
+
+class TooManyPlaces(Invalid):
+    """The text is a part of more places than a list can be narrowed to."""
+
+
+def scanned_places(brands: Iterable[Brand]) -> list[str]:
+    """Every place where one of the brands' codes was scanned. Two statements, and one for each zone."""
+    brands = list(brands)
+    if not brands:
+        return []
+    ids = [brand.pk for brand in brands]
+    found = set(_names(CLOSED_DAYS, {"brands": ids, "most": MAX_KNOWN}))
+    for group in groups(brands, timezone.now()):
+        since = group.midnight(group.until + timedelta(days=1)) if group.until else "-infinity"
+        most = max(MAX_OPEN_SCANS // len(ids), 1)
+        found |= set(_names(OPEN_DAYS, {"brands": list(group.brand_ids), "since": since, "most": most}))
+    return sorted(found)
+
+
+def places_of_codes(brands: Iterable[Brand], column: str) -> list[str]:
+    """Every value that codes of the brands have in `inventory_location` or `location`. One statement."""
+    ids = [brand.pk for brand in brands]
+    return sorted(set(_names(OF_CODES[column], {"brands": ids, "most": MAX_KNOWN}))) if ids else []
+
+
+def known(of: str, brands: Iterable[Brand]) -> list[str]:
+    """The places of the brands: where codes were scanned (`SCANNED`), or what a column of codes holds."""
+    return scanned_places(brands) if of == SCANNED else places_of_codes(brands, of)
+
+
+def codes_at(column: str, places: Sequence[str]) -> Q:
+    """Codes that have one of these in the column."""
+    return Q(**{f"{column}__gt": "", f"{column}__in": list(places)})
+
+
+def meant(typed: str, known: Sequence[str]) -> list[str]:
+    """The known places that `typed` means: the one of that name, else all that have each of its words as a part.
+
+    Upper and lower case are the same, and so are letters with and without diacritics. Raises Invalid for what no place
+    can be called, TooManyPlaces.
+    """
+    typed = checked(typed)
+    if typed in known:
+        return [typed]
+    found = _matching(typed, known)
+    if len(found) > MAX_MEANT:
+        words = ngettext(
+            "More than %(most)d place matches “%(typed)s”. Type more of the name.",
+            "More than %(most)d places match “%(typed)s”. Type more of the name.",
+            MAX_MEANT,
+        )
+        raise TooManyPlaces(words % {"most": MAX_MEANT, "typed": typed}, details={"field": "location"})
+    return found
+
+
+def suggested(typed: str, known: Sequence[str]) -> list[str]:
+    """The few best matches: what begins so first. Raises Invalid."""
+    beginning = folded(checked(typed))
+    found = _matching(typed, known)
+    return sorted(found, key=lambda name: (not folded(name).startswith(beginning), name))[:MAX_SUGGESTED]
+
+
+def checked(typed: str) -> str:
+    """Without space around it. Raises Invalid."""
+    typed = typed.strip()
+    if len(typed) > MAX_TYPED:
+        raise Invalid(
+            _("Type at most %(most)d characters of a place.") % {"most": MAX_TYPED}, details={"field": "location"}
+        )
+    if not typed.isprintable():
+        raise Invalid(_("Type the place without control characters."), details={"field": "location"})
+    return typed
+
+
+def _matching(typed: str, known: Sequence[str]) -> list[str]:
+    words = re.split(r"[\s,]+", folded(typed).strip(" ,"))
+    return [name for name in known if all(word in folded(name) for word in words)] if any(words) else []
+
+
+@lru_cache(maxsize=50_000)
+def folded(text: str) -> str:
+    """In lower case and without diacritics."""
+    return "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))
+
+
+def _names(statement: str, values: dict[str, Any]) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return [name for [name] in cursor.fetchall()]

@@ -1,0 +1,81 @@
+"""Which of a brand's customers somebody means who types a part of an address or a name; searches ask here."""
+
+from collections.abc import Collection
+
+from django.db import connection
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from brands.customer_words import CustomerWord
+from brands.models import User
+from brands.refusals import Invalid
+
+MAX_TYPED = 200
+MAX_WORDS = 8
+# Customers whose rows a list looks for one by one.
+MAX_MEANT = 1000
+LAST = chr(0x10FFFF)
+
+
+class TooManyCustomers(Invalid):
+    """The text means more customers than a list can be narrowed to."""
+
+
+def meant(typed: str, brand_ids: Collection[int]) -> list[int]:
+    """The ids of the brands' customers of whose address and name each word of `typed` begins a word.
+
+    A whole address means whoever has it. Upper and lower case are the same, and so are letters with and without
+    diacritics. Two statements at most. Raises Invalid for what nobody can be called, TooManyCustomers.
+    """
+    typed = checked(typed)
+    if "@" in typed and (owner := owner_of(typed, brand_ids)):
+        return [owner]
+    ids = _first(matching(typed, brand_ids), MAX_MEANT)
+    if len(ids) > MAX_MEANT:
+        words = _("More than %(most)d customers match “%(typed)s”. Type more of the name or the address.")
+        raise TooManyCustomers(words % {"most": MAX_MEANT, "typed": typed})
+    return ids
+
+
+def some(typed: str, brand_ids: Collection[int], most: int) -> list[int]:
+    """As `meant`, but a few of too many."""
+    return _first(matching(checked(typed), brand_ids), most)[:most]
+
+
+def matching(typed: str, brand_ids: Collection[int]) -> QuerySet[CustomerWord, int]:
+    """The ids, however many, for another statement to look in; one may come several times. One statement."""
+    found: QuerySet[CustomerWord, int] | None = None
+    for word in words_of(typed):
+        begin_so = CustomerWord.objects.filter(brand__in=brand_ids, word__gte=word, word__lt=word + LAST)
+        narrowed = begin_so if found is None else begin_so.filter(user__in=found)
+        found = narrowed.values_list("user_id", flat=True)
+    return CustomerWord.objects.none().values_list("user_id", flat=True) if found is None else found
+
+
+def words_of(typed: str) -> list[str]:
+    """As the triggers write words; the longest, which say most, last. Raises Invalid."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT word FROM customer_words(%s) AS word", [checked(typed)])
+        words = sorted((word for [word] in cursor.fetchall()), key=len)
+    return words[-MAX_WORDS:]
+
+
+def owner_of(address: str, brand_ids: Collection[int]) -> int | None:
+    """The brands' customer who has this whole address."""
+    known = User.objects.filter(email=address.lower(), search_words__brand__in=brand_ids)
+    return known.order_by().values_list("pk", flat=True).first()
+
+
+def checked(typed: str) -> str:
+    """Without space around it. Raises Invalid."""
+    typed = typed.strip()
+    if len(typed) > MAX_TYPED:
+        raise Invalid(_("Type at most %(most)d characters of a name or address.") % {"most": MAX_TYPED})
+    if not typed.isprintable():
+        raise Invalid(_("Type the name or address without control characters."))
+    return typed
+
+
+def _first(found: QuerySet[CustomerWord, int], most: int) -> list[int]:
+    """One more than `most`, if there are. A customer may match by several words, so more rows are read than that."""
+    return list(dict.fromkeys(found[: (MAX_WORDS + 1) * most]))[: most + 1]

@@ -1,0 +1,26 @@
+"""The words by which a brand finds its customers."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class CustomerWord(models.Model):
+    """A word of a customer's address or name, in lower case and without diacritics, for one brand of theirs.
+
+    Triggers on users and accounts write it, whoever changes these: see loyalty's migration `add_customer_words`.
+    """
+
+    brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey("brands.User", on_delete=models.CASCADE, related_name="search_words")
+    word = models.CharField(_("word"), max_length=64, db_collation="C")
+
+    class Meta:
+        verbose_name = _("word of a customer")
+        verbose_name_plural = _("words of customers")
+        constraints = [
+            # Entered by a brand and a range of words: LIKE would find no index under row-level security.
+            models.UniqueConstraint(fields=["brand", "word", "user"], name="customer_word_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.word

@@ -34,7 +34,7 @@ async function check() {
     kept.drop(code); // only what was answered
     showKept();
   }
-  part("place").hidden = !scan || !navigator.geolocation;
+  part("place").hidden = !scan || !navigator.geolocation || state === "recalled"; // the brand knows these
   part("sign-in").hidden = isCustomer();
   if (scan?.points_status === "pending") await follow();
   else if (scan?.points_available) points("guest", scan);

@@ -21,7 +21,8 @@ def report(
     *, brand_id: int, scanned: str, place: str, remark: str, contact: str, user_id: int | None, at: datetime
 ) -> FakeReport:
     """Keep what somebody says about a product. The code may be anything; whether it is the brand's, nobody is told."""
-    code = read(scanned).code
+    reading = read(scanned)
+    code = reading.code if reading else ""
     with guard.within([brand_id]):
         known = AuthCode.objects.filter(code=code, brand=brand_id).first() if code else None
         return FakeReport.objects.create(

@@ -108,7 +108,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
     """
     found = _tried(_of_link(composing.CHANGE_EMAIL, token).exclude(previous_email=""), at, refusal=link_ended)
     with transaction.atomic():
-        user = User.objects.select_for_update(no_key=True).filter(pk=found.user_id, is_active=True).first()
+        user = User.objects.select_for_update(no_key=True).filter(pk=found.user_id or 0, is_active=True).first()
         if user is None or user.email != found.previous_email:
             raise link_ended()
         if not user.check_password(password):

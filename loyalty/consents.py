@@ -24,7 +24,8 @@ def record(*, user_id: int, brand_id: int, terms_url: str, privacy_url: str, at:
 def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
     """What a person consented to at the brand, newest first."""
     theirs = Consent.objects.filter(user_id=user_id, brand_id=brand_id)
-    return theirs.values("consented_at", "terms_url", "privacy_url").iterator()
+    rows: Iterator[Any] = theirs.values("consented_at", "terms_url", "privacy_url").iterator()
+    return rows
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it

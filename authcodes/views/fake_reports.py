@@ -41,7 +41,7 @@ class FakeReports(APIView):
 
     @endpoint(
         "report_fake",
-        tag="Scans",
+        tag="Scanning",
         summary="Report a suspected fake",
         needs=[BEARER, KEY, KEY_AND_BEARER],
         errors=[

@@ -22,7 +22,7 @@ WIDEST_GAP = 3
 LONGEST_PAUSE = timedelta(hours=1)
 MOST_CUSTOMERS = 3
 LOOKS_BACK = timedelta(days=2)
-NEWEST = 3000  # scans of a brand that are read
+NEWEST = 1000  # scans of a brand that are read
 MOST_BRANDS = 20
 MOST_RUNS = 5
 

@@ -41,7 +41,7 @@ class FakeReportPage(TenantAdmin):
 
     @display(description=gettext_lazy("remark"))
     def remark_shortened(self, report: FakeReport) -> str:
-        return report.remark if len(report.remark) <= 80 else f"{report.remark[:79]}…"
+        return report.remark if len(report.remark) <= 30 else f"{report.remark[:29]}…"
 
     @display(description=gettext_lazy("customer"))
     def customer(self, report: FakeReport) -> str:

@@ -284,7 +284,7 @@ def test_a_hub_corrects_its_own_members(api, brand, own, customer, member, maile
 
 
 def test_an_erasure_takes_corrections_along(brand, own, customer, member, shared):
-    correct_name(member, staff(brand))
+    correct_name(member, staff(brand), reason="Augusta King called")
     ask_for(member, staff(brand))
 
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))

@@ -15,8 +15,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from authcodes import code_runs, fake_reports, place_search
 from authcodes import dashboard as dashboards
-from authcodes import place_search
+from authcodes.code_runs import Run
 from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
 from authcodes.dashboard_filters import when_and_where
 from authcodes.models import BatchRange, Product
@@ -35,6 +36,7 @@ from loyalty.models import NoticeSettings, WebhookEndpoint
 # As the lists spell this filter.
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "loyalty.event"
+REPORTS = "authcodes.fakereport"
 WEBHOOKS, QUOTAS, MOST_NOTICES = "loyalty.webhookendpoint", "brands.brandquota", 5
 # Attempts stopped in a day; people mistype their passwords.
 WORTH_A_NOTICE = {stopped_attempts.CODES: 1, stopped_attempts.LOGINS: 20}
@@ -205,6 +207,32 @@ class Stopped:
         return f"{told} {reasons[self.kind]}"
 
 
+@dataclass(frozen=True, slots=True)
+class CodesInARow:
+    """Neighbouring codes that were scanned one after the other, and the list of these scans."""
+
+    run: Run
+    brand: Brand
+    link: str | None
+
+    @property
+    def words(self) -> str:
+        words = _(
+            "%(brand)s: %(codes)d neighbouring codes of %(batch)s were scanned in a row (%(first)s to %(last)s). "
+            "Somebody may be guessing codes, or a shop has opened a carton."
+        )
+        told = {"brand": self.brand, "codes": self.run.codes, "batch": self.run.batch}
+        return words % {**told, "first": self.run.first_code, "last": self.run.last_code}
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """How many reports of suspected fakes are open, and the list of them."""
+
+    number: int
+    link: str | None
+
+
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What settings.UNFOLD["DASHBOARD_CALLBACK"] calls: the front page's context."""
     visible = brands_within(roles.reach(request.user, VIEW, CODES))
@@ -313,6 +341,27 @@ class Page:
             if numbers.get((brand.pk, kind), 0) >= WORTH_A_NOTICE[kind]
         ]
         return sorted(found, key=lambda each: -each.number)[:MOST_NOTICES]
+
+    @property
+    def code_runs(self) -> list[CodesInARow]:
+        """Codes of plain batches that somebody seems to have counted on to."""
+        brands = {brand.pk: brand for brand in self.those(VIEW, SCANS)}
+        return [
+            CodesInARow(run, brands[run.brand_id], self.scans_of(run, brands[run.brand_id]))
+            for run in code_runs.of(list(brands))
+        ]
+
+    def scans_of(self, run: Run, brand: Brand) -> str | None:
+        days = {"scanned_at_from": run.first_at, "scanned_at_to": run.last_at}
+        on = {name: str(at.astimezone(brand.zone).date()) for name, at in days.items()}
+        return self.links.address(SCANS, {"batch__id__exact": run.batch_id, **on})
+
+    @property
+    def fake_reports(self) -> Reported | None:
+        """Reports of suspected fakes that wait for somebody."""
+        brands = self.those(VIEW, REPORTS)
+        number = fake_reports.open_at(brand.pk for brand in brands) if brands else 0
+        return Reported(number, self.links.address(REPORTS, {"state__exact": "open"})) if number else None
 
     @property
     def stopped_webhooks(self) -> list[WebhookEndpoint]:

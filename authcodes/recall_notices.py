@@ -67,6 +67,12 @@ def scanned_by(batch: BatchRange) -> list[int]:
     return list(scans.order_by("user_id").values_list("user_id", flat=True).distinct())
 
 
+def to_tell(recall: Recall) -> list[int]:
+    """Those of them who were not told of the recall yet; of one that is not stored, all."""
+    known = set(gathering.told_of(brand_id=recall.batch.brand_id, key=key_of(recall))) if recall.pk else set()
+    return [each for each in scanned_by(recall.batch) if each not in known]
+
+
 def chunks(ids: list[int]) -> Iterator[list[int]]:
     for begin in range(0, len(ids), AT_ONCE):
         yield ids[begin : begin + AT_ONCE]

@@ -4,7 +4,7 @@ Texts are as they are stored, moments in the brand's zone. No report names a sec
 """
 
 from django.db.models import Case, F, Model, TextField, Value, When
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Coalesce
 
 from authcodes.exports import SCANS, UNSCANNED, Column, Report
 from authcodes.models import AuthCode, BatchRange, Job, Product, Scan
@@ -63,8 +63,8 @@ MEMBERS = Report(
     "members",
     {
         "customer_email": (TEXT, F("user__email")),
-        "first_name": (TEXT, F("user__first_name")),
-        "last_name": (TEXT, F("user__last_name")),
+        "first_name": (TEXT, Coalesce("first_name", "user__first_name")),
+        "last_name": (TEXT, Coalesce("last_name", "user__last_name")),
         "status": (TEXT, F("status")),
         "level": (TEXT, F("current_level")),
         "points": (NUMBER, F("points")),

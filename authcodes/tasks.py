@@ -4,7 +4,7 @@ from celery import shared_task
 from celery.signals import worker_init
 from django.utils import timezone
 
-from authcodes import imports, jobs, lookups, places, rollups, scanning
+from authcodes import fake_reports, imports, jobs, lookups, places, rollups, scanning
 
 PORTION = 500
 
@@ -46,6 +46,12 @@ def forget_files() -> int:
 def forget_lookups() -> int:
     """Every day: lookups of codes that have been kept long enough."""
     return lookups.forget_old(at=timezone.now())
+
+
+@shared_task
+def purge_fake_reports() -> int:
+    """Every hour: reports of suspected fakes that have been kept long enough."""
+    return fake_reports.purge(at=timezone.now())
 
 
 @shared_task

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
-from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator, URLValidator
 from django.db import connection, models
 from django.db.models.functions import Lower
 from django.utils import timezone
@@ -64,6 +64,18 @@ class Picture(models.Model):
 
     def __str__(self) -> str:
         return f"{self.width} x {self.height}"
+
+
+def link_field(name: Any, help_text: Any) -> Any:
+    """The address of a page of the brand's own; https alone. Empty: there is none."""
+    return models.CharField(
+        name,
+        max_length=500,
+        blank=True,
+        db_default="",
+        validators=[URLValidator(schemes=["https"], message=_("Write an address that begins with https://."))],
+        help_text=help_text,
+    )
 
 
 class Brand(models.Model):
@@ -135,6 +147,8 @@ class Brand(models.Model):
     colour_background = colour_field(_("background colour"), "#ffffff", _("Behind everything."))
     colour_text = colour_field(_("text colour"), "#1f2328", _("Must be easy to read on the background."))
     colour_accent = colour_field(_("accent colour"), "#0b57d0", _("Buttons, links and bars."))
+    terms_url = link_field(_("terms"), _("Customers who register on the scan page accept them."))
+    privacy_url = link_field(_("privacy notice"), _("Shown on the scan page, and to customers who register there."))
     logo = models.ForeignKey(
         Picture, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("logo")
     )

@@ -18,6 +18,7 @@ GROUPS: dict[Any, dict[str, str]] = {
         "authcodes.codeprefix": "bookmark",
         "authcodes.scan": "qr_code_scanner",
         "authcodes.product": "category",
+        "authcodes.fakereport": "flag_circle",
         "authcodes.recall": "report",
         "authcodes.liftedrecall": "undo",
         "authcodes.codechange": "history",

@@ -16,12 +16,17 @@ class Mentions:
     first_name: str = ""
     last_name: str = ""
     phone: str = ""
+    corrected: tuple[str, str] = ("", "")  # first and last name as the brand's staff wrote them
+
+    @property
+    def names(self) -> list[list[str]]:
+        return [[self.first_name, self.last_name], list(self.corrected)]
 
     @cached_property
     def anywhere(self) -> "re.Pattern[str]":
         """What can mean nobody else: the addresses, and both names together in either order."""
-        both = [self.first_name, self.last_name] if self.first_name and self.last_name else []
-        names = [rf"\b{_words(both)}\b", rf"\b{_words(both[::-1])}\b"] if both else []
+        pairs = [way for both in self.names if all(both) for way in (both, both[::-1])]
+        names = [rf"\b{_words(pair)}\b" for pair in pairs]
         digits = re.sub(r"\D", "", self.phone)
         phone = [r"\+?" + r"[\s./()-]*".join(digits)] if digits else []
         return re.compile("|".join([re.escape(self.email), *phone, *names]), re.IGNORECASE)
@@ -29,7 +34,7 @@ class Mentions:
     @cached_property
     def in_their_own_rows(self) -> "re.Pattern[str]":
         """In what is about the person anyway, each name by itself too."""
-        each = [name for name in (self.first_name, self.last_name) if len(name) >= SHORTEST]
+        each = [name for both in self.names for name in both if len(name) >= SHORTEST]
         alone = [rf"\b{re.escape(name)}\b" for name in each]
         return re.compile("|".join([self.anywhere.pattern, *alone]), re.IGNORECASE)
 

@@ -17,6 +17,7 @@ USE = "u"  # takes codes of rewards at the till
 STOP = "s"  # cancels what others started
 ERASE = "e"  # takes a person out of what the brand holds
 SCAN_VALUE = "m"  # sets what scans earn: points, scan limit, expiry, campaign
+CORRECT = "n"  # corrects a member's name, and has them asked to confirm a new address
 SUPERUSER = "superuser"
 
 # What is written by an action alone (scans, ledger, events) is for reading, whoever reads.
@@ -41,7 +42,7 @@ TABLE = {
     "loyalty.pointsapproval":          ("vx",   "vx",    "",      "v",     "vx"),
     "loyalty.earningrule":            ("vacd", "vacd",  "",      "v",     "vacd"),
     "loyalty.currencyrate":           ("vacd", "vacd",  "",      "v",     "vacd"),
-    "loyalty.userpoints":             ("vxe",  "vx",    "",      "v",     "vxe"),
+    "loyalty.userpoints":             ("vxen", "vxn",   "",      "vn",    "vxen"),
     "loyalty.loyaltytransaction":     ("v",    "v",     "",      "v",     "v"),
     "loyalty.reward":                 ("vacd", "vac",   "",      "v",     "vacd"),
     "loyalty.redemption":             ("vxu",  "vxu",   "",      "vu",    "vxu"),
@@ -63,6 +64,7 @@ TABLE = {
     "authcodes.codechange":            ("v",    "v",     "v",     "v",     "v"),
     "authcodes.recall":               ("vax",  "va",    "v",     "v",     "vax"),
     "authcodes.liftedrecall":         ("v",    "v",     "v",     "v",     "v"),
+    "authcodes.fakereport":           ("vx",   "vx",    "",      "vx",    "vx"),
     "authcodes.scan":                 ("v",    "v",     "",      "v",     "v"),
     "authcodes.import":               ("vax",  "vax",   "vax",   "v",     "vax"),
     "authcodes.printrun":             ("vx",   "vx",    "vx",    "v",     "vx"),

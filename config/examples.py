@@ -87,6 +87,20 @@ REQUESTS: Examples = {
     "change_profile": {
         "Some of it": {"first_name": "Ada", "language": "de", "notifications": {"offers": {"push": False}}},
     },
+    "correct_member": {
+        "The name": {"first_name": "Ada", "last_name": "Lovelace", "reason": "Spelt wrong in our shop system"},
+        "The address": {"email": "ada@lovelace.example", "reason": "Ticket 4711"},
+    },
+    "change_email": {"Another address": {"email": "ada@lovelace.example"}},
+    "confirm_email_change": {"By the link": {"token": "eyJjIjoiMCJ9:1rk2xM:8sVf", "password": "a long pass phrase"}},
+    "report_fake": {
+        "A shop": {
+            "code": "ALP0000004711",
+            "place": "Market stall, Kreuzberg",
+            "remark": "The print is blurred.",
+            "contact": "ada@example.com",
+        }
+    },
     "use_redemption": {"A code": {"code": CODE}},
     "validate_code": {
         "A code": {"code": "ALP0000004711"},
@@ -397,6 +411,21 @@ ANSWERS: Examples = {
             "data": {"user_id": 42, "user_point_id": 7, "enrolled_at": WHEN, "created": True},
         }
     },
+    "correct_member": {
+        "Waits for the customer": {
+            "success": True,
+            "data": {
+                "user_id": 42,
+                "first_name": "Ada",
+                "last_name": "Lovelace",
+                "email": "ada@example.com",
+                "unconfirmed_email": "ada@lovelace.example",
+            },
+        }
+    },
+    "change_email": {"On its way": {"success": True, "expires_at": WHEN}},
+    "confirm_email_change": {"Changed": {"success": True}},
+    "report_fake": {"Kept": {"success": True, "report_id": 12}},
     "undo_redemption": {"Given back": {"success": True, "data": UNDONE}},
     "claim_reward_by_old_path": {"A thing": {"success": True, "data": CLAIMED}},
     "claim_reward": {

@@ -211,6 +211,7 @@ CELERY_BEAT_SCHEDULE = {
     "forget-confirmations": {"task": "loyalty.tasks.forget_confirmations", "schedule": 3_600},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 2, "options": {"expires": 2}},
     "forget-files": {"task": "authcodes.tasks.forget_files", "schedule": 60, "options": {"expires": 60}},
+    "purge-fake-reports": {"task": "authcodes.tasks.purge_fake_reports", "schedule": 3_600},
     "forget-lookups": {"task": "authcodes.tasks.forget_lookups", "schedule": 86_400},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
 }
@@ -275,6 +276,8 @@ EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
 POINT_EVENT_DAYS = env.integer("POINT_EVENT_DAYS", 90, minimum=0)
 if 0 < POINT_EVENT_DAYS < 30:
     raise ImproperlyConfigured("POINT_EVENT_DAYS must be 30 or more, or 0 to keep these events for ever")
+# Reports of suspected fakes; 0 keeps them for ever.
+FAKE_REPORT_DAYS = env.integer("FAKE_REPORT_DAYS", 730, minimum=0)
 EVENT_BATCH = env.integer("EVENT_BATCH", 50, minimum=1)
 # manage.py receive_sqs takes events from this queue, of the brands that are named (their ids; * for every one).
 SQS_QUEUE_URL = env.text("SQS_QUEUE_URL")
@@ -327,6 +330,7 @@ RATE_LIMITS = {
     "account_mail": env.rate("RATE_ACCOUNT_MAIL", "5/hour"),
     "account_mail_address": env.rate("RATE_ACCOUNT_MAIL_ADDRESS", "20/day"),
     "account_mail_mailbox": env.rate("RATE_ACCOUNT_MAIL_MAILBOX", "10/hour"),
+    "fake_report": env.rate("RATE_FAKE_REPORT", "10/hour"),
     "redeem": env.rate("RATE_REDEEM", "30/minute"),
     "read": env.rate("RATE_READ", "300/minute"),
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
@@ -441,10 +445,12 @@ EXPIRY_CHUNK = env.integer("EXPIRY_CHUNK", 500, minimum=1)
 PERSONAL_DATA = {
     "scans": "authcodes.persons",
     "lookups": "authcodes.lookups",
+    "fake_reports": "authcodes.fake_reports",
     "invitations": "brands.staff_login.persons",
     "notices": "loyalty.notices.persons",
     "wallets": "loyalty.wallets.persons",
     "webhooks": "loyalty.webhook_persons",
+    "consents": "loyalty.consents",
     "loyalty": "loyalty.persons",
 }
 

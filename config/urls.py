@@ -6,12 +6,13 @@ from django.shortcuts import redirect
 from django.urls import include, path, register_converter
 from django.views.generic import RedirectView
 
-from authcodes.views import codes, scans
+from authcodes.views import codes, fake_reports, scans
 from brands.hosts import brand_of
 from brands.page import looks, wallet
 from brands.page.assets import asset
-from brands.page.confirmation import ConfirmEmailPage, ConfirmRegistrationPage
+from brands.page.confirmation import ChangeEmailPage, ConfirmEmailPage, ConfirmRegistrationPage
 from brands.page.password import NewPasswordPage
+from brands.page.profile import ProfilePage
 from brands.page.session import Session
 from brands.page.views import ScanPage
 from brands.picture_view import PictureFile
@@ -20,6 +21,7 @@ from loyalty.views import (
     account,
     campaigns,
     devices,
+    email_change,
     events,
     members,
     notices,
@@ -102,6 +104,8 @@ api = [
     path("auth/register/confirm", registration.ConfirmRegistration.as_view()),
     path("auth/email/verification", registration.SendVerification.as_view()),
     path("auth/email/verification/confirm", registration.ConfirmVerification.as_view()),
+    path("auth/email/change", email_change.EmailChange.as_view()),
+    path("auth/email/change/confirm", email_change.ConfirmEmailChange.as_view()),
     path("auth/password/forgot", passwords.ForgotPassword.as_view()),
     path("auth/password/reset", passwords.ResetPassword.as_view()),
     path("brand/loyalty/campaign/event", events.CampaignEvent.as_view()),
@@ -122,7 +126,9 @@ api = [
     path("customer/loyalty/rewards/<id:milestone_id>/claim", redemptions.ClaimAsReward.as_view()),
     path("customer/loyalty/redemptions", redemptions.Redemptions.as_view()),
     path("customer/loyalty/redemptions/<id:redemption_id>/undo", redemptions.Undo.as_view()),
+    path("fake-reports", fake_reports.FakeReports.as_view()),
     path("members", members.Members.as_view()),
+    path("members/<id:user_id>", members.MemberView.as_view()),
     path("redemptions/check", redemptions.CheckRedemption.as_view()),
     path("redemptions/use", redemptions.UseRedemption.as_view()),
     path("batch-ranges/<id:batch_id>/qr-codes", codes.BatchQrCodes.as_view()),
@@ -154,11 +160,13 @@ page = [
     path("page/brand.css", looks.style_sheet),
     path("page/icon-<int:size>.png", looks.icon),
     path("page/manifest.webmanifest", looks.manifest),
+    path("account", ProfilePage.as_view(), name="profile"),
     path("page/session", Session.as_view()),
     path("page/wallet/apple", wallet.apple),
     path("page/wallet/google", wallet.google),
     path("register/confirm/<str:token>", ConfirmRegistrationPage.as_view(), name="confirm-registration"),
     path("email/confirm/<str:token>", ConfirmEmailPage.as_view(), name="confirm-email"),
+    path("email/change/<str:token>", ChangeEmailPage.as_view(), name="change-email"),
     path("password/new/<str:token>", NewPasswordPage.as_view(), name="new-password"),
 ]
 

@@ -5,19 +5,21 @@ secret, so nothing that is stored confirms anything.
 """
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.hashers import check_password, make_password
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
-from brands import sql
+from brands import audit, guard, sql, tokens
+from brands.audit import Deed, Row
 from brands.models import Brand, User
 from brands.refusals import Invalid
-from loyalty import events, members
+from loyalty import consents, events, members
 from loyalty.events import Message
 from loyalty.models import EmailConfirmation
 from loyalty.notices import composing
@@ -38,7 +40,9 @@ class Begun:
     expires_at: datetime
 
 
-def begin_registration(*, email: str, password: str, brand: Brand, at: datetime, **names: str) -> Begun:
+def begin_registration(
+    *, email: str, password: str, brand: Brand, at: datetime, consented: bool = False, **names: str
+) -> Begun:
     """Keep what somebody wants to register with until they confirm the address. The password passed the validators.
 
     Nothing here asks whether the address is known, so neither the answer nor its time can tell.
@@ -54,6 +58,7 @@ def begin_registration(*, email: str, password: str, brand: Brand, at: datetime,
             password=hashed,
             created_at=at,
             expires_at=at + LIFE,
+            **(consents.links_of(brand) if consented else {}),
             **names,
         )
         _mail(made, at)
@@ -68,6 +73,73 @@ def begin_verification(*, user: User, brand: Brand, at: datetime) -> EmailConfir
         )
         _mail(made, at)
     return made
+
+
+def begin_change(*, user: User, brand: Brand, email: str, at: datetime) -> EmailConfirmation:
+    """Have a link sent to the address that a customer is to have from now on, and a notice to the one they have.
+
+    Nothing here asks whether the address is taken, or who else knows the customer: the answer is the same for all.
+    An earlier change that still waits at the brand ends. Joins or owns a transaction. Raises Invalid for the address
+    that the customer has.
+    """
+    if email == user.email:
+        raise Invalid(_("This is the customer's address already."), details={"field": "email"})
+    with transaction.atomic():
+        waiting_change(user_id=user.pk, brand_id=brand.pk, at=at).update(expires_at=at)
+        made = EmailConfirmation.objects.create(
+            brand=brand, email=email, user=user, previous_email=user.email, created_at=at, expires_at=at + LIFE
+        )
+        _mail(made, at)
+        _mail(made, at, is_notice=True)
+    return made
+
+
+def waiting_change(*, user_id: int, brand_id: int, at: datetime) -> QuerySet[EmailConfirmation]:
+    """Changes of a customer's address that were asked for at a brand and that nobody has confirmed yet."""
+    rows = EmailConfirmation.objects.filter(user=user_id, brand=brand_id, confirmed_at=None, expires_at__gt=at)
+    return rows.exclude(previous_email="")
+
+
+def finish_change(*, token: str, password: str, at: datetime, request_id: str = "") -> User:
+    """Give a customer the address that the link was sent to. Raises Invalid.
+
+    Whoever asked for it may be staff of one brand, and the account opens others too. So it takes the customer's
+    password besides the link; an account that opens the portal is never changed this way.
+    """
+    found = _tried(_of_link(composing.CHANGE_EMAIL, token).exclude(previous_email=""), at, refusal=link_ended)
+    with transaction.atomic():
+        user = User.objects.select_for_update(no_key=True).filter(pk=found.user_id or 0, is_active=True).first()
+        if user is None or user.email != found.previous_email:
+            raise link_ended()
+        if not user.check_password(password):
+            message = _("This is not the password of the account.")
+            raise Invalid(message, details={"fields": {"password": [message]}})
+        if user.is_staff or user.is_superuser or has_role(user):  # only who knows the password hears of it
+            raise link_ended()
+        _close(found, at, refusal=link_ended)
+        user.email, user.email_verified_at = found.email, at
+        try:
+            with transaction.atomic():
+                user.save(update_fields=["email", "email_verified_at"])
+        except IntegrityError as error:  # somebody has the address; that it is so, nobody is told
+            raise link_ended() from error
+        tokens.revoke_all(user=user, at=at)
+        change = {"email": (found.previous_email, found.email)}
+        row = members.account_of(brand_id=found.brand_id, user_id=user.pk) or user
+        deed = Deed(None, at, request_id)
+        audit.record(deed=deed, action=_("E-mail address changed"), rows=[Row(row, found.brand_id, change)])
+    return user
+
+
+def has_role(user: User) -> bool:
+    with guard.lifted("who works for any brand signs in to the portal with this address"):
+        return user.memberships.exists()
+
+
+def address_of_change(token: str) -> str:
+    """The address whose account a link of a change is about, for counting tries of its password; empty for no link."""
+    found = _of_link(composing.CHANGE_EMAIL, token).exclude(previous_email="").first()
+    return found.previous_email if found else ""
 
 
 def finish_registration(*, confirmation_id: uuid.UUID, code: str, at: datetime) -> tuple[User, Brand]:
@@ -120,6 +192,11 @@ def verify_address(*, user: User, at: datetime) -> None:
         events.release(user_id=user.pk)
 
 
+def link_ended() -> Invalid:
+    message = _("This link has ended, or was used before. Ask for another one.")
+    return Invalid(message, details={"fields": {"token": [message]}})
+
+
 def wrong_code() -> Invalid:
     message = _("This code is wrong or has ended. Look at the newest e-mail, or ask for another one.")
     return Invalid(message, details={"fields": {"code": [message]}})
@@ -134,13 +211,13 @@ def forget_ended(*, at: datetime) -> int:
 def forget_person(user_id: int, brand_id: int) -> None:
     """For the erasure of a person's data; call before their address is taken away."""
     email = User.objects.values_list("email", flat=True).get(pk=user_id)
-    EmailConfirmation.objects.filter(brand_id=brand_id, email=email).delete()
+    EmailConfirmation.objects.filter(Q(email=email) | Q(user=user_id), brand_id=brand_id).delete()
 
 
-def _mail(confirmation: EmailConfirmation, at: datetime) -> None:
+def _mail(confirmation: EmailConfirmation, at: datetime, *, is_notice: bool = False) -> None:
     message = Message(
         kind=MAIL,
-        payload={"confirmation_id": str(confirmation.pk)},
+        payload={"confirmation_id": str(confirmation.pk), **({"notice": True} if is_notice else {})},
         arguments={"brand_id": confirmation.brand_id, "user_id": confirmation.user_id or 0},
         retry_hours=1,
     )
@@ -155,13 +232,15 @@ def _of_link(purpose: str, token: str) -> QuerySet[EmailConfirmation]:
         return EmailConfirmation.objects.none()
 
 
-def _tried(rows: QuerySet[EmailConfirmation], at: datetime) -> EmailConfirmation:
+def _tried(
+    rows: QuerySet[EmailConfirmation], at: datetime, *, refusal: Callable[[], Invalid] = wrong_code
+) -> EmailConfirmation:
     """The one in `rows`, with one try fewer left. Counted before it is looked at: parallel tries are as many as serial
     ones. Raises Invalid where there is none to be had."""
     left = rows.filter(tries__lt=TRIES, confirmed_at=None, expires_at__gt=at)
     ids = list(left.values_list("pk", flat=True)[:1])  # the newest
     if not ids or not left.filter(pk__in=ids).update(tries=F("tries") + 1):
-        raise wrong_code()
+        raise refusal()
     return EmailConfirmation.objects.select_related("brand", "user").get(pk=ids[0])
 
 
@@ -180,6 +259,13 @@ def _account_of(found: EmailConfirmation, at: datetime) -> User:
         with transaction.atomic():
             _close(found, at)
             user.save(force_insert=True)
+            consents.record(
+                user_id=user.pk,
+                brand_id=found.brand_id,
+                terms_url=found.terms_url,
+                privacy_url=found.privacy_url,
+                at=found.created_at,
+            )
             if found.brand.auto_enroll:
                 members.enrol(user_id=user.pk, brand_id=found.brand_id, at=at)
     except IntegrityError as error:  # somebody has the address: the mail said so, and held no code
@@ -189,7 +275,7 @@ def _account_of(found: EmailConfirmation, at: datetime) -> User:
 
 def _verified(found: EmailConfirmation, at: datetime) -> User:
     user = found.user
-    if user is None or user.email != found.email or not user.is_active:
+    if user is None or found.previous_email or user.email != found.email or not user.is_active:
         raise wrong_code()
     with transaction.atomic():
         _close(found, at)
@@ -198,7 +284,7 @@ def _verified(found: EmailConfirmation, at: datetime) -> User:
     return user
 
 
-def _close(found: EmailConfirmation, at: datetime) -> None:
+def _close(found: EmailConfirmation, at: datetime, *, refusal: Callable[[], Invalid] = wrong_code) -> None:
     """Good once: of two at the same time one is too late. Raises Invalid."""
     if not EmailConfirmation.objects.filter(pk=found.pk, confirmed_at=None).update(confirmed_at=at, password=""):
-        raise wrong_code()
+        raise refusal()

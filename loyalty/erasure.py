@@ -84,7 +84,8 @@ def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
 def mentions_of(user: User, brand_id: int) -> Mentions:
     """By which words staff may have written of the person. Call before any of them is gone."""
     phone = preferences.read(user.pk, brand_id).phone
-    return Mentions(user.email, user.first_name, user.last_name, phone)
+    corrected = members.names_of(user, brand_id)
+    return Mentions(user.email, user.first_name, user.last_name, phone, corrected)
 
 
 def elsewhere(user: User, brand_id: int) -> int | None:

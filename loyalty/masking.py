@@ -1,14 +1,14 @@
 """Names a person or an address without telling it: enough to ask "is this you?", too little to look them up."""
 
-from brands.models import User
+from loyalty.models import UserPoints
 
 DOTS = "•••"
 
 
-def masked(user: User) -> str:
+def masked(member: UserPoints) -> str:
     """`A••• L•••, a•••@example.com`: the initials, where there are names, and the address's first letter and host."""
-    names = " ".join(f"{name[0]}{DOTS}" for name in (user.first_name, user.last_name) if name)
-    address = masked_mail(user.email)
+    names = " ".join(f"{name[0]}{DOTS}" for name in member.names if name)
+    address = masked_mail(member.user.email)
     return f"{names}, {address}" if names else address
 
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from brands import sql
+from brands import guard, sql
 from brands.models import Brand, User
 from brands.refusals import TokenInvalid
 from loyalty.models import LoyaltyTransaction, UserPoints
@@ -66,6 +66,29 @@ def account_of(*, brand_id: int, user_id: int) -> UserPoints | None:
     return UserPoints.objects.filter(brand_id=brand_id, user_id=user_id).first()
 
 
+def names_of(user: User, brand_id: int) -> tuple[str, str]:
+    """First and last name as the brand knows them."""
+    account = account_of(brand_id=brand_id, user_id=user.pk)
+    if account is None:
+        return user.first_name, user.last_name
+    account.user = user
+    return account.names
+
+
+def set_names(*, account: UserPoints, first_name: str, last_name: str, at: datetime) -> None:
+    """What this brand calls a member from now on. Called by corrections, in its transaction."""
+    rows = UserPoints.objects.filter(pk=account.pk)
+    rows.update(first_name=first_name, last_name=last_name, updated_at=at)
+
+
+def clear_names(*, user_id: int, names: Iterable[str], at: datetime) -> None:
+    """The customer wrote these `names` themselves: that holds at every brand, whatever its staff corrected."""
+    with guard.lifted("a customer's own name holds at every brand"):
+        for name in names:
+            corrected = UserPoints.objects.filter(user_id=user_id).exclude(**{name: None})
+            corrected.update(**{name: None}, updated_at=at)
+
+
 def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
     """Block accounts, or let them in again. Returns those that this changed. Called by blocking, in its transaction."""
     others = [account for account in accounts if account.status != status]
@@ -85,7 +108,7 @@ def touch(*, account: int, at: datetime) -> None:
 def hand_over(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
     """For the erasure of a person's data: the account is the pseudonym's, and earns and redeems nothing any more."""
     theirs = UserPoints.objects.filter(user_id=user_id, brand_id=brand_id)
-    theirs.update(user_id=to, status=UserPoints.Status.BLOCKED, updated_at=at)
+    theirs.update(user_id=to, status=UserPoints.Status.BLOCKED, first_name=None, last_name=None, updated_at=at)
 
 
 def has_earned(*, user_id: int, brand_id: int, before: datetime) -> bool:

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
-from brands import people, tokens
+from brands import people
 from brands.models import Brand, User
 from brands.refusals import Invalid
 from loyalty import confirmations, events
@@ -47,7 +47,7 @@ def reset(*, token: str, password: str, at: datetime) -> User:
     told = composing.read_link(composing.NEW_PASSWORD, token, max_age=LINK_LIFE) or {}
     with transaction.atomic():
         user = customers().select_for_update(no_key=True).filter(pk=told.get("u", 0)).first()
-        if user is None or not constant_time_compare(str(told.get("p", "")), tokens.fingerprint(user)):
+        if user is None or not constant_time_compare(str(told.get("p", "")), composing.password_mark(user)):
             message = _("This link has ended, or was used before. Ask for another one.")
             raise Invalid(message, details={"fields": {"token": [message]}})
         check(password, user)

@@ -59,7 +59,15 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
     here = {"user_point__user_id": user_id, "user_point__brand_id": brand_id}
     person = User.objects.values("email", "first_name", "last_name", "date_joined", "last_login", "email_verified_at")
     account = UserPoints.objects.filter(**at_brand).values(
-        "points", "points_earned", "points_redeemed", "points_expired", "current_level", "status", "enrolled_at"
+        "points",
+        "points_earned",
+        "points_redeemed",
+        "points_expired",
+        "current_level",
+        "status",
+        "enrolled_at",
+        "first_name",
+        "last_name",
     )
     lines = LoyaltyTransaction.objects.filter(**here).values(
         "created_at", "reason", "reason_id", "points_earned", "points_redeemed", "points_expired", "note"

@@ -23,20 +23,25 @@ class Profile:
 
     user: User
     preferences: Preferences
+    names: tuple[str, str]
 
     @property
     def fields(self) -> dict[str, str]:
         """What can be filled in, and so completed."""
         return {
-            "first_name": self.user.first_name,
-            "last_name": self.user.last_name,
+            "first_name": self.names[0],
+            "last_name": self.names[1],
             "phone": self.preferences.phone,
             "language": self.preferences.language,
         }
 
 
 def read(*, user_id: int, brand_id: int) -> Profile:
-    return Profile(User.objects.get(pk=user_id), preferences.read(user_id, brand_id))
+    return as_known(User.objects.get(pk=user_id), preferences.read(user_id, brand_id), brand_id)
+
+
+def as_known(user: User, wishes: Preferences, brand_id: int) -> Profile:
+    return Profile(user, wishes, members.names_of(user, brand_id))
 
 
 def change(
@@ -49,11 +54,13 @@ def change(
     """
     with transaction.atomic():
         user = members.lock_person(user_id=user_id)
-        before = Profile(user, preferences.read(user_id, brand_id)).fields
+        before = as_known(user, preferences.read(user_id, brand_id), brand_id).fields
         names = {name: fields[name].strip() for name in NAMES if name in fields}
         for name, value in names.items():
             setattr(user, name, value)
-        user.save(update_fields=list(names))
+        if names:
+            user.save(update_fields=list(names))
+            members.clear_names(user_id=user_id, names=names, at=at)
         wishes = preferences.read(user_id, brand_id)
         if {"phone", "language"} & set(fields) or switches:
             wishes = preferences.change(
@@ -64,7 +71,7 @@ def change(
                 phone=fields.get("phone"),
                 switches=switches,
             )
-        after = Profile(user, wishes)
+        after = as_known(user, wishes, brand_id)
         tell(before, after, brand_id, at)
     return after
 

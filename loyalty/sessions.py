@@ -13,7 +13,7 @@ from brands.models import Brand, User
 from brands.refusals import Invalid, Refused
 from brands.tokens import TokenPair
 from campaigns.models import Campaign
-from loyalty import confirmations, events, members, passwords
+from loyalty import confirmations, consents, events, members, passwords
 from loyalty.confirmations import Begun
 
 
@@ -55,13 +55,17 @@ def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: 
     events.publish(messages=[message], brand_id=brand.pk, at=at)
 
 
-def begin_registration(*, email: str, password: str, brand: Brand, at: datetime, **names: str) -> Begun:
+def begin_registration(
+    *, email: str, password: str, brand: Brand, at: datetime, consented: bool = False, **names: str
+) -> Begun:
     """Keep what somebody registers with until they confirm the address. Raises Invalid for a weak password."""
     passwords.check(password, User(email=email, **names))
-    return confirmations.begin_registration(email=email, password=password, brand=brand, at=at, **names)
+    return confirmations.begin_registration(
+        email=email, password=password, brand=brand, at=at, consented=consented, **names
+    )
 
 
-def register(*, email: str, password: str, brand: Brand, at: datetime, **names: Any) -> User:
+def register(*, email: str, password: str, brand: Brand, at: datetime, consented: bool = False, **names: Any) -> User:
     """A new customer of the brand whose address nobody has confirmed, enrolled if the brand enrols by itself.
 
     Raises Invalid, also for an address that is known: settings.REGISTRATION_CONFIRMS_EMAIL is the way not to tell.
@@ -72,6 +76,8 @@ def register(*, email: str, password: str, brand: Brand, at: datetime, **names: 
     try:
         with transaction.atomic():
             user.save(force_insert=True)
+            if consented:
+                consents.record(user_id=user.pk, brand_id=brand.pk, at=at, **consents.links_of(brand))
             if brand.auto_enroll:
                 members.enrol(user_id=user.pk, brand_id=brand.pk, at=at)
     except IntegrityError as error:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from pypdf import PdfReader
 
 from authcodes import prints, recalls
-from authcodes.models import CodePrefix, Import, Job, Printer, PrintRun, Scan
+from authcodes.models import CodePrefix, FakeReport, Import, Job, Printer, PrintRun, Scan
 from authcodes.prints import Wanted
 from authcodes.stretches import whole
 from brands import keys
@@ -45,6 +45,7 @@ from tests import make, wallets
 LABELS = sorted(model._meta.label_lower for model in admin.site._registry)
 READ_ONLY = [
     "authcodes.codechange",
+    "authcodes.fakereport",
     "authcodes.job",
     "authcodes.liftedrecall",
     "authcodes.printrun",
@@ -211,6 +212,15 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         "authcodes.recall": recalls.recall_batch(batch=recalled, at=timezone.now(), **words),
         "authcodes.liftedrecall": recalls.lift_recall(
             recall=recall, reason=f"{marker} safe", at=timezone.now(), by=colleague
+        ),
+        "authcodes.fakereport": FakeReport.objects.create(
+            brand=brand,
+            auth_code=batch.codes.get(),
+            code=batch.codes.get().code,
+            user=customer,
+            place=f"{marker} shop",
+            remark=f"{marker} remark",
+            contact=f"{marker} contact",
         ),
         "authcodes.import": Import.objects.create(
             brand=brand, kind="list", file=f"{marker}.csv", file_name=f"{marker}.csv", uploaded_by=colleague

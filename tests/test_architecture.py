@@ -56,7 +56,7 @@ def test_the_scan_page_knows_its_brand_and_speaks_to_the_service_through_the_pub
     }
 
     assert names <= allowed
-    assert taken == {"colours", "keys"}
+    assert taken == {"colours", "contacts", "keys"}
 
 
 @pytest.mark.parametrize("app", ORDER)
@@ -183,6 +183,8 @@ def test_a_table_is_written_by_its_own_module_only(table, writer):
         ("BatchRange", {"authcodes/batches.py"}),
         ("CodeChange", {"authcodes/history.py"}),
         ("PrintRun", {"authcodes/prints.py"}),
+        ("Consent", {"loyalty/consents.py"}),
+        ("FakeReport", {"authcodes/fake_reports.py"}),
         ("LiftedRecall", {"authcodes/recalls.py"}),
         ("Recall", {"authcodes/recalls.py"}),
     ],

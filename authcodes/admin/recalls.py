@@ -1,5 +1,6 @@
 """Page: batches called back. Before anything changes it says what will; only an owner takes a recall back."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,17 +17,18 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import dashboard, exports, recall_notices, recalls
+from authcodes import dashboard, exports, recall_notices, recall_preview, recalls
 from authcodes.dashboard_filters import Filters
 from authcodes.exports import Format
 from authcodes.models import BatchRange, Recall, Scan
+from authcodes.recall_preview import Preview
 from authcodes.refusals import BatchRefused
 from brands.exporting import within
 from brands.lists import OwnRowsFilter
 from brands.live import is_id
 from brands.portal import TenantAdmin, TenantForm, page_of, person
 from brands.roles import ACT, ADD
-from brands.unfolded import SelectWidget, SwitchWidget, TextareaWidget
+from brands.unfolded import SelectWidget, SwitchWidget, TextareaWidget, TextWidget
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,33 @@ def facts_of(batch: BatchRange) -> Facts:
     return Facts(batch, batch.generated_count, codes.scanned, scans.scanners)
 
 
+def confirmation_field() -> forms.CharField:
+    return forms.CharField(
+        label=gettext_lazy("Number of customers"),
+        required=False,
+        widget=TextWidget(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+        help_text=gettext_lazy("Type how many customers the mail goes to. It cannot be called back."),
+    )
+
+
+def unconfirmed(preview: Preview, given: Mapping[str, Any]) -> str:
+    """Why the mails may not go out yet; empty once what was shown is confirmed, or where nobody gets one."""
+    if not preview.customers:
+        return ""
+    if preview.fingerprint != given.get("shown"):
+        return _("Read what customers will get, then type how many there are.")
+    if given.get("confirmation", "").strip().replace(",", "") != str(preview.customers):
+        return _("Type %(customers)d to send it to that many customers.") % {"customers": preview.customers}
+    return ""
+
+
+class TellForm(forms.Form):
+    """Confirms what a recall's page is about to send."""
+
+    confirmation = confirmation_field()
+    shown = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
 class LiftForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
@@ -62,6 +91,30 @@ class RecallForm(TenantForm):
         widget=SwitchWidget,
         help_text=gettext_lazy("Everybody who scanned a code of the batch is told, by e-mail at least."),
     )
+    confirmation = confirmation_field()
+    shown = forms.CharField(required=False, widget=forms.HiddenInput)
+    preview: Preview | None = None
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["confirmation"].widget = forms.HiddenInput()  # until there is something to confirm
+
+    def clean(self) -> dict[str, Any]:
+        """Nothing is sent that nobody has looked at: first the mail is shown, then its number of customers typed."""
+        cleaned = super().clean()
+        if self.errors or self.instance.pk or not cleaned.get("tell_customers") or not cleaned.get("batch"):
+            return cleaned
+        words = {name: cleaned.get(name, "") for name in ("recall_id", "contact", "message")}
+        self.preview = recall_preview.of(Recall(batch=cleaned["batch"], **words))
+        if self.preview.customers:
+            self.fields["confirmation"].widget = confirmation_field().widget
+        if complaint := unconfirmed(self.preview, cleaned):
+            self.add_error("confirmation", complaint)
+        if self.preview.fingerprint != cleaned.get("shown"):
+            data = self.data.copy()  # type: ignore[attr-defined] # a QueryDict
+            data["shown"], data["confirmation"] = self.preview.fingerprint, ""
+            self.data = data
+        return cleaned
 
 
 @admin.register(Recall)
@@ -78,7 +131,17 @@ class RecallPage(TenantAdmin):
         (None, {"fields": (("batch", "recall_id"), "contact", "message", "reason")}),
         (gettext_lazy("History"), {"fields": (("recalled_at", "recalled_by"),)}),
     )
-    add_fieldsets = ((None, {"fields": (("batch", "recall_id"), "contact", "message", "reason", "tell_customers")}),)
+    add_fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    ("batch", "recall_id"),
+                    *("contact", "message", "reason", "tell_customers", "confirmation", "shown"),
+                )
+            },
+        ),
+    )
     add_form_template = "admin/authcodes/recall_add.html"
     change_form_outer_before_template = "admin/authcodes/recall_panel.html"
 
@@ -157,17 +220,42 @@ class RecallPage(TenantAdmin):
             recall_notices.start(recall=made, by=person(request))
         return made
 
+    def response_add(self, request: HttpRequest, obj: Recall, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
+        """On to the page that counts who was reached."""
+        self.message_user(request, _("The batch is recalled. This page counts who has been told."), messages.SUCCESS)
+        return redirect("admin:authcodes_recall_change", obj.pk)
+
     def tell(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Tell those who were not told yet: all of them, or those who came to be known since."""
+        """Tell those who were not told yet: all of them, or those who came to be known since. First it shows how."""
         recall = self.get_object(request, str(pk))
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         if not self.may(request, ADD, recall):
             raise PermissionDenied
+        preview = recall_preview.of(recall)
+        form = TellForm(request.POST if request.method == "POST" else None)
+        if request.method == "POST" and form.is_valid():
+            if complaint := unconfirmed(preview, form.cleaned_data):
+                form.add_error("confirmation", complaint)
+            else:
+                return self.told(request, recall)
+        if form.data.get("shown") != preview.fingerprint:
+            form = TellForm(initial={"shown": preview.fingerprint})
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Tell customers of the recall %(recall)s") % {"recall": recall},
+            "original": recall,
+            "recall": recall,
+            "preview": preview,
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/authcodes/recall_tell.html", context)
+
+    def told(self, request: HttpRequest, recall: Recall) -> HttpResponse:
         with transaction.atomic():
-            job = recall_notices.start(recall=recall, by=person(request))
+            recall_notices.start(recall=recall, by=person(request))
             self.note(request, [recall], _("Customers told"))
-        return redirect("admin:authcodes_job_change", job.pk)
+        self.message_user(request, _("The mails are on their way. This page counts who has been told."))
+        return redirect("admin:authcodes_recall_change", recall.pk)
 
     def lift(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The page that says what lifting changes; posted with a reason, it lifts."""

@@ -3,6 +3,7 @@
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.changes import CodeChange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
+from authcodes.models.fake_reports import FakeReport
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from authcodes.models.jobs import Job
 from authcodes.models.lookups import CodeLookup
@@ -22,6 +23,7 @@ __all__ = [
     "CodeLookup",
     "CodePrefix",
     "DayRollup",
+    "FakeReport",
     "Import",
     "ImportChange",
     "ImportRow",

@@ -106,6 +106,7 @@ class BrandPage(Pictured):
             {
                 "fields": (
                     ("colour_background", "colour_text", "colour_accent"),
+                    ("terms_url", "privacy_url"),
                     "picture_now",
                     ("picture_file", "picture_off"),
                 )

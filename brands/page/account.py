@@ -1,9 +1,11 @@
 """What the page shows a customer of their account, read from the public API; what it does not answer is left out."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from brands.models import Brand
 from brands.page.inner import Answer
 from brands.page.visitor import Visitor
 
@@ -39,6 +41,15 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
             text = _("Take {name} for {cost} points? {left} are left.")
             return {**reward, "question": text.format(name=reward["name"], cost=reward["cost"], left=left)}
     return None
+
+
+def lacks_consent(brand: Brand, form: Mapping[str, str]) -> bool:
+    """Whether somebody registers without having accepted what the brand asks them to."""
+    return bool(brand.terms_url or brand.privacy_url) and not form.get("consented")
+
+
+def no_consent() -> Answer:
+    return Answer(400, {"message": _("Accept the terms and the privacy notice to register.")})
 
 
 def complaint(answer: Answer) -> str:

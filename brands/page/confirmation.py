@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from brands.page import account
+from brands.page.inner import Answer
 from brands.page.views import PageView
 
 
@@ -17,14 +18,13 @@ class ConfirmPage(PageView):
         return self.shown()
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
-        proof = {"token": token[:500]}
-        if self.asks_password:
-            answer = self.visitor.confirm({**proof, "password": request.POST.get("password", "")[:256]})
-        else:
-            answer = self.visitor.guest.post("auth/email/verification/confirm", proof)
+        answer = self.proved({"token": token[:500]}, request.POST.get("password", "")[:256])
         if not answer.is_good:
             return self.shown(wrong_code=account.complaint(answer), status=400)
         return self.shown(confirmed=True)
+
+    def proved(self, proof: dict[str, str], _password: str) -> Answer:
+        return self.visitor.guest.post("auth/email/verification/confirm", proof)
 
     def shown(self, *, status: int = 200, **about: Any) -> HttpResponse:
         response = self.page({"confirm_link": True, "asks_password": self.asks_password, **about}, status=status)
@@ -37,6 +37,24 @@ class ConfirmRegistrationPage(ConfirmPage):
 
     asks_password = True
 
+    def proved(self, proof: dict[str, str], password: str) -> Answer:
+        return self.visitor.confirm({**proof, "password": password})
+
 
 class ConfirmEmailPage(ConfirmPage):
     """Of a customer's own account."""
+
+
+class ChangeEmailPage(ConfirmPage):
+    """Of an address that a customer's account is to have: whoever opens the link has to know its password."""
+
+    asks_password = True
+
+    def proved(self, proof: dict[str, str], password: str) -> Answer:
+        answer = self.visitor.guest.post("auth/email/change/confirm", {**proof, "password": password})
+        if answer.is_good:  # it ended every session
+            self.visitor.leave()
+        return answer
+
+    def shown(self, *, status: int = 200, **about: Any) -> HttpResponse:
+        return super().shown(status=status, changes_email=True, **about)

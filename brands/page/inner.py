@@ -61,6 +61,12 @@ class Api:
     def post(self, path: str, body: dict[str, Any], *, idempotency_key: str = "") -> Answer:
         return self._call("POST", path, json.dumps(body).encode(), "", idempotency_key)
 
+    def patch(self, path: str, body: dict[str, Any]) -> Answer:
+        return self._call("PATCH", path, json.dumps(body).encode(), "", "")
+
+    def delete(self, path: str, body: dict[str, Any]) -> Answer:
+        return self._call("DELETE", path, json.dumps(body).encode(), "", "")
+
     def _call(self, method: str, path: str, body: bytes, query: str, idempotency_key: str) -> Answer:
         environ = {name: self.visitor.META[name] for name in KEPT if name in self.visitor.META}
         environ |= {

@@ -12,6 +12,7 @@ from django.views.decorators.csrf import csrf_protect
 
 from brands import keys
 from brands.hosts import brand_of
+from brands.models import Brand
 from brands.page import account
 from brands.page.inner import Answer
 from brands.page.languages import language_of
@@ -35,19 +36,19 @@ class Session(View):
             return JsonResponse({"message": "There is no brand at this address."}, status=404)
         with translation.override(language_of(request)):
             visitor = Visitor.of(request, keys.of_scan_page(brand=brand, at=timezone.now()))
-            response = self.acted(visitor, asked(request))
+            response = self.acted(visitor, brand, asked(request))
         visitor.finish(response)
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    def acted(self, visitor: Visitor, given: dict[str, str]) -> HttpResponse:
+    def acted(self, visitor: Visitor, brand: Brand, given: dict[str, str]) -> HttpResponse:
         act = given.get("act")
         if act == "log_out":
             visitor.log_out()
         elif act == "refused":
             visitor.renew()
         elif act in {"log_in", "register", "confirm"}:
-            answer = self.let_in(visitor, act, given)
+            answer = self.let_in(visitor, brand, act, given)
             if not answer.is_good:
                 return refusal(answer)
             if waiting := answer.body.get("registration_id"):
@@ -56,10 +57,13 @@ class Session(View):
             return refusal(visitor.unsure)
         return JsonResponse({"access": visitor.access, "expires_in": visitor.expires_in})
 
-    def let_in(self, visitor: Visitor, act: str, given: dict[str, str]) -> Answer:
+    def let_in(self, visitor: Visitor, brand: Brand, act: str, given: dict[str, str]) -> Answer:
         email, password = given.get("email", ""), given.get("password", "")
         if act == "register":
-            return visitor.register(email, password, given.get("first_name", "")[:150])
+            if account.lacks_consent(brand, given):
+                return account.no_consent()
+            first_name = given.get("first_name", "")[:150]
+            return visitor.register(email, password, first_name, consented=bool(given.get("consented")))
         if act == "confirm":
             return visitor.confirm({name: given.get(name, "") for name in ("registration_id", "code")})
         return visitor.log_in(email, password)

@@ -16,7 +16,7 @@ from django.views import View
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.gzip import gzip_page
 
-from brands import keys
+from brands import contacts, keys
 from brands.hosts import brand_of
 from brands.models import Brand
 from brands.page import account, assets, guest_scan, looks, reading
@@ -81,7 +81,7 @@ class PageView(View):
             response.set_cookie(COOKIE, language, max_age=YEAR, samesite="Lax")
         return protected(response)
 
-    def page(self, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    def page(self, context: dict[str, Any], status: int = 200, template: str = "page/scan.html") -> HttpResponse:
         zone = self.brand.zone
         shown = {
             "brand": self.brand,
@@ -96,7 +96,7 @@ class PageView(View):
             "obstacles": OBSTACLES,
         }
         with timezone.override(zone):
-            return render(self.request, "page/scan.html", {**shown, **reading.read(context, zone)}, status=status)
+            return render(self.request, template, {**shown, **reading.read(context, zone)}, status=status)
 
     @property
     def here(self) -> str:
@@ -125,6 +125,7 @@ class ScanPage(PageView):
             context["password"] = "forgotten" if "forgot" in request.GET else request.GET["password"]
         if request.GET.get("mail") in {"sent", "wait", "trouble"}:
             context["mail"] = request.GET["mail"]
+        context |= {name: True for name in ("reported", "erased") if name in request.GET}
         if "no_card" in request.GET:
             context["no_card"] = True
         if self.visitor.is_customer and (scan_id or "account" in request.GET):
@@ -152,6 +153,7 @@ class ScanPage(PageView):
             "undo": self.undo,
             "claim": self.claim,
             "send_confirmation": self.send_confirmation,
+            "report": self.report,
         }
         act = acts.get(request.POST.get("act", ""))
         return act() if act else self.again()
@@ -179,6 +181,8 @@ class ScanPage(PageView):
         state, scan = reading.state_of(answer, is_customer=self.visitor.is_customer), answer.body
         context = {"state": state, "scan": scan, "nonce": nonce, "points": reading.points_of(scan)}
         context["scan_id"] = scan.get("scan_id", "")
+        if state == "recalled":
+            context["contact_link"] = contacts.link(scan["recall"]["contact"])
         if context["points"] == "pending":
             context |= {"look_at": f"{self.here}?scan={scan['scan_id']}"}
         return context
@@ -188,15 +192,19 @@ class ScanPage(PageView):
         form = self.request.POST
         email, password = form.get("email", ""), form.get("password", "")
         registers = form.get("act") == "register"
-        if registers:
-            answer = self.visitor.register(email, password, form.get("first_name", "")[:150])
-        else:
-            answer = self.visitor.log_in(email, password)
+        answer = self.register(email, password) if registers else self.visitor.log_in(email, password)
         if not answer.is_good:
             return self.refused(answer, registers=registers)
         if waiting := answer.body.get("registration_id"):
             return self.page({**self.shown_before(), "confirming": waiting})
         return self.let_in()
+
+    def register(self, email: str, password: str) -> Answer:
+        form = self.request.POST
+        if account.lacks_consent(self.brand, form):
+            return account.no_consent()
+        first_name = form.get("first_name", "")[:150]
+        return self.visitor.register(email, password, first_name, consented=bool(form.get("consented")))
 
     def confirm(self) -> HttpResponse:
         """The mailed code of a registration: the account begins, and the visitor is logged in to it."""
@@ -271,6 +279,15 @@ class ScanPage(PageView):
 
     def claim(self) -> HttpResponse:
         return self.taken(f"milestones/{self.posted_id('reward')}/claim", "")
+
+    def report(self) -> HttpResponse:
+        """What makes the visitor think that the product is a fake."""
+        told = {name: self.request.POST.get(name, "")[:2000] for name in ("place", "remark", "contact")}
+        answer = self.visitor.api.post("fake-reports", {"code": self.code, **told})
+        self.forget_if_refused(answer)
+        if answer.is_good:
+            return self.again("?reported")
+        return self.page({"report": told, "not_reported": account.complaint(answer)}, status=400)
 
     def taken(self, path: str, nonce: str) -> HttpResponse:
         """A reward for points, or one that was reached: with its code, or with why not."""

@@ -33,6 +33,7 @@ from brands.refusals import Refused
 from brands.roles import ACT, ERASE, VIEW, reach
 from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
 from loyalty import adjustments, blocking, erasure, membership
+from loyalty.admin.corrections import Corrections
 from loyalty.admin.enrolment import Enrolment
 from loyalty.admin.notice_deliveries import COLOURS as NOTICE_COLOURS
 from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
@@ -93,10 +94,10 @@ class BlockingForm(forms.Form):
     )
 
 
-def name_of(user: User) -> str:
+def name_of(member: UserPoints) -> str:
     """Name and e-mail address, for staff who may see members."""
-    name = f"{user.first_name} {user.last_name}".strip()
-    return f"{name}, {user.email}" if name else user.email
+    name = " ".join(member.names).strip()
+    return f"{name}, {member.user.email}" if name else member.user.email
 
 
 def page_address(member: UserPoints) -> str:
@@ -115,7 +116,7 @@ class ErasureForm(forms.Form):
 
 
 @admin.register(UserPoints)
-class MemberPage(Enrolment, ExportingAdmin):
+class MemberPage(Corrections, Enrolment, ExportingAdmin):
     export_kind = "export-members"
     pages_by_key = True
     customer_path = "user"
@@ -127,14 +128,14 @@ class MemberPage(Enrolment, ExportingAdmin):
     search_fields = ("user__email__startswith", "user__first_name__istartswith", "user__last_name__istartswith")
     search_help_text = gettext_lazy("Parts of a name or e-mail address, or the barcode of a wallet pass.")
     fieldsets = (
-        (None, {"fields": (("user", "brand"), ("state", "current_level"))}),
+        (None, {"fields": (("user", "brand"), ("name", "state"), "current_level")}),
         (gettext_lazy("Points"), {"fields": (("points", "points_earned"), ("points_redeemed", "points_expired"))}),
         (gettext_lazy("History"), {"fields": (("enrolled_at", "updated_at"),)}),
     )
     change_form_outer_after_template = "admin/loyalty/member.html"
     actions = ("block", "unblock")
     actions_list = ("enrol",)
-    actions_detail = ("adjust", "block_one", "unblock_one", "erase")
+    actions_detail = ("adjust", "correct_name", "change_address", "block_one", "unblock_one", "erase")
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -162,6 +163,10 @@ class MemberPage(Enrolment, ExportingAdmin):
             "zone": member.brand.zone,
             "notices_address": f"{notices}?{urlencode({'q': member.user.email})}",
         }
+
+    @display(description=gettext_lazy("name"))
+    def name(self, member: UserPoints) -> str:
+        return " ".join(member.names).strip()
 
     @display(description=gettext_lazy("status"), ordering="status")
     def state(self, member: UserPoints) -> SafeString:
@@ -243,6 +248,8 @@ class MemberPage(Enrolment, ExportingAdmin):
             self.report(request, changed, what, reason=form.cleaned_data["reason"])
             return None
         people = User.objects.in_bulk([account.user_id for account in accounts])
+        for account in accounts:
+            account.user = people[account.user_id]
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -251,7 +258,7 @@ class MemberPage(Enrolment, ExportingAdmin):
             "form": form,
             "blocks": blocks,
             "action": name,
-            "members": [(account, name_of(people[account.user_id])) for account in accounts],
+            "members": [(account, name_of(account)) for account in accounts],
             "back": request.get_full_path() if len(accounts) > 1 else page_address(accounts[0]),
         }
         return TemplateResponse(request, "admin/loyalty/block.html", context)
@@ -276,10 +283,10 @@ class MemberPage(Enrolment, ExportingAdmin):
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": _("Adjust the points of %(member)s") % {"member": name_of(member.user)},
+            "title": _("Adjust the points of %(member)s") % {"member": name_of(member)},
             "original": member,  # for the breadcrumb
             "member": member,
-            "name": name_of(member.user),
+            "name": name_of(member),
             "form": form,
             "asks": asks,
             "balance_then": member.points + form.points if asks else None,

@@ -142,7 +142,7 @@ def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
         "state": state,
         "verdict": _("Hand over: %(reward)s") % {"reward": redemption.name} if state == "good" else reject(redemption),
         "badge": state_badge(redemption),
-        "member": str(user) if redemption.brand_id in seen else masked(user),
+        "member": str(user) if redemption.brand_id in seen else masked(redemption.user_point),
         "code": redemption_codes.grouped(redemption.code),
         "taken": zones.told(redemption.created_at, zone),
         "ends": zones.told(redemption.expires_at, zone) if redemption.expires_at else _("never"),

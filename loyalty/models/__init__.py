@@ -3,6 +3,7 @@
 from loyalty.models.accounts import UserPoints
 from loyalty.models.approvals import PointsApproval
 from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.consents import Consent
 from loyalty.models.events import Event, EventQuerySet, default_give_up_at
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.external import ExternalSystem
@@ -38,6 +39,7 @@ __all__ = [
     "PHONE",
     "BrandLevel",
     "Channel",
+    "Consent",
     "CreditedOrder",
     "CurrencyRate",
     "Device",

@@ -36,6 +36,9 @@ class UserPoints(models.Model):
     )
     current_level = models.CharField(max_length=60, blank=True, help_text=_("Name of the level; empty: the lowest."))
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    # As the brand's staff corrected them, for this brand alone; null: as the customer wrote them.
+    first_name = models.CharField(_("first name"), max_length=150, null=True, blank=True)  # noqa: DJ001
+    last_name = models.CharField(_("last name"), max_length=150, null=True, blank=True)  # noqa: DJ001
     enrolled_at = MomentField(default=timezone.now, editable=False)
     updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
 
@@ -68,6 +71,13 @@ class UserPoints(models.Model):
     def trail_name(self) -> str:
         """Without the address, which the audit trail could not forget."""
         return f"#{self.pk} at {self.brand}"
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """First and last name as the brand knows them."""
+        first = self.user.first_name if self.first_name is None else self.first_name
+        last = self.user.last_name if self.last_name is None else self.last_name
+        return first, last
 
     @property
     def lifetime(self) -> Decimal:

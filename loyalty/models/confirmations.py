@@ -12,7 +12,8 @@ from brands.moments import MomentField
 
 
 class EmailConfirmation(models.Model):
-    """A code and a link that were sent to an address: of a customer (`user`), or of somebody who registers.
+    """A code and a link that were sent to an address: of a customer (`user`), the one a customer is to have instead of
+    `previous_email`, or of somebody who registers.
 
     Neither is stored: both follow from the id and the installation's secret.
     """
@@ -21,11 +22,16 @@ class EmailConfirmation(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
     email = models.EmailField(max_length=254)
     user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
+    # Of a customer who is to have `email` from now on: where the account's mail goes until that is confirmed.
+    previous_email = models.EmailField(_("previous e-mail address"), max_length=254, blank=True, db_default="")
     # Of somebody who registers: what the account will be made of. The password is hashed.
     reserved_user_id = models.BigIntegerField(_("reserved user id"), null=True)
     password = models.CharField(_("password"), max_length=128, blank=True)
     first_name = models.CharField(max_length=150, blank=True)
     last_name = models.CharField(max_length=150, blank=True)
+    # What they consented to, where the brand asks for that.
+    terms_url = models.CharField(_("terms"), max_length=500, blank=True, db_default="")
+    privacy_url = models.CharField(_("privacy notice"), max_length=500, blank=True, db_default="")
     tries = models.PositiveSmallIntegerField(_("tries"), default=0)
     created_at = MomentField(default=timezone.now)
     expires_at = MomentField(db_index=True)

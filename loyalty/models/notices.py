@@ -96,6 +96,8 @@ class Template(models.TextChoices):
     EMAIL_CONFIRMATION = "NOTIFY_EMAIL_CONFIRMATION", _("Confirm an e-mail address")
     ALREADY_REGISTERED = "NOTIFY_ALREADY_REGISTERED", _("Registered already")
     LOGIN_PAUSED = "NOTIFY_LOGIN_PAUSED", _("Logins from new devices paused")
+    EMAIL_CHANGE = "NOTIFY_EMAIL_CHANGE", _("Confirm a new e-mail address")
+    EMAIL_CHANGE_NOTICE = "NOTIFY_EMAIL_CHANGE_NOTICE", _("E-mail address about to change")
 
 
 class NoticeSettings(models.Model):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from brands import limits
 from brands.models import Brand, User
 from brands.refusals import RateLimited
-from loyalty import confirmations, events
+from loyalty import confirmations, events, members
 from loyalty.events import Delivery, Message, TryLater
 from loyalty.models import Channel, EmailConfirmation, NoticeDelivery, Template
 from loyalty.notices import composing, mail, preferences, sending, stopped
@@ -47,8 +47,11 @@ def login_paused(*, user: User, brand: Brand, at: datetime) -> None:
 def _attempt(delivery: Delivery) -> str:
     """What became of it. Raises as mail.send does."""
     if "confirmation_id" in delivery.payload:
-        rows = EmailConfirmation.objects.filter(expires_at__gt=timezone.now(), confirmed_at=None)
-        found = rows.filter(pk=delivery.payload["confirmation_id"]).select_related("user").first()
+        rows = EmailConfirmation.objects.filter(pk=delivery.payload["confirmation_id"]).select_related("user")
+        if delivery.payload.get("notice"):  # also of a change that is confirmed by now
+            changed = rows.first()
+            return _change_notice(delivery, changed) if changed else "gone"
+        found = rows.filter(expires_at__gt=timezone.now(), confirmed_at=None).first()
         return _confirmation(delivery, found) if found else "ended"
     user = User.objects.filter(pk=delivery.arguments["user_id"], is_active=True).first()
     if user is None:
@@ -59,8 +62,12 @@ def _attempt(delivery: Delivery) -> str:
 def _confirmation(delivery: Delivery, found: EmailConfirmation) -> str:
     if not _is_within_bound(delivery, found.email):
         return "too many"
-    if found.user is None and (known := User.objects.filter(email=found.email).first()):
+    is_new = found.user is None or found.previous_email
+    if is_new and (known := User.objects.filter(email=found.email).first()):
         return _send(delivery, found.email, known, Template.ALREADY_REGISTERED.value, {})
+    if found.previous_email:
+        told = {"confirmation_id": str(found.pk)}
+        return _send(delivery, found.email, found.user, Template.EMAIL_CHANGE.value, told)
     code = confirmations.code_of(found.pk)
     facts = {
         "confirmation_code": f"{code[:3]} {code[3:]}",
@@ -69,6 +76,10 @@ def _confirmation(delivery: Delivery, found: EmailConfirmation) -> str:
         "first_name": found.first_name,
     }
     return _send(delivery, found.email, found.user, Template.EMAIL_CONFIRMATION.value, facts)
+
+
+def _change_notice(delivery: Delivery, found: EmailConfirmation) -> str:
+    return _send(delivery, found.previous_email, found.user, Template.EMAIL_CHANGE_NOTICE.value, {})
 
 
 def _is_within_bound(delivery: Delivery, email: str) -> bool:
@@ -94,7 +105,7 @@ def _send(delivery: Delivery, address: str, user: User | None, template: str, fa
         channel=Channel.EMAIL.value,
         language=wished or own.language,
         facts=facts,
-        customer_name=user.first_name if user else facts.get("first_name", ""),
+        customer_name=members.names_of(user, brand.pk)[0] if user else facts.get("first_name", ""),
         user_id=user.pk if user else 0,
     )
     row = NoticeDelivery(delivery_id=delivery.event_id, brand=brand, language=asked.language, channel=asked.channel)

@@ -129,6 +129,18 @@ KINDS: dict[str, Kind] = {
         {Channel.EMAIL: frozenset({"sign_in_link"})},
         (Channel.EMAIL,),
     ),
+    Template.EMAIL_CHANGE: Kind(
+        Topic.SAFETY,
+        {**COMMON, "change_link": (_("a link to confirm the new address, good for half an hour"), None)},
+        {Channel.EMAIL: frozenset({"change_link"})},
+        (Channel.EMAIL,),
+    ),
+    Template.EMAIL_CHANGE_NOTICE: Kind(
+        Topic.SAFETY,
+        {**COMMON, "sign_in_link": (_("a link to the page where one sets a new password"), None)},
+        {Channel.EMAIL: frozenset({"sign_in_link"})},
+        (Channel.EMAIL,),
+    ),
 }
 
 

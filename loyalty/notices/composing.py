@@ -9,9 +9,10 @@ from typing import Any
 from django.core import signing
 from django.template.loader import render_to_string
 from django.utils import translation
+from django.utils.crypto import salted_hmac
 from django.utils.formats import date_format, number_format
 
-from brands import tokens
+from brands import contacts, tokens
 from brands.hosts import hostname_of, site_at
 from brands.models import Brand, User
 from loyalty.models import Channel, NoticeTemplate, Template, Topic, UserPoints
@@ -20,7 +21,7 @@ from loyalty.notices.catalogue import KINDS, Words
 from loyalty.notices.placeholders import Value, Values
 
 OPT_OUT, ACKNOWLEDGE, NEW_PASSWORD = "notices.opt-out", "notices.acknowledge", "password.new"
-CONFIRM_EMAIL, CONFIRM_REGISTRATION = "email.confirm", "register.confirm"
+CONFIRM_EMAIL, CONFIRM_REGISTRATION, CHANGE_EMAIL = "email.confirm", "register.confirm", "email.change"
 LONGEST_VALUE = 2000
 WHY = {
     Template.RECALL.value: "why_safety",
@@ -28,6 +29,8 @@ WHY = {
     Template.EMAIL_CONFIRMATION.value: "why_confirmation",
     Template.ALREADY_REGISTERED.value: "why_confirmation",
     Template.LOGIN_PAUSED.value: "why_account",
+    Template.EMAIL_CHANGE.value: "why_confirmation",
+    Template.EMAIL_CHANGE_NOTICE.value: "why_account",
 }
 
 
@@ -106,6 +109,8 @@ def values_of(asked: Asked) -> Values:
     }
     hello = catalogue.phrase(asked.language, "hello_named" if name else "hello")
     found["greeting"] = Value(placeholders.fill(hello, found, isolated=catalogue.direction(asked.language) == "rtl"))
+    if "contact" in found:
+        found["contact"] = Value(found["contact"].text, href=contacts.link(found["contact"].text))
     if "acknowledge_link" in found:
         link = address_of(asked.brand, ACKNOWLEDGE, {"n": asked.notice_id})
         found["acknowledge_link"] = Value(link, catalogue.phrase(asked.language, "acknowledge_link"))
@@ -117,6 +122,9 @@ def values_of(asked: Asked) -> Values:
         purpose = CONFIRM_REGISTRATION if asked.facts.get("registers") else CONFIRM_EMAIL
         link = address_of(asked.brand, purpose, told)
         found["confirm_link"] = Value(link, catalogue.phrase(asked.language, "confirm_link"))
+    if "change_link" in found:
+        link = address_of(asked.brand, CHANGE_EMAIL, {"c": str(asked.facts.get("confirmation_id", ""))})
+        found["change_link"] = Value(link, catalogue.phrase(asked.language, "change_link"))
     if "sign_in_link" in found:
         link = site_of(asked.brand) + ("/admin/login/" if asked.facts.get("portal") else "/s/?forgot")
         found["sign_in_link"] = Value(link, catalogue.phrase(asked.language, "sign_in_link"))
@@ -127,14 +135,19 @@ def password_link(asked: Asked) -> str:
     """The link to set a new password, which counts at every brand of the person's: it leads to the hostname of the
     brand where they registered. Any other that asks could have its hostname lead to a server that reads the link.
 
-    It names the password that it is to replace: when that has changed, the link is used up.
+    It names the password that it is to replace and the address: when either has changed, the link is used up.
     """
     user = User.objects.select_related("registered_brand").filter(pk=asked.user_id).first()
     if user is None:
         return address_of(asked.brand, NEW_PASSWORD, {"u": asked.user_id, "p": ""})
     home = user.registered_brand or first_brand_of(user) or asked.brand
     reachable = home if hostname_of(home.pk) else asked.brand
-    return address_of(reachable, NEW_PASSWORD, {"u": user.pk, "p": tokens.fingerprint(user)})
+    return address_of(reachable, NEW_PASSWORD, {"u": user.pk, "p": password_mark(user)})
+
+
+def password_mark(user: User) -> str:
+    """What a link to set a new password replaces: good until the password or the address is another one."""
+    return salted_hmac("password.link", f"{tokens.fingerprint(user)} {user.email}", algorithm="sha256").hexdigest()
 
 
 def first_brand_of(user: User) -> Brand | None:

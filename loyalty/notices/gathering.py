@@ -6,7 +6,7 @@ close when they are sent. All of it is SQL: whoever is slow comes later, with an
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -176,6 +176,11 @@ def announce(*, brand_id: int, user_ids: Sequence[int], news: News, at: datetime
             messages = [to_send(notice_id, told, brand_id, retry_hours=retry_hours) for notice_id, told in opened]
             events.publish(messages=messages, brand_id=brand_id, at=at)
     return len(opened)
+
+
+def told_of(*, brand_id: int, key: str) -> Iterator[int]:
+    """Who was told of something, by id."""
+    return Notice.objects.filter(brand_id=brand_id, key=key).values_list("user_id", flat=True).iterator()
 
 
 def withdraw(*, brand_id: int, key: str, at: datetime) -> int:

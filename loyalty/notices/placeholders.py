@@ -18,10 +18,11 @@ class BadWords(ValueError):  # noqa: N818 - a refusal, said to its author
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What stands for a name: as text, and where it is a link the words on it."""
+    """What stands for a name: as text, and where it is a link the words on it; `href` makes the text itself one."""
 
     text: str
     label: str = ""
+    href: str = ""
 
 
 Values = Mapping[str, Value]
@@ -83,6 +84,8 @@ def _block(text: str, values: Values) -> str:
 def _value(value: Value) -> str:
     if value.label:
         return format_html('<a class="button" href="{}">{}</a>', value.text, value.label)
+    if value.href:
+        return f'<a href="{escape(value.href)}" style="color: inherit"><bdi>{_lines(value.text)}</bdi></a>'
     return f"<bdi>{_lines(value.text)}</bdi>"
 
 

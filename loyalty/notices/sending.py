@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from brands import quotas
 from brands.breaker import Breaker
 from brands.models import BrandQuota
-from loyalty import events, wake
+from loyalty import events, members, wake
 from loyalty.events import Delivery, Message, TryLater
 from loyalty.masking import DOTS, masked_mail
 from loyalty.models import Channel, Notice, NoticeDelivery, NoticeSettings, Template, Topic
@@ -244,7 +244,7 @@ def parcel_of(row: NoticeDelivery) -> Parcel:
         channel=row.channel,
         language=row.language,
         facts=row.notice.payload,
-        customer_name=row.user.first_name,
+        customer_name=members.names_of(row.user, row.brand_id)[0],
         user_id=row.user_id,
         notice_id=row.notice_id,
     )

@@ -1,7 +1,9 @@
 """Members as the brand's own systems make them: enrolment by the hub."""
 
+from datetime import datetime
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -14,9 +16,10 @@ from brands.authentication import required_caller
 from brands.inputs import Input
 from brands.models import Brand
 from brands.openapi import KEY, endpoint
-from brands.refusals import Forbidden, Invalid
-from loyalty import enrolment
+from brands.refusals import Forbidden, Invalid, UserNotFound
+from loyalty import confirmations, corrections, enrolment, members
 from loyalty.events import iso
+from loyalty.models import UserPoints
 
 
 class EnrolmentInput(Input):
@@ -75,3 +78,88 @@ class Members(APIView):
             "created": created,
         }
         return Response({"success": True, "data": data}, status=201 if created else 200)
+
+
+class CorrectionInput(Input):
+    """What is left out stays as it is."""
+
+    first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+    last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+    email = serializers.EmailField(required=False, max_length=254, help_text="Changes once the customer confirms it.")
+    reason = serializers.CharField(max_length=500, help_text="For the audit trail.")
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if not {"first_name", "last_name", "email"} & given.keys():
+            raise serializers.ValidationError("Send first_name, last_name or email.")
+        return given
+
+
+class CorrectedData(serializers.Serializer[Any]):
+    user_id = serializers.IntegerField()
+    first_name = serializers.CharField(allow_blank=True)
+    last_name = serializers.CharField(allow_blank=True)
+    email = serializers.EmailField()
+    unconfirmed_email = serializers.EmailField(
+        allow_null=True, help_text="The address that waits for the customer's confirmation."
+    )
+
+
+class CorrectedOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = CorrectedData()  # type: ignore[assignment]
+
+
+class MemberView(APIView):
+    """One of the brand's members."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    @endpoint(
+        "correct_member",
+        tag="Account",
+        summary="Correct a member's name or address",
+        needs=[KEY],
+        errors=["API_KEY_INVALID", "FORBIDDEN", "USER_NOT_FOUND", "RATE_LIMITED"],
+        request=CorrectionInput,
+        responses=CorrectedOutput,
+    )
+    def patch(self, request: Request, user_id: int) -> Response:
+        """Correct what the brand knows of a member. Needs a hub key.
+
+        The name changes at once, for this brand alone. The address changes when the customer opens the link that goes
+        to the new one and enters their password, within 30 minutes; the old one gets a notice.
+        """
+        caller = required_caller(request)
+        if not caller.is_hub:
+            raise Forbidden("Only a hub key may correct members.")
+        limits.hit("ingest", caller.brand_id)
+        given = CorrectionInput.parse(request.data)
+        at = timezone.now()
+        reason = f"{given['reason']} (API key {caller.key_id})"
+        deed = Deed(None, at, getattr(request, "request_id", ""), reason)
+        found = UserPoints.objects.filter(brand=caller.brand_id, user=user_id, user__is_active=True)
+        member = found.select_related("user", "brand").first()
+        if member is None:
+            raise UserNotFound
+        with transaction.atomic():
+            if email := given.get("email"):
+                limits.hit("account_mail", member.user.email, f"hub:{caller.brand_id}")
+                corrections.ask_for_address(account=member, email=email, deed=deed)
+            if {"first_name", "last_name"} & given.keys():
+                first, last = member.names
+                names = {"first_name": given.get("first_name", first), "last_name": given.get("last_name", last)}
+                member = corrections.correct_name(account=member, deed=deed, **names)
+        return Response({"success": True, "data": present(member, at)})
+
+
+def present(member: UserPoints, at: datetime) -> dict[str, Any]:
+    first, last = members.names_of(member.user, member.brand_id)
+    waiting = confirmations.waiting_change(user_id=member.user_id, brand_id=member.brand_id, at=at).first()
+    return {
+        "user_id": member.user_id,
+        "first_name": first,
+        "last_name": last,
+        "email": member.user.email,
+        "unconfirmed_email": waiting.email if waiting else None,
+    }

@@ -348,7 +348,7 @@ def present_till(redemption: Redemption) -> dict[str, Any]:
         "redemption_id": redemption.pk,
         "name": redemption.name,
         "cost": plain(redemption.cost),
-        "member": masked(redemption.user_point.user),
+        "member": masked(redemption.user_point),
         **present_state(redemption),
     }
 

@@ -20,6 +20,7 @@ from brands.openapi import ANYBODY, BEARER, KEY, endpoint
 from brands.refusals import AuthenticationRequired
 from loyalty import confirmations, events, sessions
 from loyalty.views.account import principal_of
+from loyalty.views.profile import Switch
 from loyalty.views.sessions import ORIGIN_PARAMETER, CredentialsInput, TokensOutput, brand_of, named_brand, present
 
 CODE_WORDS = "The six digits of the e-mail; spaces do not matter."
@@ -31,6 +32,9 @@ class RegisterInput(CredentialsInput):
 
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+    consented = Switch(
+        required=False, help_text="The customer accepted the brand's terms and saw its privacy notice: this is kept."
+    )
 
 
 class RegisteredOutput(serializers.Serializer[None]):

@@ -58,7 +58,7 @@ class Card:
 # Everything a card says, in one prepared statement: a change of a brand makes every phone ask within minutes.
 SAID = """
     SELECT m.points, m.points_earned - m.points_returned, m.current_level, m.status,
-           u.first_name, u.last_name, u.is_active, b.id, b.name,
+           COALESCE(m.first_name, u.first_name), COALESCE(m.last_name, u.last_name), u.is_active, b.id, b.name,
            b.colour_background, b.colour_text, b.colour_accent, b.logo_id, b.support_email,
            (SELECT h.hostname FROM brands_brandhostname h WHERE h.brand_id = b.id
              ORDER BY h.is_primary DESC, h.hostname LIMIT 1),

@@ -55,6 +55,19 @@ def test_other_texts_find_nobody(client: Client, brand: Brand, typed: str) -> No
     assert listed(client, MEMBERS, typed) == []
 
 
+def test_a_brand_finds_a_member_by_the_name_that_it_calls_them(client: Client, brand: Brand) -> None:
+    ann, other = make.customer(brand, **ANN), make.brand()
+    theirs = make.account(ann, other)
+    account = ann.points_rows.get(brand=brand)
+
+    members.set_names(account=account, first_name="Annabel", last_name="Stone", at=timezone.now())
+
+    assert [row.user for row in listed(client, MEMBERS, "annabel stone")] == [ann]
+    assert listed(client, MEMBERS, "brien") == []
+    assert [row.pk for row in listed(browser(staff(other)), MEMBERS, "brien")] == [theirs.pk]
+    assert listed(browser(staff(other)), MEMBERS, "stone") == []
+
+
 def test_a_whole_address_means_whoever_has_it(client: Client, brand: Brand) -> None:
     ann = make.customer(brand, email="ann@example.com")
     make.customer(brand, email="example@ann.com")

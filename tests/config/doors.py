@@ -123,6 +123,7 @@ class Door:
     def address(self, world: World) -> str:
         return self.path.format(
             code=world.code,
+            customer=world.customer.pk,
             batch=world.code.batch_id,
             image=image_address(world.code),
             guest_scan=world.guest_scan.pk,
@@ -293,6 +294,19 @@ DOORS = {
     "claim_reward_by_old_path": Door("mine", "POST", "customer/loyalty/rewards/{milestone}/claim"),
     "undo_redemption": Door("mine", "POST", "customer/loyalty/redemptions/{redemption}/undo"),
     "enrol_member": Door("bare_hub", "POST", "members", lambda w: {"user_id": w.customer.pk}),
+    "correct_member": Door(
+        "bare_hub",
+        "PATCH",
+        "members/{customer}",
+        lambda _w: {
+            "first_name": "Ada",
+            "last_name": "L",
+            "email": f"{uuid.uuid4().hex}@example.com",
+            "reason": "Misspelt",
+        },
+    ),
+    "change_email": Door("mine", "POST", "auth/email/change", lambda _w: {"email": f"{uuid.uuid4().hex}@example.com"}),
+    "report_fake": Door("bare_hub", "POST", "fake-reports", lambda w: {"code": str(w.code), "place": "A stall"}),
     "list_redemptions": Door("mine", "GET", "customer/loyalty/redemptions"),
     "check_redemption": Door("bare_hub", "POST", "redemptions/check", lambda w: {"code": w.redemption.code}),
     "use_redemption": Door("bare_hub", "POST", "redemptions/use", lambda w: {"code": w.redemption.code}),
@@ -318,6 +332,7 @@ WITH_TOKEN = [
     "register_device",
     "read_profile",
     "change_profile",
+    "change_email",
     "erase_me",
     "list_campaigns",
     "list_rewards",

@@ -171,6 +171,19 @@ FIELDS = {
         "notifications.points.email": SWITCH,
     },
     "enrol_member": {"user_id": ROW, "email": [*TEXT, "x", "x@", f"{'x' * 300}@example.com"]},
+    "correct_member": {
+        "first_name": [*NO_TEXT, "x" * 151],
+        "last_name": [*NO_TEXT, "x" * 151],
+        "email": [*TEXT, "x", "x@", f"{'x' * 300}@example.com"],
+        "reason": [*NO_TEXT, "", "x" * 501],
+    },
+    "report_fake": {
+        "code": [*NO_TEXT, "", "x" * 100_000],
+        "place": [*NO_TEXT, "", "x" * 201],
+        "remark": [*NO_TEXT, "x" * 2001],
+        "contact": [*NO_TEXT, "x" * 201],
+    },
+    "change_email": {"email": [*TEXT, "x", "x@", f"{'x' * 300}@example.com"]},
     "check_redemption": {"code": CODE_OF_REDEMPTION},
     "use_redemption": {"code": CODE_OF_REDEMPTION},
     "log_in": {

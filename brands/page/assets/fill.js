@@ -12,6 +12,19 @@ export const word = (name) =>
   (document.getElementById("words").content.querySelector(`[data-word="${CSS.escape(name)}"]`) ||
     document.getElementById("words").content.querySelector('[data-word="other"]')).textContent;
 
+// The link to a contact, by the rules of brands/contacts.py; none for words that name no address and no number.
+const ADDRESS = /[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+/;
+const PHONE = /\+?[0-9(][0-9 ()./\u2010-\u2015-]{4,28}[0-9]/g;
+function reach(text) {
+  const address = ADDRESS.exec(text);
+  if (address) return `mailto:${encodeURIComponent(address[0]).replace("%40", "@")}`;
+  for (const [found] of text.matchAll(PHONE)) {
+    const digits = found.replace(/[^0-9]/g, "");
+    if (digits.length >= 6) return `tel:${found.startsWith("+") ? "+" : ""}${digits}`;
+  }
+  return "";
+}
+
 const WAYS = {
   text: (element, value) => { element.textContent = value ?? ""; },
   number: (element, value) => { element.textContent = number(value); },
@@ -23,6 +36,10 @@ const WAYS = {
   id: (element, value) => { element.value = String(value); },
   named: (element, value) => { element.setAttribute("aria-label", [element.textContent.trim(), value].filter(Boolean).join(": ")); },
   mail: (element, value) => { element.href = `mailto:${encodeURIComponent(value ?? "")}`; },
+  contact: (element, value) => {
+    const link = reach(String(value ?? ""));
+    if (link) element.href = link;
+  },
   // Only the service's own pictures.
   src: (element, value) => { if (/^\/pictures\/[0-9a-f-]{36}\/small$/.test(value)) element.src = value; },
   // The question before points are spent; `left` is what remains of the balance.
@@ -34,7 +51,7 @@ const WAYS = {
     element.textContent = line.points_earned ? `+${number(line.points_earned)}` : `−${number(line.points_redeemed || line.points_expired)}`;
   },
 };
-const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "src", "ask", "change"];
+const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "contact", "src", "ask", "change"];
 
 function fill(root, data) {
   for (const element of root.querySelectorAll("[data-if]")) if (!given(at(data, element.dataset.if))) element.remove();

@@ -34,7 +34,8 @@ async function check() {
     kept.drop(code); // only what was answered
     showKept();
   }
-  part("place").hidden = !scan || !navigator.geolocation || !isSecureContext;
+  // A recalled product stays where it is: the brand knows the place.
+  part("place").hidden = !scan || !navigator.geolocation || !isSecureContext || state === "recalled";
   part("sign-in").hidden = isCustomer();
   if (scan?.waits_for || state === "reserved_for_other") points("unconfirmed", { waits_for: scan.waits_for, points_awarded: scan.points_awarded || "" });
   else if (scan?.points_status === "pending") await follow();

@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from authcodes import recalls, tags
-from authcodes.models import AuthCode, Scan
-from brands import pictures, tokens
+from authcodes.models import AuthCode, FakeReport, Scan
+from brands import pictures
 from brands.models import ApiKey, LoginSession, User
 from loyalty import confirmations
 from loyalty.models import EmailConfirmation, Event, LoyaltyTransaction, Redemption, Reward, UserPoints, WalletPass
@@ -42,6 +42,58 @@ def recalled(brand):
 
 
 # --- States ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_recalls_contact_is_a_link(browser, brand):
+    code = recalled(brand)
+
+    shown = text(browser.scan(code))
+
+    assert '<a data-text="recall.contact" data-contact="recall.contact" href="mailto:recall@example.com">' in shown
+
+
+def used_up(brand):
+    code = make.code(brand)
+    Browser(brand).scan(code)
+    AuthCode.objects.filter(pk=code.pk).update(first_scan_at=timezone.now() - timedelta(days=3))
+    Scan.objects.update(scanned_at=timezone.now() - timedelta(days=3), user=make.customer(brand))
+    return code
+
+
+@pytest.mark.parametrize("which", ["used", "unknown"])
+def test_a_suspected_fake_is_reported_without_scripts(browser, brand, which):
+    code = used_up(brand) if which == "used" else "no-such-code"
+    page = browser.scan(code)
+    assert state(page) == which
+
+    answer = browser.send(page, "report", place="Market stall", remark="Blurred", contact="")
+    thanks = browser.get(answer["Location"])
+
+    kept = FakeReport.objects.get()
+    assert (kept.code, kept.place, kept.brand) == (str(code), "Market stall", brand)
+    assert state(thanks) == "reported"
+    assert "Thank you for your report" in seen(thanks)
+
+
+def test_a_report_without_a_place_is_asked_for_again(browser, brand):
+    answer = browser.send(browser.scan("no-such-code"), "report", place="", remark="My own words", contact="")
+
+    assert answer.status_code == 400
+    assert "My own words" in seen(answer)
+    assert not FakeReport.objects.exists()
+
+
+def test_a_report_forged_by_another_site_is_refused(browser, brand):
+    browser.scan("no-such-code")
+
+    forged = browser.client.post("/s/no-such-code", {"act": "report", "place": "x"})
+
+    assert forged.status_code == 403
+    assert not FakeReport.objects.exists()
+
+
+def test_a_genuine_product_asks_for_no_report(browser, brand):
+    assert 'value="report"' not in seen(browser.scan(make.code(brand)))
 
 
 def test_looking_at_a_page_scans_nothing(browser, brand):
@@ -420,7 +472,7 @@ def test_a_forgotten_password_is_set_anew_without_scripts(brand):
     assert 'href="/s/?forgot"' in seen(browser.get("/s/"))
 
     asked = browser.send(browser.get("/s/?forgot"), "forgot", email=customer.email)
-    told = {"u": customer.pk, "p": tokens.fingerprint(customer)}
+    told = {"u": customer.pk, "p": composing.password_mark(customer)}
     link = composing.address_of(brand, composing.NEW_PASSWORD, told).removeprefix(f"http://{browser.host}")
     page = browser.get(link, **{"Accept-Language": "de"})
     form = {"csrfmiddlewaretoken": browser.client.cookies["csrftoken"].value}

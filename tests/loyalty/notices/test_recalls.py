@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from authcodes import jobs, recall_notices, recalls
 from authcodes.models import Job, Recall
+from brands import contacts
 from loyalty.models import Event, Notice, NoticeDelivery, NoticeSettings
-from loyalty.notices import gathering, preferences
+from loyalty.notices import catalogue, gathering, preferences
 from tests import make
 from tests.portal import address, browser, scan, staff, text
 
@@ -183,6 +184,111 @@ def test_the_form_tells_customers_unless_told_not_to(brand, customer, batch):
     assert Job.objects.get(kind="notify-recall").parameters == {"recall": Recall.objects.get().pk}
 
 
+@pytest.fixture
+def form(brand, batch):
+    """Sends the form of a new recall, or a recall's page of telling, with what a page shows hidden in it."""
+    client = browser(staff(brand))
+
+    def send(its, **told):
+        answer = client.post(its, told)
+        context = answer.context or {}
+        return answer, (context["adminform"].form if "adminform" in context else context.get("form"))
+
+    return send
+
+
+def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(brand, batch, form, box, work):
+    customers = [make.customer(brand, first_name="Ben") for _ in range(3)]
+    scanned(batch, *customers)
+    scan(batch.codes.first())  # a guest
+    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+    told = {"batch": batch.pk, **WORDS, "tell_customers": "on"}
+
+    first, shown = form(its, **told)
+    wrong, _form = form(its, **told, shown=shown.data["shown"], confirmation="2")
+    assert not Recall.objects.exists()
+    assert "Subject" in text(first)
+    assert "Stop using it." in text(first)
+    assert re.search(r"Customers</dt><dd>3<.*By E-mail</dt><dd>3<", text(first), re.DOTALL)
+    assert "Type 3" in text(wrong)
+
+    right, _form = form(its, **told, shown=shown.data["shown"], confirmation="3")
+
+    recall = Recall.objects.get()
+    assert right["Location"] == address("authcodes.recall", "change", recall.pk)
+    jobs.run(Job.objects.get(kind="notify-recall").pk)
+    work()
+    assert sorted(box.recipients) == sorted(customer.email for customer in customers)
+
+
+def test_words_that_changed_after_the_look_are_shown_again(brand, customer, batch, form):
+    scanned(batch, customer)
+    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+    told = {"batch": batch.pk, **WORDS, "tell_customers": "on"}
+    _answer, shown = form(its, **told)
+
+    again, _form = form(its, **{**told, "message": "Burn it."}, shown=shown.data["shown"], confirmation="1")
+
+    assert not Recall.objects.exists()
+    assert "Burn it." in text(again)
+
+
+def test_a_recall_that_tells_nobody_asks_for_no_number(brand, customer, batch, form):
+    scanned(batch, customer)
+
+    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **WORDS)
+
+    assert Recall.objects.exists()
+
+
+def test_telling_later_is_confirmed_too_and_leads_to_the_recall(brand, customer, batch, form):
+    scanned(batch, customer)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    its = address("authcodes.recall", "tell", recall.pk)
+    first, shown = form(its)
+    assert not Job.objects.exists()
+
+    right, _form = form(its, shown=shown.initial["shown"], confirmation="1")
+
+    assert "Stop using it." in text(first)
+    assert right["Location"] == address("authcodes.recall", "change", recall.pk)
+    assert Job.objects.filter(kind="notify-recall").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("contact", "link"),
+    [
+        ("+41 800 000 000", "tel:+41800000000"),
+        ("Call 0800/123 456 (free)", "tel:0800123456"),
+        ("recall@example.com", "mailto:recall@example.com"),
+        ("Shop, recall@example.com or 0800 123456", "mailto:recall@example.com"),
+        ("call us", ""),
+        ("javascript:alert(1)", ""),
+        ('"><script>@x', ""),
+        ("+" * 5000, ""),
+        ("1 " * 5000, "tel:111111111111111"),
+    ],
+)
+def test_the_contact_is_a_link(contact, link):
+    assert contacts.link(contact) == link
+
+
+def test_the_mails_contact_is_a_link(brand, customer, batch, box, work):
+    scanned(batch, customer)
+    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "contact": "+41 800 000 000"}))
+    work()
+
+    plain, html = (part.get_content() for part in box.mails[0].iter_parts())
+    assert "Contact: +41 800 000 000" in plain
+    assert 'href="tel:+41800000000"' in html
+
+
+def test_an_english_mail_goes_on_with_a_capital_letter():
+    for template, channels in catalogue.language_file("en").items():
+        body = channels.get("email", {}).get("body", "") if template.startswith("NOTIFY") else ""
+        assert not body or body.removeprefix("{greeting}\n\n")[0].isupper(), template
+
+
 def test_the_recalls_page_shows_how_many_know(brand, customer, batch, box, work):
     scanned(batch, customer)
     recall = recall_it(batch)
@@ -202,7 +308,7 @@ def test_only_who_may_recall_may_tell(brand, customer, batch):
 
     assert browser(staff(brand, role="support")).post(its).status_code == 403
     assert browser(staff(make.brand())).post(its).status_code == 404
-    assert browser(staff(brand)).get(its).status_code == 405
+    assert browser(staff(brand)).get(its).status_code == 200
     assert browser(staff(brand)).post(its).status_code == 302
     assert Job.objects.filter(kind="notify-recall").count() == 1
 

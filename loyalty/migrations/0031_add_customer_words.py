@@ -2,6 +2,7 @@
 
 Adding an account locks its user against a change of the key (FOR KEY SHARE, as the foreign key does at commit); a change
 of address or name locks out both. So whoever is later sees what the other has done, and no word outlives a name.
+A brand finds a customer by the name that it calls them, which its staff may have corrected.
 """
 
 from django.db import migrations
@@ -23,8 +24,10 @@ BEGIN
     INSERT INTO brands_customerword (brand_id, user_id, word)
     SELECT b.id, NEW.id, w.word
       FROM (SELECT NEW.registered_brand_id AS id WHERE NEW.registered_brand_id IS NOT NULL
-             UNION SELECT brand_id FROM user_points WHERE TG_OP = 'UPDATE' AND user_id = NEW.id) b,
-           customer_words(concat_ws(' ', NEW.email, NEW.first_name, NEW.last_name)) AS w (word)
+             UNION SELECT brand_id FROM user_points WHERE TG_OP = 'UPDATE' AND user_id = NEW.id) b
+      LEFT JOIN user_points p ON p.brand_id = b.id AND p.user_id = NEW.id,
+           LATERAL customer_words(concat_ws(' ', NEW.email, coalesce(p.first_name, NEW.first_name),
+                                            coalesce(p.last_name, NEW.last_name))) AS w (word)
         ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
@@ -39,7 +42,8 @@ BEGIN
             INSERT INTO brands_customerword (brand_id, user_id, word)
             SELECT NEW.brand_id, u.id, w.word
               FROM brands_user u,
-                   LATERAL customer_words(concat_ws(' ', u.email, u.first_name, u.last_name)) AS w (word)
+                   LATERAL customer_words(concat_ws(' ', u.email, coalesce(NEW.first_name, u.first_name),
+                                                    coalesce(NEW.last_name, u.last_name))) AS w (word)
              WHERE u.id = NEW.user_id
                 ON CONFLICT DO NOTHING;
         END IF;
@@ -53,8 +57,10 @@ BEGIN
         SELECT b.id, u.id, w.word
           FROM brands_user u,
                LATERAL (SELECT u.registered_brand_id AS id WHERE u.registered_brand_id IS NOT NULL
-                         UNION SELECT brand_id FROM user_points WHERE user_id = u.id) b,
-               LATERAL customer_words(concat_ws(' ', u.email, u.first_name, u.last_name)) AS w (word)
+                         UNION SELECT brand_id FROM user_points WHERE user_id = u.id) b
+          LEFT JOIN user_points p ON p.brand_id = b.id AND p.user_id = person,
+               LATERAL customer_words(concat_ws(' ', u.email, coalesce(p.first_name, u.first_name),
+                                                coalesce(p.last_name, u.last_name))) AS w (word)
          WHERE u.id = person
             ON CONFLICT DO NOTHING;
     END LOOP;
@@ -78,17 +84,19 @@ CREATE TRIGGER words_of_user AFTER UPDATE ON brands_user
     EXECUTE FUNCTION write_words_of_user();
 CREATE TRIGGER words_of_new_account AFTER INSERT ON user_points
     FOR EACH ROW EXECUTE FUNCTION write_words_of_account();
-CREATE TRIGGER words_of_account AFTER UPDATE OF user_id, brand_id OR DELETE ON user_points
+CREATE TRIGGER words_of_account AFTER UPDATE OF user_id, brand_id, first_name, last_name OR DELETE ON user_points
     FOR EACH ROW EXECUTE FUNCTION write_words_of_account();
 """
 FILL = """
 SET LOCAL statement_timeout = 0;
 INSERT INTO brands_customerword (brand_id, user_id, word)
 SELECT b.id, u.id, w.word
-  FROM brands_user u,
-       LATERAL (SELECT u.registered_brand_id AS id WHERE u.registered_brand_id IS NOT NULL
-                 UNION SELECT brand_id FROM user_points WHERE user_id = u.id) b,
-       LATERAL customer_words(concat_ws(' ', u.email, u.first_name, u.last_name)) AS w (word)
+  FROM brands_user u
+ CROSS JOIN LATERAL (SELECT u.registered_brand_id AS id WHERE u.registered_brand_id IS NOT NULL
+                      UNION SELECT brand_id FROM user_points WHERE user_id = u.id) b
+  LEFT JOIN user_points p ON p.brand_id = b.id AND p.user_id = u.id
+ CROSS JOIN LATERAL customer_words(concat_ws(' ', u.email, coalesce(p.first_name, u.first_name),
+                                        coalesce(p.last_name, u.last_name))) AS w (word)
     ON CONFLICT DO NOTHING
 """
 REMOVE = """
@@ -103,6 +111,6 @@ DROP FUNCTION customer_words(text);
 
 
 class Migration(migrations.Migration):
-    dependencies = [("brands", "0018_add_customer_words"), ("loyalty", "0029_add_held_for_of_events")]
+    dependencies = [("brands", "0018_add_customer_words"), ("loyalty", "0030_correct_members_and_record_consents")]
 
     operations = [migrations.RunSQL(INSTALL, REMOVE), migrations.RunSQL(FILL, migrations.RunSQL.noop)]

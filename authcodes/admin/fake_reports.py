@@ -1,0 +1,68 @@
+"""Page: reports of products that may be fakes. Customers write them; staff close them, and open them again."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import fake_reports
+from authcodes.models import FakeReport
+from brands.lists import ChoicesFilter, DayFilter
+from brands.portal import TenantAdmin, badge, person
+from brands.unfolded import display
+from loyalty import members
+
+COLOURS = {"open": "warning", "closed": "success"}
+
+
+@admin.register(FakeReport)
+class FakeReportPage(TenantAdmin):
+    brand_path = "brand"
+    list_display = ("reported_at", "code", "place", "remark_shortened", "shown_state")
+    list_filter = (("state", ChoicesFilter), ("reported_at", DayFilter))
+    search_fields = ("code__startswith", "place__istartswith")
+    search_help_text = gettext_lazy("The beginning of a code or place.")
+    actions = ("close", "reopen")
+    readonly_fields = ("customer",)
+    fieldsets = (
+        (None, {"fields": (("code", "auth_code"), "place", "remark", ("contact", "customer"), "reported_at")}),
+        (gettext_lazy("State"), {"fields": ("shown_state", ("closed_at", "closed_by"))}),
+    )
+
+    @display(description=gettext_lazy("state"))
+    def shown_state(self, report: FakeReport) -> SafeString:
+        return badge(COLOURS[report.state], report.get_state_display())
+
+    @display(description=gettext_lazy("remark"))
+    def remark_shortened(self, report: FakeReport) -> str:
+        return report.remark if len(report.remark) <= 30 else f"{report.remark[:29]}…"
+
+    @display(description=gettext_lazy("customer"))
+    def customer(self, report: FakeReport) -> str:
+        """Only of the brand's own: whoever logs in at its page may be another brand's."""
+        found = report.user_id and members.find(brand=report.brand, user_id=report.user_id)
+        return found.email if found else "—"
+
+    @admin.action(description=gettext_lazy("Close"), permissions=["act"])
+    def close(self, request: HttpRequest, queryset: QuerySet[FakeReport]) -> None:
+        by, at = person(request), timezone.now()
+        self.change(request, queryset, lambda rows: fake_reports.close(reports=rows, by=by, at=at), _("Closed"))
+
+    @admin.action(description=gettext_lazy("Open again"), permissions=["act"])
+    def reopen(self, request: HttpRequest, queryset: QuerySet[FakeReport]) -> None:
+        self.change(request, queryset, lambda rows: fake_reports.reopen(reports=rows), _("Opened again"))
+
+    def change(
+        self,
+        request: HttpRequest,
+        queryset: QuerySet[FakeReport],
+        how: Callable[[Iterable[FakeReport]], list[Any]],
+        words: str,
+    ) -> None:
+        self.report(request, how(self.chosen(request, queryset)), words)

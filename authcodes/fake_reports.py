@@ -1,0 +1,79 @@
+"""Reports of products that may be fakes: the only code that writes FakeReport."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from authcodes.models import AuthCode, FakeReport
+from brands import guard
+from brands.models import User
+from brands.scanned import read
+from loyalty import persons
+
+State = FakeReport.State
+LONGEST_CODE = 64
+AT_ONCE = 1000  # deleted in one go
+
+
+def report(
+    *, brand_id: int, scanned: str, place: str, remark: str, contact: str, user_id: int | None, at: datetime
+) -> FakeReport:
+    """Keep what somebody says about a product. The code may be anything; whether it is the brand's, nobody is told."""
+    reading = read(scanned)
+    code = reading.code if reading else ""
+    with guard.within([brand_id]):
+        known = AuthCode.objects.filter(code=code, brand=brand_id).first() if code else None
+        return FakeReport.objects.create(
+            brand_id=brand_id,
+            code=(code or scanned)[:LONGEST_CODE],
+            auth_code=known,
+            user_id=user_id,
+            place=place,
+            remark=remark,
+            contact=contact,
+            reported_at=at,
+        )
+
+
+def close(*, reports: Iterable[FakeReport], by: User, at: datetime) -> list[FakeReport]:
+    """Returns those that this closed."""
+    return _change(reports, State.OPEN, state=State.CLOSED, closed_at=at, closed_by=by)
+
+
+def reopen(*, reports: Iterable[FakeReport]) -> list[FakeReport]:
+    """Returns those that this opened again."""
+    return _change(reports, State.CLOSED, state=State.OPEN, closed_at=None, closed_by=None)
+
+
+def _change(reports: Iterable[FakeReport], before: State, **fields: Any) -> list[FakeReport]:
+    rows = [each for each in reports if FakeReport.objects.filter(pk=each.pk, state=before).update(**fields)]
+    for row in rows:
+        vars(row).update({name: value for name, value in fields.items() if name != "closed_by"})
+    return rows
+
+
+def open_at(brand_ids: Iterable[int]) -> int:
+    """How many wait for somebody to look at them."""
+    return FakeReport.objects.filter(brand__in=list(brand_ids), state=State.OPEN).count()
+
+
+def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
+    """What a person reported to the brand, newest first."""
+    theirs = FakeReport.objects.filter(user_id=user_id, brand_id=brand_id)
+    return persons.rows(theirs.values("reported_at", "code", "place", "remark", "contact", "state"))
+
+
+def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it
+    """Reports go with who made them: their words may say who that is."""
+    FakeReport.objects.filter(user_id=user_id, brand_id=brand_id).delete()
+
+
+def purge(*, at: datetime) -> int:
+    """Delete reports of over settings.FAKE_REPORT_DAYS ago, a bounded number; returns how many."""
+    if not settings.FAKE_REPORT_DAYS:
+        return 0
+    old = FakeReport.objects.filter(reported_at__lt=at - timedelta(days=settings.FAKE_REPORT_DAYS))
+    deleted, _each = FakeReport.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:AT_ONCE])).delete()
+    return deleted

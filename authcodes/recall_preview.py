@@ -1,0 +1,85 @@
+"""What a recall would send, before anything is sent: the mail in its words, and how many customers get it by what."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from authcodes import recall_notices
+from authcodes.models import Recall
+from brands.models import Brand, User
+from loyalty.models import Channel, Device, NoticePreference, Template, Topic
+from loyalty.notices import composing, sending, stopped
+from loyalty.notices.composing import Asked, Composed
+
+NAME = "Ada"  # whom the mail is shown to
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How many customers one channel can reach."""
+
+    channel: str
+    label: str
+    customers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The mail as one customer gets it, and how many customers it goes to."""
+
+    mail: Composed
+    customers: int
+    reached: list[Reach]
+    fingerprint: str  # of all of this: what is confirmed is what was shown
+
+
+def of(recall: Recall) -> Preview:
+    """`recall` need not be stored. Counts customers who were not told yet."""
+    brand, facts = recall.batch.brand, recall_notices.news_of(recall).facts
+    customers = recall_notices.to_tell(recall)
+    mail = composing.compose(
+        Asked(
+            brand=brand,
+            template=Template.RECALL.value,
+            channel=Channel.EMAIL.value,
+            language=sending.settings_of(brand.pk).language,
+            facts=facts,
+            customer_name=NAME,
+        )
+    )
+    return Preview(mail, len(customers), reached(brand, customers), fingerprint(facts, len(customers)))
+
+
+def fingerprint(facts: Mapping[str, Any], customers: int) -> str:
+    return hashlib.sha256(repr((sorted(facts.items()), customers)).encode()).hexdigest()[:24]
+
+
+def reached(brand: Brand, customers: list[int]) -> list[Reach]:
+    """By each channel that the brand has set up; recalls are always mailed."""
+    on = sending.channels_of(sending.settings_of(brand.pk)) | {Channel.EMAIL.value}
+    counts = {Channel.EMAIL: by_mail, Channel.SMS: by_sms, Channel.PUSH: by_push}
+    return [Reach(each.value, str(each.label), count(brand, customers)) for each, count in counts.items() if each in on]
+
+
+def by_mail(brand: Brand, customers: list[int]) -> int:
+    addresses = User.objects.filter(pk__in=customers, is_active=True).values_list("email", flat=True)
+    ways = [(Channel.EMAIL.value, address) for address in addresses]
+    return len(ways) - len(stopped.among(brand_id=brand.pk, addresses=ways))
+
+
+def by_sms(brand: Brand, customers: list[int]) -> int:
+    with_phone = NoticePreference.objects.filter(brand=brand, user__in=customers, user__is_active=True)
+    return without(with_phone.exclude(phone=""), Channel.SMS).count()
+
+
+def by_push(brand: Brand, customers: list[int]) -> int:
+    unwilling = NoticePreference.objects.filter(brand=brand, opted_out__contains=[f"{Topic.SAFETY}/{Channel.PUSH}"])
+    alive = Device.objects.filter(brand=brand, user__in=customers, user__is_active=True, died_at=None)
+    return alive.exclude(user__in=unwilling.values("user")).order_by().values("user").distinct().count()
+
+
+def without(rows: "QuerySet[NoticePreference]", channel: Channel) -> "QuerySet[NoticePreference]":
+    return rows.exclude(opted_out__contains=[f"{Topic.SAFETY}/{channel}"])

@@ -1,0 +1,79 @@
+"""Reporting a product that may be a fake."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from authcodes import fake_reports
+from authcodes.views.scans import WHAT_IS_A_CODE, Scanner
+from brands import limits
+from brands.authentication import UnseenBearer
+from brands.inputs import Input
+from brands.openapi import BEARER, KEY, KEY_AND_BEARER, endpoint
+from brands.refusals import AuthenticationRequired
+from brands.scanned import LONGEST_INPUT
+
+
+class FakeReportInput(Input):
+    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
+    place = serializers.CharField(max_length=200, help_text="The shop or place where the product was bought or seen.")
+    remark = serializers.CharField(required=False, max_length=2000, allow_blank=True)
+    contact = serializers.CharField(
+        required=False, max_length=200, allow_blank=True, help_text="Phone or e-mail, if the brand may ask back."
+    )
+
+
+class FakeReportOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    report_id = serializers.IntegerField()
+
+
+class FakeReports(APIView):
+    """Reports of products that may be fakes."""
+
+    authentication_classes = (UnseenBearer,)
+    permission_classes = (AllowAny,)
+
+    @endpoint(
+        "report_fake",
+        tag="Scanning",
+        summary="Report a suspected fake",
+        needs=[BEARER, KEY, KEY_AND_BEARER],
+        errors=[
+            "API_KEY_INVALID",
+            "AUTHENTICATION_REQUIRED",
+            "BRAND_MISMATCH",
+            "TOKEN_INVALID",
+            "RATE_LIMITED",
+        ],
+        request=FakeReportInput,
+        responses={201: FakeReportOutput},
+    )
+    def post(self, request: Request) -> Response:
+        """Tell the brand of the key or token about a product that may be a copy.
+
+        The answer is the same for every code, also one that does not exist or is another brand's. A report needs no
+        customer; with an access token it is erased with theirs. Ten an hour are taken of a customer and of a network.
+        """
+        scanner = Scanner(request)
+        if scanner.brand_id is None:
+            raise AuthenticationRequired
+        limits.hit("fake_report", scanner.brand_id, scanner.identity)
+        if scanner.user_id is not None:
+            limits.hit("fake_report", scanner.brand_id, f"address:{scanner.address}")
+        given = FakeReportInput.parse(request.data)
+        made = fake_reports.report(
+            brand_id=scanner.brand_id,
+            scanned=given["code"],
+            place=given["place"],
+            remark=given.get("remark", ""),
+            contact=given.get("contact", ""),
+            user_id=scanner.user_id,
+            at=timezone.now(),
+        )
+        return Response({"success": True, "report_id": made.pk}, status=201)

@@ -1,0 +1,20 @@
+"""A contact as people write it: a phone number, an address, or words around one; and the link that reaches it."""
+
+import re
+from urllib.parse import quote
+
+ADDRESS = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+")
+# A number with six digits or more; the page's fill.js has the same rules.
+PHONE = re.compile(r"\+?[0-9(][0-9 ()./\u2010-\u2015-]{4,28}[0-9]")
+FEWEST_DIGITS = 6
+
+
+def link(text: str) -> str:
+    """`mailto:` or `tel:` of the first address or else number in it; empty where it names neither."""
+    if found := ADDRESS.search(text):
+        return f"mailto:{quote(found[0], safe='@')}"
+    for found in PHONE.finditer(text):
+        digits = re.sub(r"[^0-9]", "", found[0])
+        if len(digits) >= FEWEST_DIGITS:
+            return f"tel:{'+' if found[0].startswith('+') else ''}{digits}"
+    return ""

@@ -1,0 +1,82 @@
+"""A customer's own page: name, language, wishes, address and password, and the end of the account. Forms alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from brands.page import account
+from brands.page.inner import Answer
+from brands.page.views import PageView
+
+TOPICS, CHANNELS = ("points", "offers", "safety"), ("email", "sms", "push")
+ALWAYS = ("safety", "email")  # recalls concern the customer's safety
+DONE = {"saved", "mailed", "linked"}
+
+
+class ProfilePage(PageView):
+    """What the API's own calls change; nothing is changed by looking."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        done = next(iter(DONE & set(request.GET)), "")
+        return self.shown({"done": done})
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        acts: dict[str, Callable[[], HttpResponse]] = {
+            "profile": self.change,
+            "email": self.change_email,
+            "password": self.change_password,
+            "erase": self.erase,
+        }
+        return acts.get(request.POST.get("act", ""), self.again)()
+
+    def shown(self, about: dict[str, Any], *, status: int = 200) -> HttpResponse:
+        answer = self.visitor.api.get("customer/profile")
+        if not answer.is_good:
+            if answer.status == 401 and not self.visitor.unsure:
+                self.visitor.leave()
+            return HttpResponseRedirect("/s/?account")
+        profile = answer.data
+        switches = [
+            (topic, [(each, profile["notifications"][topic][each], (topic, each) == ALWAYS) for each in CHANNELS])
+            for topic in TOPICS
+        ]
+        return self.page(
+            {"profile": profile, "switches": switches, **about}, status=status, template="page/profile.html"
+        )
+
+    def change(self) -> HttpResponse:
+        form = self.request.POST
+        wishes = {
+            topic: {each: f"{topic}/{each}" in form for each in CHANNELS if (topic, each) != ALWAYS} for topic in TOPICS
+        }
+        fields = {name: form.get(name, "")[:200] for name in ("first_name", "last_name", "phone", "language")}
+        return self.ended(self.visitor.api.patch("customer/profile", {**fields, "notifications": wishes}), "saved")
+
+    def change_email(self) -> HttpResponse:
+        email = self.request.POST.get("email", "")[:300]
+        return self.ended(self.visitor.api.post("auth/email/change", {"email": email}), "mailed")
+
+    def change_password(self) -> HttpResponse:
+        """By a link to the customer's own address, as for a forgotten one."""
+        profile = self.visitor.api.get("customer/profile")
+        if not profile.is_good:
+            return self.ended(profile, "linked")
+        return self.ended(self.visitor.guest.post("auth/password/forgot", {"email": profile.data["email"]}), "linked")
+
+    def erase(self) -> HttpResponse:
+        if not self.request.POST.get("sure"):
+            return self.again()
+        answer = self.visitor.api.delete("customer", {"password": self.request.POST.get("password", "")[:256]})
+        if not answer.is_good:
+            return self.ended(answer, "")
+        self.visitor.leave()
+        return HttpResponseRedirect("/s/?erased", status=303)
+
+    def ended(self, answer: Answer, done: str) -> HttpResponse:
+        if answer.is_good:
+            return self.again(f"?{done}")
+        if answer.error == "TOKEN_INVALID":
+            self.visitor.leave()
+            return HttpResponseRedirect("/s/?account", status=303)
+        return self.shown({"wrong": account.complaint(answer)}, status=400)

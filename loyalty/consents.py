@@ -1,0 +1,32 @@
+"""Consents of customers to a brand's terms and privacy notice: the only code that writes Consent."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from brands.models import Brand
+from loyalty.models import Consent
+
+
+def links_of(brand: Brand) -> dict[str, str]:
+    """What somebody who registers with the brand consents to; empty texts where it asks for nothing."""
+    return {"terms_url": brand.terms_url, "privacy_url": brand.privacy_url}
+
+
+def record(*, user_id: int, brand_id: int, terms_url: str, privacy_url: str, at: datetime) -> None:
+    """Keep that a customer consented to these; nothing where the brand asks for nothing. Joins a transaction."""
+    if terms_url or privacy_url:
+        Consent.objects.create(
+            user_id=user_id, brand_id=brand_id, terms_url=terms_url, privacy_url=privacy_url, consented_at=at
+        )
+
+
+def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
+    """What a person consented to at the brand, newest first."""
+    theirs = Consent.objects.filter(user_id=user_id, brand_id=brand_id)
+    rows: Iterator[Any] = theirs.values("consented_at", "terms_url", "privacy_url").iterator()
+    return rows
+
+
+def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it
+    Consent.objects.filter(user_id=user_id, brand_id=brand_id).delete()

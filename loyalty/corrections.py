@@ -1,0 +1,77 @@
+"""What staff or the brand's own systems correct about a member: the name at once, the address once it is confirmed.
+
+A name corrected here is what this brand calls the member; other brands, and the customer's own entry, keep theirs.
+So the same is done, and the same answered, whether or not other brands know the customer.
+"""
+
+from uuid import uuid4
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from brands import audit
+from brands.audit import Deed, Row
+from brands.models import Membership
+from brands.refusals import Invalid, UserNotFound
+from loyalty import confirmations, events, members
+from loyalty.balances import balance_changed
+from loyalty.models import EmailConfirmation, UserPoints, WalletPass
+
+NAMES = ("first_name", "last_name")
+
+
+def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: Deed) -> UserPoints:
+    """Call a member by another name, at this brand. Owns the transaction. Raises UserNotFound for who was erased."""
+    with transaction.atomic():
+        member = locked(account)
+        after = (first_name.strip(), last_name.strip())
+        changes = {
+            name: (old or None, new or None)
+            for name, old, new in zip(NAMES, member.names, after, strict=True)
+            if old != new
+        }
+        if changes:
+            members.set_names(account=member, first_name=after[0], last_name=after[1], at=deed.at)
+            audit.record(deed=deed, action=_("Name corrected"), rows=[Row(member, member.brand_id, changes)])
+            tell_passes(member, deed)
+        member.first_name, member.last_name = after
+    return member
+
+
+def ask_for_address(*, account: UserPoints, email: str, deed: Deed) -> EmailConfirmation:
+    """Have a member confirm `email` as their address from now on; until then nothing changes. Owns the transaction.
+
+    Raises Invalid for the brand's own staff, who change their address themselves, and UserNotFound.
+    """
+    with transaction.atomic():
+        member = locked(account)
+        if Membership.objects.filter(user=member.user_id, brand=member.brand_id).exists():
+            raise Invalid(_("This is a colleague's account. Only they can change its address."))
+        email = email.strip().lower()
+        made = confirmations.begin_change(user=member.user, brand=member.brand, email=email, at=deed.at)
+        # Not which one: the change itself is written down when it is confirmed.
+        audit.record(deed=deed, action=_("New e-mail address asked for"), rows=[Row(member, member.brand_id)])
+    return made
+
+
+def locked(account: UserPoints) -> UserPoints:
+    """The account as it is now; an erasure that was faster leaves none."""
+    rows = UserPoints.objects.select_for_update(of=("self",), no_key=True).select_related("user", "brand")
+    member = rows.filter(pk=account.pk, user__is_active=True).first()
+    if member is None:
+        raise UserNotFound
+    return member
+
+
+def tell_passes(member: UserPoints, deed: Deed) -> None:
+    """The name stands on the member's wallet passes."""
+    message = balance_changed(
+        brand_id=member.brand_id,
+        user_id=member.user_id,
+        account=member.pk,
+        points=member.points,
+        level=member.current_level,
+        cause=f"name:{uuid4()}",
+        wanted=WalletPass.objects.filter(account=member.pk).exists(),
+    )
+    events.publish(messages=[message], brand_id=member.brand_id, at=deed.at)

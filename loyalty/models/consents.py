@@ -1,0 +1,27 @@
+"""What customers consented to."""
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models import Brand, User
+from brands.moments import MomentField
+
+
+class Consent(models.Model):
+    """A customer accepted a brand's terms and saw its privacy notice: these, at that moment. Written by consents.py."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    terms_url = models.CharField(_("terms"), max_length=500, blank=True)
+    privacy_url = models.CharField(_("privacy notice"), max_length=500, blank=True)
+    consented_at = MomentField(_("consented at"), default=timezone.now)
+
+    class Meta:
+        verbose_name = _("consent")
+        verbose_name_plural = _("consents")
+        ordering = ["-consented_at", "-id"]
+        indexes = [models.Index(fields=["brand", "user"], name="consent_of_customer")]
+
+    def __str__(self) -> str:
+        return f"#{self.pk}"

@@ -1,0 +1,105 @@
+"""A customer's new e-mail address: asked for by the customer, and confirmed by whoever reads mail at the new one."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands import limits, login_throttle
+from brands.inputs import Input
+from brands.models import Brand, User
+from brands.openapi import ANYBODY, BEARER, endpoint
+from loyalty import confirmations
+from loyalty.events import iso
+from loyalty.views.account import principal_of
+from loyalty.views.registration import LINK_WORDS, count_mail
+
+
+class EmailChangeInput(Input):
+    email = serializers.EmailField(max_length=254, help_text="The address that the account is to have.")
+
+    def validate_email(self, email: str) -> str:
+        return email.lower()
+
+
+class EmailChangeOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    expires_at = serializers.DateTimeField(help_text="Until when the link is good.")
+
+
+class ConfirmEmailChangeInput(Input):
+    token = serializers.CharField(max_length=500, help_text=LINK_WORDS)
+    password = serializers.CharField(max_length=256, trim_whitespace=False)
+
+
+class ConfirmEmailChangeOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+
+
+class EmailChange(APIView):
+    """Ask for another address."""
+
+    @endpoint(
+        "change_email",
+        tag="Account",
+        summary="Ask for another e-mail address",
+        needs=[BEARER],
+        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        request=EmailChangeInput,
+        responses={202: EmailChangeOutput},
+    )
+    def post(self, request: Request) -> Response:
+        """Have a link sent to the address that the customer wants, and a notice to the one they have.
+
+        The answer is the same for an address that somebody has already. Nothing changes until the link is opened and
+        the password entered (`confirm_email_change`).
+        """
+        principal = principal_of(request)
+        given = EmailChangeInput.parse(request.data)
+        user = User.objects.get(pk=principal.user_id)
+        count_mail(request, principal.brand_id, user.email)
+        brand = get_object_or_404(Brand, pk=principal.brand_id)
+        made = confirmations.begin_change(user=user, brand=brand, email=given["email"], at=timezone.now())
+        return Response({"success": True, "expires_at": iso(made.expires_at)}, status=202)
+
+
+class ConfirmEmailChange(APIView):
+    """Change an account's address."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @endpoint(
+        "confirm_email_change",
+        tag="Account",
+        summary="Confirm another e-mail address",
+        needs=[ANYBODY],
+        errors=["RATE_LIMITED"],
+        request=ConfirmEmailChangeInput,
+        responses=ConfirmEmailChangeOutput,
+    )
+    def post(self, request: Request) -> Response:
+        """Give the account the address that the link was sent to: by the link's token and the account's password.
+
+        Every session ends. A wrong password counts as a failed login; a link takes five tries and lasts 30 minutes.
+        """
+        network = limits.client_address(request)
+        limits.hit("login", "address", network)
+        given = ConfirmEmailChangeInput.parse(request.data)
+        email = confirmations.address_of_change(given["token"])
+        if not email:
+            raise confirmations.link_ended()
+        attempt = login_throttle.begin(door=login_throttle.at_brand(None), email=email, network=network)
+        confirmations.finish_change(
+            token=given["token"],
+            password=given["password"],
+            at=timezone.now(),
+            request_id=getattr(request, "request_id", ""),
+        )
+        attempt.succeeded()
+        return Response({"success": True})

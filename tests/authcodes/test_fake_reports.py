@@ -1,0 +1,151 @@
+"""Reports of suspected fakes: by anybody, bounded, of one brand, closed by staff, and gone with the person."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from authcodes import fake_reports
+from authcodes.models import FakeReport
+from brands.audit import Deed
+from brands.models import AuditEntry
+from loyalty import erasure, members
+from tests import make
+from tests.api import error
+from tests.portal import address, browser, staff, text
+
+pytestmark = pytest.mark.django_db
+TOLD = {"place": "Market stall", "remark": "Blurred print", "contact": "ada@example.com"}
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def code(brand):
+    return make.code(brand)
+
+
+def report(api, code, **told):
+    return api.post("fake-reports", {"code": str(code), **TOLD, **told})
+
+
+def made(brand, **fields):
+    return FakeReport.objects.create(**{"brand": brand, "code": "x-1", "place": "A stall", **fields})
+
+
+def test_a_guest_reports_through_the_brands_app(api, brand, code):
+    answer = report(api.app(), code)
+
+    kept = FakeReport.objects.get()
+    assert (answer.status_code, answer.json()["report_id"]) == (201, kept.pk)
+    assert (kept.brand, kept.auth_code, kept.code, kept.user, kept.state) == (brand, code, code.code, None, "open")
+    assert {name: getattr(kept, name) for name in TOLD} == TOLD
+
+
+def test_a_customer_reports_with_their_token(api, brand, customer, code):
+    report(api.as_customer(customer), code)
+
+    assert FakeReport.objects.get().user == customer
+
+
+def test_the_answer_is_the_same_for_every_code(api, brand, code):
+    other = make.code(make.brand())
+
+    answers = [report(api.app(), each) for each in (code, other, "no-such-code", "§$%")]
+
+    assert [(answer.status_code, sorted(answer.json())) for answer in answers] == [(201, ["report_id", "success"])] * 4
+    assert [kept.auth_code for kept in FakeReport.objects.order_by("pk")] == [code, None, None, None]
+    assert set(FakeReport.objects.values_list("brand", flat=True)) == {brand.pk}
+
+
+def test_nobody_reports_to_no_brand(api, code):
+    assert error(report(api.guest(), code)) == (401, "AUTHENTICATION_REQUIRED")
+    assert not FakeReport.objects.exists()
+
+
+def test_a_network_and_a_customer_report_so_often(api, brand, customer, code, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "fake_report": "2/hour"}
+    assert [report(api.app(), code).status_code for _ in range(3)] == [201, 201, 429]
+
+    one, two = make.customer(brand), make.customer(brand)
+    crowd = [report(api.as_customer(user), code).status_code for user in (customer, one, two)]
+
+    assert 429 in crowd  # the same network, whoever is logged in
+    assert FakeReport.objects.count() == 2 + crowd.count(201)
+
+
+@pytest.mark.parametrize("role", ["owner", "manager", "support"])
+def test_staff_close_and_open_reports_with_an_entry_in_the_trail(brand, role):
+    row, person = made(brand, remark="Wrong smell"), staff(brand, role=role)
+    client = browser(person)
+    listed = address("authcodes.fakereport")
+    assert "A stall" in text(client.get(listed))
+    assert "Wrong smell" in text(client.get(address("authcodes.fakereport", "change", row.pk)))
+
+    client.post(listed, {"action": "close", "_selected_action": [row.pk]})
+    row.refresh_from_db()
+    assert (row.state, row.closed_by) == ("closed", person)
+    assert AuditEntry.objects.filter(kind="authcodes.fakereport", action="Closed", brand=brand).count() == 1
+
+    client.post(listed, {"action": "reopen", "_selected_action": [row.pk]})
+    row.refresh_from_db()
+    assert (row.state, row.closed_by, row.closed_at) == ("open", None, None)
+
+
+def test_printers_and_other_brands_see_no_report(brand):
+    row = made(brand)
+
+    assert browser(staff(brand, role="printer")).get(address("authcodes.fakereport")).status_code == 403
+    stranger = browser(staff(make.brand()))
+    assert "A stall" not in text(stranger.get(address("authcodes.fakereport")))
+    stranger.post(address("authcodes.fakereport"), {"action": "close", "_selected_action": [row.pk]})
+    row.refresh_from_db()
+    assert row.state == "open"
+
+
+def test_another_brands_customer_is_not_named(brand):
+    stranger = make.customer(make.brand(), email="stranger@example.com")
+    row = made(brand, user=stranger)
+
+    assert "stranger@" not in text(browser(staff(brand)).get(address("authcodes.fakereport", "change", row.pk)))
+
+
+def test_the_front_page_counts_open_reports(brand):
+    made(brand)
+    made(brand, state="closed", closed_at=timezone.now())
+    made(make.brand())
+
+    shown = browser(staff(brand)).get(reverse("admin:index"))
+
+    assert shown.context["shown"].fake_reports.number == 1
+    assert "1 customer reports a suspected fake" in text(shown)
+    listed = browser(staff(brand)).get(shown.context["shown"].fake_reports.link)
+    assert [row.state for row in listed.context["cl"].result_list] == ["open"]
+
+
+def test_a_persons_reports_are_handed_out_and_erased_with_them(brand, customer):
+    other = make.brand()
+    members.enrol(user_id=customer.pk, brand_id=other.pk, at=timezone.now())
+    made(brand, user=customer, contact="ada@example.com")
+    elsewhere, guest = made(other, user=customer), made(brand)
+    assert [row["contact"] for row in fake_reports.export(customer.pk, brand.pk)] == ["ada@example.com"]
+
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+
+    assert set(FakeReport.objects.all()) == {elsewhere, guest}
+
+
+def test_reports_are_deleted_in_time(brand, settings):
+    old = made(brand, reported_at=timezone.now() - timedelta(days=731))
+    new = made(brand)
+    settings.FAKE_REPORT_DAYS = 0
+    assert fake_reports.purge(at=timezone.now()) == 0
+    settings.FAKE_REPORT_DAYS = 730
+
+    assert fake_reports.purge(at=timezone.now()) == 1
+    assert list(FakeReport.objects.all()) == [new]
+    assert old.pk != new.pk

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('brands', '0017_add_terms_and_privacy_links'),
+        ('brands', '0019_add_terms_and_privacy_links'),
         ("loyalty", "0029_add_held_for_of_events"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

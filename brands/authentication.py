@@ -73,13 +73,43 @@ class UnseenBearer(BearerToken):
 
 
 def for_own_brand(method: M) -> M:
-    """Run a view's method under the database's guard: all that it sees is of the token's brand, or is the user."""
+    """Run a view's method, which only reads, under the database's guard: it sees rows of the token's customer, and
+    what the token's brand shows to all of its customers."""
 
+    @guard.marked(guard.OF_CUSTOMER)
+    @wraps(method)
+    def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
+        assert isinstance(request.auth, tokens.Principal)  # noqa: S101 - only views for token holders are decorated
+        with guard.as_customer(request.auth.brand_id, request.auth.user_id):
+            return method(view, request, *where, **more)
+
+    return cast("M", guarded)
+
+
+def changing_own_brand(method: M) -> M:
+    """Run a view's method, which changes rows, under the database's guard: all that it sees and writes is of the
+    token's brand, or is the user. What it tells others of the change is the brand's, so it sees more than a reader."""
+
+    @guard.marked(guard.OF_BRAND)
     @wraps(method)
     def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
         assert isinstance(request.auth, tokens.Principal)  # noqa: S101 - only views for token holders are decorated
         with guard.within([request.auth.brand_id], user_id=request.auth.user_id):
             return method(view, request, *where, **more)
+
+    return cast("M", guarded)
+
+
+def for_brand_of_key(method: M) -> M:
+    """Run a view's method, which gets the `caller` too, under the database's guard: all that it sees and writes is of
+    the key's brand. Raises ApiKeyInvalid without a key."""
+
+    @guard.marked(guard.OF_BRAND)
+    @wraps(method)
+    def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
+        caller = required_caller(request)
+        with guard.within([caller.brand_id]):
+            return method(view, request, caller, *where, **more)
 
     return cast("M", guarded)
 

@@ -288,7 +288,6 @@ class Ingest(APIView):
         """
         if not caller.is_hub:
             raise Forbidden("Events are taken from hub keys only.")
-        limits.hit("ingest", str(caller.brand_id))
         envelope = EnvelopeInput.parse(request.data)
         if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:
             raise BrandMismatch

@@ -2,6 +2,7 @@
 
 import logging
 import tempfile
+import time
 import traceback
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -40,6 +41,11 @@ QUOTA = BrandQuota.Resource.JOBS
 MOST_FAILURES = 3  # of a storage, before it is taken to be away
 
 
+# A handler says a word between its steps. One that is silent for so long will not return, whatever its process does.
+LONGEST_STEP = timedelta(hours=1)
+CLOCK = time.monotonic
+
+
 class Cancelled(Exception):  # noqa: N818 - somebody's wish, not an error
     """Staff asked the job to stop."""
 
@@ -54,6 +60,7 @@ class Run:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.attempt = job.attempts
+        self._heard_at = CLOCK()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -69,10 +76,16 @@ class Run:
 
     def tell(self, done: int, total: int) -> bool:
         """Say how far it is where it cannot stop any more: all is committed. False: another attempt runs it now."""
+        self._heard_at = CLOCK()
         return bool(self._mine().update(done=done, total=total, alive_at=Now()))
 
     def give_sign(self) -> bool:
-        """Say that its worker lives. False: another attempt runs it now, or it has ended."""
+        """Say that its worker lives. False: another attempt runs it now, it has ended, or its handler hangs."""
+        if CLOCK() - self._heard_at > LONGEST_STEP.total_seconds():
+            logger.error(
+                "job %s: its handler said nothing for %s; another worker may take it over", self.job.pk, LONGEST_STEP
+            )
+            return False
         return bool(self._mine().update(alive_at=Now()))
 
     def refuse_overtaken(self) -> None:
@@ -81,6 +94,7 @@ class Run:
             raise Overtaken
 
     def log(self, line: str) -> None:
+        self._heard_at = CLOCK()
         self._mine().update(log=_logged(self.job, line), alive_at=Now())
 
     def keep(self, content: IO[bytes], *, name: str) -> None:

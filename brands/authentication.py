@@ -73,13 +73,43 @@ class UnseenBearer(BearerToken):
 
 
 def for_own_brand(method: M) -> M:
-    """Run a view's method under the database's guard: all that it sees is of the token's brand, or is the user."""
+    """Run a view's method, which only reads, under the database's guard: it sees rows of the token's customer, and
+    what the token's brand shows to all of its customers."""
 
+    @guard.marked(guard.OF_CUSTOMER)
+    @wraps(method)
+    def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
+        assert isinstance(request.auth, tokens.Principal)  # noqa: S101 - only views for token holders are decorated
+        with guard.as_customer(request.auth.brand_id, request.auth.user_id):
+            return method(view, request, *where, **more)
+
+    return cast("M", guarded)
+
+
+def changing_own_brand(method: M) -> M:
+    """Run a view's method, which changes rows, under the database's guard: all that it sees and writes is of the
+    token's brand, or is the user. What it tells others of the change is the brand's, so it sees more than a reader."""
+
+    @guard.marked(guard.OF_BRAND)
     @wraps(method)
     def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
         assert isinstance(request.auth, tokens.Principal)  # noqa: S101 - only views for token holders are decorated
         with guard.within([request.auth.brand_id], user_id=request.auth.user_id):
             return method(view, request, *where, **more)
+
+    return cast("M", guarded)
+
+
+def for_brand_of_key(method: M) -> M:
+    """Run a view's method, which gets the `caller` too, under the database's guard: all that it sees and writes is of
+    the key's brand. A hub's call counts against the limit of what hubs hand in. Raises ApiKeyInvalid without a key."""
+
+    @guard.marked(guard.OF_BRAND)
+    @wraps(method)
+    def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
+        caller = required_caller(request, counted_as="ingest")
+        with guard.within([caller.brand_id]):
+            return method(view, request, caller, *where, **more)
 
     return cast("M", guarded)
 
@@ -106,8 +136,8 @@ def active_user(user_id: int, token: tokens.Principal | None = None) -> User | N
     return user if user.is_active else None
 
 
-def caller_of(request: Request | HttpRequest) -> keys.Caller | None:
-    """Who sent the `api-key` header; None without it.
+def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> keys.Caller | None:
+    """Who sent the `api-key` header; None without it. A hub's call counts as `counted_as` too, in the same round trip.
 
     Raises ApiKeyInvalid for an unusable key, and RateLimited above what all keys of its kind of a brand together may
     ask, or one network with app keys.
@@ -116,13 +146,16 @@ def caller_of(request: Request | HttpRequest) -> keys.Caller | None:
     if raw is None:
         return None
     caller = keys.find(raw, at=timezone.now())
-    limits.hit_brand(caller.brand_id, app_in="" if caller.is_hub else limits.client_address(request))
+    if caller.is_hub:
+        limits.hit_brand(caller.brand_id, counted_as=counted_as)
+    else:
+        limits.hit_brand(caller.brand_id, app_in=limits.client_address(request))
     return caller
 
 
-def required_caller(request: Request | HttpRequest) -> keys.Caller:
+def required_caller(request: Request | HttpRequest, *, counted_as: str = "") -> keys.Caller:
     """Who sent the `api-key` header. Raises ApiKeyInvalid where there is none, or an unusable one."""
-    caller = caller_of(request)
+    caller = caller_of(request, counted_as=counted_as)
     if caller is None:
         raise ApiKeyInvalid
     return caller

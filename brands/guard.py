@@ -7,18 +7,26 @@ PostgreSQL enforces it by row-level security (brands.policies). Here stands only
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Callable[..., Any])
+
+# Whose rows a view works with.
+OF_CUSTOMER, OF_BRAND, OF_STAFF = "its customer's", "its brand's", "its staff's brands'"
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The brands whose rows may be seen and written (none: nothing at all), and who asks, for they see themselves."""
+    """The brands whose rows may be seen and written (none: nothing at all), and who asks, for they see themselves.
+
+    With a `customer_id`, of the rows that belong to a customer only theirs.
+    """
 
     brand_ids: str  # as PostgreSQL writes an array
     user_id: str = ""
+    customer_id: str = ""
 
 
 _scope: ContextVar[Scope | None] = ContextVar("database_scope", default=None)
@@ -34,10 +42,28 @@ def scope_of(brand_ids: Iterable[int], user_id: int | None = None) -> Scope:
     return Scope(f"{{{numbers}}}", "" if user_id is None else str(int(user_id)))
 
 
+def scope_of_customer(brand_id: int, user_id: int) -> Scope:
+    return replace(scope_of([brand_id], user_id), customer_id=str(int(user_id)))
+
+
 @contextmanager
 def within(brand_ids: Iterable[int], *, user_id: int | None = None) -> Iterator[None]:
     """Run the block with access to the rows of these brands only."""
     yield from _with(scope_of(brand_ids, user_id))
+
+
+@contextmanager
+def as_customer(brand_id: int, user_id: int) -> Iterator[None]:
+    """Run the block with access to what the brand shows its customers, and to this customer's own rows there."""
+    yield from _with(scope_of_customer(brand_id, user_id))
+
+
+@contextmanager
+def brand_wide(why: str) -> Iterator[None]:
+    """Within `as_customer`: read what the brand does not show its customers, and say why. Filter by hand."""
+    assert why  # noqa: S101 - for whoever reads the call
+    scope = _scope.get()
+    yield from _with(replace(scope, customer_id="") if scope else None)
 
 
 @contextmanager
@@ -53,6 +79,16 @@ def _with(scope: Scope | None) -> Iterator[None]:
         yield
     finally:
         _scope.reset(before)
+
+
+def marked(whose: str) -> Callable[[M], M]:
+    """Say of a view's method whose rows it reads and changes, for the test that looks for views without the guard."""
+
+    def mark(method: M) -> M:
+        method.runs_under = whose  # type: ignore[attr-defined]
+        return method
+
+    return mark
 
 
 def carried(chunks: Iterable[T]) -> Iterator[T]:

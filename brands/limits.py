@@ -50,20 +50,23 @@ SITE_BITS = 48  # what a company is given: 65,536 such networks
 NETWORK_SHARE = 10  # one network makes at most a tenth of the calls with a brand's app keys
 SITE_FACTOR = 4  # so much of what one network may, all networks of a site may together
 
-# Moving windows, as the library's own script has them. ARGV: now, the seconds of all, and the amount of each. Answers
-# the milliseconds to wait, 0 for a call that was counted; a call that one window refuses counts in none.
+# Moving windows, as the library's own script has them. ARGV: now, and the amount and seconds of each. Answers the
+# milliseconds to wait, 0 for a call that was counted, and which window says so; a call that one refuses counts in none.
 HIT = """
-local now, seconds = tonumber(ARGV[1]), tonumber(ARGV[2])
+local now = tonumber(ARGV[1])
 for number, key in ipairs(KEYS) do
-    local oldest = tonumber(redis.call('lindex', key, ARGV[number + 2] - 1) or '')
-    if oldest and oldest >= now - seconds then return math.max(1, math.ceil((oldest + seconds - now) * 1000)) end
+    local oldest = tonumber(redis.call('lindex', key, ARGV[2 * number] - 1) or '')
+    local seconds = tonumber(ARGV[2 * number + 1])
+    if oldest and oldest >= now - seconds then
+        return {math.max(1, math.ceil((oldest + seconds - now) * 1000)), number}
+    end
 end
 for number, key in ipairs(KEYS) do
     redis.call('lpush', key, ARGV[1])
-    redis.call('ltrim', key, 0, ARGV[number + 2] - 1)
-    redis.call('expire', key, seconds)
+    redis.call('ltrim', key, 0, ARGV[2 * number] - 1)
+    redis.call('expire', key, ARGV[2 * number + 1])
 end
-return 0
+return {0, 0}
 """
 
 T = TypeVar("T")
@@ -134,21 +137,27 @@ def _hit(name: str, item: RateLimitItem, identifiers: Sequence[object]) -> None:
         raise RateLimited(retry_after=wait_seconds(item, *who))
 
 
-def hit_brand(brand_id: int, *, app_in: str = "") -> None:
-    """Count one call with a key of the brand, by the shortest way. Raises RateLimited.
+def hit_brand(brand_id: int, *, app_in: str = "", counted_as: str = "") -> None:
+    """Count one call with a key of the brand, in one round trip. Raises RateLimited.
 
     `app_in` is the network that a call with an app key comes from. Anybody may read such a key, so these calls count
-    apart from those of hubs, and a network has a part of them.
+    apart from those of hubs, and a network has a part of them. `counted_as` names another limit of the brand that the
+    call counts against too, as `hit(counted_as, brand_id)` would.
     """
     item = limit("brand")
-    windows = _app_windows(item, brand_id, app_in) if app_in else {window_key(item, "brand", brand_id): item.amount}
-    milliseconds = ask(lambda: run(HIT, list(windows), (time(), item.get_expiry(), *windows.values())))
-    if milliseconds is None:
-        for key, amount in windows.items():
-            in_process_limits.hit(key, amount, item.get_expiry())
-    elif milliseconds:
-        metrics.limit_reached("brand")
-        raise RateLimited(retry_after=max(1, ceil(milliseconds / 1000)))
+    amounts = _app_windows(item, brand_id, app_in) if app_in else {window_key(item, "brand", brand_id): item.amount}
+    windows = [("brand", key, amount, item.get_expiry()) for key, amount in amounts.items()]
+    if counted_as:
+        other = limit(counted_as)
+        windows.append((counted_as, window_key(other, counted_as, brand_id), other.amount, other.get_expiry()))
+    terms = [part for _name, _key, *those in windows for part in those]
+    found = ask(lambda: run(HIT, [key for _name, key, *_terms in windows], (time(), *terms)))
+    if found is None:
+        for _name, key, amount, seconds in windows:
+            in_process_limits.hit(key, amount, seconds)
+    elif found[0]:
+        metrics.limit_reached(windows[found[1] - 1][0])
+        raise RateLimited(retry_after=max(1, ceil(found[0] / 1000)))
 
 
 def _app_windows(item: RateLimitItem, brand_id: int, network: str) -> dict[str, int]:

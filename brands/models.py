@@ -81,6 +81,8 @@ def link_field(name: Any, help_text: Any) -> Any:
 class Brand(models.Model):
     """A tenant: everything else belongs to exactly one."""
 
+    shown_to_customers = True
+
     class Expiry(models.TextChoices):
         NEVER = "never", _("Never")
         DAYS = "days", _("So many days after they were earned")
@@ -353,6 +355,8 @@ class ApiKey(models.Model):
 
 class LoginSession(models.Model):
     """One login: the family of refresh tokens that descend from it. Only the newest is good, but for a moment."""
+
+    customer_by = ("user",)
 
     family = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="login_sessions")

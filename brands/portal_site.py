@@ -72,7 +72,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
                     return refused(request, refusal)
 
         checked = super().admin_view(view, cacheable)
-        return update_wrapper(seen_through_the_choice, checked)
+        return guard.marked(guard.OF_STAFF)(update_wrapper(seen_through_the_choice, checked))
 
     def get_urls(self) -> list[Any]:
         choice = path("brand/", self.admin_view(switcher.choose), name="choose_brand")

@@ -26,6 +26,8 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
 class Campaign(models.Model):
     """A goal that customers of a brand work towards, one qualifying action at a time."""
 
+    shown_to_customers = True
+
     class Type(models.TextChoices):
         SCAN = "authenticator_scan", _("Product scans")
         ORDER = "order", _("Orders")
@@ -102,6 +104,7 @@ class UserLoyaltyCampaign(models.Model):
     """A customer's progress in a campaign."""
 
     guarded_by = ("campaign",)
+    customer_by = ("user",)
 
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="campaign_progress", db_index=False)
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="progress_rows")
@@ -133,6 +136,7 @@ class RewardClaim(models.Model):
     """A milestone's reward as one customer holds it: available, then claimed, each once."""
 
     guarded_by = ("milestone",)
+    customer_by = ("user",)
 
     class Status(models.TextChoices):
         AVAILABLE = "available", _("Available")

@@ -125,15 +125,27 @@ RENEW = """
        AND e.id = ANY (ARRAY(SELECT id FROM loyalty_event WHERE id = ANY (%(ids)s::bigint[]) FOR UPDATE SKIP LOCKED))
     RETURNING e.id
 """
-# What was being worked on when the database went away: nobody knows how far it came, so it is due at once. That was
-# no crash of this process.
+# What this process held when the database went away. What waited for its turn, or was delivered with others, is due at
+# once.
 GIVE_BACK = """
-    UPDATE loyalty_event e SET due_at = statement_timestamp(), crashes = greatest(e.crashes - 1, 0)
+    UPDATE loyalty_event e SET due_at = statement_timestamp()
       FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS held (id, attempts)
      WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL AND e.status = 'pending'
     RETURNING e.id
 """
+# What was delivered alone just then may be what ended the connection. BEGIN has counted that, as it counts the end of a
+# process; it waits before it is tried again.
+GIVE_BACK_LATER = """
+    UPDATE loyalty_event e
+       SET due_at = statement_timestamp() + make_interval(secs => held.pause),
+           last_error = 'The connection to the database ended during it.'
+      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(pauses)s::float[]) AS held (id, attempts, pause)
+     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL AND e.status = 'pending'
+    RETURNING e.id
+"""
 RENEW_SECONDS = 2.0
+# A handler that works longer than this on what it holds, or never returns, loses it to another attempt.
+LONGEST_HELD_SECONDS = 600.0
 # Written before a later attempt, and taken back by whatever such an attempt can end in but the end of its process.
 BEGIN = """
     UPDATE loyalty_event SET crashes = crashes + 1
@@ -204,10 +216,10 @@ class LeaseLost(Exception):  # noqa: N818 - a fact, not an error: another worker
 
 
 class CrashedTooOften(Exception):  # noqa: N818 - a fact: the process did not live to raise anything itself
-    """The processes that tried the event died, each time."""
+    """The processes that tried the event died, or lost their connection to the database, each time."""
 
     def __init__(self, deaths: int) -> None:
-        super().__init__(f"Given up: {deaths} processes died while they worked on it.")
+        super().__init__(f"Given up: {deaths} attempts ended their process or their connection to the database.")
 
 
 class TryLater(Exception):  # noqa: N818 - a wish, not an error
@@ -496,7 +508,16 @@ def _give_back(lost: Sequence[tuple[int, int, float]]) -> None:
         connection.close()
 
 
-keeper = Keeper[tuple[int, int, float]]("event leases", every=RENEW_SECONDS, renew=_renew, give_back=_give_back)
+def _give_back_later(lost: Sequence[tuple[int, int, float]]) -> None:
+    ids, attempts, _leases = zip(*lost, strict=True)
+    pauses = [pause(each).total_seconds() for each in attempts]
+    try:
+        sql.rows(GIVE_BACK_LATER, {"ids": list(ids), "attempts": list(attempts), "pauses": pauses})
+    finally:
+        connection.close()
+
+
+keeper = Keeper[tuple[int, int, float]]("event leases", every=RENEW_SECONDS, longest=LONGEST_HELD_SECONDS, renew=_renew)
 
 
 def _lease(delivery: Delivery) -> tuple[int, int, float]:
@@ -512,7 +533,7 @@ def holding(taken: Sequence[Delivery]) -> Iterator[None]:
             yield
         except (OperationalError, InterfaceError) as error:
             if is_outage(error):
-                keeper.lose(leases)
+                keeper.lose(leases, give_back=_give_back)
             raise
 
 
@@ -576,7 +597,12 @@ def deliver(delivery: Delivery) -> None:
     """Run the handler once. Every way it can end is written on the event, but for a lost lease or database."""
     with work_on(delivery):
         began = time.perf_counter()
-        result = _attempt(delivery)
+        try:
+            result = _attempt(delivery)
+        except (OperationalError, InterfaceError) as error:
+            if is_outage(error):
+                keeper.lose([_lease(delivery)], give_back=_give_back_later)
+            raise
         keeper.release([_lease(delivery)])  # it may have been put off
         tell(delivery, result, time.perf_counter() - began)
 

@@ -15,8 +15,10 @@ logger = logging.getLogger(__name__)
 class Keeper(Generic[Held]):
     """Calls `renew` with what has been held for `every` seconds, again and again, until that is let go.
 
-    What was `lost`, because its holder could not say how it ended, goes to `give_back` until that succeeds. Both may
-    raise: they are called again. A process that is killed renews nothing any more.
+    It stops renewing what has been held for `longest` seconds: a holder that never returns keeps nothing for ever.
+
+    What was lost, because its holder could not say how it ended, goes to the `give_back` that it was lost with until
+    that succeeds. Both may raise: they are called again. A process that is killed renews nothing any more.
     """
 
     def __init__(
@@ -24,14 +26,14 @@ class Keeper(Generic[Held]):
         name: str,
         *,
         every: float,
+        longest: float = float("inf"),
         renew: Callable[[Sequence[Held]], None],
-        give_back: Callable[[Sequence[Held]], None] = lambda _lost: None,
     ) -> None:
-        self.name, self.every, self._renew, self._give_back = name, every, renew, give_back
+        self.name, self.every, self.longest, self._renew = name, every, longest, renew
         self._lock = Lock()
         self._turn = Lock()  # held while renewing: what is let go is renewed no more
         self._held: dict[Held, float] = {}
-        self._lost: list[Held] = []
+        self._lost: list[tuple[Callable[[Sequence[Held]], None], list[Held]]] = []
         self._thread: Thread | None = None
 
     def hold(self, items: Iterable[Held]) -> None:
@@ -47,10 +49,11 @@ class Keeper(Generic[Held]):
             for item in items:
                 self._held.pop(item, None)
 
-    def lose(self, items: Iterable[Held]) -> None:
+    def lose(self, items: Iterable[Held], *, give_back: Callable[[Sequence[Held]], None]) -> None:
         """Those of the items that are still held are to be given back."""
         with self._turn, self._lock:
-            self._lost.extend(item for item in items if self._held.pop(item, None) is not None)
+            if lost := [item for item in items if self._held.pop(item, None) is not None]:
+                self._lost.append((give_back, lost))
 
     @contextmanager
     def holding(self, items: Sequence[Held]) -> Iterator[None]:
@@ -63,16 +66,16 @@ class Keeper(Generic[Held]):
     def look(self) -> None:
         """One look around: renew what has been held for long enough, give back what was lost."""
         with self._turn:
-            before = time.monotonic() - self.every
+            now = time.monotonic()
             with self._lock:
-                held = [item for item, since in self._held.items() if since <= before]
+                held = [item for item, since in self._held.items() if self.every <= now - since < self.longest]
                 lost = list(self._lost)
             if held:
                 self._renew(held)
-            if lost:
-                self._give_back(lost)
+            for give_back, items in lost:
+                give_back(items)
                 with self._lock:
-                    self._lost = self._lost[len(lost) :]
+                    self._lost.pop(0)
 
     def _keep(self) -> None:
         pause = Event()  # never set

@@ -13,6 +13,8 @@ from brands.moments import MomentField
 class CodeLookup(models.Model):
     """A look at what a scan would say (spec 4.6). Written by lookups.py alone, and forgotten after some weeks."""
 
+    customer_by = ("user",)
+
     lookup_id = models.BigAutoField(_("lookup id"), primary_key=True)
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     auth_code = models.ForeignKey(AuthCode, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)

@@ -136,6 +136,8 @@ class Scanner(models.Model):
 class VainAttempt(Rolled):
     """A scan of a code that nobody has ever scanned with success. It goes when somebody does."""
 
+    customer_by = ("user",)
+
     auth_code = copied(AuthCode)
     user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
     batch = copied(BatchRange)

@@ -18,6 +18,8 @@ from campaigns.models import Campaign
 class Scan(models.Model):
     """One attempt to scan, with the answer given and its true reason. Written by scanning.py alone."""
 
+    customer_by = ("user",)
+
     class Outcome(models.TextChoices):
         SUCCESS = "success", _("Success")
         WARNING = "warning", _("Warning")

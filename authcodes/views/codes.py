@@ -129,6 +129,7 @@ class CodeScans(APIView):
         parameters=[*page_parameters(), OUTCOME],
         responses=CodeScansOutput,
     )
+    @guard.marked(guard.OF_BRAND)
     def get(self, request: Request, code: str) -> Response:
         """List every recorded attempt to scan a code, newest first, with its `outcome` and `reason`.
 
@@ -235,6 +236,7 @@ class BatchQrCodes(APIView):
         parameters=[*page_parameters(CodesPage), ListQuery, NEXT_PAGE],
         responses={(200, "application/json"): {"type": "array", "items": {"type": "string", "format": "uri"}}},
     )
+    @guard.marked(guard.OF_BRAND)
     def get(self, request: Request, batch_id: int) -> Response:
         """The addresses of a batch's QR images, in the order of its codes.
 

@@ -116,8 +116,8 @@ class PlaceInput(Input):
 class Scanner:
     """Who is scanning, as the request's token and key tell: a customer, or a guest at an address."""
 
-    def __init__(self, request: Request, *, customer_id: str = "") -> None:
-        self.caller: Caller | None = caller_of(request)
+    def __init__(self, request: Request, *, customer_id: str = "", counted_as: str = "ingest") -> None:
+        self.caller: Caller | None = caller_of(request, counted_as=counted_as)
         self.principal: Principal | None = request.auth if isinstance(request.auth, Principal) else None
         if self.caller and self.principal and self.caller.brand_id != self.principal.brand_id:
             raise BrandMismatch
@@ -174,8 +174,7 @@ class Scanner:
 
     def check_limits(self, scanned: str = "") -> None:
         """Raises RateLimited: too many scans, too many different plain codes, or locked after too many unknown ones."""
-        if self.caller and self.caller.is_hub:
-            limits.hit("ingest", str(self.caller.brand_id))
+        if self.caller and self.caller.is_hub:  # counted with its key
             return
         reading = read(scanned)
         exemptions = guessing_exemptions.exemptions(reading=reading, user_id=self.user_id, brand_id=self.brand_id)
@@ -370,7 +369,7 @@ class ScanState(APIView):
 
         For the customer who scanned, for the brand's hub and staff, and of a guest's scan for whoever has its id.
         """
-        scanner = Scanner(request)
+        scanner = Scanner(request, counted_as="")
         limits.hit("read", scanner.identity)
         scan = found(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, scanner, scan))
         return Response(present_state(scan))

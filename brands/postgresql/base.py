@@ -17,8 +17,11 @@ from brands.postgresql.schema import DatabaseSchemaEditor
 
 INERROR = psycopg.pq.TransactionStatus.INERROR
 # Not `SELECT set_config(...)`: after a query a transaction can no longer choose its isolation.
-ASSUME = "SET {reach} role = {0}; SET {reach} loyalty.brand_ids = {1}; SET {reach} loyalty.user_id = {2}"
-ASSUME_RESULTS = 3
+ASSUME = (
+    "SET {reach} role = {0}; SET {reach} loyalty.brand_ids = {1}; SET {reach} loyalty.user_id = {2}; "
+    "SET {reach} loyalty.customer_id = {3}"
+)
+ASSUME_RESULTS = 4
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -107,15 +110,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         words = (psycopg.sql.quote(word) for word in self._words())
         return ASSUME.format(*words, reach="LOCAL" if local else "SESSION")
 
-    def _words(self) -> tuple[str, str, str]:
-        """The role, the brands and the user."""
+    def _words(self) -> tuple[str, str, str, str]:
+        """The role, the brands, the user, and the customer whom rows are narrowed to."""
         is_owner, scope = self.wanted
         if is_owner:
-            return "none", "", ""
+            return "none", "", "", ""
         if scope is not None:
-            return roles.tenant(self.settings_dict), scope.brand_ids, scope.user_id
+            return roles.tenant(self.settings_dict), scope.brand_ids, scope.user_id, scope.customer_id
         # Behind PgBouncer the login is the application's already: docs/operations/scale.md.
-        return "none" if self.is_pooled else roles.application(self.settings_dict), "", ""
+        return "none" if self.is_pooled else roles.application(self.settings_dict), "", "", ""
 
     def _commit(self) -> Any:
         # In the transaction alone, or undone by a commit that fails.

@@ -16,6 +16,8 @@ ZERO = Decimal(0)
 class UserPoints(models.Model):
     """A customer's account at a brand; having one is being enrolled. Only the ledger changes its numbers."""
 
+    customer_by = ("user",)
+
     class Status(models.TextChoices):
         ACTIVE = "active", _("Active")
         BLOCKED = "blocked", _("Blocked")

@@ -20,6 +20,8 @@ class RewardType(models.TextChoices):
 class BrandLevel(models.Model):
     """A tier of a brand: from how many lifetime points it holds, and what a scan earns in it."""
 
+    shown_to_customers = True
+
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="levels")
     name = models.CharField(max_length=60)
     threshold = models.DecimalField(

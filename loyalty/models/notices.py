@@ -40,6 +40,8 @@ PHONE = RegexValidator(r"^\+[1-9][0-9]{6,14}\Z", _("Write the number with its co
 class NoticePreference(models.Model):
     """What a customer wants to hear from a brand. Without a row: everything, by e-mail and push, in its language."""
 
+    customer_by = ("user",)
+
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     language = models.CharField(max_length=5, choices=Language.choices, blank=True)
@@ -59,6 +61,8 @@ class NoticePreference(models.Model):
 
 class Device(models.Model):
     """A phone or browser that a customer's app registered for push messages of a brand."""
+
+    customer_by = ("user",)
 
     class Platform(models.TextChoices):
         ANDROID = "android", "Android"
@@ -221,6 +225,8 @@ class NoticeTemplate(models.Model):
 class Notice(models.Model):
     """Something that a customer is told once, by whichever channels; `covers` lists the events that it tells of."""
 
+    customer_by = ("user",)
+
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     template = models.CharField(_("notice"), max_length=32, choices=Template.choices)
@@ -255,6 +261,8 @@ class NoticeDelivery(models.Model):
 
     `address` holds, encrypted and until it is done, where a test is to go.
     """
+
+    customer_by = ("user",)
 
     class Status(models.TextChoices):
         QUEUED = "queued", _("Queued")

@@ -42,6 +42,8 @@ class CurrencyRate(models.Model):
 class CreditedOrder(models.Model):
     """An order of a brand's shop, and the one customer whom it was credited to."""
 
+    customer_by = ("user",)
+
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     order_id = models.CharField(_("order id"), max_length=200)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")

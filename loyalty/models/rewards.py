@@ -28,6 +28,8 @@ class RewardQuerySet(models.QuerySet["Reward"]):
 class Reward(models.Model):
     """Something that customers of a brand take for points."""
 
+    shown_to_customers = True
+
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="rewards")
     name = models.CharField(max_length=120)
     description = models.TextField(blank=True, max_length=2000)
@@ -89,6 +91,8 @@ class Reward(models.Model):
 
 class Redemption(models.Model):
     """A reward that a customer took, for points or at a milestone, and the code that a till takes for it."""
+
+    customer_by = ("user_point",)
 
     class Status(models.TextChoices):
         ISSUED = "issued", _("Issued")

@@ -73,6 +73,8 @@ class WalletPassQuerySet(models.QuerySet["WalletPass"]):
 class WalletPass(models.Model):
     """A member's pass on one platform. Its version grows when something on it changes."""
 
+    customer_by = ("account",)
+
     class State(models.TextChoices):
         ISSUED = "issued", _("Given out")
         HELD = "held", _("In a wallet")

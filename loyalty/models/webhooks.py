@@ -78,6 +78,8 @@ class WebhookEndpoint(Signed):
 class WebhookDelivery(models.Model):
     """One message to one endpoint: what is said, the same bytes at each attempt, and how it ended."""
 
+    customer_by = ("user",)
+
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting")
         DELIVERED = "delivered", _("Delivered")

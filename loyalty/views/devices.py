@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import limits
+from brands.authentication import changing_own_brand
 from brands.inputs import Input
 from brands.openapi import BEARER, endpoint
 from brands.refusals import NotFound
@@ -59,6 +60,7 @@ class Devices(APIView):
         request=DeviceInput,
         responses=DeviceOutput,
     )
+    @changing_own_brand
     def put(self, request: Request) -> Response:
         """Send the customer's push messages of the token's brand to this device, too.
 
@@ -89,6 +91,7 @@ class Devices(APIView):
         request=None,
         responses={204: None},
     )
+    @changing_own_brand
     def delete(self, request: Request) -> Response:
         """Send no more push messages to this device. Call it when the customer logs out."""
         principal = principal_of(request)

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import guessing, limits, origins, quotas
-from brands.authentication import BearerToken, required_caller
+from brands.authentication import BearerToken, for_brand_of_key, required_caller
 from brands.guessing import Exemptions, Guesser
 from brands.inputs import Input
 from brands.keys import Caller
@@ -279,17 +279,16 @@ class Ingest(APIView):
         request=EnvelopeInput,
         responses={202: IngestedOutput},
     )
-    def post(self, request: Request) -> Response:
+    @for_brand_of_key
+    def post(self, request: Request, caller: Caller) -> Response:
         """Store an event, to be worked on a moment later. Needs a hub key.
 
         Kinds that earn: `scan-auth`, `order-complete`, `log-user-profile-update` and `log-user-login`, each with its
         payload; any other kind is kept and credits nothing. An `id` is taken in once per source: again, the answer is
         `duplicate`. `detail.arguments.authorization` is verified and then dropped; it is stored nowhere.
         """
-        caller = required_caller(request)
         if not caller.is_hub:
             raise Forbidden("Events are taken from hub keys only.")
-        limits.hit("ingest", str(caller.brand_id))
         envelope = EnvelopeInput.parse(request.data)
         if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:
             raise BrandMismatch

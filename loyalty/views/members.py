@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
 from brands.audit import Deed
-from brands.authentication import required_caller
+from brands.authentication import for_brand_of_key
 from brands.inputs import Input
+from brands.keys import Caller
 from brands.models import Brand
 from brands.openapi import KEY, endpoint
 from brands.refusals import Forbidden, Invalid, UserNotFound
@@ -54,16 +54,15 @@ class Members(APIView):
         request=EnrolmentInput,
         responses={200: EnrolmentOutput, 201: EnrolmentOutput},
     )
-    def post(self, request: Request) -> Response:
+    @for_brand_of_key
+    def post(self, request: Request, caller: Caller) -> Response:
         """Make a customer who registered with the brand a member of its programme. Needs a hub key.
 
         For brands that do not enrol automatically. Asked again, this answers the same with 200. Who did not register
         with the brand is unknown to it, customers of other brands too.
         """
-        caller = required_caller(request)
         if not caller.is_hub:
             raise Forbidden("Only a hub key may enrol customers.")
-        limits.hit("ingest", caller.brand_id)
         given = EnrolmentInput.parse(request.data)
         user_id, email = given.get("user_id"), given.get("email")
         if (user_id is not None) == bool(email):

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from brands import limits, login_throttle
 from brands.audit import Deed
-from brands.authentication import for_own_brand
+from brands.authentication import changing_own_brand, for_own_brand
 from brands.inputs import Input
 from brands.models import User
 from brands.openapi import BEARER, endpoint
@@ -65,6 +65,7 @@ class Me(APIView):
         request=ErasureInput,
         responses={204: None},
     )
+    @changing_own_brand
     def delete(self, request: Request) -> Response:
         """Leave the token's brand: name, addresses, devices, passes and places go, for good.
 

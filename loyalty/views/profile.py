@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import limits
-from brands.authentication import for_own_brand
+from brands.authentication import changing_own_brand, for_own_brand
 from brands.inputs import Input
 from brands.openapi import BEARER, endpoint
 from brands.refusals import Invalid
@@ -97,6 +97,7 @@ class ProfileView(APIView):
         request=ProfileInput,
         responses=ProfileOutput,
     )
+    @changing_own_brand
     def patch(self, request: Request) -> Response:
         """Change what is given and keep the rest. A field that is filled in for the first time may earn points.
 

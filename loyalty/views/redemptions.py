@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands import limits
-from brands.authentication import for_own_brand, required_caller
+from brands.authentication import changing_own_brand, for_brand_of_key, for_own_brand
 from brands.inputs import Input
 from brands.keys import Caller
 from brands.openapi import BEARER, KEY, endpoint
@@ -124,6 +124,7 @@ class Redeem(APIView):
         request=None,
         responses={201: RedeemedOutput},
     )
+    @changing_own_brand
     def post(self, request: Request, reward_id: int) -> Response:
         """Take a reward for points, and get the code that the till takes for it.
 
@@ -191,6 +192,7 @@ class Undo(APIView):
         request=None,
         responses=UndoneOutput,
     )
+    @changing_own_brand
     def post(self, request: Request, redemption_id: int) -> Response:
         """Give back a reward that was redeemed for points at most five minutes ago (`undo_until`) and is not used yet.
 
@@ -236,6 +238,7 @@ class Claim(APIView):
         request=None,
         responses=ClaimedOutput,
     )
+    @changing_own_brand
     def post(self, request: Request, milestone_id: int) -> Response:
         """Take the reward of a milestone that is `claimable` in `list_campaigns`; `milestone_id` names it.
 
@@ -258,6 +261,7 @@ class ClaimAsReward(APIView):
         responses=ClaimedOutput,
         deprecated=True,
     )
+    @changing_own_brand
     def post(self, request: Request, milestone_id: int) -> Response:
         """As `claim_reward`, which has a path of its own now: the number in this one names a milestone, not a reward.
 
@@ -334,13 +338,10 @@ def present_state(redemption: Redemption) -> dict[str, Any]:
 TILL_ERRORS = ["API_KEY_INVALID", "FORBIDDEN", "REDEMPTION_CODE_UNKNOWN", "RATE_LIMITED"]
 
 
-def till_of(request: Request) -> Caller:
-    """A till speaks through the brand's hub. Raises ApiKeyInvalid, Forbidden."""
-    caller = required_caller(request)
+def require_till(caller: Caller) -> None:
+    """A till speaks through the brand's hub. Raises Forbidden."""
     if not caller.is_hub:
         raise Forbidden("Only a hub key may look codes up.")
-    limits.hit("ingest", caller.brand_id)
-    return caller
 
 
 def present_till(redemption: Redemption) -> dict[str, Any]:
@@ -368,13 +369,14 @@ class CheckRedemption(APIView):
         request=TillInput,
         responses=TillOutput,
     )
-    def post(self, request: Request) -> Response:
+    @for_brand_of_key
+    def post(self, request: Request, caller: Caller) -> Response:
         """For a till: what a customer's code is for, and whether it is still good. Needs a hub key.
 
         A member who is blocked gets nothing for a code that is otherwise good; its `state` is `blocked` then.
         The code may be typed with or without separators; a slip in it is noticed.
         """
-        caller = till_of(request)
+        require_till(caller)
         given = TillInput.parse(request.data)
         found = redemptions.find(brand_ids=[caller.brand_id], text=given["code"])
         return Response({"success": True, "data": present_till(found)})
@@ -396,12 +398,13 @@ class UseRedemption(APIView):
         request=TillInput,
         responses=TillOutput,
     )
-    def post(self, request: Request) -> Response:
+    @for_brand_of_key
+    def post(self, request: Request, caller: Caller) -> Response:
         """For a till: mark a customer's code as used, once. Needs a hub key.
 
         With an Idempotency-Key the same request again is answered the same; otherwise a second one is REDEMPTION_USED.
         """
-        caller = till_of(request)
+        require_till(caller)
         given = TillInput.parse(request.data)
         at = timezone.now()
         key = idempotency_key(request)

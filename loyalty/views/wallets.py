@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.authentication import for_own_brand
+from brands import guard, limits
+from brands.authentication import changing_own_brand, for_own_brand
 from brands.models import Brand
 from brands.openapi import BEARER, endpoint
 from loyalty import events, members
@@ -89,7 +89,8 @@ class Wallets(APIView):
 
 def is_offered(brand_id: int, platform: str, at: datetime) -> bool:
     try:
-        issuers.usable(brand_id=brand_id, platform=platform, at=at)
+        with guard.brand_wide("an issuer's keys are shown to nobody, and it alone says whether there are passes"):
+            issuers.usable(brand_id=brand_id, platform=platform, at=at)
     except WalletUnavailable:
         return False
     return True
@@ -110,6 +111,7 @@ class ApplePass(APIView):
         errors=ERRORS,
         responses={(200, packages.CONTENT_TYPE): OpenApiTypes.BINARY},
     )
+    @changing_own_brand
     def get(self, request: Request) -> HttpResponse:
         """The customer's card at the token's brand as a signed `.pkpass`. In a wallet it keeps itself up to date.
 
@@ -146,6 +148,7 @@ class GooglePass(APIView):
         errors=ERRORS,
         responses=SaveLinkOutput,
     )
+    @changing_own_brand
     def get(self, request: Request) -> Response:
         """A signed link that puts the customer's card at the token's brand into Google Wallet.
 

@@ -13,6 +13,7 @@ from tests import make
 
 pytestmark = pytest.mark.django_db
 BEFORE = ("brands_user", "brands_apikey", "brands_membership")  # what says who asks
+BRAND_WIDE = ("loyalty_walletissuer", "staff_login_invitation")  # guard.brand_wide says why
 READS = [
     "customer/loyalty/points",
     "customer/loyalty/transactions",
@@ -48,9 +49,12 @@ def test_a_customer_reads_under_the_guard_of_the_tokens_brand(api, brand, path):
         answer = caller.get(path)
 
     assert answer.status_code == 200, answer.content
-    own = guard.scope_of([brand.pk], customer.pk)
-    assert {scope for scope, _sql in seen} <= {own, None}
-    assert own in {scope for scope, _sql in seen}
+    own = guard.scope_of_customer(brand.pk, customer.pk)
+    wider = guard.scope_of([brand.pk], customer.pk)
+    assert {scope for scope, _sql in seen} <= {own, wider, None}
+    for scope, statement in seen:
+        assert scope != wider or any(table in statement for table in BRAND_WIDE), statement
+    assert {own, wider} & {scope for scope, _sql in seen}
     assert all(any(table in sql for table in BEFORE) for scope, sql in seen if scope is None)
 
 

@@ -417,3 +417,23 @@ def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
 
     job.refresh_from_db()
     assert (job.status, job.done, AuthCode.objects.count()) == ("done", 10, 10)
+
+
+class TestAHandlerThatNeverReturns:
+    @pytest.fixture
+    def run(self, brand):
+        job = jobs.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
+        Job.objects.filter(pk=job.pk).update(status=Job.Status.RUNNING, attempts=1)
+        return jobs.Run(Job.objects.get(pk=job.pk))
+
+    def test_gives_no_sign_of_life_after_an_hour_of_silence(self, run, monkeypatch):
+        assert run.give_sign()
+        now = jobs.CLOCK()
+        monkeypatch.setattr(jobs, "CLOCK", lambda: now + jobs.LONGEST_STEP.total_seconds() + 1)
+        assert not run.give_sign()
+
+    def test_a_word_of_its_handler_counts(self, run, monkeypatch):
+        now = jobs.CLOCK()
+        monkeypatch.setattr(jobs, "CLOCK", lambda: now + jobs.LONGEST_STEP.total_seconds() + 1)
+        run.log("still here")
+        assert run.give_sign()

@@ -1,11 +1,12 @@
 """The event bus: stored with what caused it, delivered at least once, finished exactly once."""
 
+import time
 import uuid
 from datetime import timedelta
 
 import pytest
 from django.conf import settings as project
-from django.db import transaction
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from loyalty import events
@@ -26,6 +27,13 @@ def fails(delivery):
     raise RuntimeError("the moon is in the wrong phase")
 
 
+def hangs_up(delivery):
+    """Its statement ends the session that it runs in, as one does that takes all of the server's memory."""
+    calls.append(delivery.event_id)
+    with connection.as_owner(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
 def refuses(delivery):
     raise NotEligible("Not today.")
 
@@ -33,7 +41,7 @@ def refuses(delivery):
 @pytest.fixture(autouse=True)
 def handlers(settings):
     calls.clear()
-    own = {name: f"{__name__}.{name}" for name in ("works", "fails", "refuses")}
+    own = {name: f"{__name__}.{name}" for name in ("works", "fails", "refuses", "hangs_up")}
     settings.EVENT_HANDLERS = {**project.EVENT_HANDLERS, **own}
     events.handler_of.cache_clear()
     yield
@@ -215,7 +223,10 @@ def test_an_event_of_which_five_processes_died_is_dead(brand):
     events.drain()
 
     event.refresh_from_db()
-    assert (event.status, event.last_error) == ("dead", "Given up: 5 processes died while they worked on it.")
+    assert (event.status, event.last_error) == (
+        "dead",
+        "Given up: 5 attempts ended their process or their connection to the database.",
+    )
     assert events.redeliver(event=event, at=timezone.now())
     event.refresh_from_db()
     assert (event.status, event.crashes) == ("pending", 0)
@@ -262,3 +273,77 @@ def test_whoever_lost_the_event_to_another_is_not_dead(brand):
 
     event.refresh_from_db()
     assert (event.status, event.crashes) == ("pending", 0)
+
+
+def attempted_until_the_connection_ended():
+    """Deliver what is due, and give back what was held when the connection ended."""
+    with pytest.raises(OperationalError):
+        events.drain()
+    connection.close()
+    events.keeper.look()
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAHandlerThatEndsItsOwnConnection:
+    def test_waits_before_it_is_tried_again(self, brand):
+        event = publish(brand, "hangs_up")
+
+        attempted_until_the_connection_ended()
+
+        event.refresh_from_db()
+        assert (event.status, event.attempts) == ("pending", 1)
+        assert event.last_error == "The connection to the database ended during it."
+        assert event.due_at >= event.created_at + timedelta(seconds=1)
+
+    def test_is_dead_after_five_attempts(self, brand):
+        event = publish(brand, "hangs_up")
+        for _ in range(5):
+            Event.objects.update(due_at=timezone.now())
+            attempted_until_the_connection_ended()
+        Event.objects.update(due_at=timezone.now())
+
+        events.drain()
+
+        event.refresh_from_db()
+        assert (event.status, len(calls)) == ("dead", 5)
+        assert event.last_error == "Given up: 5 attempts ended their process or their connection to the database."
+
+    def test_is_nobody_elses_fault(self, brand):
+        """What was taken with it is due at once, and counts no crash."""
+        culprit, others = publish(brand, "hangs_up"), [publish(brand, "works") for _ in range(3)]
+        attempted_until_the_connection_ended()
+        events.drain()
+
+        assert {Event.objects.get(pk=other.pk).status for other in others} == {"done"}
+        culprit.refresh_from_db()
+        assert (culprit.status, culprit.attempts) == ("pending", 1)
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAHandlerThatNeverReturns:
+    def held_and_looked_after(self, brand, settings):
+        settings.EVENT_LEASE_SECONDS = 1
+        publish(brand, "works")
+        taken = events.claim(limit=1)
+        with events.holding(taken):
+            events.keeper.look()
+            time.sleep(1.1)
+            return taken, events.claim(limit=1)
+
+    def test_loses_its_event_to_another_attempt(self, brand, settings, monkeypatch):
+        monkeypatch.setattr(events.keeper, "longest", 0)
+        [held], taken_over = self.held_and_looked_after(brand, settings)
+
+        assert [each.attempts for each in taken_over] == [2]
+        with pytest.raises(events.LeaseLost):
+            events.finish(held)
+
+    def test_control_below_the_bound_it_keeps_its_event(self, brand, settings, monkeypatch):
+        monkeypatch.setattr(events.keeper, "every", 0)
+        monkeypatch.setattr(events, "_lease", lambda each: (each.id, each.attempts, 60))
+        _held, taken_over = self.held_and_looked_after(brand, settings)
+
+        assert taken_over == []
+
+    def test_ten_minutes_are_the_bound(self):
+        assert events.keeper.longest == 600

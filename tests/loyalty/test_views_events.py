@@ -9,6 +9,7 @@ from django.db import connection
 
 from authcodes import changes, recalls
 from authcodes.models import Scan
+from brands import limits
 from loyalty.models import Event, LoyaltyTransaction, UserPoints
 from tests import make
 from tests.api import error
@@ -483,3 +484,37 @@ def test_a_brand_cannot_use_up_the_limit_of_anothers_customer(api, app, brand, c
         )
 
     assert app.credit(customer, make.code(brand)).status_code == 200
+
+
+HUB_CALLS = {
+    "events": {},
+    "members": {"email": "nobody@example.com"},
+    "redemptions/check": {"code": "AAAA-AAAA"},
+    "redemptions/use": {"code": "AAAA-AAAA"},
+    "auth-codes/scan": {"code": "nothing"},
+    "auth-codes/validate": {"code": "nothing"},
+}
+
+
+@pytest.mark.parametrize("path", HUB_CALLS)
+def test_a_hubs_call_is_counted_in_one_round_trip_to_redis(api, path, monkeypatch):
+    caller = api.hub()
+    caller.post(path, HUB_CALLS[path])
+    asked, command = [], limits.command
+    monkeypatch.setattr(limits, "command", lambda *words: asked.append(words[0]) or command(*words))
+    library = limits.limiter().hit
+    monkeypatch.setattr(limits.limiter(), "hit", lambda *who: asked.append("library") or library(*who))
+
+    caller.post(path, HUB_CALLS[path])
+
+    assert asked == ["EVALSHA"]
+
+
+@pytest.mark.parametrize("path", ["events", "members", "redemptions/check", "auth-codes/scan"])
+def test_a_hubs_call_counts_against_what_its_brand_may_hand_in(api, brand, settings, path):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "brand": "1000/minute", "ingest": "2/minute"}
+    caller = api.hub()
+    for _ in range(2):
+        assert caller.post(path, HUB_CALLS[path]).status_code != 429
+
+    assert caller.post(path, HUB_CALLS[path]).status_code == 429

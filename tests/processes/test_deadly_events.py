@@ -36,6 +36,9 @@ def test_an_event_that_kills_its_process_is_dead_after_five_of_them(transactiona
     wait_until(lambda: not Event.objects.pending().exists(), seconds=90)
 
     deadly = Event.objects.get(detail_type="deadly")
-    assert (deadly.status, deadly.last_error) == ("dead", "Given up: 5 processes died while they worked on it.")
+    assert (deadly.status, deadly.last_error) == (
+        "dead",
+        "Given up: 5 attempts ended their process or their connection to the database.",
+    )
     others = Event.objects.exclude(pk=deadly.pk)
     assert set(others.values_list("status", flat=True)) == {"done"}

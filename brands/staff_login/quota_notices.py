@@ -51,7 +51,9 @@ def _warn(usage: Usage, at: datetime) -> int:
         return 0
     with transaction.atomic():
         _notice, is_new = QuotaNotice.objects.get_or_create(**about, percent=percent, day=today)
-        return sum(1 for owner in owners_of(usage.brand) if mail(owner, usage)) if is_new else 0
+        if not is_new:
+            return 0
+        return len([mail(owner, usage) for owner in owners_of(usage.brand)])
 
 
 def owners_of(brand: Brand) -> "QuerySet[Membership]":

@@ -244,7 +244,7 @@ def test_the_answer_is_the_same_whoever_has_the_address(brand, owner, whose, dja
     assert Invitation.objects.get().state(at=timezone.now()) == "pending"
 
 
-STATEMENTS = 25
+STATEMENTS = 26
 
 
 def test_who_works_for_the_brand_or_is_invited_is_not_invited_again(brand, owner, colleague):

@@ -26,7 +26,6 @@ from authcodes.models.jobs import JobQuerySet
 from brands import guard, quotas
 from brands.database_outages import is_outage, through_outages
 from brands.models import Brand, BrandQuota, User
-from brands.person_mentions import Mentions, without
 from brands.refusals import Refused
 from brands.tracing import Work
 
@@ -38,6 +37,7 @@ BEAT = timedelta(seconds=2)  # between two signs of a worker whose handler says 
 ATTEMPTS = 5
 MOST_INTERRUPTIONS = 20  # more are the job's own doing: a statement that ends the server's process
 QUOTA = BrandQuota.Resource.JOBS
+WITHOUT_QUOTA = (Job.Kind.NOTIFY_RECALL, Job.Kind.EXPORT_CUSTOMER_DATA)
 MOST_FAILURES = 3  # of a storage, before it is taken to be away
 
 
@@ -145,24 +145,45 @@ def handler_of(kind: str) -> Handler:
 
 
 def start(
-    *, brand: Brand, kind: Job.Kind, title: str, parameters: dict[str, Any], by: User | None, total: int = 0
+    *,
+    brand: Brand,
+    kind: Job.Kind,
+    title: str,
+    parameters: dict[str, Any],
+    by: User | None,
+    total: int = 0,
+    customer: User | None = None,
 ) -> Job:
     """Store a job in the caller's transaction; a worker takes it up when that commits.
 
-    Raises QuotaReached above the brand's jobs of a day; customers are warned of a recall at any rate.
+    Raises QuotaReached above the brand's jobs of a day; customers are warned of a recall, and get their data, at any
+    rate. Raises IntegrityError while another job about `customer` is unfinished.
     """
     with transaction.atomic():
-        if kind != Job.Kind.NOTIFY_RECALL:
+        if kind not in WITHOUT_QUOTA:
             quotas.require(brand.pk, QUOTA)
-        return store(brand=brand, kind=kind, title=title, parameters=parameters, by=by, total=total)
+        return store(brand=brand, kind=kind, title=title, parameters=parameters, by=by, total=total, customer=customer)
 
 
 def store(
-    *, brand: Brand, kind: Job.Kind, title: str, parameters: dict[str, Any], by: User | None, total: int = 0
+    *,
+    brand: Brand,
+    kind: Job.Kind,
+    title: str,
+    parameters: dict[str, Any],
+    by: User | None,
+    total: int = 0,
+    customer: User | None = None,
 ) -> Job:
     """`start` for a caller whose transaction has asked the brand's quota of jobs, `QUOTA`, itself."""
     job = Job.objects.create(
-        brand=brand, kind=kind, title=title[:200], parameters=parameters, created_by=by, total=total
+        brand=brand,
+        kind=kind,
+        title=title[:200],
+        parameters=parameters,
+        created_by=by,
+        total=total,
+        customer=customer,
     )
     transaction.on_commit(lambda: _call_worker(job.pk))
     return job
@@ -308,30 +329,7 @@ def workspace() -> IO[bytes]:
     return tempfile.TemporaryFile()
 
 
-# Kinds whose files name customers.
-NAMING = (
-    Job.Kind.EXPORT_SCANS,
-    Job.Kind.EXPORT_AFFECTED,
-    Job.Kind.EXPORT_MEMBERS,
-    Job.Kind.EXPORT_LEDGER,
-    Job.Kind.EXPORT_REDEMPTIONS,
-    Job.Kind.EXPORT_CLAIMS,
-    Job.Kind.EXPORT_PROGRESS,
-    Job.Kind.EXPORT_AUDIT,
-)
-
-
-def forget_person(*, brand_id: int, mentions: Mentions, pseudonym: str, at: datetime) -> None:
-    """For the erasure of a person's data: files that may name them are on offer no more, and deleted at the next sweep.
-
-    Exports that run stop; they can be started again. Call inside the transaction that erases.
-    """
-    exports = Job.objects.filter(brand_id=brand_id, kind__in=NAMING).order_by("pk")
-    held = list(exports.select_for_update(no_key=True).exclude(expires_at__lte=at, cancel_requested=True))
-    for job in held:
-        job.title = without(job.title, mentions.anywhere, pseudonym)[:200]
-        job.parameters = without(job.parameters, mentions.anywhere, pseudonym)
-        job.log = without(job.log, mentions.anywhere, pseudonym)
-        job.cancel_requested = job.cancel_requested or job.status == Job.Status.RUNNING
-        job.expires_at = at if job.result else job.expires_at
-    Job.objects.bulk_update(held, ["title", "parameters", "log", "cancel_requested", "expires_at"], batch_size=500)
+def expire_files_of_customer(*, brand_id: int, customer_id: int, at: datetime) -> None:
+    """Exports of the customer's data are on offer no more, and deleted at the next sweep."""
+    theirs = Job.objects.filter(brand=brand_id, customer=customer_id).exclude(result="")
+    theirs.exclude(status=Job.Status.RUNNING).exclude(expires_at__lte=at).update(expires_at=at)

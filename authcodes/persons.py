@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from authcodes import history, jobs, rollups, scanning
+from authcodes import history, job_erasure, rollups, scanning
 from authcodes.models import Scan
 from brands.models import User
 from loyalty import erasure, persons
@@ -25,7 +25,7 @@ def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     mentions = erasure.mentions_of(User.objects.get(pk=user_id), brand_id)
     pseudonym = User.objects.get(pk=to).email if to != user_id else "•••"
     history.forget_person(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
-    jobs.forget_person(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym, at=at)
+    job_erasure.forget_person(user_id=user_id, brand_id=brand_id, to=to, mentions=mentions, pseudonym=pseudonym, at=at)
     scanning.forget(user_id=user_id, brand_id=brand_id, to=to)
     if to != user_id:
         rollups.hand_over(user_id=user_id, brand_id=brand_id, to=to)

@@ -33,7 +33,8 @@ def tables(since: datetime) -> Iterator[tuple[Resource, "QuerySet[Any]", Sum | C
     """Where each resource is counted; storage in three."""
     yield Resource.CODES, BatchRange.objects.all(), Sum("quantity")
     yield Resource.UPLOADS, Import.objects.filter(uploaded_at__gte=since), Count("pk")
-    yield Resource.JOBS, Job.objects.filter(created_at__gte=since), Count("pk")
+    customers_own = Job.Kind.EXPORT_CUSTOMER_DATA
+    yield Resource.JOBS, Job.objects.filter(created_at__gte=since).exclude(kind=customers_own), Count("pk")
     yield Resource.STORAGE, Job.objects.exclude(result=""), Sum("result_bytes")
     yield Resource.STORAGE, Import.objects.exclude(file=""), Sum("file_bytes")
     yield Resource.STORAGE, Picture.objects.all(), Sum(Length(F("content")) + Length(F("small")))

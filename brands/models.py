@@ -17,6 +17,8 @@ from brands import currencies
 from brands.customer_words import CustomerWord as CustomerWord  # noqa: PLC0414 - as BrandQuota
 from brands.moments import MomentField
 from brands.quota_models import BrandQuota as BrandQuota  # noqa: PLC0414 - Django finds models by this module
+from brands.quota_models import QuotaNotice as QuotaNotice  # noqa: PLC0414
+from brands.quota_models import StoppedAttempts as StoppedAttempts  # noqa: PLC0414
 
 # Names that Python finds in the system's files, and that mean another place on another host, or none.
 NO_PLACES = {"localtime", "posixrules", "Factory"}

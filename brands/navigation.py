@@ -58,6 +58,7 @@ GROUPS: dict[Any, dict[str, str]] = {
         "brands.user": "person",
         "brands.apikey": "key",
         "brands.brandquota": "data_usage",
+        "brands.stoppedattempts": "gpp_maybe",
         "loyalty.walletissuer": "verified_user",
         "brands.auditentry": "history_edu",
         "loyalty.webhookendpoint": "webhook",

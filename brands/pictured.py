@@ -76,7 +76,7 @@ class Pictured(TenantAdmin):
             return
         before = getattr(obj, self.picture)
         brand = obj if isinstance(obj, Brand) else obj.brand
-        now = pictures.store(brand=brand, drawn=drawn) if drawn else None
+        now = pictures.store(brand=brand, drawn=drawn, instead_of=before) if drawn else None
         setattr(obj, self.picture, now)
         obj.save(update_fields=[self.picture])
         form.picture_before = before

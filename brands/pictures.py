@@ -9,8 +9,8 @@ from threading import Lock
 
 from django.utils.translation import gettext as _
 
-from brands import drawing
-from brands.models import Brand, Picture
+from brands import drawing, quotas
+from brands.models import Brand, BrandQuota, Picture
 from brands.refusals import Invalid, Unavailable
 
 LARGEST_UPLOAD = 5_000_000  # bytes
@@ -43,8 +43,14 @@ def photograph(upload: bytes) -> Drawn:
     return _drawn("photograph", upload, "image/jpeg")
 
 
-def store(*, brand: Brand, drawn: Drawn) -> Picture:
-    """A new picture of the brand's."""
+def store(*, brand: Brand, drawn: Drawn, instead_of: Picture | None = None) -> Picture:
+    """A new picture of the brand's; the caller forgets the one that it stands instead of, in the same transaction.
+
+    Raises QuotaReached above the brand's storage.
+    """
+    freed = len(instead_of.content) + len(instead_of.small) if instead_of else 0
+    more = len(drawn.content) + len(drawn.small) - freed
+    quotas.require(brand.pk, BrandQuota.Resource.STORAGE, more=more, field="picture_file")
     width, height = drawn.size
     return Picture.objects.create(
         brand=brand,

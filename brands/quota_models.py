@@ -1,7 +1,54 @@
-"""How much of the installation a brand may use, where the operator has set it."""
+"""What bounds a brand: its quotas, the warnings of them, and how often guessing was stopped there, by the hour."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from brands.moments import DayField, MomentField
+
+
+class StoppedAttempts(models.Model):
+    """How many attempts at a brand the limits of guessing stopped in one hour."""
+
+    class Kind(models.TextChoices):
+        CODES = "codes", _("Codes: more different ones than customers try")
+        LOGINS = "logins", _("Logins of customers: wrong passwords")
+
+    brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+", verbose_name=_("brand"))
+    kind = models.CharField(_("what was tried"), max_length=10, choices=Kind.choices)
+    hour = MomentField(_("in the hour from"))
+    number = models.PositiveBigIntegerField(_("stopped attempts"))
+
+    class Meta:
+        verbose_name = _("stopped attempts")
+        verbose_name_plural = _("stopped attempts")
+        ordering = ["-hour", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "hour", "kind"], name="stopped_attempts_of_an_hour"),
+            models.CheckConstraint(condition=models.Q(kind__in=["codes", "logins"]), name="stopped_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}, {self.hour:%Y-%m-%d %H:%M} UTC"
+
+
+class QuotaNotice(models.Model):
+    """That the owners of a brand were warned of a quota: once on a day (UTC) for each percentage that it passes."""
+
+    brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+")
+    resource = models.CharField(_("resource"), max_length=10)
+    percent = models.PositiveSmallIntegerField(_("percent"))
+    day = DayField(_("day"))
+
+    class Meta:
+        verbose_name = _("notice of a quota")
+        verbose_name_plural = _("notices of quotas")
+        ordering = ["brand", "resource", "day"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "resource", "percent", "day"], name="quota_notice_once_a_day")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.resource} {self.percent} % {self.day}"
 
 
 class BrandQuota(models.Model):

@@ -33,6 +33,7 @@ TABLE = {
     "staff_login.signinsettings":     ("vac",  "v",     "",      "",      "vac"),
     "brands.apikey":                  ("vax",  "v",     "",      "",      "vax"),
     "brands.brandquota":              ("v",    "v",     "",      "",      "vacd"),
+    "brands.stoppedattempts":         ("v",    "v",     "",      "",      "v"),
     "brands.auditentry":              ("v",    "v",     "",      "",      "v"),
     "campaigns.campaign":             ("vac",  "vac",   "v",     "v",     "vac"),
     "campaigns.milestone":            ("vacd", "vacd",  "v",     "v",     "vacd"),

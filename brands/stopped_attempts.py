@@ -1,30 +1,49 @@
-"""How many attempts at a brand were stopped today by the limits of guessing codes and passwords, for its owner to see.
+"""How many attempts at a brand were stopped by the limits of guessing codes and passwords, for its owner to see.
 
-Counted in Redis, by the day in UTC, only where a limit refuses a call; nothing is counted while Redis is away.
+Counted in Redis, by the day and the hour in UTC, only where a limit refuses a call; nothing is counted while Redis is
+away. A task keeps the hours as rows, of which it is the only writer.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 
-from brands import limits
+from brands import limits, sql
+from brands.models import StoppedAttempts
 
 CODES, LOGINS = "codes", "logins"
 KINDS = (CODES, LOGINS)
 KEPT_SECONDS = 172_800
+KEPT = timedelta(days=30)  # as rows
+# How far back an hour is looked at that is not stored yet: what the task missed for longer is lost.
+STORED_LATE = timedelta(hours=36)
 COUNT = """
 redis.call('incr', KEYS[1])
 redis.call('expire', KEYS[1], ARGV[1])
+redis.call('hincrby', KEYS[2], ARGV[2], 1)
+redis.call('expire', KEYS[2], ARGV[1])
 return 0
+"""
+# Stored again and again while the hour lasts. A Redis that was emptied meanwhile takes nothing back.
+STORE = """
+INSERT INTO brands_stoppedattempts AS stored (brand_id, kind, hour, number)
+SELECT b.id, found.kind, found.hour, found.number
+  FROM unnest(%(brands)s::bigint[], %(kinds)s::text[], %(hours)s::timestamptz[], %(numbers)s::bigint[])
+       found (brand_id, kind, hour, number)
+  JOIN brands_brand b ON b.id = found.brand_id
+ON CONFLICT (brand_id, hour, kind) DO UPDATE SET number = excluded.number WHERE stored.number < excluded.number
+RETURNING 1
 """
 
 
 def count(kind: str, brand_id: int | None) -> None:
     """One more of today, at the brand whose app or page was asked; None: at nobody's."""
     if brand_id is not None:
-        limits.ask(lambda: limits.run(COUNT, (key_of(kind, brand_id, timezone.now()),), (KEPT_SECONDS,)))
+        now = timezone.now()
+        keys = (key_of(kind, brand_id, now), key_of_hour(now))
+        limits.ask(lambda: limits.run(COUNT, keys, (KEPT_SECONDS, f"{kind}:{brand_id}")))
 
 
 def today(brand_ids: Sequence[int]) -> dict[tuple[int, str], int]:
@@ -39,3 +58,32 @@ def today(brand_ids: Sequence[int]) -> dict[tuple[int, str], int]:
 
 def key_of(kind: str, brand_id: int, at: datetime) -> str:
     return f"stopped:{kind}:{brand_id}:{at.astimezone(UTC):%Y%m%d}"
+
+
+def key_of_hour(at: datetime) -> str:
+    return f"stopped:hour:{at.astimezone(UTC):%Y%m%d%H}"
+
+
+def store(*, at: datetime) -> int:
+    """Keep what was counted as rows, and delete the oldest. Returns how many rows are new or have grown."""
+    StoppedAttempts.objects.filter(hour__lt=at - KEPT).delete()
+    this_hour = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    hours = [this_hour - timedelta(hours=back) for back in range(STORED_LATE // timedelta(hours=1))]
+    counted = limits.ask(lambda: _counted(hours)) or []
+    if not counted:
+        return 0
+    brands, kinds, moments, numbers = (list(column) for column in zip(*counted, strict=True))
+    return len(sql.rows(STORE, {"brands": brands, "kinds": kinds, "hours": moments, "numbers": numbers}))
+
+
+def _counted(hours: Sequence[datetime]) -> list[tuple[int, str, datetime, int]]:
+    """Of each brand, kind and hour, in the order of the rows' key, so that two who store do not wait in a circle."""
+    pipe = limits.client().pipeline(transaction=False)
+    for hour in hours:
+        pipe.hgetall(key_of_hour(hour))
+    found = [
+        (int(field.partition(b":")[2]), field.partition(b":")[0].decode(), hour, int(number))
+        for hour, fields in zip(hours, pipe.execute(), strict=True)
+        for field, number in fields.items()
+    ]
+    return sorted(found)

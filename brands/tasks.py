@@ -3,8 +3,8 @@
 from celery import shared_task
 from django.utils import timezone
 
-from brands import tokens
-from brands.staff_login import invitations, mails, sessions
+from brands import stopped_attempts, tokens
+from brands.staff_login import invitations, mails, quota_notices, sessions
 
 
 @shared_task
@@ -21,3 +21,15 @@ def forget_ended_sessions() -> int:
 def send_staff_mails() -> int:
     """When one was written, and every minute for those that no worker was called for or that were not taken."""
     return mails.send_due(at=timezone.now())
+
+
+@shared_task
+def warn_of_quotas() -> int:
+    """Every ten minutes: owners hear of quotas that run out."""
+    return quota_notices.send_due(at=timezone.now())
+
+
+@shared_task
+def store_stopped_attempts() -> int:
+    """Every five minutes: what the limits of guessing stopped, for the portal's list."""
+    return stopped_attempts.store(at=timezone.now())

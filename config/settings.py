@@ -207,6 +207,12 @@ CELERY_BEAT_SCHEDULE = {
     # Each brand's night begins when its day does; what is done for the day is asked for in vain.
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
     "send-staff-mails": {"task": "brands.tasks.send_staff_mails", "schedule": 60, "options": {"expires": 60}},
+    "store-stopped-attempts": {
+        "task": "brands.tasks.store_stopped_attempts",
+        "schedule": 300,
+        "options": {"expires": 300},
+    },
+    "warn-of-quotas": {"task": "brands.tasks.warn_of_quotas", "schedule": 600, "options": {"expires": 600}},
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "forget-confirmations": {"task": "loyalty.tasks.forget_confirmations", "schedule": 3_600},
     "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 2, "options": {"expires": 2}},
@@ -332,6 +338,7 @@ RATE_LIMITS = {
     "account_mail_mailbox": env.rate("RATE_ACCOUNT_MAIL_MAILBOX", "10/hour"),
     "fake_report": env.rate("RATE_FAKE_REPORT", "10/hour"),
     "redeem": env.rate("RATE_REDEEM", "30/minute"),
+    "data_export": env.rate("RATE_DATA_EXPORT", "5/day"),
     "read": env.rate("RATE_READ", "300/minute"),
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
     "wallet": env.rate("RATE_WALLET", "120/minute"),
@@ -471,6 +478,8 @@ CUSTOMER_PANELS = {
 }
 # The page that starts the export of a list.
 LIST_EXPORT = "authcodes.admin.exports.view"
+# The page that starts the export of a customer's data.
+CUSTOMER_DATA_EXPORT = "authcodes.admin.data_exports.view"
 
 # --- Codes -----------------------------------------------------------------------------------------------------------
 # Version -> secret; the highest version signs new batches, older ones keep verifying what is already printed.
@@ -505,6 +514,7 @@ JOB_HANDLERS = {
     "export-progress": "authcodes.admin.exports.run",
     "export-audit": "authcodes.admin.exports.run",
     "export-affected": "authcodes.exports.run_affected",
+    "export-customer-data": "authcodes.data_exports.run",
     "notify-recall": "authcodes.recall_notices.run",
     "print-batch": "authcodes.prints.run_batch",
     "print-list": "authcodes.admin.prints.run_list",

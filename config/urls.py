@@ -6,7 +6,7 @@ from django.shortcuts import redirect
 from django.urls import include, path, register_converter
 from django.views.generic import RedirectView
 
-from authcodes.views import codes, fake_reports, scans
+from authcodes.views import codes, data_exports, fake_reports, scans
 from brands.hosts import brand_of
 from brands.page import looks, wallet
 from brands.page.assets import asset
@@ -114,7 +114,8 @@ api = [
     path("customer/loyalty/transactions", account.Transactions.as_view()),
     path("customer/devices", devices.Devices.as_view()),
     path("customer", persons.Me.as_view()),
-    path("customer/data", persons.MyData.as_view()),
+    path("customer/data", data_exports.DataExportFile.as_view(), name="data-export-file"),
+    path("customer/data-export", data_exports.DataExports.as_view()),
     path("customer/profile", profile.ProfileView.as_view()),
     path("customer/loyalty/campaigns", campaigns.Campaigns.as_view()),
     path("customer/loyalty/rewards", rewards.Rewards.as_view()),

@@ -6,7 +6,7 @@ a line in that setting.
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import IO, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
@@ -23,12 +23,13 @@ ENCODER = DjangoJSONEncoder()
 ROWS_AT_A_TIME = 500
 
 
-def write(file: IO[bytes], *, user_id: int, brand_id: int) -> None:
-    """Write what each module holds, by its name in the setting, as JSON: row by row, never whole in memory."""
+def parts(*, user_id: int, brand_id: int) -> Iterator[str]:
+    """What each module holds, by its name in the setting, as JSON in parts: row by row, never whole in memory."""
+    yield "{"
     for number, (name, path) in enumerate(settings.PERSONAL_DATA.items()):
-        file.write(f"{', ' if number else ''}{ENCODER.encode(name)}: ".encode())
-        for part in as_json(import_string(f"{path}.export")(user_id, brand_id)):
-            file.write(part.encode())
+        yield f"{', ' if number else ''}{ENCODER.encode(name)}: "
+        yield from as_json(import_string(f"{path}.export")(user_id, brand_id))
+    yield "}"
 
 
 def as_json(value: Any) -> Iterator[str]:
@@ -80,8 +81,8 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
         "person": person.get(pk=user_id),
         "account": account.first(),
         "transactions": rows(lines),
-        "campaigns": list(progress.values("campaign__campaign_name", "progress", "created_at", "updated_at")),
-        "milestone_rewards": list(claims.values("milestone__reward_name", "status", "created_at", "claimed_at")),
+        "campaigns": rows(progress.values("campaign__campaign_name", "progress", "created_at", "updated_at")),
+        "milestone_rewards": rows(claims.values("milestone__reward_name", "status", "created_at", "claimed_at")),
         "orders": rows(bought.values("order_id", "credited_at")),
         "redemptions": rows(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),
     }

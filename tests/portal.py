@@ -19,7 +19,7 @@ from authcodes.models import CodePrefix, FakeReport, Import, Job, Printer, Print
 from authcodes.prints import Wanted
 from authcodes.stretches import whole
 from brands import keys
-from brands.models import AuditEntry, Brand, BrandHostname, BrandQuota, Membership, User
+from brands.models import AuditEntry, Brand, BrandHostname, BrandQuota, Membership, StoppedAttempts, User
 from brands.staff_login.models import Invitation, SignInSettings
 from campaigns.models import RewardClaim, UserLoyaltyCampaign
 from loyalty import redemption_codes
@@ -51,6 +51,7 @@ READ_ONLY = [
     "authcodes.printrun",
     "authcodes.scan",
     "brands.auditentry",
+    "brands.stoppedattempts",
     "campaigns.rewardclaim",
     "campaigns.userloyaltycampaign",
     "loyalty.event",
@@ -164,6 +165,9 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
         ),
         "brands.apikey": key,
         "brands.brandquota": BrandQuota.objects.create(brand=brand, resource="codes", limit=50_000_000),
+        "brands.stoppedattempts": StoppedAttempts.objects.create(
+            brand=brand, kind="codes", hour=timezone.now(), number=7
+        ),
         "campaigns.campaign": campaign,
         "campaigns.userloyaltycampaign": UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign),
         "campaigns.rewardclaim": RewardClaim.objects.create(user=customer, milestone=milestone),

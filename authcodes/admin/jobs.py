@@ -32,6 +32,7 @@ COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger
 TOLD_OF = {
     **{kind: model._meta.label_lower for kind, (model, _report) in REPORTS.items()},  # noqa: SLF001 - Django's public API
     Job.Kind.EXPORT_AFFECTED: "authcodes.scan",
+    Job.Kind.EXPORT_CUSTOMER_DATA: "loyalty.userpoints",
     Job.Kind.PRINT_BATCH: "authcodes.printrun",
     Job.Kind.PRINT_LIST: "authcodes.printrun",
 }
@@ -50,6 +51,7 @@ AFTERWARDS = {
     Job.Kind.UNDO_IMPORT: ALL_OR_NOTHING,
     **dict.fromkeys(REPORTS, NO_FILE),
     Job.Kind.EXPORT_AFFECTED: NO_FILE,
+    Job.Kind.EXPORT_CUSTOMER_DATA: gettext_lazy("There will be no file. The customer, or you, can ask for it again."),
     Job.Kind.NOTIFY_RECALL: gettext_lazy(
         "Customers who are told by then know. The others are not warned, until the recall's page tells them."
     ),
@@ -58,6 +60,7 @@ AFTERWARDS = {
 }
 TYPES = {
     ".csv": "text/csv; charset=utf-8",
+    ".json": "application/json",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".zip": "application/zip",
     ".pdf": "application/pdf",
@@ -90,6 +93,11 @@ class JobPage(LiveAdmin):
             if not seen.everywhere:
                 rows = rows.filter(~Q(kind__in=kinds) | Q(brand__in=seen.brand_ids))
         return rows
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        (name, options), *others = super().get_fieldsets(request, obj)
+        own = [*options["fields"], "customer"] if obj and obj.customer_id else options["fields"]
+        return [(name, {**options, "fields": own}), *others]
 
     def get_urls(self) -> list[Any]:
         views = {"progress/": self.progress_view, "<id:pk>/download/": self.download, "<id:pk>/cancel/": self.cancel}
@@ -169,6 +177,8 @@ class JobPage(LiveAdmin):
             words = gone if job.expires_at else _("There is no file to download.")
             self.message_user(request, words, messages.ERROR)
             return redirect("admin:authcodes_job_change", pk)
+        if job.customer_id:
+            self.note(request, [job], _("Downloaded"))
         kind = TYPES.get(PurePath(job.result_name).suffix, "application/octet-stream")
         answer = FileResponse(content, as_attachment=True, filename=job.result_name, content_type=kind)
         answer["X-Content-Type-Options"] = "nosniff"

@@ -1,5 +1,5 @@
 """The portal's pages about brands and people."""
 
-from brands.admin import api_keys, audit, brands, memberships, quotas, users
+from brands.admin import api_keys, audit, brands, memberships, quotas, stopped_attempts, users
 
-__all__ = ["api_keys", "audit", "brands", "memberships", "quotas", "users"]
+__all__ = ["api_keys", "audit", "brands", "memberships", "quotas", "stopped_attempts", "users"]

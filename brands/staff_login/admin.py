@@ -162,13 +162,13 @@ STATE_COLOURS = {"pending": "info", "accepted": "success", "expired": "warning",
 @admin.register(Invitation)
 class InvitationPage(TenantAdmin):
     form = InvitationForm
-    list_display = ("email", "role", "state", "invited_by", "created_at", "expires_at")
+    list_display = ("email", "role", "state", "mail", "invited_by", "created_at", "expires_at")
     list_filter = (StateFilter, ("role", ChoicesFilter))
     list_select_related = ("invited_by",)
     search_fields = ("email__startswith",)
-    readonly_fields = ("state", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
+    readonly_fields = ("state", "mail", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
     fieldsets = (
-        (None, {"fields": ("brand", ("email", "role"), ("state", "invited_by"))}),
+        (None, {"fields": ("brand", ("email", "role"), ("state", "invited_by"), "mail")}),
         (None, {"fields": (("created_at", "expires_at"), ("accepted_at", "revoked_at"))}),
     )
     add_fieldsets = (
@@ -192,6 +192,19 @@ class InvitationPage(TenantAdmin):
     def state(self, invitation: Invitation) -> SafeString:
         state = invitation.state(at=timezone.now())
         return badge(STATE_COLOURS[state], state.label)
+
+    @display(description=gettext_lazy("mail"))
+    def mail(self, invitation: Invitation) -> SafeString | str:
+        """What became of it; nothing is expected of an invitation that has ended."""
+        if invitation.mailed_at:
+            return badge("success", _("Sent"))
+        if invitation.state(at=timezone.now()) != Invitation.State.PENDING:
+            return "—"
+        if invitation.mail_has_failed:
+            return badge("danger", _("Failed: check the address and send it again"))
+        if invitation.failed_mails:
+            return badge("warning", _("Failed so far, it is tried again every minute"))
+        return badge("info", _("Waiting"))
 
     def create(self, request: HttpRequest, obj: Invitation, form: Any) -> Invitation:  # noqa: ARG002
         made = invitations.create(

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
@@ -30,7 +30,7 @@ def create(*, brand: Brand, email: str, role: str, by: User | None, at: datetime
     """
     email = email.lower()
     check(brand=brand, email=email)
-    count(brand_id=brand.pk, email=email)
+    count_mail(brand_id=brand.pk, email=email)
     try:
         with transaction.atomic():
             return Invitation.objects.create(
@@ -51,9 +51,16 @@ def check(*, brand: Brand, email: str) -> None:
 def renew(*, invitation: Invitation, by: User | None, at: datetime) -> None:
     """Let an invitation run again from now on; links that were mailed before end at once. The caller has the mail
     written in the same transaction. Raises Invalid for one that was accepted or revoked, RateLimited, Unavailable."""
-    count(brand_id=invitation.brand_id, email=invitation.email)
+    count_mail(brand_id=invitation.brand_id, email=invitation.email)
     invitation.digest, invitation.invited_by, invitation.expires_at = None, by, at + LIFE
-    if not _open(invitation.pk).update(digest=None, invited_by=by, expires_at=invitation.expires_at):
+    again = {
+        "digest": None,
+        "invited_by": by,
+        "expires_at": invitation.expires_at,
+        "mailed_at": None,
+        "failed_mails": 0,
+    }
+    if not _open(invitation.pk).update(**again):
         raise closed()
 
 
@@ -72,7 +79,7 @@ def revoke_of_inviter(*, user_id: int, brand_id: int | None, at: datetime) -> in
     return open_ones.update(digest=None, revoked_at=at)
 
 
-def count(*, brand_id: int, email: str) -> None:
+def count_mail(*, brand_id: int, email: str) -> None:
     """One more mail to this address: bounded for the brand, and for the brand and the address together, so that no
     brand learns or uses up anything of another's. Raises RateLimited and Unavailable."""
     limits.hit("invitation_address", brand_id, email)
@@ -88,6 +95,16 @@ def new_token(*, invitation_id: int, at: datetime) -> str:
     token = secrets.token_urlsafe(32)
     kept = _open(invitation_id).filter(expires_at__gt=at).update(digest=digest_of(token))
     return token if kept else ""
+
+
+def mark_mailed(*, invitation_id: int, at: datetime) -> None:
+    """The mail server took the mail."""
+    Invitation.objects.filter(pk=invitation_id).update(mailed_at=at)
+
+
+def mark_failed(*, invitation_id: int) -> None:
+    """The mail server did not take the mail: the owner sees it, and can have it sent again."""
+    Invitation.objects.filter(pk=invitation_id).update(failed_mails=F("failed_mails") + 1)
 
 
 @sensitive_variables("token")

@@ -22,14 +22,13 @@ from brands.hosts import brand_called
 from brands.models import User
 from brands.refusals import Invalid
 from brands.staff_login import invitations
-from brands.staff_login.models import Invitation, StaffMail
+from brands.staff_login.models import MOST_ATTEMPTS, Invitation, StaffMail
 
 logger = logging.getLogger(__name__)
 
 LIFE = {StaffMail.Kind.PASSWORD_LINK: timedelta(minutes=30), StaffMail.Kind.FACTORS_LINK: timedelta(hours=24)}
 PAGES = {StaffMail.Kind.PASSWORD_LINK: "admin:new_password", StaffMail.Kind.FACTORS_LINK: "admin:remove_factors"}
 SALT = "staff mail"
-MOST_ATTEMPTS = 20
 AT_ONCE = 20
 KEPT = timedelta(days=7)
 
@@ -68,7 +67,10 @@ def write(*, user: User | None, kind: str, origin: str, words: str = "") -> Staf
 
 
 def write_invitation(*, invitation: Invitation, origin: str) -> None:
-    """Have the link of an invitation mailed to its address, once the transaction is committed."""
+    """Have the link of an invitation mailed to its address, once the transaction is committed; mails of it that wait
+    or failed are given up for this one."""
+    unsent = StaffMail.objects.select_for_update(skip_locked=True).filter(invitation=invitation, sent_at=None)
+    StaffMail.objects.filter(pk__in=list(unsent.values_list("pk", flat=True))).delete()
     StaffMail.objects.create(kind=StaffMail.Kind.INVITATION, invitation=invitation, origin=origin)
     transaction.on_commit(call_worker)
 
@@ -111,7 +113,12 @@ def _is_done(mail: StaffMail, at: datetime) -> bool:
         if not token:
             return True
         link = mail.origin + reverse("admin:accept_invitation", args=[token])
-        return _deliver(mail, mail.invitation.email, {"invitation": mail.invitation, "link": link})
+        taken = _deliver(mail, mail.invitation.email, {"invitation": mail.invitation, "link": link})
+        if taken:
+            invitations.mark_mailed(invitation_id=mail.invitation.pk, at=at)
+        else:
+            invitations.mark_failed(invitation_id=mail.invitation.pk)
+        return taken
     if mail.user is None or not mail.user.is_active:
         return True
     return _deliver(mail, mail.user.email, {"user": mail.user, "link": link_of(mail, mail.user)})

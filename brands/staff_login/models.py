@@ -11,6 +11,8 @@ from brands.models import Brand, Membership, User
 from brands.moments import MomentField
 from brands.secrets import EncryptedTextField
 
+MOST_ATTEMPTS = 20  # at sending a mail, a minute apart
+
 
 class SignInSettings(models.Model):
     """How the staff of one brand sign in. A brand without this row: by password, with a second factor if they like."""
@@ -147,6 +149,8 @@ class Invitation(models.Model):
     expires_at = MomentField(_("expires"), editable=False)
     accepted_at = MomentField(_("accepted"), null=True, editable=False)
     revoked_at = MomentField(_("revoked"), null=True, editable=False)
+    mailed_at = MomentField(_("mailed"), null=True, editable=False)
+    failed_mails = models.PositiveSmallIntegerField(_("failed mails"), default=0, db_default=0, editable=False)
 
     class Meta:
         verbose_name = _("invitation")
@@ -168,6 +172,11 @@ class Invitation(models.Model):
     def __str__(self) -> str:
         return self.email
 
+    @property
+    def mail_has_failed(self) -> bool:
+        """Nobody tries it any more."""
+        return self.mailed_at is None and self.failed_mails >= MOST_ATTEMPTS
+
     def state(self, *, at: datetime) -> "Invitation.State":
         if self.accepted_at:
             return self.State.ACCEPTED
@@ -184,6 +193,7 @@ class StaffMail(models.Model):
         FACTORS_LINK = "factors_link", _("Link to remove second factors")
         NOTICE = "notice", _("Notice of a change")
         INVITATION = "invitation", _("Invitation to work for a brand")
+        QUOTA = "quota", _("Notice of a quota")
 
     user = models.ForeignKey(
         User,
@@ -209,7 +219,7 @@ class StaffMail(models.Model):
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(kind__in=["password_link", "factors_link", "notice", "invitation"]),
+                condition=models.Q(kind__in=["password_link", "factors_link", "notice", "invitation", "quota"]),
                 name="staff_mail_kind_known",
             )
         ]

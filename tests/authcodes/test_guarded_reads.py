@@ -4,8 +4,9 @@ from contextlib import contextmanager
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
-from authcodes import jobs
+from authcodes import data_exports, jobs
 from authcodes.models import AuthCode, Job
 from authcodes.views.codes import BrandReader
 from brands import guard
@@ -21,7 +22,6 @@ READS = [
     "customer/loyalty/rewards",
     "customer/loyalty/redemptions",
     "customer/wallet",
-    "customer/data",
     "customer/profile",
 ]
 
@@ -79,6 +79,18 @@ class TestAForgottenCheck:
         monkeypatch.setitem(connection.settings_dict, "GUARD", False)
 
         assert self.asked(api, path) == 200
+
+
+def test_a_customers_data_is_exported_under_the_guard_of_the_brand(brand, settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    customer = make.customer(brand)
+    job = data_exports.start(brand=brand, customer=customer, by=None, at=timezone.now())
+    with watched() as seen:
+        jobs.run(job.pk)
+
+    tables = ("loyalty_transaction", "authcodes_scan", "loyalty_noticedelivery", "loyalty_webhookdelivery")
+    held = {(table, scope) for scope, sql in seen for table in tables if f'FROM "{table}"' in sql}
+    assert held == {(table, guard.scope_of([brand.pk], customer.pk)) for table in tables}
 
 
 def test_a_job_sees_the_rows_of_its_brand(brand, settings, monkeypatch):

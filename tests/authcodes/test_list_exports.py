@@ -10,7 +10,7 @@ import pytest
 from django.contrib import admin
 from django.test import Client
 
-from authcodes import jobs
+from authcodes import job_erasure, jobs
 from authcodes.admin.jobs import TOLD_OF
 from authcodes.models import AuthCode, Job, Scan
 from authcodes.reports import REPORTS
@@ -182,7 +182,7 @@ def test_an_erasure_takes_every_file_that_names_customers() -> None:
     tells_of_customers = {Scan._meta.label_lower, AuditEntry._meta.label_lower}
     for kind, (model, report) in REPORTS.items():
         names = "customer_email" in report.columns or model._meta.label_lower in tells_of_customers
-        assert (kind in jobs.NAMING) is names, kind
+        assert (kind in job_erasure.NAMING) is names, kind
 
 
 def test_no_file_holds_the_code_of_a_reward() -> None:

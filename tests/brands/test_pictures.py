@@ -17,10 +17,10 @@ from PIL import Image, ImageFile, PngImagePlugin
 
 from brands import pictures
 from brands.drawing import webp_size
-from brands.models import AuditEntry, Picture
+from brands.models import AuditEntry, BrandQuota, Picture
 from brands.refusals import Invalid, Unavailable
 from tests import make
-from tests.portal import address, browser, errors, form_of, staff
+from tests.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -288,3 +288,21 @@ def test_pictures_are_served_to_anybody_and_kept_by_browsers(brand):
 
 def test_a_picture_that_is_not_there_is_404(db):
     assert Client().get("/pictures/7b1f5bd6-1f59-4c5c-b6e5-6ee1f2b8f0a1/small").status_code == 404
+
+
+def test_a_picture_above_the_brands_storage_is_refused_in_words_and_the_replaced_one_frees_its_share(brand):
+    owner = staff(brand)
+    change(owner, brand, picture_file=uploaded(drawing((300, 100))))
+    first = Picture.objects.get()
+    size = len(first.content) + len(first.small)
+    BrandQuota.objects.create(brand=brand, resource="storage", limit=size)
+
+    change(owner, brand, picture_file=uploaded(drawing((300, 100))))
+    second = Picture.objects.get()
+    client, form = browser(owner), address("brands.brand", "change", brand.pk)
+    told = {**form_of(client.get(form)), "picture_file": uploaded(drawing((600, 200)))}
+    refused = client.post(form, told, follow=True)
+
+    assert second != first
+    assert Picture.objects.get() == second
+    assert f"Your brand may store {size:,} bytes" in text(refused)

@@ -1,15 +1,18 @@
 """What the limits stopped: in the figures for operators, and on the front page of the brand's owner alone."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from brands import guessing, limits, login_throttle, metrics, stopped_attempts
 from brands.guessing import Exemptions, Guesser
+from brands.models import StoppedAttempts
 from brands.refusals import RateLimited
 from brands.scanned import read
 from tests import make
-from tests.portal import browser, staff, text
+from tests.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
 NOBODY = Exemptions(has_good_tag=lambda: False, has_earned=lambda: False, is_established=lambda: False)
@@ -22,6 +25,7 @@ def few(settings, brand):
     yield
     for kind in stopped_attempts.KINDS:
         limits.client().delete(stopped_attempts.key_of(kind, brand.pk, timezone.now()))
+    limits.client().delete(*limits.client().keys("stopped:hour:*"), "none")
 
 
 def figure(limit):
@@ -107,3 +111,69 @@ def test_without_redis_nothing_is_shown(brand, settings, monkeypatch, tmp_path):
     settings.REDIS_URL = url
     monkeypatch.setattr(limits, "outage", limits.Outage())
     assert found == {}
+
+
+LIST = address("brands.stoppedattempts")
+
+
+def shown(brand, role="owner", **query):
+    response = browser(staff(brand, role=role)).get(LIST, query)
+    return response.status_code, [(row.kind, row.number) for row in response.context["cl"].result_list]
+
+
+def stored(brand):
+    return list(StoppedAttempts.objects.filter(brand=brand).values_list("kind", "number"))
+
+
+def test_the_list_has_them_by_the_hour_and_storing_again_counts_nothing_twice(brand):
+    try_codes(brand, 5)
+    assert stopped_attempts.store(at=timezone.now()) == 1
+    assert stopped_attempts.store(at=timezone.now()) == 0
+    try_codes(brand, 4)
+    stopped_attempts.store(at=timezone.now() + timedelta(hours=1))
+
+    assert stored(brand) == [("codes", 5)]
+    row = StoppedAttempts.objects.get(brand=brand)
+    assert (row.hour.minute, row.hour.second) == (0, 0)
+    assert shown(brand) == (200, [("codes", 5)])
+
+
+def test_what_redis_forgot_takes_nothing_back(brand):
+    try_codes(brand, 5)
+    stopped_attempts.store(at=timezone.now())
+    limits.client().delete(stopped_attempts.key_of_hour(timezone.now()))
+    try_codes(brand, 3)
+
+    stopped_attempts.store(at=timezone.now())
+
+    assert stored(brand) == [("codes", 3)]
+
+
+def test_rows_are_kept_for_thirty_days(brand):
+    now = timezone.now()
+    for days in (29, 31):
+        StoppedAttempts.objects.create(brand=brand, kind="logins", hour=now - timedelta(days=days), number=days)
+
+    stopped_attempts.store(at=now)
+
+    assert stored(brand) == [("logins", 29)]
+
+
+def test_the_list_is_for_owners_and_managers_of_the_brand_and_filters_exactly(brand):
+    other = make.brand()
+    now = timezone.now()
+    for each, kind, number in [(brand, "codes", 3), (brand, "logins", 4), (other, "codes", 9)]:
+        StoppedAttempts.objects.create(brand=each, kind=kind, hour=now, number=number)
+
+    assert sorted(shown(brand)[1]) == sorted(shown(brand, "manager")[1]) == [("codes", 3), ("logins", 4)]
+    assert shown(brand, kind__exact="logins")[1] == [("logins", 4)]
+    for role in ("printer", "support"):
+        assert browser(staff(brand, role=role)).get(LIST).status_code == 403
+    for query in ({"brand__name__startswith": "x"}, {"number__gte": "1"}, {"brand__id__exact": str(other.pk)}):
+        assert browser(staff(brand)).get(LIST, query).status_code in (302, 400)
+    operator = make.user(is_staff=True, is_superuser=True)
+    assert browser(operator).get(LIST).context["cl"].result_count == 3
+
+
+def test_an_empty_list_says_what_it_is(brand):
+    assert "is stopped. How often that happened at your brand appears here" in text(browser(staff(brand)).get(LIST))

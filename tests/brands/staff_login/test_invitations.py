@@ -10,7 +10,7 @@ from brands import limits, people
 from brands.models import AuditEntry, BrandHostname, Membership, User
 from brands.refusals import Invalid
 from brands.staff_login import invitations, mails, persons
-from brands.staff_login.models import Invitation, SignInSettings, StaffMail
+from brands.staff_login.models import MOST_ATTEMPTS, Invitation, SignInSettings, StaffMail
 from tests import make
 from tests.brands.staff_login.signing_in import give_password, is_in, links_sent
 from tests.portal import address, browser, errors, staff, text
@@ -244,7 +244,7 @@ def test_the_answer_is_the_same_whoever_has_the_address(brand, owner, whose, dja
     assert Invitation.objects.get().state(at=timezone.now()) == "pending"
 
 
-STATEMENTS = 25
+STATEMENTS = 26
 
 
 def test_who_works_for_the_brand_or_is_invited_is_not_invited_again(brand, owner, colleague):
@@ -345,3 +345,51 @@ def test_two_owners_who_invite_the_same_address_at_once_make_one_invitation(bran
 
     assert sum(isinstance(each, Invitation) for each in results) == 1
     assert all(isinstance(each, Invitation | Invalid) for each in results)
+
+
+# --- A mail that cannot be sent ---------------------------------------------------------------------------------------
+def mail_column(owner):
+    return text(browser(owner).get(address("staff_login.invitation")))
+
+
+def lose(settings):
+    """From now on there is no mail server."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
+
+
+def find_again(settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+
+
+def test_an_owner_sees_what_became_of_the_mail_and_sends_it_again(brand, owner, settings, window):
+    lose(settings)
+    invite(owner, brand)
+    assert "Waiting" in mail_column(owner)
+    mails.send_due(at=timezone.now())
+    assert "Failed so far, it is tried again every minute" in mail_column(owner)
+    StaffMail.objects.update(attempts=MOST_ATTEMPTS)
+    Invitation.objects.update(failed_mails=MOST_ATTEMPTS)
+    assert "Failed: check the address and send it again" in mail_column(owner)
+    assert mails.send_due(at=timezone.now()) == 0
+
+    find_again(settings)
+    browser(owner).post(page_of(Invitation.objects.get(), "send"))
+    [link] = links_sent()
+
+    assert ">Sent<" in mail_column(owner).replace("\n", "").replace(" ", "")
+    assert StaffMail.objects.count() == 1
+    window.post(link, PASSWORDS)
+    assert role_of(EMAIL, brand) == "printer"
+
+
+def test_a_mail_that_failed_at_first_is_sent_when_the_server_is_back(brand, owner, settings, window):
+    lose(settings)
+    invite(owner, brand)
+    mails.send_due(at=timezone.now())
+    find_again(settings)
+
+    [link] = links_sent()
+
+    window.post(link, PASSWORDS)
+    assert role_of(EMAIL, brand) == "printer"

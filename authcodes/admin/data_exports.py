@@ -1,0 +1,67 @@
+"""The page that has a customer's data exported: staff say why, and get the job."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes import data_exports
+from authcodes.models import Job
+from brands.exporting import within
+from brands.portal import TenantAdmin, person
+from brands.refusals import Refused
+from brands.unfolded import TextareaWidget
+from loyalty import members
+from loyalty.models import UserPoints
+
+
+class ReasonForm(forms.Form):
+    """Why the data is exported."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=500,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("Staff read it in the audit trail. Do not write who the person is."),
+    )
+
+
+def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpResponse:
+    """The page that says what the file will hold; posted, it starts the job."""
+    if member.brand_id not in within(request.user, page.opts.label_lower):
+        raise PermissionDenied
+    form = ReasonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            job = start(page, request, member, form.cleaned_data["reason"])
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            return redirect("admin:authcodes_job_change", job.pk)
+    context = {
+        **page.admin_site.each_context(request),
+        "opts": page.opts,
+        "title": _("Export the data of %(member)s") % {"member": member},
+        "original": member,
+        "member": member,
+        "form": form,
+    }
+    return TemplateResponse(request, "admin/authcodes/data_export.html", context)
+
+
+def start(page: Any, request: HttpRequest, member: UserPoints, reason: str) -> Job:
+    """Start the job and write it into the member's history, both or neither. Raises Refused."""
+    with transaction.atomic():
+        customer = members.lock_person(user_id=member.user_id)
+        if not UserPoints.objects.filter(pk=member.pk, user=customer).exists():  # erased while this waited
+            raise Http404
+        job = data_exports.start(brand=member.brand, customer=customer, by=person(request), at=timezone.now())
+        page.note(request, [member], _("Data exported"), reason=reason)
+    return job

@@ -1,0 +1,158 @@
+"""Exports of customers' data: a job writes what a brand holds about one of its customers, and they fetch the file.
+
+A customer has one export at a brand at a time, whether they or staff asked for it; the next one replaces its file.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import IO, Any
+from uuid import uuid4
+
+from django.core import signing
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from authcodes import jobs
+from authcodes.models import Job
+from brands import guard
+from brands.models import Brand, User
+from brands.refusals import Invalid, NotFound, RateLimited
+from loyalty import persons
+
+KIND = Job.Kind.EXPORT_CUSTOMER_DATA
+SALT = "authcodes.data-exports"
+LINK_LASTS = timedelta(minutes=15)
+LONGEST_LINK = 200
+MOST_WAITING = 100  # of a brand; to find out whose turn it is, each of them is compared with the others
+RETRY_SECONDS = 300  # after which a brand whose line is full may be asked again
+TELL_SECONDS = 0.5  # between two looks whether it is cancelled, by an erasure above all
+EXPIRED = "expired"
+STATES = [*Job.Status.values, EXPIRED]
+
+
+@dataclass(frozen=True, slots=True)
+class DataExport:
+    """What a customer hears of their newest export. `link` proves until `link_until` that its file is theirs."""
+
+    status: str
+    requested_at: datetime
+    finished_at: datetime | None
+    expires_at: datetime | None
+    size: int | None
+    link: str
+    link_until: datetime | None
+
+
+def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job:
+    """Have a worker write the customer's data, or return the job that is about to.
+
+    Call in a transaction that holds the lock on the customer (`members.lock_person`), after a look whether the brand
+    still knows them: an erasure finds every job that was started before it. Raises RateLimited.
+    """
+    if found := _unfinished(brand.pk, customer.pk):
+        return found
+    waiting = Job.objects.filter(brand=brand, kind=KIND, status=Job.Status.QUEUED).count()
+    if waiting >= MOST_WAITING:
+        raise RateLimited(_("Many customers ask for their data just now. Try again later."), retry_after=RETRY_SECONDS)
+    title = _("Data of customer %(number)s") % {"number": customer.pk}
+    try:
+        with transaction.atomic():
+            job = jobs.start(
+                brand=brand, kind=KIND, title=title, parameters={"file": str(uuid4())}, by=by, customer=customer
+            )
+    except IntegrityError:
+        found = _unfinished(brand.pk, customer.pk)
+        if found is None:
+            raise
+        return found
+    jobs.expire_files_of_customer(brand_id=brand.pk, customer_id=customer.pk, at=at)
+    return job
+
+
+def run(run: jobs.Run) -> None:
+    """The job's handler."""
+    brand, customer_id = run.job.brand, run.job.customer_id
+    if customer_id is None:
+        raise Invalid(_("There is no such customer any more."))
+    with guard.within([brand.pk], user_id=customer_id), jobs.workspace() as file:
+        parts = persons.parts(user_id=customer_id, brand_id=brand.pk)
+        write(file, parts, told=lambda number: run.progress(number, 0))
+        file.seek(0)
+        day = timezone.now().astimezone(brand.zone).date()
+        run.keep(file, name=f"customer-data-{brand.slug}-{day}.json")
+
+
+def write(file: IO[bytes], parts: Iterator[str], *, told: Callable[[int], None]) -> None:
+    """Write parts of JSON as the API answers them. `told` hears now and then how many there were, and may raise."""
+    file.write(b'{"success": true, "data": ')
+    due, number = time.monotonic(), 0
+    for number, part in enumerate(parts, 1):
+        file.write(part.encode())
+        if time.monotonic() >= due:
+            told(number)
+            due = time.monotonic() + TELL_SECONDS
+    file.write(b"}")
+    told(number)
+
+
+def newest(*, brand_id: int, customer_id: int, at: datetime) -> DataExport:
+    """Raises NotFound where none was asked for."""
+    job = _of(brand_id, customer_id).first()
+    if job is None:
+        raise NotFound(_("You have not asked for your data yet."))
+    offered = _is_offered(job, at)
+    return DataExport(
+        status=job.status if offered or job.status != Job.Status.DONE else EXPIRED,
+        requested_at=job.created_at,
+        finished_at=job.finished_at,
+        expires_at=job.expires_at if offered else None,
+        size=job.result_bytes if offered else None,
+        link=_signer(brand_id, customer_id).sign(job.parameters["file"]) if offered else "",
+        link_until=at + LINK_LASTS if offered else None,
+    )
+
+
+def opened(*, brand_id: int, customer_id: int, link: str, at: datetime) -> IO[bytes]:
+    """The customer's file: the one that `link` was made for, or without a link the newest one. Raises NotFound."""
+    job = _of(brand_id, customer_id).filter(status=Job.Status.DONE).first()
+    if job is None or not _is_offered(job, at) or (link and not _leads_to(job, link)):
+        raise gone()
+    try:
+        content: IO[bytes] = job.result.open("rb")
+    except FileNotFoundError:
+        raise gone() from None
+    return content
+
+
+def gone() -> NotFound:
+    return NotFound(_("There is no such file, or its link has expired. Ask for your data again, or for the link."))
+
+
+def _of(brand_id: int, customer_id: int) -> Any:
+    return Job.objects.filter(brand=brand_id, customer=customer_id, kind=KIND).order_by("-id")
+
+
+def _unfinished(brand_id: int, customer_id: int) -> Job | None:
+    found: Job | None = _of(brand_id, customer_id).filter(status__in=Job.UNFINISHED).first()
+    return found
+
+
+def _is_offered(job: Job, at: datetime) -> bool:
+    return bool(job.status == Job.Status.DONE and job.result and job.expires_at and job.expires_at > at)
+
+
+def _signer(brand_id: int, customer_id: int) -> signing.TimestampSigner:
+    """A link of somebody else's, or of another brand's, is none."""
+    return signing.TimestampSigner(salt=f"{SALT}:{brand_id}:{customer_id}")
+
+
+def _leads_to(job: Job, link: str) -> bool:
+    signer = _signer(job.brand_id, job.customer_id or 0)
+    try:
+        file = signer.unsign(link, max_age=LINK_LASTS) if len(link) <= LONGEST_LINK else ""
+    except signing.BadSignature:
+        return False
+    return bool(file == job.parameters["file"])

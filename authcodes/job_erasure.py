@@ -1,0 +1,52 @@
+"""The erasure of a person's data from jobs: files that may name the person are taken back, and running exports stop."""
+
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from authcodes.models import Job
+from brands.person_mentions import Mentions, without
+
+# Kinds whose files name customers.
+NAMING = (
+    Job.Kind.EXPORT_SCANS,
+    Job.Kind.EXPORT_AFFECTED,
+    Job.Kind.EXPORT_MEMBERS,
+    Job.Kind.EXPORT_LEDGER,
+    Job.Kind.EXPORT_REDEMPTIONS,
+    Job.Kind.EXPORT_CLAIMS,
+    Job.Kind.EXPORT_PROGRESS,
+    Job.Kind.EXPORT_AUDIT,
+)
+
+
+def forget_person(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseudonym: str, at: datetime) -> None:
+    """For the erasure of a person's data: files that may name them are on offer no more, and deleted at the next sweep.
+
+    Exports that run stop; they can be started again. Call inside the transaction that erases.
+    """
+    _forget_exports_of(customer_id=user_id, brand_id=brand_id, to=to, at=at)
+    exports = Job.objects.filter(brand_id=brand_id, kind__in=NAMING).order_by("pk")
+    held = list(exports.select_for_update(no_key=True).exclude(expires_at__lte=at, cancel_requested=True))
+    for job in held:
+        job.title = without(job.title, mentions.anywhere, pseudonym)[:200]
+        job.parameters = without(job.parameters, mentions.anywhere, pseudonym)
+        job.log = without(job.log, mentions.anywhere, pseudonym)
+        job.cancel_requested = job.cancel_requested or job.status == Job.Status.RUNNING
+        job.expires_at = at if job.result else job.expires_at
+    Job.objects.bulk_update(held, ["title", "parameters", "log", "cancel_requested", "expires_at"], batch_size=500)
+
+
+def _forget_exports_of(*, customer_id: int, brand_id: int, to: int, at: datetime) -> None:
+    """Exports of the customer's own data: none begins any more, what runs keeps no file, what is done is gone."""
+    theirs = list(
+        Job.objects.select_for_update(no_key=True).filter(brand=brand_id, customer=customer_id).order_by("pk")
+    )
+    for job in theirs:
+        job.cancel_requested = job.cancel_requested or job.is_unfinished
+        if job.status == Job.Status.QUEUED:
+            job.status, job.finished_at = Job.Status.CANCELLED, at
+        job.expires_at = at if job.result else job.expires_at
+        job.title, job.customer_id = _("Data of an erased customer"), to
+    fields = ["title", "status", "finished_at", "cancel_requested", "expires_at", "customer"]
+    Job.objects.bulk_update(theirs, fields, batch_size=500)

@@ -1,0 +1,153 @@
+"""A customer's own data: asked for, written by a job, and fetched as a file."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db import transaction
+from django.http import FileResponse
+from django.urls import reverse
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from authcodes import data_exports
+from authcodes.data_exports import LINK_LASTS, LONGEST_LINK, DataExport
+from brands import limits
+from brands.authentication import active_user, changing_own_brand, for_own_brand
+from brands.models import Brand
+from brands.openapi import BEARER, endpoint
+from brands.refusals import TokenInvalid
+from loyalty import members
+from loyalty.events import iso
+from loyalty.views.account import principal_of
+
+ERRORS = ["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"]
+LINK_MINUTES = int(LINK_LASTS.total_seconds()) // 60
+
+
+class DataExportData(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(
+        choices=data_exports.STATES, help_text="`done`: there is a file. `expired`: there was one."
+    )
+    requested_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+    expires_at = serializers.DateTimeField(allow_null=True, help_text="When the file is deleted; null without a file.")
+    bytes = serializers.IntegerField(allow_null=True, help_text="Of the file.")
+    download_url = serializers.CharField(
+        allow_null=True, help_text=f"Where the file is, for {LINK_MINUTES} minutes and with the customer's own token."
+    )
+    download_url_expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class DataExportOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = DataExportData()  # type: ignore[assignment]
+
+
+class DataOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    data = serializers.DictField(help_text="By topic: loyalty, scans, notices ...")  # type: ignore[assignment]
+
+
+class DataExports(APIView):
+    """The export of the customer's data at the token's brand: asked for, and how far it is."""
+
+    @endpoint(
+        "request_data_export",
+        tag="Account",
+        summary="Ask for my data",
+        needs=[BEARER],
+        errors=ERRORS,
+        request=None,
+        responses={202: DataExportOutput},
+    )
+    @changing_own_brand
+    def post(self, request: Request) -> Response:
+        """Have everything that the token's brand holds about the customer written to a file.
+
+        A worker writes it: ask `GET customer/data-export` until its `status` is `done`. Asked again before that, the
+        same export is answered; afterwards a new one begins, and the file of the one before is deleted.
+        """
+        principal = principal_of(request)
+        limits.hit("data_export", principal.brand_id, principal.user_id)
+        now = timezone.now()
+        with transaction.atomic():
+            customer = members.lock_person(user_id=principal.user_id)
+            if active_user(principal.user_id, principal) is None:  # erased at this brand while this waited
+                raise TokenInvalid
+            brand = Brand.objects.get(pk=principal.brand_id)
+            data_exports.start(brand=brand, customer=customer, by=None, at=now)
+        found = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
+        return Response({"success": True, "data": present(found)}, status=202, headers={"Cache-Control": "no-store"})
+
+    @endpoint(
+        "read_data_export",
+        tag="Account",
+        summary="Ask how far the export of my data is",
+        needs=[BEARER],
+        errors=[*ERRORS, "NOT_FOUND"],
+        responses=DataExportOutput,
+    )
+    @for_own_brand
+    def get(self, request: Request) -> Response:
+        """The newest export of the customer's data at the token's brand, with an address of its file once there is one.
+
+        Staff of the brand may have asked for it. Each answer has a new address.
+        """
+        principal = principal_of(request)
+        limits.hit("read", principal.brand_id, principal.user_id)
+        now = timezone.now()
+        found = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
+        return Response({"success": True, "data": present(found)}, headers={"Cache-Control": "no-store"})
+
+
+class DataExportFile(APIView):
+    """The file of a finished export."""
+
+    @endpoint(
+        "export_my_data",
+        tag="Account",
+        summary="Fetch my data",
+        needs=[BEARER],
+        errors=[*ERRORS, "NOT_FOUND"],
+        parameters=[
+            OpenApiParameter(
+                "link",
+                {"type": "string", "maxLength": LONGEST_LINK},
+                description="From `download_url`: the file of that export and no other. Without it the newest file.",
+            )
+        ],
+        responses=DataOutput,
+    )
+    @for_own_brand
+    def get(self, request: Request) -> FileResponse:
+        """Everything that the token's brand held about the customer when it was written, from account to every scan.
+
+        Ask for it first: `POST customer/data-export`.
+        """
+        principal = principal_of(request)
+        limits.hit("redeem", principal.brand_id, principal.user_id)
+        content = data_exports.opened(
+            brand_id=principal.brand_id,
+            customer_id=principal.user_id,
+            link=request.query_params.get("link", ""),
+            at=timezone.now(),
+        )
+        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        return FileResponse(content, content_type="application/json", headers=headers)
+
+
+def present(export: DataExport) -> dict[str, Any]:
+    address = f"{reverse('data-export-file')}?{urlencode({'link': export.link})}" if export.link else None
+    return {
+        "status": export.status,
+        "requested_at": iso(export.requested_at),
+        "finished_at": export.finished_at and iso(export.finished_at),
+        "expires_at": export.expires_at and iso(export.expires_at),
+        "bytes": export.size,
+        "download_url": address,
+        "download_url_expires_at": export.link_until and iso(export.link_until),
+    }

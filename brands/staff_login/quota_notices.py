@@ -1,0 +1,72 @@
+"""Warns the owners of a brand by mail when one of its quotas runs out: the only code that writes QuotaNotice."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from brands import quotas
+from brands.models import Brand, Membership, QuotaNotice
+from brands.quotas import Usage
+from brands.staff_login import mails
+from brands.staff_login.models import StaffMail
+
+AT_ONCE = 200  # brands whose use is counted in one statement
+# Codes and storage do not begin anew each day: while they stay above, owners hear of it once a week.
+LASTING = {quotas.Resource.CODES: timedelta(days=7), quotas.Resource.STORAGE: timedelta(days=7)}
+A_DAY = timedelta(days=1)
+KEPT = timedelta(days=30)
+
+
+def send_due(*, at: datetime) -> int:
+    """Warn of quotas that passed 80 % or are reached. Returns how many mails were written."""
+    QuotaNotice.objects.filter(day__lt=(at - KEPT).astimezone(UTC).date()).delete()
+    return sum(
+        _warn(usage, at)
+        for brands in chunks(Brand.objects.order_by("pk"))
+        for of_brand in quotas.usage_of(brands)
+        for usage in of_brand.usages
+        if usage.is_near
+    )
+
+
+def chunks(brands: "QuerySet[Brand]") -> Iterator[list[Brand]]:
+    last = 0
+    while found := list(brands.filter(pk__gt=last)[:AT_ONCE]):
+        yield found
+        last = found[-1].pk
+
+
+def _warn(usage: Usage, at: datetime) -> int:
+    """Mail it to the owners, unless they were told. Who loses the race to note it down mails nothing."""
+    percent = 100 if usage.is_reached else quotas.NEAR_PERCENT
+    today = at.astimezone(UTC).date()
+    since = today - LASTING.get(usage.resource, A_DAY)
+    about: dict[str, Any] = {"brand": usage.brand, "resource": usage.resource.value}
+    if QuotaNotice.objects.filter(**about, percent__gte=percent, day__gt=since).exists():
+        return 0
+    with transaction.atomic():
+        _notice, is_new = QuotaNotice.objects.get_or_create(**about, percent=percent, day=today)
+        if not is_new:
+            return 0
+        return len([mail(owner, usage) for owner in owners_of(usage.brand)])
+
+
+def owners_of(brand: Brand) -> "QuerySet[Membership]":
+    owners = Membership.objects.filter(brand=brand, role=Membership.Role.OWNER, user__is_active=True)
+    return owners.select_related("user").order_by("pk")
+
+
+def mail(owner: Membership, usage: Usage) -> StaffMail:
+    words = _("%(brand)s uses %(percent)d %% of a quota. %(quota)s: %(used)s of %(limit)s.") % {
+        "brand": usage.brand,
+        "percent": usage.percent or 0,
+        "quota": usage.name,
+        "used": usage.used_words,
+        "limit": usage.limit_words,
+    }
+    return mails.write(user=owner.user, kind=StaffMail.Kind.QUOTA, origin=settings.PORTAL_URL, words=words[:300])

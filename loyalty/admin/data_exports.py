@@ -1,0 +1,40 @@
+"""The action of a member's page that has their data exported by a job that settings.CUSTOMER_DATA_EXPORT starts."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy
+
+from brands.exporting import within
+from brands.portal import TenantAdmin
+from brands.unfolded import action
+from loyalty.models import UserPoints
+
+
+@cache
+def page() -> Callable[[TenantAdmin, HttpRequest, UserPoints], HttpResponse]:
+    found: Callable[[TenantAdmin, HttpRequest, UserPoints], HttpResponse] = import_string(settings.CUSTOMER_DATA_EXPORT)
+    return found
+
+
+class DataExport(TenantAdmin):
+    """A page of members whose data can be taken away as a file."""
+
+    def has_export_data_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if object_id is None:
+            return False
+        member = self.get_object(request, str(object_id))
+        return member.user.is_active and member.brand_id in within(request.user, self.opts.label_lower)
+
+    @action(
+        description=gettext_lazy("Export this customer's data"),
+        url_path="data-export",
+        icon="folder_shared",
+        permissions=["export_data"],
+    )
+    def export_data(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return page()(self, request, self.get_object(request, object_id))

@@ -1,0 +1,197 @@
+"""Exports of customers' data beside what others do at that moment, and what a large one costs."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from authcodes import data_exports, job_erasure, jobs
+from authcodes.models import Job
+from authcodes.tasks import forget_files
+from brands.audit import Deed
+from brands.models import User
+from brands.refusals import TokenInvalid
+from loyalty import erasure, members
+from tests import make
+from tests.races import beside, in_the_middle_of, outcome_of
+from tests.stack import ROOT, database_url
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROWS = 200_000
+# In a process of its own, whose peak is set back before the job runs.
+MEASURE = """
+import sys
+from pathlib import Path
+import django
+django.setup()
+from authcodes import jobs
+def memory(what):
+    return int(Path("/proc/self/status").read_text().split(what + ":")[1].split()[0]) // 1024
+Path("/proc/self/clear_refs").write_text("5")
+before = memory("VmRSS")
+jobs.run(int(sys.argv[1]))
+print(memory("VmHWM") - before)
+"""
+erasures = []
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    erasures.clear()
+
+
+def start(brand, customer):
+    with transaction.atomic():
+        return data_exports.start(brand=brand, customer=customer, by=None, at=timezone.now())
+
+
+def start_as_a_request_does(brand, customer):
+    with transaction.atomic():
+        members.lock_person(user_id=customer.pk)
+        return data_exports.start(brand=brand, customer=customer, by=None, at=timezone.now())
+
+
+def erase_customer(person, brand):
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+
+
+@contextmanager
+def without_the_constraint():
+    with connection.as_owner(), connection.cursor() as cursor:
+        cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexname = 'job_of_customer_once'")
+        [definition] = cursor.fetchone()
+        cursor.execute("DROP INDEX job_of_customer_once")
+    yield
+    Job.objects.all().delete()
+    with connection.as_owner(), connection.cursor() as cursor:
+        cursor.execute(definition)
+
+
+def start_twice_at_once(brand, customer):
+    started = []
+    second = in_the_middle_of(lambda: started.append(start(brand, customer)), lambda: start(brand, customer))
+    return started[0], second
+
+
+def test_who_asks_at_the_same_time_gets_the_same_export(brand, customer):
+    first, second = start_twice_at_once(brand, customer)
+
+    assert first == second == Job.objects.get()
+
+
+def test_control_without_the_constraint_there_are_two(brand, customer):
+    with without_the_constraint():
+        first, second = start_twice_at_once(brand, customer)
+
+        assert first != second
+
+
+def test_who_is_erased_at_that_moment_gets_no_export(brand, customer):
+    outcome = in_the_middle_of(
+        lambda: erase_customer(customer, brand), lambda: start_as_a_request_does(brand, customer)
+    )
+
+    assert isinstance(outcome, TokenInvalid)
+    assert not Job.objects.exists()
+
+
+def test_control_without_the_lock_an_export_follows_the_erasure(brand, customer, monkeypatch):
+    monkeypatch.setattr(members, "lock_person", lambda *, user_id: User.objects.get(pk=user_id))
+
+    outcome = in_the_middle_of(
+        lambda: erase_customer(customer, brand), lambda: start_as_a_request_does(brand, customer)
+    )
+
+    assert outcome == Job.objects.get()
+
+
+def export(user_id, brand_id):
+    """As a module of settings.PERSONAL_DATA that is asked while the person is being erased."""
+    brand = erasures.pop()
+    yield {"before": True}
+    with ThreadPoolExecutor(1) as pool:
+        outcome_of(beside(pool, lambda: erase_customer(User.objects.get(pk=user_id), brand)))
+    yield {"after": True}
+
+
+def erase(*_where, **_how):
+    """It holds nothing."""
+
+
+def run_while_the_customer_is_erased(brand, customer, settings):
+    settings.PERSONAL_DATA = {**settings.PERSONAL_DATA, "slow": __name__}
+    job = start(brand, customer)
+    erasures.append(brand)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+@pytest.mark.parametrize("stays_elsewhere", [True, False])
+def test_an_export_in_flight_is_erased_with_its_customer(brand, customer, settings, stays_elsewhere):
+    if stays_elsewhere:
+        make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+
+    job = run_while_the_customer_is_erased(brand, customer, settings)
+
+    assert (job.status, job.result.name) == ("cancelled", "")
+    assert not list(settings.MEDIA_ROOT.rglob("*.json"))
+
+
+def test_control_without_a_look_at_the_jobs_the_file_outlives_the_person(brand, customer, settings, monkeypatch):
+    monkeypatch.setattr(job_erasure, "forget_person", lambda **_about: None)
+
+    job = run_while_the_customer_is_erased(brand, customer, settings)
+    forget_files()
+
+    assert job.status == "done"
+    assert customer.email in next(settings.MEDIA_ROOT.rglob("*.json")).read_text()
+
+
+def give_many_transactions(brand, customer):
+    make.points(customer, brand, 1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO loyalty_transaction
+                   (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note,
+                    "createdAt", "updatedAt")
+            SELECT user_point_id, 1, 0, 0, 'earned', 'x:' || n, repeat('y', 100), now(), now()
+              FROM user_points, generate_series(1, %s) n WHERE user_id = %s
+            """,
+            [ROWS, customer.pk],
+        )
+
+
+def test_two_hundred_thousand_rows_are_written_in_bounded_memory(brand, customer, settings, tmp_path):
+    """54 MB of it took 1.3 GB with four calls, when each was answered in its request."""
+    give_many_transactions(brand, customer)
+    job = start(brand, customer)
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": database_url(),
+        "SECRET_KEY": settings.SECRET_KEY,
+        "DATA_DIR": str(tmp_path),
+    }
+
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(job.pk)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    job.refresh_from_db()
+    assert job.status == "done", done.stderr + job.log
+    assert job.result_bytes > 40_000_000
+    assert int(done.stdout) < 60, done.stdout  # MB

@@ -1,0 +1,296 @@
+"""A customer's data as a file: a job writes it, the customer and staff of the brand fetch it, and nobody else."""
+
+import json
+from datetime import timedelta
+from urllib.parse import parse_qsl
+
+import pytest
+import time_machine
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils import timezone
+
+from authcodes import data_exports, jobs
+from authcodes.models import Job
+from authcodes.tasks import forget_files
+from brands import quotas
+from brands.audit import Deed
+from brands.models import AuditEntry, BrandQuota
+from loyalty import erasure, events, webhook_endpoints
+from tests import make
+from tests.portal import address, browser, staff, text
+
+KIND = Job.Kind.EXPORT_CUSTOMER_DATA
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    settings.SECURE_SSL_REDIRECT = False
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "data_export": "1000/day", "redeem": "1000/minute"}
+
+
+def ask(caller):
+    response = caller.post("customer/data-export")
+    assert response.status_code == 202, response.content
+    return response.json()["data"]
+
+
+def run_job(customer):
+    job = Job.objects.get(customer=customer, kind=KIND, status="queued")
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def asked_and_run(caller, customer):
+    ask(caller)
+    job = run_job(customer)
+    assert job.status == "done", job.log
+    return caller.get("customer/data-export").json()["data"]
+
+
+def fetch(caller, state):
+    path, _, query = state["download_url"].removeprefix("/api/v1/").partition("?")
+    return caller.get(path, **dict(parse_qsl(query)))
+
+
+def held(response):
+    assert response.status_code == 200, response
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    return json.loads(content)["data"]
+
+
+def start(brand, customer, by=None):
+    with transaction.atomic():
+        return data_exports.start(brand=brand, customer=customer, by=by, at=timezone.now())
+
+
+def test_a_customer_gets_everything_that_the_brand_holds_about_them(api, brand, customer, deliver):
+    mine = api.as_customer(customer)
+    webhook_endpoints.create(brand=brand, url="https://shop.example/hook", types=["code.scanned"], at=timezone.now())
+    make.points(customer, brand, 30)
+    make.redemption(customer, make.reward(brand, name="A mug"))
+    mine.verify(make.code(brand), latitude=46.9, longitude=7.4)
+    deliver()
+    events.drain_slow(lane="announce")
+
+    assert ask(mine)["status"] == "queued"
+    run_job(customer)
+    state = mine.get("customer/data-export").json()["data"]
+    response = fetch(mine, state)
+    data = held(response)
+
+    assert (state["status"], state["bytes"]) == ("done", Job.objects.get(kind=KIND).result_bytes)
+    assert response["Cache-Control"] == "no-store"
+    assert data["loyalty"]["person"]["email"] == customer.email
+    assert len(data["loyalty"]["transactions"]) == 3
+    assert [each["name"] for each in data["loyalty"]["redemptions"]] == ["A mug"]
+    assert [each["latitude"] for each in data["scans"]] == [46.9]
+    assert [(told["type"], told["data"]["latitude"]) for told in data["webhooks"]] == [("code.scanned", 46.9)]
+    assert "notices" in data
+
+
+def test_nothing_of_other_people_or_brands_is_in_it(api, brand, customer):
+    other, neighbour = make.brand(name="Elsewhere"), make.customer(brand)
+    make.members.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
+    make.points(customer, other, 70, reason_id="secret:1")
+    make.points(neighbour, brand, 7, reason_id="secret:2")
+    mine = api.as_customer(customer)
+
+    state = asked_and_run(mine, customer)
+
+    assert b"secret" not in fetch(mine, state).content
+    assert api.as_customer(customer, of=other).get("customer/data-export").status_code == 404
+
+
+def test_who_asks_again_meanwhile_gets_the_same_export(api, brand, customer):
+    mine = api.as_customer(customer)
+    ask(mine)
+    jobs_before = list(Job.objects.values_list("pk", flat=True))
+
+    ask(mine)
+    start(brand, customer, by=staff(brand))
+
+    assert list(Job.objects.values_list("pk", flat=True)) == jobs_before
+
+
+def test_a_new_export_takes_the_place_of_the_one_before(api, customer):
+    mine = api.as_customer(customer)
+    earlier = asked_and_run(mine, customer)
+
+    now = asked_and_run(mine, customer)
+
+    assert fetch(mine, earlier).status_code == 404
+    assert fetch(mine, now).status_code == 200
+    assert forget_files() == 1
+    assert Job.objects.exclude(result="").count() == 1
+
+
+class TestALink:
+    @pytest.fixture
+    def state(self, api, customer):
+        return asked_and_run(api.as_customer(customer), customer)
+
+    def test_works_for_nobody_else(self, api, brand, customer, state):
+        assert fetch(api.having(), state).status_code == 401
+        assert fetch(api.as_customer(make.customer(brand)), state).status_code == 404
+        assert fetch(api.as_customer(customer, of=make.brand()), state).status_code == 404
+
+    def test_opens_nothing_once_it_is_changed(self, api, customer, state):
+        state["download_url"] += "x"
+        assert fetch(api.as_customer(customer), state).status_code == 404
+        state["download_url"] += "y" * 3000
+        assert fetch(api.as_customer(customer), state).status_code == 404
+
+    def test_expires_and_the_next_one_works(self, api, customer, state):
+        with time_machine.travel(timezone.now() + timedelta(minutes=16)):
+            mine = api.as_customer(customer)
+            assert fetch(mine, state).status_code == 404
+            assert fetch(mine, mine.get("customer/data-export").json()["data"]).status_code == 200
+
+    @pytest.mark.usefixtures("state")
+    def test_and_its_file_are_gone_after_the_retention(self, api, customer):
+        with time_machine.travel(timezone.now() + timedelta(days=8)):
+            mine = api.as_customer(customer)
+            told = mine.get("customer/data-export").json()["data"]
+            assert (told["status"], told["download_url"], told["bytes"]) == ("expired", None, None)
+            assert mine.get("customer/data").status_code == 404
+            assert forget_files() == 1
+        assert not default_storage.exists(Job.objects.get().result.name or "nothing")
+
+
+def test_without_an_export_there_is_nothing(api, customer):
+    mine = api.as_customer(customer)
+
+    assert mine.get("customer/data-export").status_code == 404
+    assert mine.get("customer/data").status_code == 404
+    ask(mine)
+    assert mine.get("customer/data").status_code == 404
+
+
+def test_a_customer_asks_a_few_times_a_day(api, customer, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "data_export": "2/day"}
+    mine = api.as_customer(customer)
+    ask(mine)
+    ask(mine)
+
+    assert mine.post("customer/data-export").status_code == 429
+
+
+def test_a_file_counts_to_the_brands_storage_and_above_it_there_is_none(api, brand, customer):
+    mine = api.as_customer(customer)
+    before = quotas.counted([brand.pk], ["storage"]).get((brand.pk, "storage"), 0)
+    state = asked_and_run(mine, customer)
+    assert quotas.counted([brand.pk], ["storage"])[brand.pk, "storage"] == before + state["bytes"]
+    BrandQuota.objects.create(brand=brand, resource="storage", limit=1)
+
+    ask(mine)
+    job = run_job(customer)
+
+    assert (job.status, "Your brand may store 1 bytes" in job.log) == ("failed", True)
+    assert mine.get("customer/data-export").json()["data"]["status"] == "failed"
+
+
+class TestTurns:
+    """Customers ask for as many as they like, and keep the brand's own jobs from nothing."""
+
+    @pytest.fixture(autouse=True)
+    def waiting(self, brand):
+        self.exports = [start(brand, make.customer(brand)) for _ in range(5)]
+
+    def own(self, brand):
+        return jobs.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
+
+    def turns(self):
+        return list(jobs.in_turn().values_list("pk", flat=True))
+
+    def test_one_runs_at_a_time_and_the_brands_own_jobs_go_first(self, brand):
+        mine = [self.own(brand) for _ in range(3)]
+        assert self.turns()[:2] == [mine[0].pk, self.exports[0].pk]
+
+        Job.objects.filter(pk=self.exports[0].pk).update(status="running", alive_at=timezone.now())
+
+        assert self.turns() == [mine[0].pk]
+
+    def test_they_use_up_no_quota_of_jobs(self, brand):
+        BrandQuota.objects.create(brand=brand, resource="jobs", limit=1)
+        self.own(brand)
+        start(brand, make.customer(brand))
+
+    def test_too_many_that_wait_are_refused_for_now(self, api, customer, monkeypatch):
+        monkeypatch.setattr(data_exports, "MOST_WAITING", 5)
+
+        refused = api.as_customer(customer).post("customer/data-export")
+
+        assert (refused.status_code, refused["Retry-After"]) == (429, "300")
+
+
+class TestStaff:
+    def member_page(self, brand, customer, what):
+        return address("loyalty.userpoints", what, make.account(customer, brand).pk)
+
+    def test_have_it_exported_with_a_reason_and_download_it(self, brand, customer):
+        owner = browser(staff(brand))
+        url = address("loyalty.userpoints", "export_data", make.account(customer, brand).pk)
+        assert "Export this customer" in text(owner.get(self.member_page(brand, customer, "change")))
+        assert "Nothing of other brands is in it" in text(owner.get(url))
+        assert "This field is required" in text(owner.post(url, {"reason": ""}))
+
+        owner.post(url, {"reason": "They asked by letter."})
+        job = run_job(customer)
+        page = owner.get(address("authcodes.job", "change", job.pk))
+        file = owner.get(address("authcodes.job", "download", job.pk))
+
+        assert customer.email in text(page)
+        assert held(file)["loyalty"]["person"]["email"] == customer.email
+        told = AuditEntry.objects.filter(action__in=["Data exported", "Downloaded"]).order_by("id")
+        assert [(each.action, each.reason) for each in told] == [
+            ("Data exported", "They asked by letter."),
+            ("Downloaded", ""),
+        ]
+
+    @pytest.mark.parametrize("role", ["support", "printer"])
+    def test_without_the_right_get_neither(self, brand, customer, role):
+        job = start(brand, customer)
+        jobs.run(job.pk)
+        somebody = browser(staff(brand, role=role))
+
+        url = address("loyalty.userpoints", "export_data", make.account(customer, brand).pk)
+        assert somebody.post(url, {"reason": "x"}).status_code in (403, 404)
+        assert somebody.get(address("authcodes.job", "download", job.pk)).status_code in (403, 404)
+
+    def test_of_another_brand_do_not_see_it(self, brand, customer):
+        job = start(brand, customer)
+        jobs.run(job.pk)
+        other = browser(staff(make.brand()))
+
+        url = address("loyalty.userpoints", "export_data", make.account(customer, brand).pk)
+        assert other.post(url, {"reason": "x"}).status_code == 404
+        assert other.get(address("authcodes.job", "download", job.pk)).status_code == 404
+        assert other.get(address("authcodes.job", "change", job.pk)).status_code == 404
+
+
+def erase(person, brand):
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+
+
+@pytest.mark.parametrize("stays_elsewhere", [True, False])
+def test_erasing_a_customer_erases_their_exports(brand, customer, stays_elsewhere):
+    done = start(brand, customer)
+    jobs.run(done.pk)
+    waiting = start(brand, customer)
+    of_neighbour = start(brand, make.customer(brand))
+    if stays_elsewhere:
+        make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+
+    erased = erase(customer, brand)
+    jobs.run(waiting.pk)
+    forget_files()
+
+    assert not default_storage.exists(done.result.name or "nothing")
+    assert list(Job.objects.order_by("pk").values_list("status", "result", "customer")) == [
+        ("done", "", erased.pseudonym_id),
+        ("cancelled", "", erased.pseudonym_id),
+        ("queued", "", of_neighbour.customer_id),
+    ]

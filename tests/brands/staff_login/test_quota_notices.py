@@ -1,0 +1,126 @@
+"""Owners hear by mail of a quota that runs out, once a day however many tasks look, and nobody else does."""
+
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.utils import timezone
+
+from authcodes.models import BatchRange
+from brands import limits, quotas
+from brands.models import BrandQuota, QuotaNotice
+from brands.staff_login import mails, quota_notices
+from brands.staff_login.models import StaffMail
+from tests import make
+from tests.portal import staff
+from tests.races import in_the_middle_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def fresh_counters():
+    quotas.forget_limits()
+    for key in limits.client().scan_iter("quota:*"):
+        limits.client().delete(key)
+
+
+@pytest.fixture
+def owner(brand):
+    return staff(brand, email="owner@example.com")
+
+
+def use(brand, used, limit, resource="codes"):
+    if resource == "codes":
+        batch = BatchRange.objects.filter(brand=brand).first() or make.batch(brand)
+        BatchRange.objects.filter(pk=batch.pk).update(quantity=used)
+    BrandQuota.objects.update_or_create(brand=brand, resource=resource, defaults={"limit": limit})
+
+
+def sent(at):
+    """To whom, and what, the mails of one look say."""
+    mail.outbox.clear()
+    quota_notices.send_due(at=at)
+    mails.send_due(at=timezone.now())
+    return [(each.to[0], each.body.splitlines()[2]) for each in mail.outbox]
+
+
+def test_the_owners_hear_of_eighty_percent_and_of_all_of_it(brand, owner):
+    staff(brand, role="manager")
+    staff(brand, is_active=False)
+    use(brand, 79, 100)
+    assert sent(NOON) == []
+
+    use(brand, 80, 100)
+    assert sent(NOON) == [("owner@example.com", f"{brand} uses 80 % of a quota. Codes: 80 of 100.")]
+    assert sent(NOON + timedelta(hours=1)) == []
+
+    use(brand, 100, 100)
+    assert sent(NOON + timedelta(hours=2)) == [
+        ("owner@example.com", f"{brand} uses 100 % of a quota. Codes: 100 of 100.")
+    ]
+    assert sent(NOON + timedelta(hours=3)) == []
+
+
+def test_what_lasts_is_told_again_after_a_week_and_what_is_of_a_day_on_the_next(brand, owner):
+    use(brand, 90, 100)
+    assert len(sent(NOON)) == 1
+    assert sent(NOON + timedelta(days=6)) == []
+    assert len(sent(NOON + timedelta(days=7))) == 1
+
+    BrandQuota.objects.filter(brand=brand).delete()
+    use(brand, 0, 1, "mails")
+    quotas.take(brand.pk, quotas.Resource.MAILS)
+    assert len(sent(NOON)) == 1
+    assert sent(NOON + timedelta(hours=11)) == []
+    assert len(sent(NOON + timedelta(days=1))) == 1
+
+
+def test_no_other_brand_hears_of_it(brand, owner):
+    other = make.brand()
+    staff(other, email="other@example.com")
+    use(brand, 100, 100)
+
+    assert {to for to, _words in sent(NOON)} == {"owner@example.com"}
+
+
+def test_old_notices_are_deleted(brand):
+    QuotaNotice.objects.create(brand=brand, resource="codes", percent=80, day=NOON.date() - timedelta(days=31))
+
+    quota_notices.send_due(at=NOON)
+
+    assert not QuotaNotice.objects.exists()
+
+
+def two_beats():
+    in_the_middle_of(lambda: quota_notices.send_due(at=NOON), lambda: quota_notices.send_due(at=NOON))
+    return StaffMail.objects.filter(kind=StaffMail.Kind.QUOTA).count()
+
+
+@pytest.mark.usefixtures("owner")
+def test_two_beats_at_once_mail_it_once(brand):
+    use(brand, 100, 100)
+
+    assert two_beats() == 1
+
+
+@contextmanager
+def without_the_constraint():
+    table, name = "brands_quotanotice", "quota_notice_once_a_day"
+    with connection.as_owner(), connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+    yield
+    QuotaNotice.objects.all().delete()
+    with connection.as_owner(), connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} ADD CONSTRAINT {name} UNIQUE (brand_id, resource, percent, day)")
+
+
+@pytest.mark.usefixtures("owner")
+def test_control_without_the_constraint_each_beat_mails_it(brand):
+    use(brand, 100, 100)
+
+    with without_the_constraint():
+        assert two_beats() == 2

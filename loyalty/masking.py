@@ -1,6 +1,9 @@
 """Names a person or an address without telling it: enough to ask "is this you?", too little to look them up."""
 
+from typing import Any
+
 from brands.models import User
+from brands.roles import VIEW, reach
 
 DOTS = "•••"
 
@@ -10,6 +13,16 @@ def masked(user: User) -> str:
     names = " ".join(f"{name[0]}{DOTS}" for name in (user.first_name, user.last_name) if name)
     address = masked_mail(user.email)
     return f"{names}, {address}" if names else address
+
+
+def sees_members(viewer: Any, brand_id: int) -> bool:
+    """Whether `viewer`, of the brand's staff, may see who its members are; every page of the portal asks this."""
+    return brand_id in reach(viewer, VIEW, "loyalty.userpoints")
+
+
+def shown_to(viewer: Any, user: User, brand_id: int) -> str:
+    """A member as a page shows them to `viewer`: the address for staff who may see members, else masked."""
+    return str(user) if sees_members(viewer, brand_id) else masked(user)
 
 
 def masked_mail(address: str) -> str:

@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from brands.models import AuditEntry
+from loyalty import masking
 from loyalty.models import Notice, NoticeDelivery, NoticeSettings, NoticeTemplate, StoppedAddress
 from loyalty.notices import stopped
 from tests import make
@@ -292,7 +293,40 @@ def test_a_members_page_shows_wishes_and_what_was_sent(client, brand, customer, 
     shown = text(client.get(address("loyalty.userpoints", "change", member.pk)))
 
     assert "Points and levels" in shown
-    assert f"{customer.email[0]}•••@example.com" in shown
+    assert f"E-mail, {customer.email}" in shown
+
+
+@pytest.mark.parametrize("role", ["owner", "manager", "support"])
+def test_who_may_see_members_reads_their_whole_address_in_every_list(brand, customer, own, notify, work, role):
+    notify(customer)
+    work()
+    reader, row = browser(staff(brand, role=role)), NoticeDelivery.objects.get()
+
+    pages = [address("loyalty.noticedelivery"), address("loyalty.noticedelivery", "change", row.pk)]
+    shown = [text(reader.get(each)) for each in pages]
+
+    assert [row.masked_address in each for each in shown] == [False, False]
+    assert [each.count(customer.email) > 1 for each in shown] == [True, True]
+
+
+def test_an_address_of_before_stays_masked(client, brand, customer, own, notify, work):
+    notify(customer)
+    work()
+    row = NoticeDelivery.objects.get()
+    customer.email = "another@example.org"
+    customer.save()
+
+    assert row.masked_address in text(client.get(address("loyalty.noticedelivery")))
+
+
+def test_masks_depend_on_the_role_alone(brand, customer):
+    readers = {role: staff(brand, role=role) for role in ("owner", "support", "printer")}
+
+    assert {role: masking.shown_to(reader, customer, brand.pk) for role, reader in readers.items()} == {
+        "owner": str(customer),
+        "support": str(customer),
+        "printer": masking.masked(customer),
+    }
 
 
 def test_a_stopped_address_is_found_and_let_try_again(client, brand, customer, own, box, notify, work):

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from authcodes import place_names
 from authcodes.admin.filters import CodeStatusFilter, CustomerFilter, PlaceFilter, ScanDayFilter
 from authcodes.admin.searching import Search
 from authcodes.exports import CUSTOMER_IS_OURS
@@ -33,7 +34,7 @@ CUSTOMER = Case(
 @admin.register(Scan)
 class ScanPage(ExportingAdmin):
     export_kind = Job.Kind.EXPORT_SCANS
-    list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "location", "points_awarded")
+    list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "place", "points_awarded")
     list_filter = (
         ("outcome", ChoicesFilter),
         ("reason", ChoicesFilter),
@@ -54,7 +55,7 @@ class ScanPage(ExportingAdmin):
     search_help_text = _("Code, product or customer's e-mail")
     fieldsets = (
         (None, {"fields": (("code", "scanned_at"), ("result", "reason"), ("product", "batch"), "campaign")}),
-        (_("Customer"), {"fields": (("customer", "location"), ("device", "app_version"))}),
+        (_("Customer"), {"fields": (("customer", "place"), ("device", "app_version"))}),
         (_("Points"), {"fields": (("points_status", "scan_count"), ("points_promised", "points_awarded"))}),
     )
 
@@ -87,6 +88,10 @@ class ScanPage(ExportingAdmin):
         email: str | None = scan.customer_email
         return email
 
+    @display(description=_("location"))
+    def place(self, scan: Scan) -> str:
+        return place_names.short(scan.location)
+
     @display(description=_("result"), ordering="outcome")
     def result(self, scan: Scan) -> SafeString:
         return result_of(scan)
@@ -94,6 +99,11 @@ class ScanPage(ExportingAdmin):
 
 def result_of(scan: Scan) -> SafeString:
     return badge(COLOURS[scan.outcome], scan.get_outcome_display())
+
+
+def detail_of(scan: Scan) -> str:
+    parts = (scan.product, scan.get_reason_display(), place_names.short(scan.location))
+    return ", ".join(str(part) for part in parts if part)
 
 
 def panel(customer: User, brand: Brand) -> Panel:
@@ -106,7 +116,11 @@ def panel(customer: User, brand: Brand) -> Panel:
                 zones.told(scan.scanned_at, brand.zone),
                 result_of(scan),
                 scan.code,
-                ", ".join(str(part) for part in (scan.product, scan.get_reason_display(), scan.location) if part),
+                ", ".join(
+                    str(part)
+                    for part in (scan.product, scan.get_reason_display(), place_names.short(scan.location))
+                    if part
+                ),
                 panels.address_of(scan),
             )
             for scan in scans.order_by("-scanned_at", "-scan_id")[: panels.MOST]

@@ -154,7 +154,7 @@ def test_member_page_shows_the_last_of_each_list_and_leads_to_all(client: Client
 
     shown = text(client.get(page))
 
-    assert [f">{number}.00 points" in shown for number in (12, 3, 2)] == [True, True, False]
+    assert [f">{number} points" in shown for number in (12, 3, 2)] == [True, True, False]
     assert "3 / 5" in shown
     assert "Pune" in shown
     assert "Elsewhere" not in shown
@@ -219,7 +219,7 @@ def test_ledger_is_found_by_code_and_customer(client: Client, brand: Brand, cust
 
     assert found(client, "loyalty.loyaltytransaction", q="redeem:1") == [line]
     assert found(client, "loyalty.loyaltytransaction", q=customer.email) == [line]
-    assert ">-2.00<" in text(client.get(address("loyalty.loyaltytransaction"), {"q": "redeem:1"})).replace(" ", "")
+    assert ">-2<" in text(client.get(address("loyalty.loyaltytransaction"), {"q": "redeem:1"})).replace(" ", "")
 
 
 def test_level_keeps_its_name(client: Client, brand: Brand) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes import dashboard as dashboards
+from authcodes import home, place_names
 from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
 from authcodes.dashboard_filters import when_and_where
 from authcodes.models import BatchRange, Product
@@ -199,7 +200,11 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     brands = form.chosen
     filters = form.filters
     page = Page(request, brands, filters, several=len(visible) > 1)
-    return {**context, "form": form, "narrowed": any(request.GET.values()), "shown": page, "title": _("Overview")}
+    told = {"form": form, "narrowed": any(request.GET.values()), "shown": page, "title": _("Overview")}
+    told["shortcuts"] = home.shortcuts(request)
+    if home.mainly_prints(request):
+        told |= {"printable": home.printable(request, brands), "several": len(visible) > 1}
+    return {**context, **told}
 
 
 def brands_within(reach: Reach) -> list[Brand]:
@@ -265,7 +270,8 @@ class Page:
 
     @property
     def places(self) -> list[Card]:
-        return ranked(self.scans.places, lambda top: self.links.scans(outcome__exact="success", location=top.id))
+        tops = [replace(top, name=place_names.short(top.name)) for top in self.scans.places]
+        return ranked(tops, lambda top: self.links.scans(outcome__exact="success", location=top.id))
 
     @property
     def recalled(self) -> Card:

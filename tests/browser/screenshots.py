@@ -170,6 +170,7 @@ def scan_pages(window: "Window", demo: dict[str, Any]) -> Iterator[tuple[str, st
     code, customer = demo["codes"].pop(), demo["customers"][0]
     yield "scan-page-genuine", f"/s/{code}"
     form = window.page.locator("form[data-act=log_in]")
+    window.page.locator("[data-entry=log_in] summary").click()
     form.locator("[name=email]").fill(customer["email"])
     form.locator("[name=password]").fill(customer["password"])
     form.locator("button").click()

@@ -458,7 +458,7 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     deliver()
     page = browser.send(browser.get("/s/?account"), "redeem")
 
-    assert "Take A mug for 10 points? 0 are left." in seen(page)
+    assert "Take A mug? Its price in points: 10. Left after that: 0." in seen(page)
     assert not Redemption.objects.exists()
     first = browser.send(page, "redeem")
     again = browser.send(page, "redeem")
@@ -694,3 +694,24 @@ def test_two_lookups_cost_the_page_and_no_more(browser, django_assert_num_querie
 
     with django_assert_num_queries(2):
         browser.get("/s/x")
+
+
+def test_without_a_code_the_camera_comes_first_and_registering_is_open(browser, brand):
+    page = browser.get("/s/").content.decode()
+
+    assert page.index('id="camera-offer"') < page.index('id="sign-in"')
+    assert page.index('name="entry" open') < page.index('name="act" value="register"') < page.index('data-entry="log_in"')
+    assert page.count('name="entry" open') == 1
+
+
+def test_after_a_code_the_account_comes_first(browser, brand):
+    page = browser.get(f"/s/{make.code(brand)}").content.decode()
+
+    assert page.index('id="sign-in"') < page.index('id="camera-offer"')
+
+
+def test_a_log_in_that_failed_stays_open(browser, brand):
+    page = browser.log_in(browser.get("/s/"), "a@example.com", "wrong").content.decode()
+
+    assert 'data-entry="log_in" open' in page
+    assert page.count(" open>") == 1

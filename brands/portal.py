@@ -116,7 +116,8 @@ class Scope(GroupedNumbers):
         """A choice is chosen here. Changing or deleting what is chosen would strike every other row that has it."""
         field = super().formfield_for_dbfield(db_field, request, **options)  # type: ignore[misc]
         if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
-            field.widget.can_change_related = field.widget.can_delete_related = False
+            wrapper = field.widget
+            wrapper.can_change_related = wrapper.can_delete_related = wrapper.can_view_related = False
         return field
 
     def formfield_for_foreignkey(self, db_field: "ForeignKey[Any, Any]", request: HttpRequest, **options: Any) -> Any:

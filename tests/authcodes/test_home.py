@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from authcodes import recalls
 from authcodes.labels import PRESETS, preset_for
 from brands.roles import TABLE
 from tests import make
@@ -41,7 +42,8 @@ def test_each_role_reaches_its_work_in_one_tap(brand, role, shortcuts):
 def test_who_prints_finds_on_the_front_page_what_can_be_printed(brand):
     ready = make.batch(brand, range_name="Ready", quantity=2)
     recalled = make.batch(brand, range_name="Recalled", quantity=2)
-    make.recall(recalled)
+    words = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
+    recalls.recall_batch(batch=recalled, at=timezone.now(), **words)
     yesterday = timezone.now().date() - timedelta(days=2)
     make.batch(brand, range_name="Expired", quantity=2, expiration_date=yesterday)
     make.batch(make.brand(), range_name="Elsewhere", quantity=2)

@@ -25,6 +25,7 @@ const WAYS = {
   mail: (element, value) => { element.href = `mailto:${encodeURIComponent(value ?? "")}`; },
   // Only the service's own pictures.
   src: (element, value) => { if (/^\/pictures\/[0-9a-f-]{36}\/small$/.test(value)) element.src = value; },
+  qr: (element, value) => { if (/^\d+$/.test(value)) element.src = `/page/reward/${value}.svg`; },
   // The question before points are spent; `left` is what remains of the balance.
   ask: (element, _value, { name, cost, left }) => {
     const said = { name, cost: number(cost), left: number(left) };
@@ -34,7 +35,7 @@ const WAYS = {
     element.textContent = line.points_earned ? `+${number(line.points_earned)}` : `−${number(line.points_redeemed || line.points_expired)}`;
   },
 };
-const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "src", "ask", "change"];
+const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "src", "qr", "ask", "change"];
 
 function fill(root, data) {
   for (const element of root.querySelectorAll("[data-if]")) if (!given(at(data, element.dataset.if))) element.remove();

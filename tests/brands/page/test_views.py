@@ -1,11 +1,14 @@
 """The page without scripts: every state, logging in and getting the points, all by forms."""
 
+import io
 import re
 from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
+import qrcode
 from django.utils import timezone
+from qrcode.image.svg import SvgPathImage
 
 from authcodes import recalls, tags
 from authcodes.models import AuthCode, Scan
@@ -515,6 +518,32 @@ def test_the_codes_of_rewards_stay_on_the_page_until_they_are_used(brand):
     assert "2 Jan 2036" in page
 
 
+def qr_code(words):
+    drawn = io.BytesIO()
+    qrcode.make(words, image_factory=SvgPathImage, box_size=10, border=4).save(drawn)
+    return drawn.getvalue()
+
+
+def test_the_code_of_a_reward_is_shown_as_a_qr_code_to_its_holder_alone(brand):
+    customer = customer_of(brand)
+    browser = logged_in(brand, customer)
+    make.points(customer, brand, 30)
+    mug = make.reward(brand, name="A mug")
+    good, used = make.redemption(customer, mug), make.redemption(customer, mug)
+    Redemption.objects.filter(pk=used.pk).update(status="used", used_at=timezone.now())
+    picture = f"/page/reward/{good.pk}.svg"
+
+    mine = browser.get(picture)
+    others = [logged_in(brand, customer_of(brand)).get(picture), Browser(brand).get(picture)]
+
+    assert picture in seen(browser.get("/s/?account"))
+    assert (mine.status_code, mine["Content-Type"], mine["Cache-Control"]) == (200, "image/svg+xml", "no-store")
+    assert mine.content == qr_code(grouped(good.code))
+    assert [answer.status_code for answer in others] == [404, 404]
+    assert browser.get(f"/page/reward/{used.pk}.svg").status_code == 404
+    assert good.code not in picture
+
+
 def test_a_milestones_reward_is_claimed(brand, deliver):
     browser = logged_in(brand, customer_of(brand))
     make.milestone(make.campaign(brand), 1, reward_name="A facial", auto_claim=False)
@@ -700,7 +729,9 @@ def test_without_a_code_the_camera_comes_first_and_registering_is_open(browser, 
     page = browser.get("/s/").content.decode()
 
     assert page.index('id="camera-offer"') < page.index('id="sign-in"')
-    assert page.index('name="entry" open') < page.index('name="act" value="register"') < page.index('data-entry="log_in"')
+    assert (
+        page.index('name="entry" open') < page.index('name="act" value="register"') < page.index('data-entry="log_in"')
+    )
     assert page.count('name="entry" open') == 1
 
 

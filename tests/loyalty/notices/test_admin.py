@@ -100,12 +100,11 @@ def test_settings_that_could_not_work_are_refused(client, own, wrong, fields):
     assert set(errors(refused)) == fields
 
 
-def test_support_sees_no_field_of_a_secret(brand, with_sms, own):
-    shown = text(browser(staff(brand, role="support")).get(settings_page(own)))
+def test_support_sees_no_settings(brand, with_sms, own):
+    answer = browser(staff(brand, role="support")).get(settings_page(own))
 
-    assert "hello@" in shown
-    assert SMS_KEY not in shown
-    assert "auth token" not in shown.lower()
+    assert answer.status_code == 404
+    assert SMS_KEY not in text(answer)
 
 
 # --- Words -----------------------------------------------------------------------------------------------------------
@@ -146,6 +145,49 @@ def test_words_that_cannot_be_filled_in_are_refused(client, brand, wrong, field,
 
     assert complaint in " ".join(errors(refused)[field])
     assert not NoticeTemplate.objects.exists()
+
+
+DRAFT = "/admin/loyalty/noticetemplate/draft/"
+
+
+def test_words_are_read_before_they_are_saved(client, brand):
+    sent = {"brand": brand.pk, **WORDS, "subject": "Well done", "body": "<b>Hi</b>\n\n{brand_name}"}
+
+    shown = client.post(DRAFT, sent).json()
+    wrong = client.post(DRAFT, {**sent, "body": "{nobody}"}).json()
+
+    assert shown["subject"] == "Well done"
+    assert brand.name in shown["text"]
+    assert "&lt;b&gt;Hi" in shown["html"]
+    assert "There is no {nobody} here." in wrong["problem"]
+    assert "html" not in wrong
+    assert not NoticeTemplate.objects.exists()
+    assert DRAFT in text(client.get(address("loyalty.noticetemplate", "add")))
+
+
+def test_another_choice_of_notice_brings_its_names_and_our_words(client, brand):
+    def asked(**choice):
+        return client.post(DRAFT, {"brand": brand.pk, **WORDS, **choice}).json()
+
+    campaign, recall, sms = asked(), asked(template="NOTIFY_RECALL"), asked(channel="sms", language="de")
+
+    assert "{acknowledge_link}" in dict(recall["names"])
+    assert "{acknowledge_link}" not in dict(campaign["names"])
+    assert recall["ours"] != campaign["ours"]
+    assert (sms["ours"]["subject"], sms["html"]) == ("", "")
+
+
+@pytest.mark.parametrize("wrong", [{"brand": "x"}, {"template": "x"}, {"channel": ""}, {"language": "\x00"}])
+def test_a_draft_of_nothing_is_not_there(client, brand, wrong):
+    assert client.post(DRAFT, {"brand": brand.pk, **WORDS, **wrong}).status_code == 404
+
+
+def test_drafts_are_for_who_writes_words_of_the_brand(client, brand):
+    sent = {"brand": brand.pk, **WORDS}
+    others = [staff(brand, role="support"), staff(make.brand())]
+
+    assert [browser(person).post(DRAFT, sent).status_code for person in others] == [404, 404]
+    assert client.get(DRAFT).status_code == 405
 
 
 def test_the_same_words_are_written_once(client, brand):
@@ -242,13 +284,10 @@ def test_a_trial_without_a_number_says_so(client, brand, with_sms):
     assert not Notice.objects.exists()
 
 
-def test_support_may_look_but_not_send(brand, customer):
-    support = browser(staff(brand, role="support"))
+def test_support_neither_looks_nor_sends(brand, customer):
+    support, wanted = browser(staff(brand, role="support")), {"brand": brand.pk, **WORDS}
 
-    shown = support.get(PREVIEW, {"brand": brand.pk, **WORDS})
-
-    assert "Send a test" not in text(shown)
-    assert support.post(PREVIEW, {"brand": brand.pk, **WORDS}).status_code == 403
+    assert [support.get(PREVIEW, wanted).status_code, support.post(PREVIEW, wanted).status_code] == [404, 404]
 
 
 # --- The log ---------------------------------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ class NoticeTemplatePage(TenantAdmin):
     list_filter = (("template", ChoicesFilter), ("channel", ChoicesFilter), ("language", ChoicesFilter))
     list_before_template = "admin/loyalty/notices/overview.html"
     change_form_outer_before_template = "admin/loyalty/notices/names.html"
+    change_form_outer_after_template = "admin/loyalty/notices/draft.html"
     fieldsets = (
         (None, {"fields": ("brand", CHOICE)}),
         (gettext_lazy("Words"), {"fields": ("subject", "body")}),

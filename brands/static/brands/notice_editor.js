@@ -7,7 +7,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const [subject, body] = ["subject", "body"].map((name) => form?.elements[name]);
   if (!panel || !subject || !body) return;
 
-  const [names, shown, problem] = ["names", "shown", "problem"].map((part) => panel.querySelector(`[data-part=${part}]`));
+  const names = document.querySelector("[data-notice-names]");
+  const [shown, problem] = ["shown", "problem"].map((part) => panel.querySelector(`[data-part=${part}]`));
   const element = (kind, text, more = {}) => Object.assign(document.createElement(kind), { textContent: text, ...more });
   let ours = null; // the platform's words for the choice of before
   let waiting = 0;
@@ -33,8 +34,11 @@ document.addEventListener("DOMContentLoaded", () => {
     const [title, frame, text] = ["subject", "html", "text"].map((part) => shown.querySelector(`[data-part=${part}]`));
     title.textContent = draft.subject;
     title.closest("p").hidden = !draft.subject;
-    frame.hidden = !draft.html;
-    frame.srcdoc = draft.html;
+    // A new frame: one that has shown something already would keep it.
+    const fresh = frame.cloneNode();
+    fresh.hidden = !draft.html;
+    fresh.srcdoc = draft.html;
+    frame.replaceWith(fresh);
     text.hidden = Boolean(draft.html);
     text.textContent = draft.text;
     text.dir = title.dir = draft.direction;

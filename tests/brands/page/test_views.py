@@ -469,7 +469,8 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     code = grouped(Redemption.objects.get().code)
     assert code in seen(first)
     assert code in seen(again)
-    assert "You do not have enough points yet." in seen(browser.get("/s/?account"))
+    after = seen(browser.get("/s/?account"))
+    assert "You do not have enough points yet. Points missing: 10" in " ".join(after.split())
 
 
 def test_a_reward_taken_by_mistake_is_given_back_on_the_page(brand):
@@ -733,6 +734,13 @@ def test_without_a_code_the_camera_comes_first_and_registering_is_open(browser, 
         page.index('name="entry" open') < page.index('name="act" value="register"') < page.index('data-entry="log_in"')
     )
     assert page.count('name="entry" open') == 1
+
+
+def test_a_second_check_counts_the_accepted_ones(browser, brand):
+    code = make.code(brand, scan_limit=1)
+    browser.scan(code)
+
+    assert "Accepted checks" in seen(Browser(brand).scan(code))
 
 
 def test_after_a_code_the_account_comes_first(browser, brand):

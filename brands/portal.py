@@ -114,7 +114,7 @@ class Scope(GroupedNumbers):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """A choice is chosen here. Changing or deleting what is chosen would strike every other row that has it."""
-        field = super().formfield_for_dbfield(db_field, request, **options)  # type: ignore[misc]
+        field = super().formfield_for_dbfield(db_field, request, **options)
         if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
             wrapper = field.widget
             wrapper.can_change_related = wrapper.can_delete_related = wrapper.can_view_related = False

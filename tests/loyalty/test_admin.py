@@ -230,3 +230,14 @@ def test_level_keeps_its_name(client: Client, brand: Brand) -> None:
 
     level.refresh_from_db()
     assert (level.name, level.scan_reward_value) == ("Bronze", 12)
+
+
+def test_page_for_reading_has_no_help_for_filling_in(client: Client, brand: Brand, customer: User) -> None:
+    make.points(customer, brand, 3)
+    line = LoyaltyTransaction.objects.get()
+
+    shown = text(client.get(address("loyalty.loyaltytransaction", "change", line.pk)))
+    form = text(client.get(address("loyalty.reward", "add")))
+
+    assert "For scans the auth code" not in shown
+    assert "How many are left" in form

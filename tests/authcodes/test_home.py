@@ -1,7 +1,5 @@
 """What the front page offers next, and the page of batches to print."""
 
-from datetime import timedelta
-
 import pytest
 from django.db import connection
 from django.template.loader import render_to_string
@@ -44,8 +42,7 @@ def test_who_prints_finds_on_the_front_page_what_can_be_printed(brand):
     recalled = make.batch(brand, range_name="Recalled", quantity=2)
     words = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
     recalls.recall_batch(batch=recalled, at=timezone.now(), **words)
-    yesterday = timezone.now().date() - timedelta(days=2)
-    make.batch(brand, range_name="Expired", quantity=2, expiration_date=yesterday)
+    make.expired_code(brand)
     make.batch(make.brand(), range_name="Elsewhere", quantity=2)
 
     answer = front_page(brand, "printer")

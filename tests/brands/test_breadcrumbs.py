@@ -38,7 +38,7 @@ def test_what_somebody_entered_keeps_its_letters(client, brand, customer):
     shown = header(client.get(address("loyalty.userpoints", "change", member.pk)))
     stopped = header(client.get(address("loyalty.stoppedaddress", "change", StoppedAddress.objects.get().pk)))
 
-    assert ">anna@example.com<" in shown
+    assert f">anna@example.com at {brand}<" in shown
     assert ">b•••@example.com<" in stopped
     assert f'href="{address("loyalty.userpoints")}"' in shown
 

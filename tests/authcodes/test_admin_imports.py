@@ -130,7 +130,7 @@ def test_a_page_costs_as_many_queries_for_any_number_of_rows(
     upload = uploaded(owner, brand, product, "".join(f"B{number:04},,\n" for number in range(quantity)))
     client = browser(owner)
 
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(17):
         client.get(address("change", upload.pk))
 
 

@@ -124,6 +124,12 @@ PRESETS = {
             Decimal("21.5"),
         ),
         Preset(
+            "a4-30",
+            gettext_lazy("30 a page, A4 3 x 10, labels of 70 x 29.7 mm (as Avery 3489)"),
+            _grid(A4, (Decimal(70), Decimal("29.7")), 3, 10),
+            Decimal("24.5"),
+        ),
+        Preset(
             "a4-21",
             gettext_lazy("21 a page, A4 3 x 7 (as Avery L7160)"),
             Sheet(
@@ -154,3 +160,11 @@ PRESETS = {
     )
 }
 DEFAULT_PRESET = "letter-30"
+
+# Where offices print on US Letter. Everywhere else paper is A4; of UTC nobody knows where it is.
+LETTER_ZONES = ("America/", "US/", "Canada/", "Pacific/Honolulu", "UTC")
+
+
+def preset_for(time_zone: str) -> str:
+    """The sheet to begin with, 30 labels a page, by where a brand is."""
+    return DEFAULT_PRESET if not time_zone or time_zone.startswith(LETTER_ZONES) else "a4-30"

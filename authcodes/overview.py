@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +15,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import code_runs, fake_reports, place_search
+from authcodes import code_runs, fake_reports, home, place_names, place_search
 from authcodes import dashboard as dashboards
 from authcodes.code_runs import Run
 from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
@@ -240,7 +240,11 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     brands = form.chosen
     filters = form.filters
     page = Page(request, brands, filters, several=len(visible) > 1)
-    return {**context, "form": form, "narrowed": any(request.GET.values()), "shown": page, "title": _("Overview")}
+    told = {"form": form, "narrowed": any(request.GET.values()), "shown": page, "title": _("Overview")}
+    told["shortcuts"] = home.shortcuts(request)
+    if home.mainly_prints(request):
+        told |= {"printable": home.printable(request, brands), "several": len(visible) > 1}
+    return {**context, **told}
 
 
 def brands_within(reach: Reach) -> list[Brand]:
@@ -306,7 +310,8 @@ class Page:
 
     @property
     def places(self) -> list[Card]:
-        return ranked(self.scans.places, lambda top: self.links.scans(outcome__exact="success", location=top.id))
+        tops = [replace(top, name=place_names.short(top.name)) for top in self.scans.places]
+        return ranked(tops, lambda top: self.links.scans(outcome__exact="success", location=top.id))
 
     @property
     def recalled(self) -> Card:

@@ -5,7 +5,7 @@ Lengths are in millimetres, from a label's left and lower edge; of a page's mark
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,6 +21,7 @@ PAD = 1.5  # between text and a label's edge
 BESIDE_MM = 15.0  # with so much room beside the QR code, what describes the product stands there, else below
 CODE_PT, TITLE_PT, SMALL_PT, NARROW_PT = 6.5, 7.0, 6.0, 5.0
 NARROW_MM = 1.9  # a line of NARROW_PT
+LARGER = (2.0, 1.8, 1.6, 1.4, 1.2, 1.0)  # what the text beside the QR code is enlarged by
 LEADING = 1.25  # from line to line, in sizes of the text
 ASCENT = 0.93  # of DejaVu, from the top of a line to its baseline
 MOST_TITLE_LINES = 4
@@ -128,16 +129,41 @@ class Placement:
         return list(_paragraph(line, room, top=strip.top - 0.3, size=NARROW_PT, most_lines=1))
 
     def _beside(self, title: str, small: tuple[str, ...]) -> list[Line]:
-        box = self._box
-        line = SMALL_PT * LEADING / POINTS_PER_MM
-        fitting = int((box.height - len(small) * line) / (TITLE_PT * LEADING / POINTS_PER_MM))
-        found = list(_paragraph(title, box, top=box.top, size=TITLE_PT, most_lines=min(fitting, MOST_TITLE_LINES)))
+        """As large as fits the box whole, in its middle; what does not fit at the usual size is cut."""
+        for larger in LARGER:
+            found = self._filled(title, small, larger)
+            if found and self._is_whole(title, small, larger, found):
+                return self._in_the_middle(found)
+        return self._filled(title, small, 1.0)
+
+    def _filled(self, title: str, small: tuple[str, ...], larger: float) -> list[Line]:
+        box, title_pt, small_pt = self._box, TITLE_PT * larger, SMALL_PT * larger
+        line = small_pt * LEADING / POINTS_PER_MM
+        fitting = int((box.height - len(small) * line) / (title_pt * LEADING / POINTS_PER_MM))
+        found = list(_paragraph(title, box, top=box.top, size=title_pt, most_lines=min(fitting, MOST_TITLE_LINES)))
         for words in small:
             top = found[-1].top - found[-1].size * LEADING / POINTS_PER_MM if found else box.top
             if top - line < box.bottom:
                 break
-            found += _paragraph(words, box, top=top, size=SMALL_PT, most_lines=1)
+            found += _paragraph(words, box, top=top, size=small_pt, most_lines=1)
         return found
+
+    def _is_whole(self, title: str, small: tuple[str, ...], larger: float, found: list[Line]) -> bool:
+        """Whether nothing is cut, and no word broken."""
+        room = self._box.width * POINTS_PER_MM / larger
+        words = [lettering.shaped(word) for word in title.split()]
+        if any(_measure(word) * TITLE_PT > room for word in words):
+            return False
+        if any(_measure(lettering.shaped(line)) * SMALL_PT > room for line in small):
+            return False
+        lines = list(lettering.wrapped(lettering.shaped(title), width=room / TITLE_PT, most_lines=99, measure=_measure))
+        return len(found) == len(lines) + len(small)
+
+    def _in_the_middle(self, found: list[Line]) -> list[Line]:
+        last = found[-1]
+        ends = last.top - last.size * LEADING / POINTS_PER_MM
+        down = max(ends - self._box.bottom, 0) / 2
+        return [replace(line, top=line.top - down) for line in found]
 
     def _one_line(self, title: str, small: tuple[str, ...], width: float) -> str:
         """All of it side by side; if that is too long, the title is cut first."""

@@ -15,7 +15,7 @@ from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetWrapper
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
-from django.db.models import DateTimeField, DecimalField, ForeignKey, Model, Q, QuerySet
+from django.db.models import DateTimeField, ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
@@ -32,7 +32,7 @@ from brands.keyset import KeysetChangeList
 from brands.list_queries import AnswersItsFilters, none_in_words
 from brands.lists import Count, CountedChangeList, EstimatingPaginator, OwnRowsFilter
 from brands.models import AuditEntry, Brand, User
-from brands.points_columns import PointsColumn
+from brands.number_columns import GroupedNumbers, NumberColumn, is_number
 from brands.refusals import Refused
 from brands.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
 from brands.stale_forms import VersionedForm
@@ -79,7 +79,7 @@ class Lookup(AutocompleteSelect):
             return super().optgroups(name, [], attr)
 
 
-class Scope:
+class Scope(GroupedNumbers):
     """What pages and the tables inside them share: permissions by role, choices within reach."""
 
     opts: Any
@@ -114,9 +114,10 @@ class Scope:
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """A choice is chosen here. Changing or deleting what is chosen would strike every other row that has it."""
-        field = super().formfield_for_dbfield(db_field, request, **options)  # type: ignore[misc]
+        field = super().formfield_for_dbfield(db_field, request, **options)
         if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
-            field.widget.can_change_related = field.widget.can_delete_related = False
+            wrapper = field.widget
+            wrapper.can_change_related = wrapper.can_delete_related = wrapper.can_view_related = False
         return field
 
     def formfield_for_foreignkey(self, db_field: "ForeignKey[Any, Any]", request: HttpRequest, **options: Any) -> Any:
@@ -194,8 +195,8 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
             field = self.opts.get_field(name)
         except FieldDoesNotExist:
             return name
-        if isinstance(field, DecimalField) and "points" in field.name:
-            return PointsColumn(field)
+        if is_number(field):
+            return NumberColumn(field)
         if not isinstance(field, DateTimeField):
             return name
         zones = {brand.pk: brand.zone for brand in self.brands_seen(request)}

@@ -38,6 +38,11 @@ def stylesheet(_request: HttpRequest) -> str:
     return static("brands/portal.css")
 
 
+def mark(_request: HttpRequest) -> str:
+    """What settings.UNFOLD["SITE_FAVICONS"] calls: the product's mark."""
+    return static("brands/mark.svg")
+
+
 class OwnChoices(AutocompleteJsonView):
     """Answers for fields that refer to a row, as forms and filters have them; Django's own fails of other relations."""
 

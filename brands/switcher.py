@@ -32,7 +32,7 @@ def offered(request: HttpRequest) -> list[Brand]:
     within = roles.whole_reach(request.user, VIEW, "brands.brand")
     if not within.everywhere and len(within.brand_ids) < 2:
         return []
-    brands = list(within.of(Brand.objects.only("name"), "pk")[:MOST_OFFERED])
+    brands = list(within.of(Brand.objects.only("name", "logo_id"), "pk")[:MOST_OFFERED])
     return brands if len(brands) > 1 else []
 
 
@@ -69,5 +69,16 @@ def pages() -> set[str]:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """What the switcher's template shows."""
-    return {"brands_offered": offered(request), "brand_chosen": getattr(request.user, "chosen_brand_id", None)}
+    """What the switcher's template shows, and the brand whose name and logo the pages bear."""
+    brands, chosen = offered(request), getattr(request.user, "chosen_brand_id", None)
+    return {"brands_offered": brands, "brand_chosen": chosen, "portal_brand": looked_at(request, brands, chosen)}
+
+
+def looked_at(request: HttpRequest, brands: list[Brand], chosen: int | None) -> Brand | None:
+    """The only brand that somebody works for, or the one that they chose; None while they look at several."""
+    if chosen is not None:
+        return next((brand for brand in brands if brand.pk == chosen), None)
+    within = roles.whole_reach(request.user, VIEW, "brands.brand")
+    if within.everywhere or len(within.brand_ids) != 1:
+        return None
+    return Brand.objects.only("name", "logo_id").filter(pk__in=within.brand_ids).first()

@@ -612,6 +612,7 @@ UNFOLD = {
     "SITE_TITLE": "Loyalty portal",
     "SITE_HEADER": "Loyalty portal",
     "SITE_URL": None,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "brands.portal_site.mark"}],
     "SHOW_HISTORY": True,
     "STYLES": ["brands.portal_site.stylesheet"],
     "SIDEBAR": {

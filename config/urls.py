@@ -8,7 +8,7 @@ from django.views.generic import RedirectView
 
 from authcodes.views import codes, data_exports, fake_reports, scans
 from brands.hosts import brand_of
-from brands.page import looks, wallet
+from brands.page import looks, reward_code, wallet
 from brands.page.assets import asset
 from brands.page.confirmation import ChangeEmailPage, ConfirmEmailPage, ConfirmRegistrationPage
 from brands.page.password import NewPasswordPage
@@ -164,6 +164,7 @@ page = [
     path("account", ProfilePage.as_view(), name="profile"),
     path("page/session", Session.as_view()),
     path("page/wallet/apple", wallet.apple),
+    path("page/reward/<id:redemption>.svg", reward_code.picture),
     path("page/wallet/google", wallet.google),
     path("register/confirm/<str:token>", ConfirmRegistrationPage.as_view(), name="confirm-registration"),
     path("email/confirm/<str:token>", ConfirmEmailPage.as_view(), name="confirm-email"),

@@ -15,13 +15,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import changes
+from authcodes import changes, place_names
 from authcodes.admin import orders
 from authcodes.admin.changes import kind_badge
 from authcodes.models import AuthCode, CodeChange, Scan
 from authcodes.stretches import spans_more
 from brands import roles, zones
 from brands.exporting import ExportingAdmin
+from brands.number_columns import number_in_words, points_in_words
 from brands.portal import person
 from brands.roles import ACT, CHANGE, VIEW
 from brands.unfolded import action
@@ -41,6 +42,15 @@ class Moment:
     scan: Any = None
     change: CodeChange | None = None
     of_some: bool = False  # only some codes of the change's stretch changed, and this may not be one
+
+    @property
+    def place(self) -> str:
+        return place_names.short(self.scan.location)
+
+    @property
+    def points(self) -> str:
+        """What the scan earned, in words."""
+        return points_in_words(self.scan.points_awarded) if self.scan.points_awarded else ""
 
 
 class CodeLife(ExportingAdmin):
@@ -131,7 +141,7 @@ class CodeLife(ExportingAdmin):
             "more": len(moments) > MOMENTS_SHOWN or (known.get("number") or 0) > MOMENTS_SHOWN,
             "sees_scans": sees_scans,
             "scans": known.get("number") or 0,
-            "points": known.get("points") or 0,
+            "points": number_in_words(known.get("points") or 0),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
             "sees_imports": code.brand_id in roles.reach(request.user, VIEW, "authcodes.import"),
         }

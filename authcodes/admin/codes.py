@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
+from authcodes import place_names
 from authcodes.admin.code_life import CodeLife
 from authcodes.admin.filters import (
     STATES,
@@ -60,7 +61,7 @@ COUNTED_BY = {
 
 @admin.register(AuthCode)
 class AuthCodePage(CodeLife):
-    list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_scan_location")
+    list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_place")
     list_filter = (
         StatusFilter,
         ("created_at", DayFilter),
@@ -82,7 +83,7 @@ class AuthCodePage(CodeLife):
     search_help_text = gettext_lazy("Code, product, customer or inventory location")
     fieldsets = (
         (None, {"fields": (("code", "status"), ("product", "batch"))}),
-        (gettext_lazy("Scans"), {"fields": ("scan_count", ("first_scan_at", "first_scan_location"))}),
+        (gettext_lazy("Scans"), {"fields": ("scan_count", ("first_scan_at", "first_place"))}),
         (gettext_lazy("Assignment"), {"fields": (("inventory_location", "location"), "points_per_scan", "notes")}),
         (gettext_lazy("History"), {"fields": (("created_at", "deactivated_at"),)}),
     )
@@ -94,7 +95,7 @@ class AuthCodePage(CodeLife):
         "points_per_scan",
         "scan_count",
         "first_scan_at",
-        "first_scan_location",
+        "first_place",
         "created_at",
         "deactivated_at",
     )
@@ -153,6 +154,10 @@ class AuthCodePage(CodeLife):
     def status(self, code: AuthCode) -> SafeString:
         name = status_of(code)
         return badge(COLOURS[name], STATES[name])
+
+    @display(description=gettext_lazy("first scan location"))
+    def first_place(self, code: AuthCode) -> str | None:
+        return place_names.short(code.first_scan_location) if code.first_scan_location else None
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuthCode], search_term: str

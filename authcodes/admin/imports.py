@@ -1,10 +1,12 @@
 """Page: assigning codes by CSV. The file is uploaded, checked by a worker, looked at, and then committed or not."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import chain
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Page, Paginator
@@ -20,13 +22,15 @@ from django.utils.translation import gettext_lazy
 from authcodes import imports
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.import_checks import COLUMNS
+from authcodes.import_hints import hints
+from authcodes.import_kinds import kind_of
 from authcodes.models import Import, ImportRow
 from brands.lists import ChoicesFilter, DayFilter
 from brands.live import LiveAdmin
 from brands.portal import TenantForm, badge, person
 from brands.refusals import Refused
-from brands.roles import ACT
-from brands.unfolded import display
+from brands.roles import ACT, ADD
+from brands.unfolded import FileWidget, display
 
 COLOURS = {
     "checking": "info",
@@ -52,16 +56,26 @@ GUIDE = {
     ),
 }
 ERRORS_PER_PAGE = 100
+MENDABLE = (Import.Status.REFUSED, Import.Status.CHECKED, Import.Status.DISCARDED)
 
 
 class UploadForm(TenantForm):
-    """What the file holds, and for which product if its rows do not say."""
+    """The file, whose header says what it holds, and for which product if its rows do not say."""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        if cleaned.get("file"):
+            guessed = Import.Kind.LIST if cleaned.get("product") else Import.Kind.RANGES
+            cleaned["kind"] = kind_of(cleaned["file"]) or guessed  # which the check then refuses in words
         if cleaned.get("kind") == Import.Kind.LIST and not cleaned.get("product") and "product" not in self.errors:
             self.add_error("product", _("Choose the product that these codes are for."))
         return cleaned
+
+
+class AgainForm(forms.Form):
+    """The corrected file."""
+
+    file = forms.FileField(label=gettext_lazy("Corrected file"), widget=FileWidget(attrs={"accept": ".csv"}))
 
 
 @admin.register(Import)
@@ -77,18 +91,19 @@ class ImportPage(LiveAdmin):
         (None, {"fields": ("brand", ("file_name", "kind"), "product")}),
         (gettext_lazy("History"), {"fields": (("uploaded_by", "uploaded_at"), ("committed_at", "undone_at"))}),
     )
-    add_fieldsets = ((None, {"fields": ("brand", "kind", "product", "file")}),)
+    add_fieldsets = ((None, {"fields": ("brand", "file", "product")}),)
     change_form_outer_before_template = "admin/authcodes/import/before.html"
 
     class Media:
         css = {"all": ("authcodes/jobs.css",)}
-        js = ("authcodes/jobs.js",)
+        js = ("authcodes/jobs.js", "authcodes/import_file.js")
 
     def get_urls(self) -> list[Any]:
         views = {
             "<id:pk>/commit/": self.commit,
             "<id:pk>/discard/": self.discard,
             "<id:pk>/undo/": self.undo,
+            "<id:pk>/again/": self.again,
             "<id:pk>/errors/": self.errors,
             "<slug:kind>/template/": self.template,
         }
@@ -108,7 +123,8 @@ class ImportPage(LiveAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is None:
-            options |= {"form": UploadForm}
+            words = {"product": _("Only for a list of codes: the product that they are for.")}
+            options |= {"form": UploadForm, "help_texts": words}
         return super().get_form(request, obj, change, **options)
 
     def add_view(
@@ -118,7 +134,12 @@ class ImportPage(LiveAdmin):
             {"kind": kind, "label": Import.Kind(kind).label, "columns": [(name, GUIDE[name]) for name in names]}
             for kind, names in COLUMNS.items()
         ]
-        told = {"title": _("Assign codes"), "import_guide": guide, "show_save_and_continue": False}
+        told = {
+            "title": _("Assign codes"),
+            "import_guide": guide,
+            "import_columns": json.dumps(COLUMNS),
+            "show_save_and_continue": False,
+        }
         return super().add_view(request, form_url, {**told, **(extra_context or {})})
 
     def create(self, request: HttpRequest, obj: Import, form: Any) -> Import:
@@ -149,11 +170,39 @@ class ImportPage(LiveAdmin):
         upload = self.get_object(request, object_id)
         told = preview_of(upload, request.GET.get("errors", "1"))
         told |= {"upload_state": self.state(upload), "upload_acts": self.acts(request, upload)}
+        if upload.status in MENDABLE and (upload.problem or upload.bad_rows):
+            told["upload_again"] = AgainForm() if upload.brand_id in self.reach(request, ADD) else None
         return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
 
     def acts(self, request: HttpRequest, upload: Import) -> bool:
         """Whether the person may commit, discard or undo it."""
         return imports.may_act(upload, person(request)) and upload.brand_id in self.reach(request, ACT)
+
+    def again(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Upload the corrected file, with everything else as it was chosen for this import."""
+        before = self.get_object(request, str(pk))
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if before.brand_id not in self.reach(request, ADD):
+            raise PermissionDenied
+        form = AgainForm(request.POST, request.FILES)
+        try:
+            if not form.is_valid():
+                raise imports.ImportRefused(_("Choose the corrected file."))
+            file = form.cleaned_data["file"]
+            made = imports.upload(
+                brand=before.brand,
+                kind=before.kind,
+                product=before.product,
+                file=file,
+                name=file.name,
+                by=person(request),
+            )
+        except Refused as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+            return redirect("admin:authcodes_import_change", pk)
+        self.log_addition(request, made, _("Uploaded again, corrected: %(file)s") % {"file": before})
+        return redirect("admin:authcodes_import_change", made.pk)
 
     def commit(self, request: HttpRequest, pk: int) -> HttpResponse:
         skip_bad = request.POST.get("skip_bad") == "1"
@@ -218,6 +267,9 @@ def preview_of(upload: Import, page: str) -> dict[str, Any]:
     lines = ImportRow.objects.filter(upload=upload).order_by("line")
     counted: Any = Counted(lines.exclude(error=""), upload.bad_rows)
     faulty: Page[ImportRow] = Paginator(counted, ERRORS_PER_PAGE).get_page(page)
+    mending = hints(upload, list(faulty.object_list))
+    for row in faulty.object_list:
+        row.hint = mending.get(row.pk, "")  # type: ignore[attr-defined]
     jobs = list(imports.jobs_of(upload)[:1])
     running = bool(jobs) and upload.status in imports.RUNNING
     until = upload.committed_at and upload.committed_at + timedelta(hours=imports.UNDO_HOURS)

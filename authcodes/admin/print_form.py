@@ -116,7 +116,7 @@ class PrintForm(RefusableForm):
         required=False,
         max_length=LONGEST_NOTE,
         widget=TextWidget(attrs={"maxlength": LONGEST_NOTE}),
-        help_text=gettext_lazy("One line, the same on every label."),
+        help_text=gettext_lazy("One line, the same on every label, such as: Scan me"),
     )
     printer = forms.ModelChoiceField(
         Printer.objects.none(),

@@ -21,12 +21,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import documents, jobs, prints, qr
+from authcodes import documents, home, jobs, prints, qr
 from authcodes.admin.exports import filters_of, shown_to
 from authcodes.admin.jobs import COLOURS
 from authcodes.admin.orders import step
 from authcodes.admin.print_form import BatchPrintForm, ListPrintForm, PrintForm, initial_of
 from authcodes.documents import LibrariesMissing
+from authcodes.labels import preset_for
 from authcodes.models import AuthCode, BatchRange, Printer, PrintRun, Recall
 from authcodes.prints import Selection, Wanted
 from authcodes.proofs import proved
@@ -40,9 +41,10 @@ from brands.models import Brand, User
 from brands.portal import TenantAdmin, badge, page_of, person
 from brands.refusals import Forbidden, Invalid, Refused
 from brands.roles import ACT
-from brands.unfolded import display
+from brands.unfolded import action, display
 
 LABEL = "authcodes.printrun"
+MOST_OFFERED = 50  # batches to choose from
 MOST_ASKED = 10  # earlier runs that a page names
 NOT_ASKED = {"csrfmiddlewaretoken", "preview", "confirm", "edit", "again"}  # what a form sends beside its fields
 
@@ -74,12 +76,14 @@ class PrintRunPage(TenantAdmin):
         (gettext_lazy("History"), {"fields": (("started_by", "started_at"),)}),
     )
     change_form_outer_before_template = "admin/authcodes/print/panel.html"
+    actions_list = ("print_codes",)
 
     def get_urls(self) -> list[Any]:
         views = {
             "batch/<id:pk>/": (self.of_batch, "batch"),
             "batch/<id:pk>/page/": (self.page_of_batch, "page"),
             "batch/<id:pk>/preview/": (self.preview_of_batch, "preview"),
+            "choose/": (self.choose, "choose"),
             "codes/": (self.of_list, "codes"),
             "codes/page/": (self.page_of_list, "codes_page"),
             "codes/preview/": (self.preview_of_list, "codes_preview"),
@@ -92,6 +96,22 @@ class PrintRunPage(TenantAdmin):
             for where, (view, name) in views.items()
         ]
         return [*own, *super().get_urls()]
+
+    @action(description=gettext_lazy("Print codes"), url_path="new", icon="print", permissions=["act"])
+    def print_codes(self, _request: HttpRequest) -> HttpResponse:
+        return redirect("admin:authcodes_printrun_choose")
+
+    def choose(self, request: HttpRequest) -> HttpResponse:
+        """The batches that can be printed."""
+        brands = list(self.brands_to_print(request))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Print codes"),
+            "printable": home.printable(request, brands, most=MOST_OFFERED),
+            "several": len(brands) > 1,
+        }
+        return TemplateResponse(request, "admin/authcodes/print/choose.html", context)
 
     @display(description=gettext_lazy("state"))
     def state(self, run: PrintRun) -> SafeString:
@@ -224,7 +244,8 @@ class PrintRunPage(TenantAdmin):
         mine = PrintRun.objects.filter(started_by=person(request), brand__in=brands)
         last = mine.order_by("-id").first()
         if last is None:
-            return initial_of(Wanted())
+            zone = next((brand.time_zone for brand in brands), "")
+            return initial_of(Wanted(preset=preset_for(zone)))
         wanted = replace(Wanted.read(last.settings), start=1, level="")
         printer = Printer.objects.filter(brand=last.brand_id, name=wanted.printer).first()
         return {**initial_of(wanted), "printer": printer.pk if printer else None}

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from authcodes import place_names
 from authcodes.admin.filters import CodeStatusFilter, CustomerFilter, PlaceFilter, ScanDayFilter
 from authcodes.admin.place_suggestions import SCRIPT
 from authcodes.admin.searching import Search
@@ -35,7 +36,7 @@ CUSTOMER = Case(
 @admin.register(Scan)
 class ScanPage(ExportingAdmin):
     export_kind = Job.Kind.EXPORT_SCANS
-    list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "location", "points_awarded")
+    list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "place", "points_awarded")
     list_filter = (
         ("outcome", ChoicesFilter),
         ("reason", ChoicesFilter),
@@ -56,7 +57,7 @@ class ScanPage(ExportingAdmin):
     search_help_text = _("Code, product or customer")
     fieldsets = (
         (None, {"fields": (("code", "scanned_at"), ("result", "reason"), ("product", "batch"), "campaign")}),
-        (_("Customer"), {"fields": (("customer", "location"), ("device", "app_version"))}),
+        (_("Customer"), {"fields": (("customer", "place"), ("device", "app_version"))}),
         (_("Points"), {"fields": (("points_status", "scan_count"), ("points_promised", "points_awarded"))}),
     )
 
@@ -94,6 +95,10 @@ class ScanPage(ExportingAdmin):
         email: str | None = scan.customer_email
         return email
 
+    @display(description=_("location"))
+    def place(self, scan: Scan) -> str:
+        return place_names.short(scan.location)
+
     @display(description=_("result"), ordering="outcome")
     def result(self, scan: Scan) -> SafeString:
         return result_of(scan)
@@ -101,6 +106,11 @@ class ScanPage(ExportingAdmin):
 
 def result_of(scan: Scan) -> SafeString:
     return badge(COLOURS[scan.outcome], scan.get_outcome_display())
+
+
+def detail_of(scan: Scan) -> str:
+    parts = (scan.product, scan.get_reason_display(), place_names.short(scan.location))
+    return ", ".join(str(part) for part in parts if part)
 
 
 def panel(customer: User, brand: Brand) -> Panel:
@@ -113,7 +123,11 @@ def panel(customer: User, brand: Brand) -> Panel:
                 zones.told(scan.scanned_at, brand.zone),
                 result_of(scan),
                 scan.code,
-                ", ".join(str(part) for part in (scan.product, scan.get_reason_display(), scan.location) if part),
+                ", ".join(
+                    str(part)
+                    for part in (scan.product, scan.get_reason_display(), place_names.short(scan.location))
+                    if part
+                ),
                 panels.address_of(scan),
             )
             for scan in scans.order_by("-scanned_at", "-scan_id")[: panels.MOST]

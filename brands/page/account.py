@@ -38,7 +38,7 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
     for reward in known["rewards"] or []:
         if str(reward["id"]) == number and reward["available"]:
             left = round(balance - reward["cost"], 2)
-            text = _("Take {name} for {cost} points? {left} are left.")
+            text = _("Take {name}? Its price in points: {cost}. Left after that: {left}.")
             return {**reward, "question": text.format(name=reward["name"], cost=reward["cost"], left=left)}
     return None
 

@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -55,7 +56,7 @@ class ExternalSystemPage(SignedPage):
         address = f"{reverse('admin:loyalty_event_changelist')}?{urlencode(asked)}"
         words = _("%(number)d, the first since %(since)s") % {
             "number": found.number,
-            "since": timezone.localtime(found.since).strftime("%Y-%m-%d %H:%M"),
+            "since": date_format(timezone.localtime(found.since), "DATETIME_FORMAT"),
         }
         return format_html('<a class="underline" href="{}">{}</a>', address, words)
 

@@ -14,6 +14,7 @@ from brands import panels, zones
 from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter
 from brands.models import AuditEntry, Brand, User
+from brands.number_columns import number_in_words, points_in_words
 from brands.panels import Line, Panel
 from brands.portal import badge
 from brands.unfolded import display
@@ -52,20 +53,21 @@ class LedgerPage(ExportingAdmin):
         return state_of(line)
 
     @display(description=_("balance after"))
-    def balance_after(self, line: LoyaltyTransaction) -> Decimal:
+    def balance_after(self, line: LoyaltyTransaction) -> str:
         later = LoyaltyTransaction.objects.filter(user_point=line.user_point_id, pk__gt=line.pk)
         moved = later.aggregate(
             sum=Coalesce(Sum(F("points_earned") - F("points_redeemed") - F("points_expired")), Decimal(0))
         )
-        return UserPoints.objects.values_list("points", flat=True).get(pk=line.user_point_id) - Decimal(moved["sum"])
+        balance = UserPoints.objects.values_list("points", flat=True).get(pk=line.user_point_id)
+        return number_in_words(balance - Decimal(moved["sum"]))
 
     @display(description=_("adjusted by"))
     def adjusted_by(self, line: LoyaltyTransaction) -> str:
         return adjusters(line.user_point_id, [line]).get(line.pk, "-")
 
     @display(description=_("points"))
-    def points(self, line: LoyaltyTransaction) -> Decimal:
-        return points_of(line)
+    def points(self, line: LoyaltyTransaction) -> str:
+        return number_in_words(points_of(line))
 
 
 def state_of(line: LoyaltyTransaction) -> SafeString:
@@ -129,10 +131,10 @@ def balances_after(balance: Decimal, lines: Sequence[LoyaltyTransaction]) -> lis
 
 def detail_of(line: LoyaltyTransaction, balance: Decimal, adjuster: str) -> str:
     """Points, what earned them or who adjusted them, and the balance after."""
-    parts = [gettext("%(points)s points") % {"points": points_of(line)}]
+    parts = [points_in_words(points_of(line))]
     if is_adjustment(line):
         parts += [gettext("by %(person)s") % {"person": adjuster}] if adjuster else []
     elif line.note:
         parts.append(line.reason_id)
-    parts.append(gettext("balance %(balance)s") % {"balance": balance})
+    parts.append(gettext("balance %(balance)s") % {"balance": number_in_words(balance)})
     return " · ".join(parts)

@@ -28,6 +28,7 @@ from brands.digits import AsciiDigits
 from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, DayFilter
 from brands.models import User
+from brands.number_columns import number_in_words, points_in_words
 from brands.portal import badge
 from brands.refusals import Refused
 from brands.roles import ACT, ERASE, VIEW, reach
@@ -37,6 +38,7 @@ from loyalty.admin.corrections import Corrections
 from loyalty.admin.data_exports import DataExport
 from loyalty.admin.enrolment import Enrolment
 from loyalty.admin.notice_deliveries import COLOURS as NOTICE_COLOURS
+from loyalty.admin.notice_deliveries import address_shown
 from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
 from loyalty.notices import devices, preferences
 from loyalty.refusals import PointsAlreadyClaimed
@@ -153,9 +155,13 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             return {}
         notices = reverse("admin:loyalty_noticedelivery_changelist")
         wishes = preferences.read(member.user_id, member.brand_id)
-        sent = NoticeDelivery.objects.filter(user=member.user_id, brand=member.brand_id).order_by("-id")[:10]
+        sent = NoticeDelivery.objects.filter(user=member.user_id, brand=member.brand_id)
+        sent = sent.select_related("user").order_by("-id")[:10]
         return {
-            "notices": [(row, badge(NOTICE_COLOURS[row.status], row.get_status_display())) for row in sent],
+            "notices": [
+                (row, badge(NOTICE_COLOURS[row.status], row.get_status_display()), address_shown(request.user, row))
+                for row in sent
+            ],
             "wishes": [
                 (topic.label, [channel.label for channel in Channel if wishes.allows(topic, channel)])
                 for topic in Topic
@@ -291,7 +297,9 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             "name": name_of(member),
             "form": form,
             "asks": asks,
-            "balance_then": member.points + form.points if asks else None,
+            "amount": points_in_words(abs(form.points)) if asks else "",
+            "balance": number_in_words(member.points),
+            "balance_then": number_in_words(member.points + form.points) if asks else "",
         }
         return TemplateResponse(request, "admin/loyalty/adjust.html", context)
 
@@ -317,6 +325,7 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             "opts": self.opts,
             "title": _("Erase the personal data of %(member)s") % {"member": member},
             "member": member,
+            "balance": points_in_words(member.points),
             "form": form,
         }
         return TemplateResponse(request, "admin/loyalty/erase.html", context)
@@ -346,5 +355,6 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             form.add_error(refusal.details.get("field"), refusal.message)
             return False
         words = _("Adjusted by %(points)s. The balance is %(balance)s now.")
-        self.message_user(request, words % {"points": made.points, "balance": made.new_balance}, messages.SUCCESS)
+        told = {"points": points_in_words(made.points), "balance": number_in_words(made.new_balance)}
+        self.message_user(request, words % told, messages.SUCCESS)
         return True

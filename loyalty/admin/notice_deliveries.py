@@ -1,6 +1,9 @@
 """Page: what was sent to whom, by which channel, and what became of it. For reading."""
 
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -8,9 +11,38 @@ from django.utils.translation import gettext_lazy as _
 from brands.lists import ChoicesFilter, DayFilter
 from brands.portal import TenantAdmin, badge
 from brands.unfolded import display
-from loyalty.models import NoticeDelivery
+from loyalty.masking import masked_mail, sees_members
+from loyalty.models import Channel, NoticeDelivery
 
 COLOURS = {"queued": "info", "sent": "success", "failed": "danger", "suppressed": "", "bounced": "warning"}
+
+
+class AddressColumn:
+    """The address as the page's reader may see it. Two are equal, because Django makes columns twice.
+
+    Only who may see members reads a whole e-mail address, and only while it is still the customer's.
+    """
+
+    __name__ = "address_shown"
+    short_description = _("address")
+
+    def __init__(self, viewer: Any) -> None:
+        self.viewer = viewer
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AddressColumn)
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+    def __call__(self, row: NoticeDelivery) -> str:
+        return address_shown(self.viewer, row)
+
+
+def address_shown(viewer: Any, row: NoticeDelivery) -> str:
+    email: str = row.user.email
+    is_theirs = row.channel == Channel.EMAIL and row.masked_address == masked_mail(email)[:120]
+    return email if is_theirs and sees_members(viewer, row.brand_id) else row.masked_address
 
 
 @admin.register(NoticeDelivery)
@@ -35,6 +67,15 @@ class NoticeDeliveryPage(TenantAdmin):
         (_("Delivery"), {"fields": (("attempts", "provider_id"), "last_error", ("created_at", "finished_at"))}),
         (_("About"), {"fields": ("event_id", "covered", "is_test")}),
     )
+
+    def column(self, request: HttpRequest, name: Any) -> Any:
+        return AddressColumn(request.user) if name == "masked_address" else super().column(request, name)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The same rule on the page of one."""
+        first, *others = super().get_fieldsets(request, obj)
+        fields = (("brand", "user"), ("template", "language"), ("channel", AddressColumn(request.user)), "state")
+        return [(first[0], {**first[1], "fields": fields}), *others]
 
     @display(description=_("status"), ordering="status")
     def state(self, row: NoticeDelivery) -> SafeString:

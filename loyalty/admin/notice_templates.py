@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -19,9 +19,10 @@ from brands.models import Brand
 from brands.portal import TenantAdmin, TenantForm, person
 from brands.refusals import Refused
 from brands.roles import ACT, ADD, VIEW
+from loyalty.admin.notice_drafts import draft, names_of
 from loyalty.models import Channel, Language, NoticeTemplate, Template
 from loyalty.notices import catalogue, composing, placeholders, trials
-from loyalty.notices.catalogue import KINDS, LONGEST
+from loyalty.notices.catalogue import KINDS, LONGEST, Words
 from loyalty.notices.placeholders import BadWords
 
 CHOICE = ("template", "channel", "language")
@@ -62,14 +63,22 @@ class NoticeTemplatePage(TenantAdmin):
     list_filter = (("template", ChoicesFilter), ("channel", ChoicesFilter), ("language", ChoicesFilter))
     list_before_template = "admin/loyalty/notices/overview.html"
     change_form_outer_before_template = "admin/loyalty/notices/names.html"
+    change_form_outer_after_template = "admin/loyalty/notices/draft.html"
     fieldsets = (
         (None, {"fields": ("brand", CHOICE)}),
         (gettext_lazy("Words"), {"fields": ("subject", "body")}),
     )
 
+    class Media:
+        js = ("brands/notice_editor.js",)
+
     def get_urls(self) -> list[Any]:
-        preview = path("preview/", self.admin_site.admin_view(self.preview), name="loyalty_noticetemplate_preview")
-        return [preview, *super().get_urls()]
+        views = {"preview": self.preview, "draft": self.draft}
+        own = [
+            path(f"{name}/", self.admin_site.admin_view(view), name=f"loyalty_noticetemplate_{name}")
+            for name, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """Words stay the words of one notice, channel and language."""
@@ -128,9 +137,26 @@ class NoticeTemplatePage(TenantAdmin):
         """Which names the words may hold, and where they are previewed."""
         template = row.template if row else request.GET.get("template", "")
         kinds = [template] if template in Template.values else Template.values
-        names = {name: words for kind in kinds for name, (words, _example) in KINDS[kind].slots.items()}
-        address = self.preview_address(row.brand_id, row.template, row.channel, row.language) if row else ""
-        return {"names": [(f"{{{name}}}", words) for name, words in names.items()], "preview_address": address}
+        names = dict(name for kind in kinds for name in names_of(kind))
+        told: dict[str, Any] = {"names": list(names.items())}
+        if self.reach(request, ADD):
+            told["draft_address"] = reverse("admin:loyalty_noticetemplate_draft")
+        if row:
+            told["draft_of"] = {"brand": row.brand_id, **{name: getattr(row, name) for name in CHOICE}}
+            told["preview_address"] = self.preview_address(row.brand_id, row.template, row.channel, row.language)
+        return told
+
+    def draft(self, request: HttpRequest) -> HttpResponse:
+        """How the words of a form read that is not saved, for the page that it stands on."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        given = request.POST
+        template, channel, language = (given.get(name, "") for name in CHOICE)
+        brand = self.brand_seen(request, given.get("brand", ""))
+        if brand is None or brand.pk not in self.reach(request, ADD) or not is_choice(template, channel, language):
+            raise Http404
+        words = Words(given.get("subject", ""), given.get("body", ""))
+        return JsonResponse(draft(brand=brand, template=template, channel=channel, language=language, words=words))
 
     def preview(self, request: HttpRequest) -> HttpResponse:
         """How a notice reads, with made-up facts; posted, it is sent to whoever looks at it."""

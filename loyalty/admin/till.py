@@ -20,10 +20,10 @@ from brands.audited import deed
 from brands.page import assets
 from brands.portal import badge, person
 from brands.refusals import Refused
-from brands.roles import USE, VIEW, Reach, reach
+from brands.roles import USE, Reach
 from brands.unfolded import TextWidget, action
 from loyalty import redemption_codes, redemptions
-from loyalty.masking import masked
+from loyalty.masking import shown_to
 from loyalty.models import Redemption
 
 COLOURS = {"good": "success", "used": "info", "expired": "warning", "cancelled": "", "blocked": "danger"}
@@ -135,14 +135,12 @@ def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
     """What the page shows of a code."""
     zone = redemption.brand.zone
     state = redemptions.state_of(redemption, timezone.now())
-    # As in every list: an address is masked only for staff who may not see members.
-    user, seen = redemption.user_point.user, reach(request.user, VIEW, "loyalty.userpoints")
     return {
         "found": redemption,
         "state": state,
         "verdict": _("Hand over: %(reward)s") % {"reward": redemption.name} if state == "good" else reject(redemption),
         "badge": state_badge(redemption),
-        "member": str(user) if redemption.brand_id in seen else masked(redemption.user_point),
+        "member": shown_to(request.user, redemption.user_point),
         "code": redemption_codes.grouped(redemption.code),
         "taken": zones.told(redemption.created_at, zone),
         "ends": zones.told(redemption.expires_at, zone) if redemption.expires_at else _("never"),

@@ -306,7 +306,7 @@ class NoticeDelivery(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_template_display()}: {self.masked_address}"
+        return f"{self.get_template_display()}, {self.get_channel_display()}"
 
 
 class StoppedAddress(models.Model):

@@ -1,4 +1,4 @@
-"""Members as the brand's own systems make them: enrolment by the hub."""
+"""Members as the brand's own systems make and correct them."""
 
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from brands import limits
 from brands.audit import Deed
 from brands.authentication import for_brand_of_key
 from brands.inputs import Input
@@ -123,16 +124,15 @@ class MemberView(APIView):
         request=CorrectionInput,
         responses=CorrectedOutput,
     )
-    def patch(self, request: Request, user_id: int) -> Response:
+    @for_brand_of_key
+    def patch(self, request: Request, caller: Caller, user_id: int) -> Response:
         """Correct what the brand knows of a member. Needs a hub key.
 
         The name changes at once, for this brand alone. The address changes when the customer opens the link that goes
         to the new one and enters their password, within 30 minutes; the old one gets a notice.
         """
-        caller = required_caller(request)
         if not caller.is_hub:
             raise Forbidden("Only a hub key may correct members.")
-        limits.hit("ingest", caller.brand_id)
         given = CorrectionInput.parse(request.data)
         at = timezone.now()
         reason = f"{given['reason']} (API key {caller.key_id})"

@@ -41,7 +41,7 @@ def address(what, *args):
 
 def send(person, brand, content, **fields):
     file = SimpleUploadedFile("codes.csv", content.encode(), content_type="text/csv")
-    return browser(person).post(address("add"), {"brand": brand.pk, "kind": "list", "file": file, **fields})
+    return browser(person).post(address("add"), {"brand": brand.pk, "file": file, **fields})
 
 
 def uploaded(person, brand, product, content):
@@ -130,7 +130,7 @@ def test_a_page_costs_as_many_queries_for_any_number_of_rows(
     upload = uploaded(owner, brand, product, "".join(f"B{number:04},,\n" for number in range(quantity)))
     client = browser(owner)
 
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(17):
         client.get(address("change", upload.pk))
 
 
@@ -242,3 +242,87 @@ def test_undo_a_day_later_is_not_offered(brand, owner, product):
     Import.objects.update(status="committed", committed_at=timezone.now() - timedelta(hours=25))
 
     assert address("undo", upload.pk) not in shown(owner, upload)
+
+
+# --- What the header says, and mending a file ---------------------------------------------------------------------
+
+
+RANGES = "product_sku,auth_code_start,auth_code_end,location,points_per_scan\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"),
+    [
+        (LIST, "list"),
+        (RANGES, "ranges"),
+        (RANGES.replace(",", ";"), "ranges"),
+        (LIST.replace("notes", "notes,error"), "list"),
+        ("a,b,c\n", "list"),  # refused by its check, in words
+    ],
+)
+def test_the_header_says_what_a_file_holds(brand, owner, product, header, kind):
+    send(owner, brand, f"{header}A0001,A0002,,,\n", product=product.pk)
+
+    assert Import.objects.get().kind == kind
+
+
+def test_ranges_need_no_product_to_be_chosen(brand, owner, product):
+    send(owner, brand, f"{RANGES}SKU-A,A0001,A0002,,\n")
+    run_jobs()
+
+    assert (Import.objects.get().status, Import.objects.get().bad_rows) == ("checked", 0)
+
+
+def test_errors_name_their_remedy_beside_the_specifications_words(brand, owner, product):
+    make.batch(brand, product=make.product(brand, sku="SKU-TAKEN"), quantity=5, prefix="T")
+    stranger = make.brand()
+    make.product(stranger, sku="SKU-AA")
+    rows = ["SKU-AA,A0001,A0002,,", "SKU-A,T0002,T0003,,", "OTHER,A0005,A0005,,"]
+    send(owner, brand, RANGES + "\n".join(rows))
+    run_jobs()
+
+    upload = Import.objects.get()
+    page = shown(owner, upload)
+
+    assert list(upload.lines.values_list("error", flat=True)) == [
+        "Product SKU not found",
+        "Auth code range already assigned",
+        "Product SKU not found",
+    ]
+    assert page.count("Did you mean") == 1
+    assert "Did you mean SKU-A?" in page
+    assert "T0002 is assigned to SKU-TAKEN." in page
+
+
+def test_a_corrected_file_is_uploaded_again_from_the_page_of_the_failed_import(brand, owner, product):
+    upload = uploaded(owner, brand, product, "A0001,,\nB0001,,\n")
+    file = SimpleUploadedFile("mended.csv", f"{LIST}A0001,,\n".encode(), content_type="text/csv")
+
+    answer = browser(owner).post(address("again", upload.pk), {"file": file})
+    again = Import.objects.latest("pk")
+    run_jobs()
+    again.refresh_from_db()
+
+    assert address("again", upload.pk) in shown(owner, upload)
+    assert answer["Location"] == address("change", again.pk)
+    assert (again.product, again.kind, again.bad_rows, again.file_name) == (product, "list", 0, "mended.csv")
+    assert address("again", again.pk) not in shown(owner, again)
+
+
+def test_without_a_file_nothing_is_uploaded_again(brand, owner, product):
+    upload = uploaded(owner, brand, product, "B0001,,\n")
+
+    answer = browser(owner).post(address("again", upload.pk), follow=True)
+
+    assert "Choose the corrected file." in text(answer)
+    assert Import.objects.count() == 1
+
+
+@pytest.mark.parametrize(("role", "status"), [("support", 403), (None, 404)])
+def test_who_may_not_upload_uploads_nothing_again(brand, owner, product, role, status):
+    upload = uploaded(owner, brand, product, "B0001,,\n")
+    other = staff(brand, role=role) if role else staff(make.brand())
+    file = SimpleUploadedFile("mended.csv", LIST.encode(), content_type="text/csv")
+
+    assert browser(other).post(address("again", upload.pk), {"file": file}).status_code == status
+    assert Import.objects.count() == 1

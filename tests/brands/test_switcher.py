@@ -7,10 +7,11 @@ from django.test import Client
 from django.urls import reverse
 
 from authcodes.models import Product
-from brands import roles
+from brands import pictures, roles
 from brands.models import Brand, Membership, User
 from brands.roles import Reach
 from tests import make
+from tests.brands.test_pictures import drawing
 from tests.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -211,3 +212,38 @@ def test_reach_is_narrowed_to_what_was_within_it() -> None:
     assert Reach(frozenset({1})).narrowed_to(2) == Reach()
     assert Reach(everywhere=True).narrowed_to(2) == Reach(frozenset({2}))
     assert not roles.Reach().narrowed_to(2)
+
+
+# --- Whose name and logo the pages bear ------------------------------------------------------------------------------
+
+
+def bearing(page: Any) -> tuple[str, bool]:
+    """The name at the top of the sidebar, and whether a logo of a brand stands beside it."""
+    name = text(page).partition('id="site-name"')[2].partition("</a>")[0].rpartition(">")[2].strip()
+    return name, "portal-logo" in page.content.decode()
+
+
+def test_who_works_for_one_brand_sees_its_name_and_logo(brands: list[Brand]) -> None:
+    plain, shown = brands[0], brands[1]
+    shown.logo = pictures.store(brand=shown, drawn=pictures.logo(drawing()))
+    shown.save()
+
+    assert bearing(browser(staff(plain)).get(reverse("admin:index"))) == ("Aardvark", False)
+    page = browser(staff(shown)).get(address("authcodes.product"))
+    assert bearing(page) == ("Badger", True)
+    assert f"/pictures/{shown.logo_id}/small" in text(page)
+
+
+def test_who_looks_at_several_sees_the_product_and_at_one_that_brand(client: Client, brands: list[Brand]) -> None:
+    before = bearing(client.get(reverse("admin:index")))
+    client.post(reverse("admin:choose_brand"), {"looked_at": brands[1].pk})
+
+    assert before == ("Loyalty portal", False)
+    assert bearing(client.get(reverse("admin:index"))) == ("Badger", False)
+
+
+def test_the_login_bears_the_products_mark(db: None) -> None:
+    page = text(Client().get(reverse("admin:login")))
+
+    assert "portal-mark" in page
+    assert "portal-logo" not in page

@@ -171,6 +171,7 @@ def scan_pages(window: "Window", demo: dict[str, Any]) -> Iterator[tuple[str, st
     yield "scan-page-genuine", f"/s/{code}"
     check(window)
     form = window.page.locator("form[data-act=log_in]")
+    window.page.locator("[data-entry=log_in] summary").click()
     form.locator("[name=email]").fill(customer["email"])
     form.locator("[name=password]").fill(customer["password"])
     form.locator("button").click()

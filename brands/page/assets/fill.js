@@ -42,6 +42,7 @@ const WAYS = {
   },
   // Only the service's own pictures.
   src: (element, value) => { if (/^\/pictures\/[0-9a-f-]{36}\/small$/.test(value)) element.src = value; },
+  qr: (element, value) => { if (/^\d+$/.test(value)) element.src = `/page/reward/${value}.svg`; },
   // The question before points are spent; `left` is what remains of the balance.
   ask: (element, _value, { name, cost, left }) => {
     const said = { name, cost: number(cost), left: number(left) };
@@ -51,7 +52,7 @@ const WAYS = {
     element.textContent = line.points_earned ? `+${number(line.points_earned)}` : `−${number(line.points_redeemed || line.points_expired)}`;
   },
 };
-const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "contact", "src", "ask", "change"];
+const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "contact", "src", "qr", "ask", "change"];
 
 function fill(root, data) {
   for (const element of root.querySelectorAll("[data-if]")) if (!given(at(data, element.dataset.if))) element.remove();

@@ -74,6 +74,7 @@ async function logIn(form) {
     return;
   }
   form.reset();
+  kept.knowAccount(); // next time here is somebody who logs in
   if (scan?.scan_token && scan.points_available) {
     const adopted = await scans.adopt(code, scan);
     if (adopted.body.waits_for) points("unconfirmed", { points_awarded: scan.points_available, waits_for: adopted.body.waits_for });
@@ -95,6 +96,12 @@ async function logOut() {
 async function showAccount() {
   if (isCustomer()) await account.show(part("account"));
   part("sign-in").hidden = isCustomer() || !part("confirm").hidden || (!scan && Boolean(code));
+}
+
+/** Most who come are new; whoever logged in on this phone before is not. */
+function offerEntry() {
+  if (kept.hadAccount() && part("sign-in").querySelector(".wrong").hidden)
+    document.querySelector("[data-entry]").open = true;
 }
 
 function tellPlace() {
@@ -209,6 +216,7 @@ addEventListener("pageshow", (event) => { if (event.persisted) location.reload()
 guarded(async () => {
   part("camera-offer").hidden = !navigator.mediaDevices?.getUserMedia;
   showKept();
+  offerEntry();
   if (code && !("done" in said) && !("byHand" in said)) await offer();
   if (!("done" in said) || isCustomer()) await showAccount();
 });

@@ -1,11 +1,14 @@
 """The page without scripts: every state, logging in and getting the points, all by forms."""
 
+import io
 import re
 from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
+import qrcode
 from django.utils import timezone
+from qrcode.image.svg import SvgPathImage
 
 from authcodes import recalls, tags
 from authcodes.models import AuthCode, FakeReport, Scan
@@ -510,7 +513,7 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     deliver()
     page = browser.send(browser.get("/s/?account"), "redeem")
 
-    assert "Take A mug for 10 points? 0 are left." in seen(page)
+    assert "Take A mug? Its price in points: 10. Left after that: 0." in seen(page)
     assert not Redemption.objects.exists()
     first = browser.send(page, "redeem")
     again = browser.send(page, "redeem")
@@ -518,7 +521,8 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     code = grouped(Redemption.objects.get().code)
     assert code in seen(first)
     assert code in seen(again)
-    assert "You do not have enough points yet." in seen(browser.get("/s/?account"))
+    after = seen(browser.get("/s/?account"))
+    assert "You do not have enough points yet. Points missing: 10" in " ".join(after.split())
 
 
 def test_a_reward_taken_by_mistake_is_given_back_on_the_page(brand):
@@ -565,6 +569,32 @@ def test_the_codes_of_rewards_stay_on_the_page_until_they_are_used(brand):
     assert "Your rewards" in page
     assert (grouped(good.code) in page, grouped(used.code) in page) == (True, False)
     assert "2 Jan 2036" in page
+
+
+def qr_code(words):
+    drawn = io.BytesIO()
+    qrcode.make(words, image_factory=SvgPathImage, box_size=10, border=4).save(drawn)
+    return drawn.getvalue()
+
+
+def test_the_code_of_a_reward_is_shown_as_a_qr_code_to_its_holder_alone(brand):
+    customer = customer_of(brand)
+    browser = logged_in(brand, customer)
+    make.points(customer, brand, 30)
+    mug = make.reward(brand, name="A mug")
+    good, used = make.redemption(customer, mug), make.redemption(customer, mug)
+    Redemption.objects.filter(pk=used.pk).update(status="used", used_at=timezone.now())
+    picture = f"/page/reward/{good.pk}.svg"
+
+    mine = browser.get(picture)
+    others = [logged_in(brand, customer_of(brand)).get(picture), Browser(brand).get(picture)]
+
+    assert picture in seen(browser.get("/s/?account"))
+    assert (mine.status_code, mine["Content-Type"], mine["Cache-Control"]) == (200, "image/svg+xml", "no-store")
+    assert mine.content == qr_code(grouped(good.code))
+    assert [answer.status_code for answer in others] == [404, 404]
+    assert browser.get(f"/page/reward/{used.pk}.svg").status_code == 404
+    assert good.code not in picture
 
 
 def test_a_milestones_reward_is_claimed(brand, deliver):
@@ -746,3 +776,33 @@ def test_two_lookups_cost_the_page_and_no_more(browser, django_assert_num_querie
 
     with django_assert_num_queries(2):
         browser.get("/s/x")
+
+
+def test_without_a_code_the_camera_comes_first_and_registering_is_open(browser, brand):
+    page = browser.get("/s/").content.decode()
+
+    assert page.index('id="camera-offer"') < page.index('id="sign-in"')
+    assert (
+        page.index('name="entry" open') < page.index('name="act" value="register"') < page.index('data-entry="log_in"')
+    )
+    assert page.count('name="entry" open') == 1
+
+
+def test_a_second_check_counts_the_accepted_ones(browser, brand):
+    code = make.code(brand, scan_limit=1)
+    browser.scan(code)
+
+    assert "Accepted checks" in seen(Browser(brand).scan(code))
+
+
+def test_after_a_code_the_account_comes_first(browser, brand):
+    page = browser.get(f"/s/{make.code(brand)}").content.decode()
+
+    assert page.index('id="sign-in"') < page.index('id="camera-offer"')
+
+
+def test_a_log_in_that_failed_stays_open(browser, brand):
+    page = browser.log_in(browser.get("/s/"), "a@example.com", "wrong").content.decode()
+
+    assert 'data-entry="log_in" open' in page
+    assert page.count(" open>") == 1

@@ -1,0 +1,76 @@
+"""What the front page offers as the next thing to do: the till for who hands rewards over, batches for who prints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Exists, F, OuterRef, Q
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from authcodes.models import BatchRange, PrintRun
+from brands import roles
+from brands.models import Brand
+from brands.number_columns import number_in_words
+from brands.roles import ACT, USE, VIEW
+
+SCANS, PRINTS, REDEMPTIONS = "authcodes.scan", "authcodes.printrun", "loyalty.redemption"
+MOST = 5  # batches on the front page
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    title: str
+    icon: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Printable:
+    """A batch whose codes can be printed now."""
+
+    batch: BatchRange
+    is_printed: bool  # some of its codes at least
+
+    @property
+    def link(self) -> str:
+        return reverse("admin:authcodes_printrun_batch", args=[self.batch.pk])
+
+    @property
+    def page(self) -> str:
+        return reverse("admin:authcodes_batchrange_change", args=[self.batch.pk])
+
+    @property
+    def quantity(self) -> str:
+        return number_in_words(self.batch.quantity)
+
+
+def shortcuts(request: HttpRequest) -> list[Shortcut]:
+    """To the pages that somebody works at all day."""
+    found = []
+    if roles.reach(request.user, USE, REDEMPTIONS):
+        found.append(Shortcut(_("Open the till"), "point_of_sale", reverse("admin:loyalty_redemption_till")))
+    if roles.reach(request.user, ACT, PRINTS):
+        found.append(Shortcut(_("Print codes"), "print", reverse("admin:authcodes_printrun_choose")))
+    return found
+
+
+def mainly_prints(request: HttpRequest) -> bool:
+    """Whether the front page has little else to show: somebody prints, and sees no scans."""
+    return bool(roles.reach(request.user, ACT, PRINTS)) and not roles.reach(request.user, VIEW, SCANS)
+
+
+def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MOST) -> list[Printable]:
+    """The newest batches that are generated, neither recalled nor expired, and this person's to print. One query."""
+    within = roles.reach(request.user, ACT, PRINTS)
+    days = {brand.pk: timezone.now().astimezone(brand.zone).date() for brand in brands if brand.pk in within}
+    valid = Q()
+    for brand_id, today in days.items():
+        valid |= Q(Q(expiration_date__isnull=True) | Q(expiration_date__gte=today), brand=brand_id)
+    if not days:
+        return []
+    rows = BatchRange.objects.filter(valid, generated_count=F("quantity"), recall__isnull=True)
+    printed = Exists(PrintRun.objects.filter(batch=OuterRef("pk")))
+    found = rows.annotate(printed=printed).select_related("product", "brand").order_by("-id")[:most]
+    return [Printable(batch, batch.printed) for batch in found]

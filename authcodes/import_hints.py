@@ -1,0 +1,64 @@
+"""How to mend a bad row of an import: what a page shows beside the error, whose words other systems look for."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from django.db import connection
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from authcodes.import_checks import NO_SKU, TAKEN
+from authcodes.models import Import, ImportRow, Product
+
+MOST_SKUS = 20  # different ones of a page that are looked at
+MOST_CANDIDATES = 500
+BEGINNING = 2  # marks that a slip rarely changes
+
+# The first code of a row that belongs to another product, found in the index of the batch's codes.
+TAKEN_BY = """
+    SELECT r.id, t.code, p.sku
+      FROM authcodes_importrow r
+      JOIN authcodes_authcode a ON a.code = r.code AND a.brand_id = %(brand)s
+     CROSS JOIN LATERAL (
+           SELECT c.code, c.product_id FROM authcodes_authcode c
+            WHERE c.batch_id = a.batch_id AND c.code BETWEEN r.code AND coalesce(nullif(r.code_end, ''), r.code)
+              AND c.product_id <> coalesce(r.product_id, %(product)s::bigint)
+            ORDER BY c.code LIMIT 1) t
+      JOIN authcodes_product p ON p.id = t.product_id
+     WHERE r.upload_id = %(upload)s AND r.id = ANY(%(rows)s) AND length(r.code) = length(a.code)
+"""
+
+
+def hints(upload: Import, rows: Iterable[ImportRow]) -> dict[int, str]:
+    """By the id of a row, how to mend it; two queries at most for a page of rows."""
+    found: dict[int, str] = {}
+    unknown = [row for row in rows if row.error == NO_SKU and row.sku]
+    if unknown:
+        near = similar(upload.brand_id, {row.sku for row in unknown})
+        words = _("Did you mean %(sku)s?")
+        found |= {row.pk: words % {"sku": near[row.sku]} for row in unknown if row.sku in near}
+    taken = [row.pk for row in rows if row.error == TAKEN]
+    if taken:
+        found |= owners(upload, taken)
+    return found
+
+
+def similar(brand_id: int, skus: set[str]) -> dict[str, str]:
+    """By a SKU that the brand does not have, the one that it resembles most."""
+    asked = sorted(skus)[:MOST_SKUS]
+    beginnings = Q()
+    for sku in asked:
+        beginnings |= Q(sku__istartswith=sku[:BEGINNING])
+    own = Product.objects.filter(beginnings, brand=brand_id, is_active=True)
+    candidates = {sku.casefold(): sku for sku in own.values_list("sku", flat=True)[:MOST_CANDIDATES] if sku}
+    near = {sku: get_close_matches(sku.casefold(), candidates, n=1, cutoff=0.75) for sku in asked}
+    return {sku: candidates[matches[0]] for sku, matches in near.items() if matches}
+
+
+def owners(upload: Import, rows: list[int]) -> dict[int, str]:
+    """By the id of a row, to which product its first taken code belongs."""
+    about = {"upload": upload.pk, "brand": upload.brand_id, "product": upload.product_id, "rows": rows}
+    words = _("%(code)s is assigned to %(sku)s.")
+    with connection.cursor() as cursor:
+        cursor.execute(TAKEN_BY, about)
+        return {row: words % {"code": code, "sku": sku} for row, code, sku in cursor.fetchall()}

@@ -1,0 +1,45 @@
+"""Where a page of the portal lies: the sidebar's group, the list, the row, and the page's own title where it has one.
+
+Names of ours begin with a capital letter. What somebody entered, such as an address, is shown as it is.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from brands.navigation import GROUPS, may_see
+
+
+@dataclass(frozen=True, slots=True)
+class Crumb:
+    title: str
+    link: str = ""
+
+
+def crumbs(request: HttpRequest, told: Any) -> list[Crumb]:
+    """Of the page whose template context is `told`; the last one is where somebody is, and leads nowhere."""
+    found = list(_crumbs(request, told)) or [Crumb(str(told.get("content_title") or told.get("title") or _("Portal")))]
+    return [*found[:-1], Crumb(found[-1].title)]
+
+
+def _crumbs(request: HttpRequest, told: Any) -> Iterator[Crumb]:
+    row = next((row for row in (told.get("original"), told.get("object")) if isinstance(row, Model)), None)
+    opts = told.get("opts") or getattr(row, "_meta", None)
+    if opts is None:
+        return
+    label = opts.label_lower
+    if group := next((title for title, pages in GROUPS.items() if label in pages), None):
+        yield Crumb(str(group))
+    page, name = f"admin:{opts.app_label}_{opts.model_name}", str(opts.verbose_name_plural)
+    yield Crumb(str(capfirst(name)), reverse(f"{page}_changelist") if may_see(request, label) else "")
+    if row is not None:
+        yield Crumb(str(row), reverse(f"{page}_change", args=[row.pk]))
+    is_usual = "cl" in told or ("adminform" in told and row is not None)
+    if not is_usual and told.get("title"):
+        yield Crumb(str(told["title"]))

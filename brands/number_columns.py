@@ -1,0 +1,83 @@
+"""Numbers as the portal's pages write them: thousands separated, and points without a fraction where they are whole."""
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import AutoField, DecimalField, Field, IntegerField
+from django.utils.formats import number_format
+from django.utils.safestring import SafeString
+from django.utils.translation import ngettext
+
+POINTS = re.compile("points|cost|threshold|value|balance|max_total|_limit$")
+PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]{2})?")
+
+
+class NumberColumn:
+    """A list's column of numbers. Two of the same field are equal, because Django makes columns twice."""
+
+    def __init__(self, field: "Field[Any, Any]") -> None:
+        self.__name__ = self.admin_order_field = field.name
+        self.short_description = field.verbose_name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NumberColumn) and self.__name__ == other.__name__
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+    def __call__(self, row: Any) -> str | None:
+        number: Decimal | int | None = getattr(row, self.__name__)
+        return None if number is None else number_in_words(number)
+
+
+def is_number(field: Any) -> bool:
+    """Whether people read the field as a number of things or points, and not as an id, a choice or a price."""
+    if isinstance(field, DecimalField):
+        return field.decimal_places == 2 and bool(POINTS.search(field.name))
+    return isinstance(field, IntegerField) and not isinstance(field, AutoField) and not field.choices
+
+
+def number_in_words(number: Decimal | int) -> str:
+    """As people read it: 10, 12.50, 25,800."""
+    whole = number == int(number)
+    return number_format(number, decimal_pos=0 if whole else 2, force_grouping=True)
+
+
+def points_in_words(points: Decimal | int) -> str:
+    """With their unit: 1 point, 12.50 points."""
+    counted = 1 if abs(points) == 1 else 2
+    return ngettext("%(points)s point", "%(points)s points", counted) % {"points": number_in_words(points)}
+
+
+def regrouped(contents: SafeString) -> SafeString:
+    """A number that Django wrote, as the rest of the portal writes it."""
+    return SafeString(number_in_words(Decimal(contents))) if PLAIN_NUMBER.fullmatch(contents) else contents
+
+
+def for_input(shown: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What a form's field shows, without a fraction of zeros."""
+
+    def prepared(value: Any) -> Any:
+        value = shown(value)
+        return f"{value:.0f}" if isinstance(value, Decimal) and value == value.to_integral_value() else value
+
+    return prepared
+
+
+class GroupedNumbers:
+    """Numbers in forms, on pages of the portal and in the tables inside them."""
+
+    opts: Any
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **options)  # type: ignore[misc]
+        if field and is_number(db_field):
+            field.prepare_value = for_input(field.prepare_value)
+        return field
+
+    @property
+    def readonly_preprocess_fields(self) -> dict[str, Any]:
+        """What django-unfold calls with the words of a field that is only read."""
+        return {field.name: regrouped for field in self.opts.concrete_fields if is_number(field)}

@@ -1,0 +1,27 @@
+"""A customer's reward code as a QR code, which the camera of a till reads.
+
+The address names the redemption, not its code: addresses are kept in logs and histories.
+"""
+
+from io import BytesIO
+
+import qrcode
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+from qrcode.image.svg import SvgPathImage
+
+from brands.page import wallet
+
+
+@require_safe
+def picture(request: HttpRequest, redemption: int) -> HttpResponse:
+    """An SVG of the code, for the customer who holds it; for everybody else it does not exist."""
+    visitor = wallet.visitor_of(request)
+    rows = visitor.api.get("customer/loyalty/redemptions").data if visitor.is_customer else None
+    held = rows if isinstance(rows, list) else []
+    code = next((row["code"] for row in held if row["redemption_id"] == redemption and row["state"] == "good"), "")
+    if not code:
+        raise Http404
+    content = BytesIO()
+    qrcode.make(code, image_factory=SvgPathImage, box_size=10, border=4).save(content)
+    return wallet.finished(visitor, HttpResponse(content.getvalue(), content_type="image/svg+xml"))

@@ -1,0 +1,80 @@
+// Beside the words of a notice: how they read, while they are written, and which names the chosen notice knows.
+// Words that nobody has touched follow the choice of notice, channel and language.
+document.addEventListener("DOMContentLoaded", () => {
+  const PAUSE = 400;
+  const panel = document.querySelector("[data-notice-draft]");
+  const form = document.getElementById("noticetemplate_form");
+  const [subject, body] = ["subject", "body"].map((name) => form?.elements[name]);
+  if (!panel || !subject || !body) return;
+
+  const names = document.querySelector("[data-notice-names]");
+  const [shown, problem] = ["shown", "problem"].map((part) => panel.querySelector(`[data-part=${part}]`));
+  const element = (kind, text, more = {}) => Object.assign(document.createElement(kind), { textContent: text, ...more });
+  let ours = null; // the platform's words for the choice of before
+  let waiting = 0;
+  let request = new AbortController();
+
+  const isUntouched = () =>
+    (!subject.value && !body.value) || (ours && subject.value === ours.subject && body.value === ours.body);
+
+  const listNames = (known) => {
+    names.replaceChildren(...known.map(([name, words]) => {
+      const line = element("div", "");
+      line.append(element("dt", "", { className: "inline" }), " ", element("dd", words, { className: "inline" }));
+      line.firstChild.append(element("code", name));
+      return line;
+    }));
+  };
+
+  const show = (draft) => {
+    problem.textContent = draft.problem || "";
+    problem.hidden = !draft.problem;
+    shown.hidden = Boolean(draft.problem);
+    if (draft.problem) return;
+    const [title, frame, text] = ["subject", "html", "text"].map((part) => shown.querySelector(`[data-part=${part}]`));
+    title.textContent = draft.subject;
+    title.closest("p").hidden = !draft.subject;
+    // A new frame: one that has shown something already would keep it.
+    const fresh = frame.cloneNode();
+    fresh.hidden = !draft.html;
+    fresh.srcdoc = draft.html;
+    frame.replaceWith(fresh);
+    text.hidden = Boolean(draft.html);
+    text.textContent = draft.text;
+    text.dir = title.dir = draft.direction;
+  };
+
+  const ask = async (follows) => {
+    request.abort();
+    request = new AbortController();
+    const data = new FormData(form);
+    for (const [name, value] of Object.entries(panel.dataset)) if (!data.get(name)) data.set(name, value);
+    try {
+      const answer = await fetch(panel.dataset.noticeDraft, {
+        method: "POST", body: data, redirect: "error", signal: request.signal,
+      });
+      if (!answer.ok) return;
+      const draft = await answer.json();
+      listNames(draft.names);
+      const replaces = follows && isUntouched();
+      ours = draft.ours;
+      if (replaces) {
+        [subject.value, body.value] = [ours.subject, ours.body];
+        ask(false);
+      } else {
+        show(draft);
+      }
+    } catch (error) {
+      if (error.name !== "AbortError") problem.hidden = true;
+    }
+  };
+
+  const soon = (follows) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => ask(follows), follows ? 0 : PAUSE);
+  };
+
+  form.addEventListener("input", () => soon(false));
+  for (const name of ["brand", "template", "channel", "language"]) form.elements[name]?.addEventListener("change", () => soon(true));
+  ask(true);
+});

@@ -1,0 +1,32 @@
+"""How words that somebody is writing read, before they are saved: beside the form of a notice's words."""
+
+from typing import Any
+
+from loyalty.models import Channel
+from loyalty.notices import catalogue, composing, placeholders
+from loyalty.notices.catalogue import KINDS, LONGEST, Words
+from loyalty.notices.placeholders import BadWords
+
+
+def names_of(template: str) -> list[tuple[str, str]]:
+    """Which names the words of a notice may hold, and what they stand for."""
+    return [(f"{{{name}}}", str(words)) for name, (words, _example) in KINDS[template].slots.items()]
+
+
+def draft(*, brand: Any, template: str, channel: str, language: str, words: Words) -> dict[str, Any]:
+    """What the page shows of `words`: filled with made-up facts, or what is wrong with them."""
+    ours = catalogue.shipped(template, channel, language)
+    told = {
+        "names": names_of(template),
+        "ours": {"subject": ours.subject, "body": ours.body},
+        "direction": catalogue.direction(language),
+    }
+    longest = LONGEST[Channel(channel)]
+    try:
+        for text, most in zip((words.subject, words.body), longest, strict=True):
+            placeholders.check(text[: most + 1], known=KINDS[template].slots, needed=frozenset())
+    except BadWords as refusal:
+        return {**told, "problem": str(refusal)}
+    cut = Words(words.subject[: longest[0]], words.body[: longest[1]])
+    composed = composing.compose(composing.sample(brand, template, channel, language), cut)
+    return {**told, "subject": composed.subject, "text": composed.text, "html": composed.html}

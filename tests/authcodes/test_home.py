@@ -1,0 +1,135 @@
+"""What the front page offers next, and the page of batches to print."""
+
+import pytest
+from django.db import connection
+from django.template.loader import render_to_string
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from authcodes import recalls
+from authcodes.labels import PRESETS, preset_for
+from brands.roles import TABLE
+from tests import make
+from tests.portal import LABELS, address, browser, staff, text
+
+HOME, CHOOSE = reverse("admin:index"), reverse("admin:authcodes_printrun_choose")
+TILL = reverse("admin:loyalty_redemption_till")
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+def front_page(brand, role):
+    return browser(staff(brand, role=role)).get(HOME)
+
+
+@pytest.mark.parametrize(
+    ("role", "shortcuts"),
+    [("owner", [TILL, CHOOSE]), ("manager", [TILL, CHOOSE]), ("printer", [CHOOSE]), ("support", [TILL])],
+)
+def test_each_role_reaches_its_work_in_one_tap(brand, role, shortcuts):
+    answer = front_page(brand, role)
+
+    assert [each.link for each in answer.context["shortcuts"]] == shortcuts
+    assert all(f'href="{link}"' in text(answer) for link in shortcuts)
+
+
+def test_who_prints_finds_on_the_front_page_what_can_be_printed(brand):
+    ready = make.batch(brand, range_name="Ready", quantity=2)
+    recalled = make.batch(brand, range_name="Recalled", quantity=2)
+    words = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
+    recalls.recall_batch(batch=recalled, at=timezone.now(), **words)
+    make.expired_code(brand)
+    make.batch(make.brand(), range_name="Elsewhere", quantity=2)
+
+    answer = front_page(brand, "printer")
+
+    assert [each.batch for each in answer.context["printable"]] == [ready]
+    assert reverse("admin:authcodes_printrun_batch", args=[ready.pk]) in text(answer)
+    assert "printable" not in front_page(brand, "owner").context
+
+
+def test_print_runs_lead_to_the_batches_to_print(brand):
+    batch = make.batch(brand, range_name="Ready", quantity=2)
+    client = browser(staff(brand, role="printer"))
+
+    listed = client.get(address("authcodes.printrun"))
+    led = client.get(reverse("admin:authcodes_printrun_print_codes"), follow=True)
+
+    assert "Print codes" in text(listed)
+    assert led.redirect_chain == [(CHOOSE, 302)]
+    assert reverse("admin:authcodes_printrun_batch", args=[batch.pk]) in text(led)
+
+
+@pytest.mark.parametrize(("role", "status"), [("owner", 200), ("printer", 200), ("support", 403)])
+def test_batches_to_print_are_for_who_prints(brand, role, status):
+    assert browser(staff(brand, role=role)).get(CHOOSE).status_code == status
+
+
+def test_the_front_page_costs_the_same_for_any_number_of_batches(brand):
+    def cost():
+        client = browser(staff(brand, role="printer"))
+        with CaptureQueriesContext(connection) as asked:
+            client.get(HOME)
+        return len(asked)
+
+    make.batch(brand, quantity=1)
+    few = cost()
+    for _ in range(4):
+        make.batch(brand, quantity=1)
+
+    assert cost() == few
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_empty_list_says_what_it_is_and_how_a_first_row_comes(label):
+    words = render_to_string("admin/empty_words.html", {"label": label}).strip()
+
+    assert len(words) >= 40
+    assert words != render_to_string("admin/empty_words.html", {"label": "no.such"}).strip()
+
+
+def test_support_sees_the_pages_of_its_job_only():
+    seen = {label for label, verbs in TABLE.items() if "v" in verbs[3]}
+
+    assert not seen & {
+        "authcodes.codeprefix",
+        "authcodes.import",
+        "authcodes.printer",
+        "authcodes.printrun",
+        "brands.apikey",
+        "loyalty.currencyrate",
+        "loyalty.event",
+        "loyalty.noticesettings",
+        "loyalty.noticetemplate",
+        "loyalty.senderdomain",
+        "loyalty.walletissuer",
+    }
+    assert {"loyalty.userpoints", "loyalty.redemption", "authcodes.scan", "loyalty.noticedelivery"} <= seen
+
+
+@pytest.mark.parametrize(
+    ("zone", "preset"),
+    [
+        ("Europe/Berlin", "a4-30"),
+        ("Asia/Kolkata", "a4-30"),
+        ("America/New_York", "letter-30"),
+        ("UTC", "letter-30"),
+        ("", "letter-30"),
+    ],
+)
+def test_the_first_sheet_is_of_the_paper_where_the_brand_is(zone, preset):
+    assert preset_for(zone) == preset
+    assert PRESETS[preset].sheet.per_page == 30
+
+
+def test_a_first_print_begins_with_the_brands_paper(db):
+    brand = make.brand(time_zone="Europe/Berlin")
+    batch = make.batch(brand, quantity=2)
+
+    answer = browser(staff(brand)).get(reverse("admin:authcodes_printrun_batch", args=[batch.pk]))
+
+    assert answer.context["form"]["sheet"].value() == "a4-30"

@@ -1,0 +1,68 @@
+"""The header of the portal's pages says where one is."""
+
+import pytest
+from django.urls import reverse
+
+from brands.navigation import GROUPS
+from loyalty.models import StoppedAddress
+from tests import make
+from tests.portal import address, browser, staff, text
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def client(brand):
+    return browser(staff(brand))
+
+
+def header(answer):
+    return text(answer).partition("<h1")[2].partition("</h1>")[0]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_groups_are_those_of_the_sidebar(client, group):
+    for label in GROUPS[group]:
+        assert f">{group}<" in header(client.get(address(label))), label
+
+
+def test_what_somebody_entered_keeps_its_letters(client, brand, customer):
+    customer.email = "anna@example.com"
+    customer.save()
+    member = make.account(customer, brand)
+    StoppedAddress.objects.create(brand=brand, channel="email", digest="d" * 64, masked_address="b•••@example.com")
+
+    shown = header(client.get(address("loyalty.userpoints", "change", member.pk)))
+    stopped = header(client.get(address("loyalty.stoppedaddress", "change", StoppedAddress.objects.get().pk)))
+
+    assert f">anna@example.com at {brand}<" in shown
+    assert ">b•••@example.com<" in stopped
+    assert f'href="{address("loyalty.userpoints")}"' in shown
+
+
+def test_pages_beside_lists_and_rows_say_their_own_name(client, brand, customer):
+    member = make.account(customer, brand)
+
+    till = header(client.get(reverse("admin:loyalty_redemption_till")))
+    adding = header(client.get(address("loyalty.reward", "add")))
+    adjusting = header(client.get(reverse("admin:loyalty_userpoints_adjust", args=[member.pk])))
+
+    assert [words in page for words, page in ((">Redemptions<", till), (">Till<", till), (">Add reward<", adding))] == [
+        True,
+        True,
+        True,
+    ]
+    assert f">Adjust the points of {customer.email}<" in adjusting
+    assert ">Select" not in header(client.get(address("loyalty.reward")))
+
+
+def test_names_in_the_header_are_text(client, brand):
+    product = make.product(brand, title="<script>alert(1)</script>")
+
+    shown = header(client.get(address("authcodes.product", "change", product.pk)))
+
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown

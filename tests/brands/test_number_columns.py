@@ -1,0 +1,50 @@
+"""Numbers as the portal's pages write them."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from django.utils.safestring import SafeString
+
+from brands import number_columns
+from tests import make
+from tests.portal import address, browser, form_of, staff, text
+
+
+@pytest.fixture(autouse=True)
+def plain_http(settings):
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(Decimal("10.00"), "10"), (Decimal("-12.50"), "-12.50"), (25800, "25,800"), (Decimal("1234567.00"), "1,234,567")],
+)
+def test_numbers_are_grouped_and_whole_where_they_are(number, shown):
+    assert number_columns.number_in_words(number) == shown
+    assert number_columns.regrouped(SafeString(number)) == shown
+
+
+@pytest.mark.parametrize("words", ["-", "10.000", "2026-01-01", "1 of 2", ""])
+def test_other_words_stay_as_they_are(words):
+    assert number_columns.regrouped(SafeString(words)) == words
+
+
+@pytest.mark.parametrize(("points", "shown"), [(1, "1 point"), (Decimal("1.50"), "1.50 points"), (-1, "-1 point")])
+def test_one_point_is_singular(points, shown):
+    assert number_columns.points_in_words(points) == shown
+
+
+def test_pages_show_points_without_cents(brand, customer):
+    make.points(customer, brand, 25800)
+    member, reward = make.account(customer, brand), make.reward(brand, cost=50)
+    client = browser(staff(brand))
+
+    shown = text(client.get(address("loyalty.userpoints", "change", member.pk)))
+    listed = text(client.get(address("loyalty.userpoints")))
+    form = form_of(client.get(address("loyalty.reward", "change", reward.pk)))
+
+    assert ("25800" in shown, "25800" in listed, "25,800" in shown, "25,800" in listed) == (False, False, True, True)
+    assert not re.search(r"[0-9]\.00\s*<", shown)
+    assert form["cost"] == "50"
+    assert 'value="50"' in text(client.get(address("loyalty.reward", "change", reward.pk)))

@@ -10,6 +10,8 @@ class CustomerWord(models.Model):
     Triggers on users and accounts write it, whoever changes these: see loyalty's migration `add_customer_words`.
     """
 
+    customer_by = ("user",)
+
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey("brands.User", on_delete=models.CASCADE, related_name="search_words")
     word = models.CharField(_("word"), max_length=64, db_collation="C")

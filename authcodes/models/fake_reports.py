@@ -13,6 +13,8 @@ from brands.moments import MomentField
 class FakeReport(models.Model):
     """What somebody says about a product that may be a copy. Written by fake_reports.py alone."""
 
+    customer_by = ("user",)
+
     class State(models.TextChoices):
         OPEN = "open", _("Open")
         CLOSED = "closed", _("Closed")

@@ -139,7 +139,15 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
     change_form_outer_after_template = "admin/loyalty/member.html"
     actions = ("block", "unblock")
     actions_list = ("enrol",)
-    actions_detail = ("adjust", "correct_name", "change_address", "block_one", "unblock_one", "export_data", "erase")
+    actions_detail = (
+        "adjust",
+        "block_one",
+        "unblock_one",
+        {
+            "title": gettext_lazy("Personal data"),
+            "items": ["correct_name", "change_address", "export_data", "erase"],
+        },
+    )
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -11,6 +11,8 @@ from brands.moments import MomentField
 class Consent(models.Model):
     """A customer accepted a brand's terms and saw its privacy notice: these, at that moment. Written by consents.py."""
 
+    customer_by = ("user",)
+
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     terms_url = models.CharField(_("terms"), max_length=500, blank=True)

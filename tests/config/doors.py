@@ -222,7 +222,7 @@ def at_brand(world: World) -> dict[str, Any]:
 
 
 def new_password(world: World) -> dict[str, Any]:
-    told = {"u": world.customer.pk, "p": tokens.fingerprint(world.customer)}
+    told = {"u": world.customer.pk, "p": composing.password_mark(world.customer)}
     link = composing.address_of(world.brand, composing.NEW_PASSWORD, told)
     return {"token": link.rpartition("/")[2], "password": "another long pass phrase"}
 

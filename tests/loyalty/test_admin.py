@@ -137,7 +137,7 @@ def test_members_are_found_by_address_and_name(client: Client, brand: Brand) -> 
     make.customer(brand, email="ben@example.com", first_name="Ben")
 
     for words in ("anna@example.com", " ANNA@example.com ", "anna@", "ann", "adl"):
-        assert found(client, "loyalty.userpoints", q=words) == ([anna] if words != "anna@" else [])
+        assert found(client, "loyalty.userpoints", q=words) == [anna]
 
 
 def test_member_page_shows_the_last_of_each_list_and_leads_to_all(client: Client, brand: Brand, customer: User) -> None:

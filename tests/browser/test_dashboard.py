@@ -87,7 +87,6 @@ def test_support_reads_and_is_offered_nothing_else(window, brand):
         "batchrange/",
         f"batchrange/{batch.pk}/change/",
         "authcode/",
-        "import/",
         "recall/",
         "scan/",
         "product/",

@@ -25,7 +25,7 @@ def test_a_batch_is_printed_on_label_sheets_that_scan(window, brand, size, tmp_p
 
     printer.goto(f"authcodes/batchrange/{batch.pk}/change/")
     printer.page.locator(f"a[href$='/printrun/batch/{batch.pk}/']").click()
-    printer.reads("Page 1, 215.9 x 279.4 mm.")  # the page is there, with what it asks for by itself
+    printer.reads("Page 1, 210 x 297 mm.")  # the page is there, with what it asks for by itself
     assert printer.audit() == []
     printer.button("Preview").click()
     printer.reads("NW-0001 … NW-0035", "Page 1. The ruler along its edges is in centimetres.")
@@ -47,7 +47,7 @@ def test_page_1_follows_the_form_while_one_types(window, brand):
     printer = window("printer")
 
     printer.goto(f"authcodes/printrun/batch/{batch.pk}/")
-    printer.reads("Page 1, 215.9 x 279.4 mm.")
+    printer.reads("Page 1, 210 x 297 mm.")
     picture = printer.page.locator("[data-live] img")
     before = picture.get_attribute("src")
     printer.page.locator("#id_note").fill("Keep dry")
@@ -56,7 +56,7 @@ def test_page_1_follows_the_form_while_one_types(window, brand):
     printer.page.locator("#id_start").fill("31")
     printer.reads("The sheet has the labels 1 to 30.")
     printer.page.locator("#id_start").fill("30")
-    printer.reads("Page 1, 215.9 x 279.4 mm.")
+    printer.reads("Page 1, 210 x 297 mm.")
     assert printer.audit() == []
 
 

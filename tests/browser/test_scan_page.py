@@ -501,8 +501,10 @@ def test_the_whole_way_can_be_gone_by_keyboard_and_is_told(phone, brand):
 
     for _press in range(40):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.name") == "email":
+        if page.evaluate("document.activeElement.innerText") == "Log in":
             break
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
     page.keyboard.type(customer.email)
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)

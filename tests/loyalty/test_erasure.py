@@ -159,7 +159,8 @@ def test_customer_elsewhere_stays_there_and_a_pseudonym_stands_here(api, person,
     assert (person.email, person.is_active, person.registered_brand) == (EMAIL, True, other)
     assert UserPoints.objects.get(brand=other).user == person
     assert UserPoints.objects.get(brand=brand).user_id == result.pseudonym_id
-    assert {table for table, _word in traces(EMAIL, FIRST, LAST, PHONE)} == {"brands_user"}
+    assert {table for table, _word in traces(EMAIL, FIRST, LAST, PHONE)} == {"brands_user", "brands_customerword"}
+    assert not person.search_words.filter(brand=brand).exists()
     assert not person.scans.filter(brand=brand).exists()
     assert list(reconcile.differences()) == []
 

@@ -1,5 +1,5 @@
 // Says as soon as a file is chosen what its header makes of it, and keeps the file until a list has its product.
-(() => {
+addEventListener("DOMContentLoaded", () => {
   const guide = document.querySelector("[data-import-columns]");
   const file = document.querySelector("input[type=file][name=file]");
   const product = document.querySelector("[name=product]");
@@ -35,4 +35,4 @@
     words.textContent = guide.dataset.list;
     words.scrollIntoView({ block: "center" });
   });
-})();
+});

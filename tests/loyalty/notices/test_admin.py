@@ -361,10 +361,12 @@ def test_an_address_of_before_stays_masked(client, brand, customer, own, notify,
 def test_masks_depend_on_the_role_alone(brand, customer):
     readers = {role: staff(brand, role=role) for role in ("owner", "support", "printer")}
 
-    assert {role: masking.shown_to(reader, customer, brand.pk) for role, reader in readers.items()} == {
+    member = make.account(customer, brand)
+
+    assert {role: masking.shown_to(reader, member) for role, reader in readers.items()} == {
         "owner": str(customer),
         "support": str(customer),
-        "printer": masking.masked(customer),
+        "printer": masking.masked(member),
     }
 
 

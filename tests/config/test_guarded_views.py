@@ -10,6 +10,7 @@ WHO_ASKS = "Says who asks: before it, nobody knows whose rows may be seen."
 SCAN = "The scan's own statements, by a code that is unique in the installation, for guests and for codes of any brand."
 ACCRUAL = "The accrual's own statements, as the worker runs them."
 CAPABILITY = "The address is its own permission: it carries a signature or a secret of a row's own, and names one row."
+ACCOUNT = "An account is its person's at every brand: its address is compared with those of all accounts."
 CALLS = "Reads no row but the brand of the hostname; the rest it asks of the API, with the visitor's token and key."
 PUBLIC = "What a brand publishes on its page or in passes, the same for everybody."
 OPERATOR = "For operators and for programs that watch: no brand's rows."
@@ -22,6 +23,9 @@ UNGUARDED = {
     "api/v1/scans/<uuid:scan_id>/adopt post": SCAN,
     "api/v1/scans/<uuid:scan_id>/place post": SCAN,
     "api/v1/brand/loyalty/campaign/event post": ACCRUAL,
+    "api/v1/fake-reports post": SCAN,
+    "api/v1/auth/email/change post": ACCOUNT,
+    "api/v1/auth/email/change/confirm post": ACCOUNT,
     "api/v1/auth/token post": WHO_ASKS,
     "api/v1/auth/token/refresh post": WHO_ASKS,
     "api/v1/auth/token/revoke post": WHO_ASKS,
@@ -40,7 +44,12 @@ UNGUARDED = {
     "s/<scanned:code> post": CALLS,
     "01/<gtin:gtin>/21/<scanned:code> get": CALLS,
     "01/<gtin:gtin>/21/<scanned:code> post": CALLS,
+    "account get": CALLS,
+    "account post": CALLS,
+    "email/change/<str:token> get": CALLS,
+    "email/change/<str:token> post": CALLS,
     "page/session post": CALLS,
+    "page/reward/<id:redemption>.svg any": CALLS,
     "page/wallet/apple any": CALLS,
     "page/wallet/google any": CALLS,
     "register/confirm/<str:token> get": CALLS,

@@ -13,7 +13,7 @@ from brands.refusals import Invalid
 MAX_TYPED = 200
 MAX_WORDS = 8
 # Customers whose rows a list looks for one by one.
-MAX_MEANT = 1000
+MAX_MATCHES = 1000
 LAST = chr(0x10FFFF)
 
 
@@ -30,10 +30,10 @@ def meant(typed: str, brand_ids: Collection[int]) -> list[int]:
     typed = checked(typed)
     if "@" in typed and (owner := owner_of(typed, brand_ids)):
         return [owner]
-    ids = _first(matching(typed, brand_ids), MAX_MEANT)
-    if len(ids) > MAX_MEANT:
+    ids = _first(matching(typed, brand_ids), MAX_MATCHES)
+    if len(ids) > MAX_MATCHES:
         words = _("More than %(most)d customers match “%(typed)s”. Type more of the name or the address.")
-        raise TooManyCustomers(words % {"most": MAX_MEANT, "typed": typed})
+        raise TooManyCustomers(words % {"most": MAX_MATCHES, "typed": typed})
     return ids
 
 

@@ -136,7 +136,7 @@ class Corrections:
         given = form.cleaned_data
         try:
             limits.hit("account_mail", member.user.email, f"staff:{request.user.pk}")
-            corrections.ask_for_address(account=member, email=given["email"], deed=deed(request, given["reason"]))
+            corrections.request_email_change(account=member, email=given["email"], deed=deed(request, given["reason"]))
         except Refused as refusal:
             form.add_error(refusal.details.get("field"), refusal.message)
             return False

@@ -28,7 +28,7 @@ from brands.digits import AsciiDigits
 from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, DayFilter
 from brands.models import User
-from brands.number_columns import number_in_words, points_in_words
+from brands.number_columns import format_number, format_points
 from brands.portal import badge
 from brands.refusals import Refused
 from brands.roles import ACT, ERASE, VIEW, reach
@@ -197,7 +197,7 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             return queryset.filter(pk=account), False
         if not search_term.strip():
             return queryset, False
-        return self.of_customers(request, queryset, search_term), False
+        return self.filter_by_customers(request, queryset, search_term), False
 
     def customers(self, request: HttpRequest, typed: str) -> Any:
         """However many: this list is what they are looked for in."""
@@ -305,9 +305,9 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             "name": name_of(member),
             "form": form,
             "asks": asks,
-            "amount": points_in_words(abs(form.points)) if asks else "",
-            "balance": number_in_words(member.points),
-            "balance_then": number_in_words(member.points + form.points) if asks else "",
+            "amount": format_points(abs(form.points)) if asks else "",
+            "balance": format_number(member.points),
+            "balance_then": format_number(member.points + form.points) if asks else "",
         }
         return TemplateResponse(request, "admin/loyalty/adjust.html", context)
 
@@ -333,7 +333,7 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             "opts": self.opts,
             "title": _("Erase the personal data of %(member)s") % {"member": member},
             "member": member,
-            "balance": points_in_words(member.points),
+            "balance": format_points(member.points),
             "form": form,
         }
         return TemplateResponse(request, "admin/loyalty/erase.html", context)
@@ -363,6 +363,6 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             form.add_error(refusal.details.get("field"), refusal.message)
             return False
         words = _("Adjusted by %(points)s. The balance is %(balance)s now.")
-        told = {"points": points_in_words(made.points), "balance": number_in_words(made.new_balance)}
+        told = {"points": format_points(made.points), "balance": format_number(made.new_balance)}
         self.message_user(request, words % told, messages.SUCCESS)
         return True

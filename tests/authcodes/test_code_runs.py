@@ -72,11 +72,11 @@ def test_what_is_a_run(brand, codes, name, step, users, every, is_run):
     assert bool(found(brand)) is is_run
 
 
-@pytest.mark.parametrize("number", [code_runs.LEAST_CODES - 1, code_runs.LEAST_CODES])
+@pytest.mark.parametrize("number", [code_runs.MIN_CODES - 1, code_runs.MIN_CODES])
 def test_a_small_carton_is_no_run(brand, customer, codes, number):
     scanned(codes[:number], users=[customer])
 
-    assert bool(found(brand)) is (number == code_runs.LEAST_CODES)
+    assert bool(found(brand)) is (number == code_runs.MIN_CODES)
 
 
 def test_codes_that_were_scanned_before_are_no_guesses(brand, customer, codes):

@@ -219,7 +219,7 @@ class TestTurns:
         start(brand, make.customer(brand))
 
     def test_too_many_that_wait_are_refused_for_now(self, api, customer, monkeypatch):
-        monkeypatch.setattr(data_exports, "MOST_WAITING", 5)
+        monkeypatch.setattr(data_exports, "MAX_QUEUED_EXPORTS", 5)
 
         refused = api.as_customer(customer).post("customer/data-export")
 

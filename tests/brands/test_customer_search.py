@@ -166,7 +166,7 @@ def test_what_nobody_is_called_is_refused_in_words(client: Client, brand: Brand,
 def test_too_many_customers_are_refused_in_words_but_listed_as_members(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(customer_search, "MAX_MEANT", 2)
+    monkeypatch.setattr(customer_search, "MAX_MATCHES", 2)
     for number in range(3):
         make.customer(brand, email=f"{number}@example.com")
 

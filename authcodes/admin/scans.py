@@ -123,11 +123,7 @@ def panel(customer: User, brand: Brand) -> Panel:
                 zones.told(scan.scanned_at, brand.zone),
                 result_of(scan),
                 scan.code,
-                ", ".join(
-                    str(part)
-                    for part in (scan.product, scan.get_reason_display(), place_names.short(scan.location))
-                    if part
-                ),
+                detail_of(scan),
                 panels.address_of(scan),
             )
             for scan in scans.order_by("-scanned_at", "-scan_id")[: panels.MOST]

@@ -7,7 +7,6 @@ from brands.page import languages
 from loyalty import confirmations, consents
 from loyalty.models import Consent, EmailConfirmation, Event
 from loyalty.notices import preferences
-from tests import make
 from tests.brands.page.conftest import seen
 from tests.brands.page.test_views import customer_of, logged_in
 from tests.make import PASSWORD

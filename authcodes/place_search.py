@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from authcodes.dashboard_sources import groups
+from brands import typed_text
 from brands.models import Brand
 from brands.refusals import Invalid
 
-MAX_TYPED = 200
 # Places that one text may mean: a list by more of them is not what anybody looks for.
 MAX_MATCHES = 1000
 MAX_SUGGESTED = 20
@@ -121,14 +121,12 @@ def suggested(typed: str, known: Sequence[str]) -> list[str]:
 
 def checked(typed: str) -> str:
     """Without space around it. Raises Invalid."""
-    typed = typed.strip()
-    if len(typed) > MAX_TYPED:
-        raise Invalid(
-            _("Type at most %(most)d characters of a place.") % {"most": MAX_TYPED}, details={"field": "location"}
-        )
-    if not typed.isprintable():
-        raise Invalid(_("Type the place without control characters."), details={"field": "location"})
-    return typed
+    return typed_text.checked(
+        typed,
+        too_long=_("Type at most %(most)d characters of a place."),
+        unprintable=_("Type the place without control characters."),
+        details={"field": "location"},
+    )
 
 
 def _matching(typed: str, known: Sequence[str]) -> list[str]:

@@ -31,7 +31,7 @@ SUCCESS_MESSAGES = {
 PRODUCT_INACTIVE_MESSAGE = _("Genuine product. It is no longer sold, and earns no points.")
 LIMIT_MESSAGE = _("This code has already been scanned.")
 RESERVED_MESSAGE = _("Somebody who is not logged in has just scanned this code. Log in to claim it, or try later.")
-RESERVED_FOR_CUSTOMER_MESSAGE = _(
+RESERVED_BY_CUSTOMER_MESSAGE = _(
     "Somebody has just scanned this code and has not claimed it yet. Log in to claim it, or try later."
 )
 UNCONFIRMED_RESERVED_MESSAGE = _(
@@ -70,7 +70,7 @@ class ScanSuccess(serializers.Serializer[Any]):
     scan_id = serializers.UUIDField()
     reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive", "product_inactive"])
     points_status = serializers.ChoiceField(
-        choices=scanning.TOLD_STATUSES,
+        choices=scanning.PUBLIC_STATUSES,
         help_text="What becomes of the points; pending: they follow in a moment, or when what they wait for is done.",
     )
     waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=WAITS)
@@ -142,7 +142,7 @@ def common(result: ScanResult) -> dict[str, Any]:
     return {
         "scan_id": str(result.scan_id),
         "reason": result.reason.value,
-        **scanning.told_status(result.points_status),
+        **scanning.public_status_fields(result.points_status),
         "product": result.facts.product(),
     }
 
@@ -206,7 +206,7 @@ def warning(result: ScanResult) -> dict[str, Any]:
 def reserved_message(facts: CodeFacts) -> Any:
     if facts.unconfirmed:
         return UNCONFIRMED_RESERVED_MESSAGE
-    return RESERVED_MESSAGE if facts.reserved_for is None else RESERVED_FOR_CUSTOMER_MESSAGE
+    return RESERVED_MESSAGE if facts.reserved_for is None else RESERVED_BY_CUSTOMER_MESSAGE
 
 
 def invalid(result: ScanResult, brand_id: int | None) -> AuthCodeInvalid:

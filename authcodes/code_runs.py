@@ -1,8 +1,8 @@
 """Codes that were scanned in a row: neighbouring numbers of a plain batch, first scanned one soon after the other.
 
 Whoever has one plain code can count on from it; whoever buys a product has one number. What is sold side by side is
-scanned by different customers, or hours apart. So a run takes all of these: `LEAST_CODES` codes, each at most
-`WIDEST_GAP` numbers and `LONGEST_PAUSE` from the next, and no more than `MOST_CUSTOMERS` customers, guests being
+scanned by different customers, or hours apart. So a run takes all of these: `MIN_CODES` codes, each at most
+`MAX_GAP` numbers and `LONGEST_PAUSE` from the next, and no more than `MAX_CUSTOMERS` customers, guests being
 counted as one. A shop that opens a carton of ten or more and scans each product itself looks the same: the notice
 says so, and staff look.
 
@@ -17,10 +17,10 @@ from django.utils import timezone
 
 from brands import sql
 
-LEAST_CODES = 10
-WIDEST_GAP = 3
+MIN_CODES = 10
+MAX_GAP = 3
 LONGEST_PAUSE = timedelta(hours=1)
-MOST_CUSTOMERS = 3
+MAX_CUSTOMERS = 3
 LOOKS_BACK = timedelta(days=2)
 NEWEST = 1000  # scans of a brand that are read
 MOST_BRANDS = 20
@@ -86,10 +86,10 @@ def of(brand_ids: Sequence[int], *, at: datetime | None = None) -> list[Run]:
             "brand_ids": list(brand_ids),
             "since": (at or timezone.now()) - LOOKS_BACK,
             "newest": NEWEST,
-            "gap": WIDEST_GAP,
+            "gap": MAX_GAP,
             "pause": LONGEST_PAUSE.total_seconds(),
-            "least": LEAST_CODES,
-            "customers": MOST_CUSTOMERS,
+            "least": MIN_CODES,
+            "customers": MAX_CUSTOMERS,
             "most": MOST_RUNS,
         },
     )

@@ -26,7 +26,7 @@ KIND = Job.Kind.EXPORT_CUSTOMER_DATA
 SALT = "authcodes.data-exports"
 LINK_LASTS = timedelta(minutes=15)
 LONGEST_LINK = 200
-MOST_WAITING = 100  # of a brand; to find out whose turn it is, each of them is compared with the others
+MAX_QUEUED_EXPORTS = 100  # of a brand; to find out whose turn it is, each of them is compared with the others
 RETRY_SECONDS = 300  # after which a brand whose line is full may be asked again
 TELL_SECONDS = 0.5  # between two looks whether it is cancelled, by an erasure above all
 EXPIRED = "expired"
@@ -55,7 +55,7 @@ def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job
     if found := _unfinished(brand.pk, customer.pk):
         return found
     waiting = Job.objects.filter(brand=brand, kind=KIND, status=Job.Status.QUEUED).count()
-    if waiting >= MOST_WAITING:
+    if waiting >= MAX_QUEUED_EXPORTS:
         raise RateLimited(_("Many customers ask for their data just now. Try again later."), retry_after=RETRY_SECONDS)
     title = _("Data of customer %(number)s") % {"number": customer.pk}
     try:

@@ -32,7 +32,7 @@ def hostname_at(plan: Plan, base_url: str) -> str:
     return hostname if settings.HTTPS or parts.port in {None, 80} else f"{hostname}:{parts.port}"
 
 
-def lead_to(hostname: str, *, plan: Plan, brand: Brand) -> None:
+def set_primary_hostname(hostname: str, *, plan: Plan, brand: Brand) -> None:
     """Have codes, mails and passes lead to `hostname`, unless somebody has chosen one of their own for the brand."""
     current = hostname_of(brand.pk)
     name = current.partition(":")[0]

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from authcodes.models import BatchRange, PrintRun
 from brands import roles
 from brands.models import Brand
-from brands.number_columns import number_in_words
+from brands.number_columns import format_number
 from brands.roles import ACT, USE, VIEW
 
 SCANS, PRINTS, REDEMPTIONS = "authcodes.scan", "authcodes.printrun", "loyalty.redemption"
@@ -43,7 +43,7 @@ class Printable:
 
     @property
     def quantity(self) -> str:
-        return number_in_words(self.batch.quantity)
+        return format_number(self.batch.quantity)
 
 
 def shortcuts(request: HttpRequest) -> list[Shortcut]:

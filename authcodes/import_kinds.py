@@ -8,7 +8,7 @@ from authcodes.import_checks import COLUMNS, ERROR_COLUMN
 from brands.refusals import Invalid
 
 
-def kind_of(file: IO[bytes]) -> str:
+def kind_from_header(file: IO[bytes]) -> str:
     """The kind whose columns the header of `file` has; empty if it has those of none. Rewinds the file."""
     header: list[str] = []
     with suppress(Invalid):

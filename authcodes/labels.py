@@ -163,8 +163,23 @@ DEFAULT_PRESET = "letter-30"
 
 # Where offices print on US Letter. Everywhere else paper is A4; of UTC nobody knows where it is.
 LETTER_ZONES = ("America/", "US/", "Canada/", "Pacific/Honolulu", "UTC")
+# The zones of South America but for Chile, Colombia and Venezuela: there it is A4 too.
+# fmt: off
+A4_ZONES = frozenset((
+    "America/Araguaina", "America/Asuncion", "America/Bahia", "America/Belem", "America/Boa_Vista",
+    "America/Buenos_Aires", "America/Campo_Grande", "America/Catamarca", "America/Cayenne", "America/Cordoba",
+    "America/Cuiaba", "America/Eirunepe", "America/Fortaleza", "America/Guayaquil", "America/Guyana",
+    "America/Jujuy", "America/La_Paz", "America/Lima", "America/Maceio", "America/Manaus", "America/Mendoza",
+    "America/Montevideo", "America/Noronha", "America/Paramaribo", "America/Porto_Acre", "America/Porto_Velho",
+    "America/Recife", "America/Rio_Branco", "America/Rosario", "America/Santarem", "America/Sao_Paulo",
+))
+# fmt: on
+A4_REGION = "America/Argentina/"
 
 
 def preset_for(time_zone: str) -> str:
     """The sheet to begin with, 30 labels a page, by where a brand is."""
-    return DEFAULT_PRESET if not time_zone or time_zone.startswith(LETTER_ZONES) else "a4-30"
+    prints_letter = time_zone.startswith(LETTER_ZONES) and not (
+        time_zone in A4_ZONES or time_zone.startswith(A4_REGION)
+    )
+    return DEFAULT_PRESET if not time_zone or prints_letter else "a4-30"

@@ -208,7 +208,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class CodesInARow:
+class CodeRunNotice:
     """Neighbouring codes that were scanned one after the other, and the list of these scans."""
 
     run: Run
@@ -226,7 +226,7 @@ class CodesInARow:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class FakeReportNotice:
     """How many reports of suspected fakes are open, and the list of them."""
 
     number: int
@@ -348,11 +348,11 @@ class Page:
         return sorted(found, key=lambda each: -each.number)[:MOST_NOTICES]
 
     @property
-    def code_runs(self) -> list[CodesInARow]:
+    def code_runs(self) -> list[CodeRunNotice]:
         """Codes of plain batches that somebody seems to have counted on to."""
         brands = {brand.pk: brand for brand in self.those(VIEW, SCANS)}
         return [
-            CodesInARow(run, brands[run.brand_id], self.scans_of(run, brands[run.brand_id]))
+            CodeRunNotice(run, brands[run.brand_id], self.scans_of(run, brands[run.brand_id]))
             for run in code_runs.of(list(brands))
         ]
 
@@ -362,11 +362,11 @@ class Page:
         return self.links.address(SCANS, {"batch__id__exact": run.batch_id, **on})
 
     @property
-    def fake_reports(self) -> Reported | None:
+    def fake_reports(self) -> FakeReportNotice | None:
         """Reports of suspected fakes that wait for somebody."""
         brands = self.those(VIEW, REPORTS)
         number = fake_reports.open_at(brand.pk for brand in brands) if brands else 0
-        return Reported(number, self.links.address(REPORTS, {"state__exact": "open"})) if number else None
+        return FakeReportNotice(number, self.links.address(REPORTS, {"state__exact": "open"})) if number else None
 
     @property
     def stopped_webhooks(self) -> list[WebhookEndpoint]:

@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from authcodes.dashboard_sources import groups
+from brands import typed_text
 from brands.models import Brand
 from brands.refusals import Invalid
 
-MAX_TYPED = 200
 # Places that one text may mean: a list by more of them is not what anybody looks for.
-MAX_MEANT = 1000
+MAX_MATCHES = 1000
 MAX_SUGGESTED = 20
 # Different places of one brand that are looked at, and scans of days that no rollup has yet.
 MAX_KNOWN = 20_000
@@ -102,13 +102,13 @@ def meant(typed: str, known: Sequence[str]) -> list[str]:
     if typed in known:
         return [typed]
     found = _matching(typed, known)
-    if len(found) > MAX_MEANT:
+    if len(found) > MAX_MATCHES:
         words = ngettext(
             "More than %(most)d place matches “%(typed)s”. Type more of the name.",
             "More than %(most)d places match “%(typed)s”. Type more of the name.",
-            MAX_MEANT,
+            MAX_MATCHES,
         )
-        raise TooManyPlaces(words % {"most": MAX_MEANT, "typed": typed}, details={"field": "location"})
+        raise TooManyPlaces(words % {"most": MAX_MATCHES, "typed": typed}, details={"field": "location"})
     return found
 
 
@@ -121,14 +121,12 @@ def suggested(typed: str, known: Sequence[str]) -> list[str]:
 
 def checked(typed: str) -> str:
     """Without space around it. Raises Invalid."""
-    typed = typed.strip()
-    if len(typed) > MAX_TYPED:
-        raise Invalid(
-            _("Type at most %(most)d characters of a place.") % {"most": MAX_TYPED}, details={"field": "location"}
-        )
-    if not typed.isprintable():
-        raise Invalid(_("Type the place without control characters."), details={"field": "location"})
-    return typed
+    return typed_text.checked(
+        typed,
+        too_long=_("Type at most %(most)d characters of a place."),
+        unprintable=_("Type the place without control characters."),
+        details={"field": "location"},
+    )
 
 
 def _matching(typed: str, known: Sequence[str]) -> list[str]:

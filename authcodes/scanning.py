@@ -32,7 +32,7 @@ LONGEST_LABEL = 200
 Outcome, Reason, PointsStatus = Scan.Outcome, Scan.Reason, Scan.PointsStatus
 # A customer's scan whose points are asked for.
 EARNING = {PointsStatus.PENDING, PointsStatus.UNCONFIRMED}
-TOLD_STATUSES = [status.value for status in PointsStatus if status != PointsStatus.UNCONFIRMED]
+PUBLIC_STATUSES = [status.value for status in PointsStatus if status != PointsStatus.UNCONFIRMED]
 # Losing the race for a slot means that the code has changed: read it again. It cannot change for ever.
 TRIES = 5
 
@@ -414,7 +414,7 @@ def points_status(facts: CodeFacts | None, reason: Scan.Reason, user_id: int | N
     return PointsStatus.UNCONFIRMED if facts.unconfirmed else PointsStatus.PENDING
 
 
-def told_status(status: Scan.PointsStatus) -> dict[str, str]:
+def public_status_fields(status: Scan.PointsStatus) -> dict[str, str]:
     """What becomes of a scan's points, as programs are told it: what waits for the customer is pending as well."""
     if status == PointsStatus.UNCONFIRMED:
         return {"points_status": PointsStatus.PENDING.value, "waits_for": "confirmed_email"}
@@ -494,7 +494,7 @@ def _announcement(result: ScanResult, about: Circumstances) -> list[events.Messa
         "code": facts.code,
         "outcome": result.outcome.value,
         "reason": result.reason.value,
-        **told_status(result.points_status),
+        **public_status_fields(result.points_status),
         "points_promised": plain(result.points),
         "batch_id": facts.batch_id,
         "product": facts.product(),

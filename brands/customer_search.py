@@ -6,14 +6,14 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from brands import typed_text
 from brands.customer_words import CustomerWord
 from brands.models import User
 from brands.refusals import Invalid
 
-MAX_TYPED = 200
 MAX_WORDS = 8
 # Customers whose rows a list looks for one by one.
-MAX_MEANT = 1000
+MAX_MATCHES = 1000
 LAST = chr(0x10FFFF)
 
 
@@ -30,10 +30,10 @@ def meant(typed: str, brand_ids: Collection[int]) -> list[int]:
     typed = checked(typed)
     if "@" in typed and (owner := owner_of(typed, brand_ids)):
         return [owner]
-    ids = _first(matching(typed, brand_ids), MAX_MEANT)
-    if len(ids) > MAX_MEANT:
+    ids = _first(matching(typed, brand_ids), MAX_MATCHES)
+    if len(ids) > MAX_MATCHES:
         words = _("More than %(most)d customers match “%(typed)s”. Type more of the name or the address.")
-        raise TooManyCustomers(words % {"most": MAX_MEANT, "typed": typed})
+        raise TooManyCustomers(words % {"most": MAX_MATCHES, "typed": typed})
     return ids
 
 
@@ -68,12 +68,11 @@ def owner_of(address: str, brand_ids: Collection[int]) -> int | None:
 
 def checked(typed: str) -> str:
     """Without space around it. Raises Invalid."""
-    typed = typed.strip()
-    if len(typed) > MAX_TYPED:
-        raise Invalid(_("Type at most %(most)d characters of a name or address.") % {"most": MAX_TYPED})
-    if not typed.isprintable():
-        raise Invalid(_("Type the name or address without control characters."))
-    return typed
+    return typed_text.checked(
+        typed,
+        too_long=_("Type at most %(most)d characters of a name or address."),
+        unprintable=_("Type the name or address without control characters."),
+    )
 
 
 def _first(found: QuerySet[CustomerWord, int], most: int) -> list[int]:

@@ -91,7 +91,7 @@ class Shown:
 
 
 @contextmanager
-def none_in_words(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[Shown]:
+def report_search_error(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[Shown]:
     """Show no row, and say why, where the block refuses what was typed. An export has nobody to say it to: it fails."""
     shown = Shown(rows.none())
     try:

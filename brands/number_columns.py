@@ -29,7 +29,7 @@ class NumberColumn:
 
     def __call__(self, row: Any) -> str | None:
         number: Decimal | int | None = getattr(row, self.__name__)
-        return None if number is None else number_in_words(number)
+        return None if number is None else format_number(number)
 
 
 def is_number(field: Any) -> bool:
@@ -39,24 +39,24 @@ def is_number(field: Any) -> bool:
     return isinstance(field, IntegerField) and not isinstance(field, AutoField) and not field.choices
 
 
-def number_in_words(number: Decimal | int) -> str:
+def format_number(number: Decimal | int) -> str:
     """As people read it: 10, 12.50, 25,800."""
     whole = number == int(number)
     return number_format(number, decimal_pos=0 if whole else 2, force_grouping=True)
 
 
-def points_in_words(points: Decimal | int) -> str:
+def format_points(points: Decimal | int) -> str:
     """With their unit: 1 point, 12.50 points."""
     counted = 1 if abs(points) == 1 else 2
-    return ngettext("%(points)s point", "%(points)s points", counted) % {"points": number_in_words(points)}
+    return ngettext("%(points)s point", "%(points)s points", counted) % {"points": format_number(points)}
 
 
-def regrouped(contents: SafeString) -> SafeString:
+def group_thousands(contents: SafeString) -> SafeString:
     """A number that Django wrote, as the rest of the portal writes it."""
-    return SafeString(number_in_words(Decimal(contents))) if PLAIN_NUMBER.fullmatch(contents) else contents
+    return SafeString(format_number(Decimal(contents))) if PLAIN_NUMBER.fullmatch(contents) else contents
 
 
-def for_input(shown: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def trim_zero_fraction(shown: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """What a form's field shows, without a fraction of zeros."""
 
     def prepared(value: Any) -> Any:
@@ -74,10 +74,10 @@ class GroupedNumbers:
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **options)  # type: ignore[misc]
         if field and is_number(db_field):
-            field.prepare_value = for_input(field.prepare_value)
+            field.prepare_value = trim_zero_fraction(field.prepare_value)
         return field
 
     @property
     def readonly_preprocess_fields(self) -> dict[str, Any]:
         """What django-unfold calls with the words of a field that is only read."""
-        return {field.name: regrouped for field in self.opts.concrete_fields if is_number(field)}
+        return {field.name: group_thousands for field in self.opts.concrete_fields if is_number(field)}

@@ -29,7 +29,7 @@ from brands.audited import CHOSEN
 from brands.digits import AsciiDigits
 from brands.gone import MOST_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
 from brands.keyset import KeysetChangeList
-from brands.list_queries import AnswersItsFilters, none_in_words
+from brands.list_queries import AnswersItsFilters, report_search_error
 from brands.lists import Count, CountedChangeList, EstimatingPaginator, OwnRowsFilter
 from brands.models import AuditEntry, Brand, User
 from brands.number_columns import GroupedNumbers, NumberColumn, is_number
@@ -242,11 +242,11 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
             found, many = super().get_search_results(request, queryset, typed)
             if found.exists():
                 return found, many
-        return self.of_customers(request, queryset, typed), False
+        return self.filter_by_customers(request, queryset, typed), False
 
-    def of_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
+    def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
         """The rows of the customers whom somebody means who types this."""
-        with none_in_words(request, rows) as shown:
+        with report_search_error(request, rows) as shown:
             shown.rows = rows.filter(**{f"{self.customer_path}__in": self.customers(request, typed)})
         return shown.rows
 

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 SILENT_SECONDS = 10.0
 # Browsers open a few connections ahead. Of one address no more than this many may be silent for YOUNG_SECONDS.
-OF_AN_ADDRESS, YOUNG_SECONDS = 64, 1.0
+MAX_SILENT_PER_ADDRESS, YOUNG_SECONDS = 64, 1.0
 LINE_SECONDS = 60
 # struct tcp_info of Linux: the milliseconds since data came, else since the connection stands; and the bytes received.
 LAST_DATA_RECEIVED, BYTES_RECEIVED = 52, 128
@@ -56,7 +56,7 @@ def end_silent() -> int:
         ended = 0
         for seconds, address, connection in silent:  # the youngest first: they may still say something
             counted[address] += seconds > YOUNG_SECONDS
-            if seconds > SILENT_SECONDS or counted[address] > OF_AN_ADDRESS:
+            if seconds > SILENT_SECONDS or counted[address] > MAX_SILENT_PER_ADDRESS:
                 with contextlib.suppress(OSError):  # the other side was faster
                     connection.shutdown(socket.SHUT_RDWR)
                     ended += 1

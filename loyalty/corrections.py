@@ -33,12 +33,12 @@ def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: 
         if changes:
             members.set_names(account=member, first_name=after[0], last_name=after[1], at=deed.at)
             audit.record(deed=deed, action=_("Name corrected"), rows=[Row(member, member.brand_id, changes)])
-            tell_passes(member, deed)
+            publish_name_change(member, deed)
         member.first_name, member.last_name = after
     return member
 
 
-def ask_for_address(*, account: UserPoints, email: str, deed: Deed) -> EmailConfirmation:
+def request_email_change(*, account: UserPoints, email: str, deed: Deed) -> EmailConfirmation:
     """Have a member confirm `email` as their address from now on; until then nothing changes. Owns the transaction.
 
     Raises Invalid for the brand's own staff, who change their address themselves, and UserNotFound.
@@ -63,7 +63,7 @@ def locked(account: UserPoints) -> UserPoints:
     return member
 
 
-def tell_passes(member: UserPoints, deed: Deed) -> None:
+def publish_name_change(member: UserPoints, deed: Deed) -> None:
     """The name stands on the member's wallet passes."""
     message = balance_changed(
         brand_id=member.brand_id,

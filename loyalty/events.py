@@ -145,7 +145,7 @@ GIVE_BACK_LATER = """
 """
 RENEW_SECONDS = 2.0
 # A handler that works longer than this on what it holds, or never returns, loses it to another attempt.
-LONGEST_HELD_SECONDS = 600.0
+MAX_LEASE_SECONDS = 600.0
 # Written before a later attempt, and taken back by whatever such an attempt can end in but the end of its process.
 BEGIN = """
     UPDATE loyalty_event SET crashes = crashes + 1
@@ -517,7 +517,7 @@ def _give_back_later(lost: Sequence[tuple[int, int, float]]) -> None:
         connection.close()
 
 
-keeper = Keeper[tuple[int, int, float]]("event leases", every=RENEW_SECONDS, longest=LONGEST_HELD_SECONDS, renew=_renew)
+keeper = Keeper[tuple[int, int, float]]("event leases", every=RENEW_SECONDS, longest=MAX_LEASE_SECONDS, renew=_renew)
 
 
 def _lease(delivery: Delivery) -> tuple[int, int, float]:

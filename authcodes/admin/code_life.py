@@ -22,7 +22,7 @@ from authcodes.models import AuthCode, CodeChange, Scan
 from authcodes.stretches import spans_more
 from brands import roles, zones
 from brands.exporting import ExportingAdmin
-from brands.number_columns import number_in_words, points_in_words
+from brands.number_columns import format_number, format_points
 from brands.portal import person
 from brands.roles import ACT, CHANGE, VIEW
 from brands.unfolded import action
@@ -50,7 +50,7 @@ class Moment:
     @property
     def points(self) -> str:
         """What the scan earned, in words."""
-        return points_in_words(self.scan.points_awarded) if self.scan.points_awarded else ""
+        return format_points(self.scan.points_awarded) if self.scan.points_awarded else ""
 
 
 class CodeLife(ExportingAdmin):
@@ -141,7 +141,7 @@ class CodeLife(ExportingAdmin):
             "more": len(moments) > MOMENTS_SHOWN or (known.get("number") or 0) > MOMENTS_SHOWN,
             "sees_scans": sees_scans,
             "scans": known.get("number") or 0,
-            "points": number_in_words(known.get("points") or 0),
+            "points": format_number(known.get("points") or 0),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
             "sees_imports": code.brand_id in roles.reach(request.user, VIEW, "authcodes.import"),
         }

@@ -28,7 +28,7 @@ from authcodes.admin.place_suggestions import SCRIPT, suggestions
 from authcodes.admin.searching import Search, beginning_with
 from authcodes.dashboard_filters import Status
 from authcodes.models import AuthCode, BatchRange, Job, PrintRun
-from brands.list_queries import none_in_words
+from brands.list_queries import report_search_error
 from brands.lists import Count, CountedChangeList, DayFilter, OwnRowsFilter
 from brands.portal import badge
 from brands.roles import ACT, VIEW
@@ -162,7 +162,7 @@ class AuthCodePage(CodeLife):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuthCode], search_term: str
     ) -> tuple[QuerySet[AuthCode], bool]:
-        with none_in_words(request, queryset) as shown:
+        with report_search_error(request, queryset) as shown:
             shown.rows = Search(self, request, search_term).codes(queryset)
         return shown.rows, False
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,34 +9,22 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from authcodes import data_exports
 from authcodes.models import Job
 from brands.exporting import within
 from brands.portal import TenantAdmin, person
+from brands.reason_forms import UnnamedReasonForm
 from brands.refusals import Refused
-from brands.unfolded import TextareaWidget
 from loyalty import members
 from loyalty.models import UserPoints
-
-
-class ReasonForm(forms.Form):
-    """Why the data is exported."""
-
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=500,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Staff read it in the audit trail. Do not write who the person is."),
-    )
 
 
 def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpResponse:
     """The page that says what the file will hold; posted, it starts the job."""
     if member.brand_id not in within(request.user, page.opts.label_lower):
         raise PermissionDenied
-    form = ReasonForm(request.POST or None)
+    form = UnnamedReasonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             job = start(page, request, member, form.cleaned_data["reason"])

@@ -16,7 +16,7 @@ from authcodes import dashboard_filters as meaning
 from authcodes import place_search
 from authcodes.dashboard_filters import Status
 from authcodes.exports import CUSTOMER_IS_OURS
-from brands.list_queries import none_in_words
+from brands.list_queries import report_search_error
 from brands.lists import BrandsFilter, DayFilter, DropdownFilter, OwnRowsFilter, StateFilter, TextFilter
 from brands.models import Brand
 from brands.unfolded import TypedForm
@@ -104,7 +104,7 @@ class KnownPlaceFilter(TextFilter):
         return PlaceForm(of=self.of, **given)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        with none_in_words(request, queryset) as shown:
+        with report_search_error(request, queryset) as shown:
             shown.rows = super().queryset(request, queryset)
         return shown.rows
 

@@ -23,7 +23,7 @@ from authcodes import imports
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.import_checks import COLUMNS
 from authcodes.import_hints import hints
-from authcodes.import_kinds import kind_of
+from authcodes.import_kinds import kind_from_header
 from authcodes.models import Import, ImportRow
 from brands.lists import ChoicesFilter, DayFilter
 from brands.live import LiveAdmin
@@ -66,13 +66,13 @@ class UploadForm(TenantForm):
         cleaned = super().clean()
         if cleaned.get("file"):
             guessed = Import.Kind.LIST if cleaned.get("product") else Import.Kind.RANGES
-            cleaned["kind"] = kind_of(cleaned["file"]) or guessed  # which the check then refuses in words
+            cleaned["kind"] = kind_from_header(cleaned["file"]) or guessed  # which the check then refuses in words
         if cleaned.get("kind") == Import.Kind.LIST and not cleaned.get("product") and "product" not in self.errors:
             self.add_error("product", _("Choose the product that these codes are for."))
         return cleaned
 
 
-class AgainForm(forms.Form):
+class CorrectedFileForm(forms.Form):
     """The corrected file."""
 
     file = forms.FileField(label=gettext_lazy("Corrected file"), widget=FileWidget(attrs={"accept": ".csv"}))
@@ -171,7 +171,7 @@ class ImportPage(LiveAdmin):
         told = preview_of(upload, request.GET.get("errors", "1"))
         told |= {"upload_state": self.state(upload), "upload_acts": self.acts(request, upload)}
         if upload.status in MENDABLE and (upload.problem or upload.bad_rows):
-            told["upload_again"] = AgainForm() if upload.brand_id in self.reach(request, ADD) else None
+            told["upload_again"] = CorrectedFileForm() if upload.brand_id in self.reach(request, ADD) else None
         return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
 
     def acts(self, request: HttpRequest, upload: Import) -> bool:
@@ -185,7 +185,7 @@ class ImportPage(LiveAdmin):
             return HttpResponseNotAllowed(["POST"])
         if before.brand_id not in self.reach(request, ADD):
             raise PermissionDenied
-        form = AgainForm(request.POST, request.FILES)
+        form = CorrectedFileForm(request.POST, request.FILES)
         try:
             if not form.is_valid():
                 raise imports.ImportRefused(_("Choose the corrected file."))

@@ -68,7 +68,7 @@ def unconfirmed(preview: Preview, given: Mapping[str, Any]) -> str:
     return ""
 
 
-class TellForm(forms.Form):
+class RecallMailForm(forms.Form):
     """Confirms what a recall's page is about to send."""
 
     confirmation = confirmation_field()
@@ -231,14 +231,14 @@ class RecallPage(TenantAdmin):
         if not self.may(request, ADD, recall):
             raise PermissionDenied
         preview = recall_preview.of(recall)
-        form = TellForm(request.POST if request.method == "POST" else None)
+        form = RecallMailForm(request.POST if request.method == "POST" else None)
         if request.method == "POST" and form.is_valid():
             if complaint := unconfirmed(preview, form.cleaned_data):
                 form.add_error("confirmation", complaint)
             else:
                 return self.told(request, recall)
         if form.data.get("shown") != preview.fingerprint:
-            form = TellForm(initial={"shown": preview.fingerprint})
+            form = RecallMailForm(initial={"shown": preview.fingerprint})
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

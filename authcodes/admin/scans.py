@@ -17,7 +17,7 @@ from authcodes.exports import CUSTOMER_IS_OURS
 from authcodes.models import Job, Scan
 from brands import panels, zones
 from brands.exporting import ExportingAdmin
-from brands.list_queries import none_in_words
+from brands.list_queries import report_search_error
 from brands.lists import ChoicesFilter, OwnRowsFilter
 from brands.models import Brand, User
 from brands.panels import Line, Panel
@@ -86,7 +86,7 @@ class ScanPage(ExportingAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        with none_in_words(request, queryset) as shown:
+        with report_search_error(request, queryset) as shown:
             shown.rows = Search(self, request, search_term).scans(queryset)
         return shown.rows, False
 
@@ -123,11 +123,7 @@ def panel(customer: User, brand: Brand) -> Panel:
                 zones.told(scan.scanned_at, brand.zone),
                 result_of(scan),
                 scan.code,
-                ", ".join(
-                    str(part)
-                    for part in (scan.product, scan.get_reason_display(), place_names.short(scan.location))
-                    if part
-                ),
+                detail_of(scan),
                 panels.address_of(scan),
             )
             for scan in scans.order_by("-scanned_at", "-scan_id")[: panels.MOST]

@@ -47,32 +47,32 @@ class Search:
         if not self.words:
             return rows
         if "@" in self.words:
-            return rows.filter(pk__in=self.of_customers(self.seen(Scan)).values("auth_code"))
+            return rows.filter(pk__in=self.filter_by_customers(self.seen(Scan)).values("auth_code"))
         if not self.some_codes(1):
-            return self.codes_called(rows)
+            return self.codes_by_name(rows)
         found = rows.filter(**beginning_with(self.beginning))
         return found if ORDER_VAR in self.request.GET else found.order_by("code")
 
-    def codes_called(self, rows: QuerySet[AuthCode]) -> QuerySet[AuthCode]:
+    def codes_by_name(self, rows: QuerySet[AuthCode]) -> QuerySet[AuthCode]:
         """Of products, else places, else customers who are called so."""
         if products := self.products():
             return rows.filter(product__in=products)
         if kept := self.kept():
             return rows.filter(kept)
-        return rows.filter(pk__in=self.of_customers(self.seen(Scan)).values("auth_code"))
+        return rows.filter(pk__in=self.filter_by_customers(self.seen(Scan)).values("auth_code"))
 
     def scans(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
         if not self.words:
             return rows
         if "@" in self.words:
-            return self.of_customers(rows)
+            return self.filter_by_customers(rows)
         codes = self.some_codes(MOST_CODES + 1)
         if len(codes) > MOST_CODES:
             return rows.filter(**beginning_with(self.beginning))
         if codes:
             return rows.filter(auth_code__in=codes)
         products = self.products()
-        return rows.filter(product__in=products) if products else self.of_customers(rows)
+        return rows.filter(product__in=products) if products else self.filter_by_customers(rows)
 
     def seen(self, model: Any) -> QuerySet[Any]:
         """The rows of another list that this person may see."""
@@ -98,7 +98,7 @@ class Search:
                 return place_search.codes_at(column, places)
         return None
 
-    def of_customers(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
+    def filter_by_customers(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
         """Scans by customers who are called so, as far as the brand knows them."""
         brands = self.site.get_model_admin(Scan).brands_seen(self.request)
         who = customer_search.meant(self.words, [brand.pk for brand in brands])

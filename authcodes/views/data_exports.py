@@ -129,7 +129,7 @@ class DataExportFile(APIView):
         Ask for it first: `POST customer/data-export`.
         """
         principal = principal_of(request)
-        limits.hit("redeem", principal.brand_id, principal.user_id)
+        limits.hit("read", principal.brand_id, principal.user_id)
         content = data_exports.opened(
             brand_id=principal.brand_id,
             customer_id=principal.user_id,

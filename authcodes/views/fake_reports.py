@@ -58,7 +58,8 @@ class FakeReports(APIView):
         """Tell the brand of the key or token about a product that may be a copy.
 
         The answer is the same for every code, also one that does not exist or is another brand's. A report needs no
-        customer; with an access token it is erased with theirs. Ten an hour are taken of a customer and of a network.
+        customer; with an access token it is erased with theirs. How many a customer and a network may send is a setting
+        of the server, `RATE_FAKE_REPORT`.
         """
         scanner = Scanner(request)
         if scanner.brand_id is None:

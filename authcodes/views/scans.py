@@ -94,7 +94,7 @@ class ScanStateOutput(serializers.Serializer[Any]):
     success = serializers.BooleanField()
     scan_id = serializers.UUIDField()
     status = serializers.ChoiceField(choices=Scan.Outcome.choices)
-    points_status = serializers.ChoiceField(choices=scanning.TOLD_STATUSES)
+    points_status = serializers.ChoiceField(choices=scanning.PUBLIC_STATUSES)
     waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=answers.WAITS)
     points_awarded = serializers.FloatField()
     timestamp = serializers.DateTimeField()
@@ -346,7 +346,7 @@ def present_preview(result: ScanResult) -> dict[str, Any]:
         "first_scan": facts is not None and facts.scan_count == 0,
         "status": result.outcome.value,
         "reason": result.reason.value if facts else None,
-        **scanning.told_status(result.points_status if facts else Scan.PointsStatus.NOT_ELIGIBLE),
+        **scanning.public_status_fields(result.points_status if facts else Scan.PointsStatus.NOT_ELIGIBLE),
         **({"recall": answers.recall_of(facts)} if facts and result.reason == Scan.Reason.RECALLED else {}),
     }
 
@@ -388,7 +388,7 @@ def present_state(scan: Scan) -> dict[str, Any]:
         "success": True,
         "scan_id": str(scan.pk),
         "status": scan.outcome,
-        **scanning.told_status(Scan.PointsStatus(scan.points_status)),
+        **scanning.public_status_fields(Scan.PointsStatus(scan.points_status)),
         "points_awarded": plain(scan.points_awarded),
         "timestamp": iso(scan.scanned_at),
         "location": scan.location or None,

@@ -14,25 +14,15 @@ from django.utils.translation import gettext_lazy
 
 from brands import limits
 from brands.audited import deed
+from brands.reason_forms import ReasonForm
 from brands.refusals import Refused
 from brands.roles import CORRECT
-from brands.unfolded import TextareaWidget, TextWidget, action
+from brands.unfolded import TextWidget, action
 from loyalty import confirmations, corrections
 from loyalty.models import UserPoints
 
 
-class CorrectionForm(forms.Form):
-    """What to correct, and why."""
-
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=500,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Staff read it in the audit trail."),
-    )
-
-
-class NameForm(CorrectionForm):
+class NameForm(ReasonForm):
     first_name = forms.CharField(
         label=gettext_lazy("First name"),
         max_length=150,
@@ -48,7 +38,7 @@ class NameForm(CorrectionForm):
     field_order = ("first_name", "last_name", "reason")
 
 
-class AddressForm(CorrectionForm):
+class AddressForm(ReasonForm):
     email = forms.EmailField(
         label=gettext_lazy("New e-mail address"),
         max_length=254,
@@ -136,7 +126,7 @@ class Corrections:
         given = form.cleaned_data
         try:
             limits.hit("account_mail", member.user.email, f"staff:{request.user.pk}")
-            corrections.ask_for_address(account=member, email=given["email"], deed=deed(request, given["reason"]))
+            corrections.request_email_change(account=member, email=given["email"], deed=deed(request, given["reason"]))
         except Refused as refusal:
             form.add_error(refusal.details.get("field"), refusal.message)
             return False

@@ -14,7 +14,7 @@ from brands import panels, zones
 from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter
 from brands.models import AuditEntry, Brand, User
-from brands.number_columns import number_in_words, points_in_words
+from brands.number_columns import format_number, format_points
 from brands.panels import Line, Panel
 from brands.portal import badge
 from brands.unfolded import display
@@ -59,7 +59,7 @@ class LedgerPage(ExportingAdmin):
             sum=Coalesce(Sum(F("points_earned") - F("points_redeemed") - F("points_expired")), Decimal(0))
         )
         balance = UserPoints.objects.values_list("points", flat=True).get(pk=line.user_point_id)
-        return number_in_words(balance - Decimal(moved["sum"]))
+        return format_number(balance - Decimal(moved["sum"]))
 
     @display(description=_("adjusted by"))
     def adjusted_by(self, line: LoyaltyTransaction) -> str:
@@ -67,7 +67,7 @@ class LedgerPage(ExportingAdmin):
 
     @display(description=_("points"))
     def points(self, line: LoyaltyTransaction) -> str:
-        return number_in_words(points_of(line))
+        return format_number(points_of(line))
 
 
 def state_of(line: LoyaltyTransaction) -> SafeString:
@@ -131,10 +131,10 @@ def balances_after(balance: Decimal, lines: Sequence[LoyaltyTransaction]) -> lis
 
 def detail_of(line: LoyaltyTransaction, balance: Decimal, adjuster: str) -> str:
     """Points, what earned them or who adjusted them, and the balance after."""
-    parts = [points_in_words(points_of(line))]
+    parts = [format_points(points_of(line))]
     if is_adjustment(line):
         parts += [gettext("by %(person)s") % {"person": adjuster}] if adjuster else []
     elif line.note:
         parts.append(line.reason_id)
-    parts.append(gettext("balance %(balance)s") % {"balance": number_in_words(balance)})
+    parts.append(gettext("balance %(balance)s") % {"balance": format_number(balance)})
     return " · ".join(parts)

@@ -28,15 +28,17 @@ from brands.digits import AsciiDigits
 from brands.exporting import ExportingAdmin
 from brands.lists import ChoicesFilter, DayFilter
 from brands.models import User
-from brands.number_columns import number_in_words, points_in_words
+from brands.number_columns import format_number, format_points
 from brands.portal import badge
+from brands.reason_forms import ReasonForm
 from brands.refusals import Refused
-from brands.roles import ACT, ERASE, VIEW, reach
+from brands.roles import ACT, VIEW, reach
 from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
-from loyalty import adjustments, blocking, erasure, membership
+from loyalty import adjustments, blocking, membership
 from loyalty.admin.corrections import Corrections
 from loyalty.admin.data_exports import DataExport
 from loyalty.admin.enrolment import Enrolment
+from loyalty.admin.erasure import Erasure
 from loyalty.admin.notice_deliveries import COLOURS as NOTICE_COLOURS
 from loyalty.admin.notice_deliveries import address_shown
 from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
@@ -86,15 +88,8 @@ class AdjustmentForm(AsciiDigits, forms.Form):
         self.data = {**self.data.dict(), "confirmed": str(self.points)}  # type: ignore[attr-defined] # a QueryDict
 
 
-class BlockingForm(forms.Form):
+class BlockingForm(ReasonForm):
     """Why members are blocked, or unblocked."""
-
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=500,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Staff read it in the audit trail."),
-    )
 
 
 def name_of(member: UserPoints) -> str:
@@ -107,19 +102,8 @@ def page_address(member: UserPoints) -> str:
     return reverse("admin:loyalty_userpoints_change", args=[member.pk])
 
 
-class ErasureForm(forms.Form):
-    """Why somebody is erased."""
-
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=500,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Staff read it in the audit trail. Do not write who the person is."),
-    )
-
-
 @admin.register(UserPoints)
-class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
+class MemberPage(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
     export_kind = "export-members"
     pages_by_key = True
     customer_path = "user"
@@ -197,7 +181,7 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             return queryset.filter(pk=account), False
         if not search_term.strip():
             return queryset, False
-        return self.of_customers(request, queryset, search_term), False
+        return self.filter_by_customers(request, queryset, search_term), False
 
     def customers(self, request: HttpRequest, typed: str) -> Any:
         """However many: this list is what they are looked for in."""
@@ -305,49 +289,11 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             "name": name_of(member),
             "form": form,
             "asks": asks,
-            "amount": points_in_words(abs(form.points)) if asks else "",
-            "balance": number_in_words(member.points),
-            "balance_then": number_in_words(member.points + form.points) if asks else "",
+            "amount": format_points(abs(form.points)) if asks else "",
+            "balance": format_number(member.points),
+            "balance_then": format_number(member.points + form.points) if asks else "",
         }
         return TemplateResponse(request, "admin/loyalty/adjust.html", context)
-
-    def has_erase_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        member = self.get_object(request, str(object_id))
-        return member is not None and member.user.is_active and self.may(request, ERASE, member)
-
-    @action(
-        description=gettext_lazy("Erase personal data"), url_path="erase", icon="person_remove", permissions=["erase"]
-    )
-    def erase(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The page that says what goes for good and what stays, and asks why."""
-        member = self.get_object(request, object_id)
-        if not (member.user.is_active and self.may(request, ERASE, member)):
-            raise PermissionDenied
-        form = ErasureForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and self.erased(request, member, form):
-            return redirect("admin:loyalty_userpoints_change", member.pk)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Erase the personal data of %(member)s") % {"member": member},
-            "member": member,
-            "balance": points_in_words(member.points),
-            "form": form,
-        }
-        return TemplateResponse(request, "admin/loyalty/erase.html", context)
-
-    def erased(self, request: HttpRequest, member: UserPoints, form: ErasureForm) -> bool:
-        """Whether the person is gone; if not, the form says why."""
-        about = deed(request, form.cleaned_data["reason"])
-        try:
-            erasure.erase(user_id=member.user_id, brand_id=member.brand_id, deed=about)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-            return False
-        self.message_user(request, _("The personal data was erased. The account stays under a pseudonym."))
-        return True
 
     def adjusted(self, request: HttpRequest, member: UserPoints, form: AdjustmentForm) -> bool:
         """Whether the adjustment stands now; if not, the form says why."""
@@ -363,6 +309,6 @@ class MemberPage(Corrections, Enrolment, DataExport, ExportingAdmin):
             form.add_error(refusal.details.get("field"), refusal.message)
             return False
         words = _("Adjusted by %(points)s. The balance is %(balance)s now.")
-        told = {"points": points_in_words(made.points), "balance": number_in_words(made.new_balance)}
+        told = {"points": format_points(made.points), "balance": format_number(made.new_balance)}
         self.message_user(request, words % told, messages.SUCCESS)
         return True

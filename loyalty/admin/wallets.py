@@ -92,7 +92,7 @@ class WalletPassPage(TenantAdmin):
         try:
             return queryset.filter(serial=UUID(search_term.strip())), False
         except ValueError:
-            return self.of_customers(request, queryset, search_term), False
+            return self.filter_by_customers(request, queryset, search_term), False
 
     @admin.action(description=gettext_lazy("Refresh: tell the wallets again"), permissions=["act"])
     def refresh(self, request: HttpRequest, queryset: QuerySet[WalletPass]) -> None:

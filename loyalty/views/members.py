@@ -144,7 +144,7 @@ class MemberView(APIView):
         with transaction.atomic():
             if email := given.get("email"):
                 limits.hit("account_mail", member.user.email, f"hub:{caller.brand_id}")
-                corrections.ask_for_address(account=member, email=email, deed=deed)
+                corrections.request_email_change(account=member, email=email, deed=deed)
             if {"first_name", "last_name"} & given.keys():
                 first, last = member.names
                 names = {"first_name": given.get("first_name", first), "last_name": given.get("last_name", last)}

@@ -72,11 +72,11 @@ def test_what_is_a_run(brand, codes, name, step, users, every, is_run):
     assert bool(found(brand)) is is_run
 
 
-@pytest.mark.parametrize("number", [code_runs.LEAST_CODES - 1, code_runs.LEAST_CODES])
+@pytest.mark.parametrize("number", [code_runs.MIN_CODES - 1, code_runs.MIN_CODES])
 def test_a_small_carton_is_no_run(brand, customer, codes, number):
     scanned(codes[:number], users=[customer])
 
-    assert bool(found(brand)) is (number == code_runs.LEAST_CODES)
+    assert bool(found(brand)) is (number == code_runs.MIN_CODES)
 
 
 def test_codes_that_were_scanned_before_are_no_guesses(brand, customer, codes):
@@ -105,3 +105,6 @@ def test_a_look_costs_one_statement_and_reads_the_newest_scans_alone(brand, cust
     assert len([each for each in asked.captured_queries if "first_scans" in each["sql"]]) == 1
     assert code_runs.of([]) == []
     assert code_runs.of(range(code_runs.MOST_BRANDS + 1)) == []
+
+    monkeypatch.setattr(code_runs, "NEWEST", code_runs.MIN_CODES - 1)
+    assert found(brand) == []

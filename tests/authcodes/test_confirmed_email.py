@@ -3,18 +3,16 @@
 from datetime import timedelta
 
 import pytest
-from django.db import transaction
 from django.utils import timezone
 
-from authcodes import claims, reconcile, rollups, scanning
+from authcodes import reconcile, rollups, scanning
 from authcodes.models import DayRollup, Scan
 from authcodes.scanning import Circumstances
 from brands.models import Brand, User
 from loyalty import confirmations, events
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from loyalty.models import Event, UserPoints
 from tests import make
 from tests.api import error
-from tests.races import at_once, in_the_middle_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = "Genuine product. Confirm your e-mail address within 30 days to get your points."
@@ -368,119 +366,3 @@ def test_confirming_at_one_brand_gives_the_points_of_all(api, brand, customer, d
     deliver()
 
     assert (points_of(customer, brand), points_of(customer, other)) == (10, 10)
-
-
-# --- Many at once ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def racing_brand(transactional_db):
-    made = make.brand(requires_confirmed_email=True)
-    make.level(made)
-    return made
-
-
-def confirmed_while_scanning(brand):
-    """The points of a customer who scans and confirms, twice, at the same time as workers deliver."""
-    customer, code = make.customer(brand), make.code(brand)
-    mail = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
-    again = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
-
-    def confirm_with(made):
-        return confirmations.verify_address(user=User.objects.get(pk=made.user_id), at=timezone.now())
-
-    deeds = [
-        lambda: scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk)),
-        lambda: confirm_with(mail),
-        lambda: confirm_with(again),
-        events.drain,
-        events.drain,
-    ]
-    at_once(lambda deed: deed(), deeds)
-    events.drain()
-    events.drain()
-    return points_of(customer, brand)
-
-
-def test_scanning_and_confirming_at_once_earns_once(racing_brand):
-    assert [confirmed_while_scanning(racing_brand) for _ in range(10)] == [10] * 10
-
-    assert LoyaltyTransaction.objects.count() == 10
-    assert list(reconcile.differences()) == []
-
-
-def read_before(brand, *, still_holds=None):
-    """A customer, the delivery of their scan's event, and what an attempt wishes that has read them unconfirmed."""
-    customer, code = make.customer(brand), make.code(brand)
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
-    [delivery] = events.claim(limit=1)
-    with pytest.raises(events.Held) as raised:
-        claims.on_scan_auth(delivery)
-    wish = raised.value
-    return (
-        customer,
-        delivery,
-        events.Held(wish.refusal, user_id=wish.user_id, still_holds=still_holds or wish.still_holds),
-    )
-
-
-def test_no_confirmation_falls_between_reading_and_waiting(racing_brand):
-    customer, delivery, wish = read_before(racing_brand)
-
-    def confirm():
-        confirmations.verify_address(user=customer, at=timezone.now())
-
-    assert in_the_middle_of(confirm, lambda: events.hold(delivery, wish)) == "later"
-    events.drain()
-    assert points_of(customer, racing_brand) == 10
-
-
-def test_a_confirmation_that_comes_while_an_event_begins_to_wait_releases_it(racing_brand):
-    customer, delivery, wish = read_before(racing_brand)
-
-    def confirm():
-        with transaction.atomic():
-            confirmations.verify_address(user=customer, at=timezone.now())
-
-    in_the_middle_of(lambda: events.hold(delivery, wish), confirm)
-    events.drain()
-    assert points_of(customer, racing_brand) == 10
-
-
-def test_control_without_the_lock_on_the_person_the_event_waits_for_a_day(racing_brand):
-    customer, delivery, wish = read_before(racing_brand, still_holds=lambda: True)
-
-    confirmations.verify_address(user=customer, at=timezone.now())
-    events.hold(delivery, wish)
-    events.drain()
-    assert points_of(customer, racing_brand) == 0
-
-
-def claimed_at_once(brand):
-    """How many have the points of a single-use code: its unconfirmed scanner confirms while a buyer scans it."""
-    customer = make.customer(brand)
-    buyer = make.customer(brand, email_verified_at=timezone.now())
-    code = make.code(brand)
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
-    events.drain()
-    confirmations.verify_address(user=customer, at=timezone.now())
-
-    def buy():
-        return scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=buyer.pk))
-
-    at_once(lambda deed: deed(), [events.drain, buy])
-    for _ in range(3):
-        events.drain()
-    return LoyaltyTransaction.objects.filter(reason_id=code.code).count()
-
-
-def test_the_code_of_an_unconfirmed_scan_is_claimed_or_taken_over_never_both(racing_brand):
-    assert [claimed_at_once(racing_brand) for _ in range(20)] == [1] * 20
-
-    assert list(reconcile.differences()) == []
-
-
-def test_control_without_the_claim_on_the_reservation_both_have_it(racing_brand, monkeypatch):
-    monkeypatch.setattr(scanning, "keep_reservation", lambda **_: None)
-
-    assert any(claimed_at_once(racing_brand) > 1 for _ in range(60))

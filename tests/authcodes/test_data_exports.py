@@ -27,7 +27,7 @@ KIND = Job.Kind.EXPORT_CUSTOMER_DATA
 def media(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
     settings.SECURE_SSL_REDIRECT = False
-    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "data_export": "1000/day", "redeem": "1000/minute"}
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "data_export": "1000/day", "read": "1000/minute"}
 
 
 def ask(caller):
@@ -151,13 +151,15 @@ class TestALink:
 
     @pytest.mark.usefixtures("state")
     def test_and_its_file_are_gone_after_the_retention(self, api, customer):
+        file = Job.objects.get().result.name
+        assert default_storage.exists(file)
         with time_machine.travel(timezone.now() + timedelta(days=8)):
             mine = api.as_customer(customer)
             told = mine.get("customer/data-export").json()["data"]
             assert (told["status"], told["download_url"], told["bytes"]) == ("expired", None, None)
             assert mine.get("customer/data").status_code == 404
             assert forget_files() == 1
-        assert not default_storage.exists(Job.objects.get().result.name or "nothing")
+        assert not default_storage.exists(file)
 
 
 def test_without_an_export_there_is_nothing(api, customer):
@@ -219,7 +221,7 @@ class TestTurns:
         start(brand, make.customer(brand))
 
     def test_too_many_that_wait_are_refused_for_now(self, api, customer, monkeypatch):
-        monkeypatch.setattr(data_exports, "MOST_WAITING", 5)
+        monkeypatch.setattr(data_exports, "MAX_QUEUED_EXPORTS", 5)
 
         refused = api.as_customer(customer).post("customer/data-export")
 
@@ -279,6 +281,8 @@ def erase(person, brand):
 def test_erasing_a_customer_erases_their_exports(brand, customer, stays_elsewhere):
     done = start(brand, customer)
     jobs.run(done.pk)
+    file = Job.objects.get(pk=done.pk).result.name
+    assert default_storage.exists(file)
     waiting = start(brand, customer)
     of_neighbour = start(brand, make.customer(brand))
     if stays_elsewhere:
@@ -288,7 +292,7 @@ def test_erasing_a_customer_erases_their_exports(brand, customer, stays_elsewher
     jobs.run(waiting.pk)
     forget_files()
 
-    assert not default_storage.exists(done.result.name or "nothing")
+    assert not default_storage.exists(file)
     assert list(Job.objects.order_by("pk").values_list("status", "result", "customer")) == [
         ("done", "", erased.pseudonym_id),
         ("cancelled", "", erased.pseudonym_id),

@@ -179,7 +179,7 @@ def test_what_no_place_is_called_is_refused_in_words(client: Client, brand: Bran
 
 
 def test_too_many_places_are_refused_in_words() -> None:
-    known = [f"City {n}, Region" for n in range(place_search.MAX_MEANT + 1)]
+    known = [f"City {n}, Region" for n in range(place_search.MAX_MATCHES + 1)]
 
     with pytest.raises(place_search.TooManyPlaces, match="Type more of the name"):
         place_search.meant("city", known)

@@ -151,22 +151,22 @@ def test_no_word_of_an_erased_person_is_left(brand: Brand) -> None:
     assert words(both, other) == {"both", "here", "test"}
 
 
-@pytest.mark.parametrize("typed", ["x" * 201, "x" * 10_000, "an\0n", "an\nn"])
-def test_what_nobody_is_called_is_refused_in_words(client: Client, brand: Brand, typed: str) -> None:
+@pytest.mark.parametrize(("typed", "status"), [("x" * 201, 200), ("x" * 10_000, 200), ("an\0n", 400), ("an\nn", 200)])
+def test_what_nobody_is_called_is_refused_in_words(client: Client, brand: Brand, typed: str, status: int) -> None:
     make.customer(brand, **ANN)
 
     with pytest.raises(Invalid):
         customer_search.meant(typed, [brand.pk])
     answer = client.get(address("loyalty.redemption"), {"q": typed}, follow=True)
-    assert answer.status_code in {200, 400}
-    if answer.status_code == 200:
-        assert answer.context["cl"].result_count == 0 or list(answer.context["messages"])
+    assert answer.status_code == status
+    if status == 200:
+        assert list(answer.context["messages"])
 
 
 def test_too_many_customers_are_refused_in_words_but_listed_as_members(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(customer_search, "MAX_MEANT", 2)
+    monkeypatch.setattr(customer_search, "MAX_MATCHES", 2)
     for number in range(3):
         make.customer(brand, email=f"{number}@example.com")
 

@@ -21,18 +21,18 @@ def plain_http(settings):
     [(Decimal("10.00"), "10"), (Decimal("-12.50"), "-12.50"), (25800, "25,800"), (Decimal("1234567.00"), "1,234,567")],
 )
 def test_numbers_are_grouped_and_whole_where_they_are(number, shown):
-    assert number_columns.number_in_words(number) == shown
-    assert number_columns.regrouped(SafeString(number)) == shown
+    assert number_columns.format_number(number) == shown
+    assert number_columns.group_thousands(SafeString(number)) == shown
 
 
 @pytest.mark.parametrize("words", ["-", "10.000", "2026-01-01", "1 of 2", ""])
 def test_other_words_stay_as_they_are(words):
-    assert number_columns.regrouped(SafeString(words)) == words
+    assert number_columns.group_thousands(SafeString(words)) == words
 
 
 @pytest.mark.parametrize(("points", "shown"), [(1, "1 point"), (Decimal("1.50"), "1.50 points"), (-1, "-1 point")])
 def test_one_point_is_singular(points, shown):
-    assert number_columns.points_in_words(points) == shown
+    assert number_columns.format_points(points) == shown
 
 
 def test_pages_show_points_without_cents(brand, customer):

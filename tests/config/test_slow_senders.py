@@ -14,7 +14,7 @@ import httpx
 import pytest
 from django.conf import settings
 
-from config.silent_connections import OF_AN_ADDRESS, SILENT_SECONDS, YOUNG_SECONDS, end_silent
+from config.silent_connections import MAX_SILENT_PER_ADDRESS, SILENT_SECONDS, YOUNG_SECONDS, end_silent
 from tests.stack import ROOT, Stack, free_port, wait_until
 
 SENDERS = 40  # for 2 processes with 2 threads each, over which the kernel deals them out as it likes
@@ -192,7 +192,7 @@ def test_of_one_address_so_many_may_be_silent_for_a_moment():
     with ExitStack() as opened:
         server = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
         port = server.getsockname()[1]
-        outside = [opened.enter_context(each) for each in silent_connections(port, OF_AN_ADDRESS + 3)]
+        outside = [opened.enter_context(each) for each in silent_connections(port, MAX_SILENT_PER_ADDRESS + 3)]
         for _ in outside:
             opened.enter_context(server.accept()[0])
         outside[0].sendall(b"G")

@@ -55,7 +55,9 @@ def refresh() -> tuple[Credentials, list[Brand]]:
         credentials.renew(brands=brands, at=now)
         credentials.base_url = base_url(credentials)
         for plan, brand in zip(PLANS, brands, strict=True):
-            demo_hostnames.lead_to(demo_hostnames.hostname_at(plan, credentials.base_url), plan=plan, brand=brand)
+            demo_hostnames.set_primary_hostname(
+                demo_hostnames.hostname_at(plan, credentials.base_url), plan=plan, brand=brand
+            )
             demo.top_up(plan=plan, brand=brand, at=now)
         if repr(credentials) != before:
             credentials.save()

@@ -7,8 +7,7 @@ from brands.page import languages
 from loyalty import confirmations, consents
 from loyalty.models import Consent, EmailConfirmation, Event
 from loyalty.notices import preferences
-from tests import make
-from tests.brands.page.conftest import Browser, seen
+from tests.brands.page.conftest import seen
 from tests.brands.page.test_views import customer_of, logged_in
 from tests.make import PASSWORD
 
@@ -142,9 +141,3 @@ def test_scripts_register_with_consent_only(browser, brand, terms):
     assert session().status_code == 400
     assert session(consented="1").status_code == 200
     assert EmailConfirmation.objects.get().terms_url == LINKS["terms_url"]
-
-
-def test_others_see_nothing_of_a_customers_page(own, brand):
-    other = make.brand()
-
-    assert Browser(other).get("/account")["Location"] == "/s/?account"

@@ -56,7 +56,7 @@ def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job
         return found
     waiting = Job.objects.filter(brand=brand, kind=KIND, status=Job.Status.QUEUED).count()
     if waiting >= MAX_QUEUED_EXPORTS:
-        raise RateLimited(_("Many customers ask for their data just now. Try again later."), retry_after=RETRY_SECONDS)
+        raise RateLimited(_("Too many data exports are waiting. Try again later."), retry_after=RETRY_SECONDS)
     title = _("Data of customer %(number)s") % {"number": customer.pk}
     try:
         with transaction.atomic():
@@ -76,7 +76,7 @@ def run(run: jobs.Run) -> None:
     """The job's handler."""
     brand, customer_id = run.job.brand, run.job.customer_id
     if customer_id is None:
-        raise Invalid(_("There is no such customer any more."))
+        raise Invalid(_("The customer no longer exists."))
     with guard.within([brand.pk], user_id=customer_id), jobs.workspace() as file:
         parts = persons.parts(user_id=customer_id, brand_id=brand.pk)
         write(file, parts, told=lambda number: run.progress(number, 0))

@@ -46,7 +46,7 @@ def request_email_change(*, account: UserPoints, email: str, deed: Deed) -> Emai
     with transaction.atomic():
         member = locked(account)
         if Membership.objects.filter(user=member.user_id, brand=member.brand_id).exists():
-            raise Invalid(_("This is a colleague's account. Only they can change its address."))
+            raise Invalid(_("This account belongs to a colleague. Only its owner can change the e-mail address."))
         email = email.strip().lower()
         made = confirmations.begin_change(user=member.user, brand=member.brand, email=email, at=deed.at)
         # Not which one: the change itself is written down when it is confirmed.

@@ -51,7 +51,7 @@ AFTERWARDS = {
     Job.Kind.UNDO_IMPORT: ALL_OR_NOTHING,
     **dict.fromkeys(REPORTS, NO_FILE),
     Job.Kind.EXPORT_AFFECTED: NO_FILE,
-    Job.Kind.EXPORT_CUSTOMER_DATA: gettext_lazy("There will be no file. The customer, or you, can ask for it again."),
+    Job.Kind.EXPORT_CUSTOMER_DATA: gettext_lazy("No file is created. You or the customer can start the export again."),
     Job.Kind.NOTIFY_RECALL: gettext_lazy(
         "Customers who are told by then know. The others are not warned, until the recall's page tells them."
     ),

@@ -53,7 +53,7 @@ def confirmation_field() -> forms.CharField:
         label=gettext_lazy("Number of customers"),
         required=False,
         widget=TextWidget(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-        help_text=gettext_lazy("Type how many customers the mail goes to. It cannot be called back."),
+        help_text=gettext_lazy("Enter the number of customers shown above. Sent e-mails cannot be recalled."),
     )
 
 
@@ -62,7 +62,7 @@ def unconfirmed(preview: Preview, given: Mapping[str, Any]) -> str:
     if not preview.customers:
         return ""
     if preview.fingerprint != given.get("shown"):
-        return _("Read what customers will get, then type how many there are.")
+        return _("Check the preview, then enter the number of customers.")
     if given.get("confirmation", "").strip().replace(",", "") != str(preview.customers):
         return _("Type %(customers)d to send it to that many customers.") % {"customers": preview.customers}
     return ""

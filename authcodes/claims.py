@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -18,12 +19,12 @@ from brands.refusals import Refused
 from brands.scanned import Reading, read
 from brands.sql import Fragment
 from campaigns.models import Campaign
-from loyalty import events, points
+from loyalty import events, members, points
 from loyalty.accrual import Action, Claim, Entry, accrue, accrue_together
 from loyalty.allowances import Allowance
 from loyalty.events import Delivery
 from loyalty.levels import Level
-from loyalty.refusals import PointsAlreadyClaimed
+from loyalty.refusals import EmailNotConfirmed, PointsAlreadyClaimed
 
 Status, Reason = Scan.PointsStatus, Scan.Reason
 
@@ -58,7 +59,7 @@ def on_scan_auths(deliveries: Sequence[Delivery]) -> list[Delivery]:
 def _vouched(facts: CodeFacts | None, reading: Reading | None, delivery: Delivery) -> CodeFacts | None:
     try:
         return vouch(facts=facts, reading=reading, delivery=delivery)
-    except Refused:
+    except (Refused, events.Held):
         return None
 
 
@@ -114,7 +115,8 @@ def _claim(delivery: Delivery, vouched: CodeFacts, scan_id: UUID) -> Claim:
 def vouch(*, facts: CodeFacts | None, reading: Reading | None, delivery: Delivery) -> CodeFacts:
     """The code's facts, if it may still earn: an accepted scan stands whatever came later, but for a recall.
 
-    Raises AuthCodeInvalid, CodeRecalled, PointsAlreadyClaimed or ScanLimitReached.
+    Raises AuthCodeInvalid, CodeRecalled, PointsAlreadyClaimed or ScanLimitReached, and Held where somebody's
+    reservation would give way to the customer's confirmed e-mail address.
     """
     if facts is None or reading is None or facts.brand_id != delivery.brand_id:
         raise AuthCodeInvalid
@@ -134,6 +136,9 @@ def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> 
     """Nobody scanned yet for this customer: the event itself is the scan, and must pass as one."""
     about = Circumstances(at=timezone.now(), user_id=delivery.arguments["user_id"], brand_id=delivery.brand_id)
     reason = scanning.judge(facts=facts, reading=reading, about=about)
+    if reason == Reason.RESERVED and facts.unconfirmed:  # with a confirmed address they may take it over
+        still_holds = partial(members.lock_unconfirmed, user_id=about.user_id)
+        raise events.Held(EmailNotConfirmed(), user_id=delivery.arguments["user_id"], still_holds=still_holds)
     if reason in {Reason.LIMIT_REACHED, Reason.RESERVED}:
         raise ScanLimitReached
     if reason == Reason.CAMPAIGN_INACTIVE:

@@ -116,7 +116,8 @@ KEEP_RESERVATION = """
 # A customer's accepted scan of a code, the one that an accrual would credit, if a limit once held its points back.
 STANDING = """
     SELECT (array_agg(s.scan_id ORDER BY s.scanned_at)
-            FILTER (WHERE s.outcome = 'success' AND (s.reason = 'accepted' OR %(earns)s::boolean)))[1]
+            FILTER (WHERE s.outcome = 'success' AND s.points_status <> 'lapsed'
+                      AND (s.reason = 'accepted' OR %(earns)s::boolean)))[1]
       FROM authcodes_scan s
      WHERE s.user_id = %(user_id)s::bigint AND s.auth_code_id = %(code_id)s::bigint
     HAVING bool_or(s.points_status = 'limited')

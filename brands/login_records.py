@@ -46,6 +46,16 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
             import_string(settings.LOGIN_PAUSED_NOTICE)(user=user, brand=own, at=at)
 
 
+def failed_email_change(*, attempt: Attempt, brand: Brand, at: datetime, request_id: str = "") -> None:
+    """A wrong password came with a link to another e-mail address, which the brand had sent."""
+    if attempt.number not in RECORDED_ATTEMPTS and not attempt.is_last:
+        return
+    user = User.objects.filter(email=attempt.email, is_active=True).first()
+    words = _("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
+    for brand_id in _brands_informed(user, brand) if user else []:
+        audit.record(deed=Deed(None, at, request_id), action=words, rows=[Row(user, brand_id)])
+
+
 def _brands_informed(user: User, brand: Brand | None) -> list[int | None]:
     works = user.is_staff or user.is_superuser
     if brand is None:

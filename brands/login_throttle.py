@@ -84,10 +84,15 @@ def at_brand(brand_id: int | None) -> str:
     return f"api:{brand_id or 0}"
 
 
+def at_email_change(brand_id: int) -> str:
+    """The door that a link opens which a brand sent to a new e-mail address: only who has one can wear it out."""
+    return f"email-change:{brand_id}"
+
+
 def brand_at(door: str) -> int | None:
-    """The brand whose door of the API this is; None for the portal's, which is all brands'."""
-    name, _colon, brand_id = door.partition(":")
-    return int(brand_id) or None if name == "api" else None
+    """The brand whose door this is; None for the portal's, which is all brands'."""
+    _name, _colon, brand_id = door.partition(":")
+    return int(brand_id or 0) or None
 
 
 def begin(*, door: str, email: str, network: str, device: str = "", session: object = "") -> Attempt:

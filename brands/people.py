@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from brands import guard, login_throttle, tokens
@@ -46,8 +48,10 @@ def set_password(*, user: User, password: str, at: datetime) -> None:
 
 
 def prove_address(*, user: User, at: datetime) -> None:
-    """They opened a link that went to their address."""
-    User.objects.filter(pk=user.pk, email_verified_at=None).update(email_verified_at=at)
+    """They opened a link that went to their address: points that waited for it are credited."""
+    with transaction.atomic():
+        if User.objects.filter(pk=user.pk, email_verified_at=None).update(email_verified_at=at):
+            import_string(settings.ADDRESS_CONFIRMED)(user_id=user.pk)
 
 
 def change_role(*, membership: Membership, role: str) -> None:

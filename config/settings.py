@@ -359,6 +359,8 @@ RATE_LIMITS = {
 # Wrong passwords for one account at one door (the portal, or the API at a brand) from devices it was never used from.
 LOGIN_TRIES_PER_DAY = env.integer("LOGIN_TRIES_PER_DAY", 50, minimum=10)
 LOGIN_PAUSED_NOTICE = "loyalty.notices.account_mail.login_paused"
+# Called with a user_id in the transaction that notes that their e-mail address is theirs.
+ADDRESS_CONFIRMED = "loyalty.events.release"
 # A customer is no longer new so long after registering, or a day after earning.
 GOOD_STANDING_DAYS = env.integer("GOOD_STANDING_DAYS", 7, minimum=0)
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)

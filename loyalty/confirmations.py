@@ -100,8 +100,16 @@ def waiting_change(*, user_id: int, brand_id: int, at: datetime) -> QuerySet[Ema
     return rows.exclude(previous_email="")
 
 
+class WrongPassword(Invalid):
+    """The link is good, and the password is not."""
+
+    def __init__(self) -> None:
+        message = _("This is not the password of the account.")
+        super().__init__(message, details={"fields": {"password": [message]}})
+
+
 def finish_change(*, token: str, password: str, at: datetime, request_id: str = "") -> User:
-    """Give a customer the address that the link was sent to. Raises Invalid.
+    """Give a customer the address that the link was sent to. Raises Invalid, and WrongPassword.
 
     Whoever asked for it may be staff of one brand, and the account opens others too. So it takes the customer's
     password besides the link; an account that opens the portal is never changed this way.
@@ -112,8 +120,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
         if user is None or user.email != found.previous_email:
             raise link_ended()
         if not user.check_password(password):
-            message = _("This is not the password of the account.")
-            raise Invalid(message, details={"fields": {"password": [message]}})
+            raise WrongPassword
         if user.is_staff or user.is_superuser or has_role(user):  # only who knows the password hears of it
             raise link_ended()
         _close(found, at, refusal=link_ended)
@@ -123,6 +130,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
                 user.save(update_fields=["email", "email_verified_at"])
         except IntegrityError as error:  # somebody has the address; that it is so, nobody is told
             raise link_ended() from error
+        events.release(user_id=user.pk)
         tokens.revoke_all(user=user, at=at)
         change = {"email": (found.previous_email, found.email)}
         row = members.account_of(brand_id=found.brand_id, user_id=user.pk) or user
@@ -136,10 +144,13 @@ def has_role(user: User) -> bool:
         return user.memberships.exists()
 
 
-def address_of_change(token: str) -> str:
-    """The address whose account a link of a change is about, for counting tries of its password; empty for no link."""
-    found = _of_link(composing.CHANGE_EMAIL, token).exclude(previous_email="").first()
-    return found.previous_email if found else ""
+def open_change(token: str, *, at: datetime) -> EmailConfirmation:
+    """The change that a link may still finish, for counting tries of its account's password. Raises Invalid."""
+    found = _left(_of_link(composing.CHANGE_EMAIL, token).exclude(previous_email=""), at).select_related("brand")
+    change = found.first()
+    if change is None:
+        raise link_ended()
+    return change
 
 
 def finish_registration(*, confirmation_id: uuid.UUID, code: str, at: datetime) -> tuple[User, Brand]:
@@ -232,12 +243,16 @@ def _of_link(purpose: str, token: str) -> QuerySet[EmailConfirmation]:
         return EmailConfirmation.objects.none()
 
 
+def _left(rows: QuerySet[EmailConfirmation], at: datetime) -> QuerySet[EmailConfirmation]:
+    return rows.filter(tries__lt=TRIES, confirmed_at=None, expires_at__gt=at)
+
+
 def _tried(
     rows: QuerySet[EmailConfirmation], at: datetime, *, refusal: Callable[[], Invalid] = wrong_code
 ) -> EmailConfirmation:
     """The one in `rows`, with one try fewer left. Counted before it is looked at: parallel tries are as many as serial
     ones. Raises Invalid where there is none to be had."""
-    left = rows.filter(tries__lt=TRIES, confirmed_at=None, expires_at__gt=at)
+    left = _left(rows, at)
     ids = list(left.values_list("pk", flat=True)[:1])  # the newest
     if not ids or not left.filter(pk__in=ids).update(tries=F("tries") + 1):
         raise refusal()

@@ -50,6 +50,13 @@ def lock_person(*, user_id: int) -> User:
     return person
 
 
+def lock_corrected(*, user_id: int) -> None:
+    """Lock the person's accounts that brands have corrected a name of: before the person, as corrections do."""
+    with guard.lifted("a customer's own name holds at every brand"):
+        corrected = UserPoints.objects.filter(user_id=user_id).exclude(first_name=None, last_name=None)
+        list(corrected.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+
+
 def lock_unconfirmed(*, user_id: int) -> bool:
     """Whether the person's e-mail address is not confirmed; it stays so until the end of the caller's transaction."""
     unconfirmed = User.objects.select_for_update(no_key=True).filter(pk=user_id, email_verified_at=None)

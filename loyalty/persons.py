@@ -58,7 +58,8 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
     """The person, the account at the brand, its ledger, campaigns and rewards."""
     at_brand = {"user_id": user_id, "brand_id": brand_id}
     here = {"user_point__user_id": user_id, "user_point__brand_id": brand_id}
-    person = User.objects.values("email", "first_name", "last_name", "date_joined", "last_login", "email_verified_at")
+    # Not when they registered, logged in or confirmed their address: that may have been at another brand.
+    person = User.objects.values("email", "first_name", "last_name")
     account = UserPoints.objects.filter(**at_brand).values(
         "points",
         "points_earned",

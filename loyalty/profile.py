@@ -53,9 +53,12 @@ def change(
     or neither.
     """
     with transaction.atomic():
+        members.lock_corrected(user_id=user_id)
         user = members.lock_person(user_id=user_id)
         before = as_known(user, preferences.read(user_id, brand_id), brand_id).fields
-        names = {name: fields[name].strip() for name in NAMES if name in fields}
+        given = {name: fields[name].strip() for name in NAMES if name in fields}
+        # A form sends back what it showed, which may be a name that this brand alone has corrected.
+        names = {name: value for name, value in given.items() if value != before[name]}
         for name, value in names.items():
             setattr(user, name, value)
         if names:

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from authcodes import fake_reports
 from authcodes.views.scans import WHAT_IS_A_CODE, Scanner
 from brands import limits
-from brands.authentication import UnseenBearer
+from brands.authentication import BearerToken
 from brands.inputs import Input
 from brands.openapi import BEARER, KEY, KEY_AND_BEARER, endpoint
 from brands.refusals import AuthenticationRequired
@@ -36,7 +36,7 @@ class FakeReportOutput(serializers.Serializer[Any]):
 class FakeReports(APIView):
     """Reports of products that may be fakes."""
 
-    authentication_classes = (UnseenBearer,)
+    authentication_classes = (BearerToken,)
     permission_classes = (AllowAny,)
 
     @endpoint(

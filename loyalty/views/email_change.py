@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, login_throttle
+from brands import limits, login_records, login_throttle
 from brands.inputs import Input
 from brands.models import Brand, User
 from brands.openapi import ANYBODY, BEARER, endpoint
@@ -86,20 +86,20 @@ class ConfirmEmailChange(APIView):
     def post(self, request: Request) -> Response:
         """Give the account the address that the link was sent to: by the link's token and the account's password.
 
-        Every session ends. A wrong password counts as a failed login; a link takes five tries and lasts 30 minutes.
+        Every session ends. A link takes five wrong passwords and lasts 30 minutes; the links of one brand take as many
+        in a day as its login does.
         """
         network = limits.client_address(request)
         limits.hit("login", "address", network)
         given = ConfirmEmailChangeInput.parse(request.data)
-        email = confirmations.address_of_change(given["token"])
-        if not email:
-            raise confirmations.link_ended()
-        attempt = login_throttle.begin(door=login_throttle.at_brand(None), email=email, network=network)
-        confirmations.finish_change(
-            token=given["token"],
-            password=given["password"],
-            at=timezone.now(),
-            request_id=getattr(request, "request_id", ""),
-        )
+        now, request_id = timezone.now(), getattr(request, "request_id", "")
+        change = confirmations.open_change(given["token"], at=now)
+        door = login_throttle.at_email_change(change.brand_id)
+        attempt = login_throttle.begin(door=door, email=change.previous_email, network=network)
+        try:
+            confirmations.finish_change(token=given["token"], password=given["password"], at=now, request_id=request_id)
+        except confirmations.WrongPassword:
+            login_records.failed_email_change(attempt=attempt, brand=change.brand, at=now, request_id=request_id)
+            raise
         attempt.succeeded()
         return Response({"success": True})

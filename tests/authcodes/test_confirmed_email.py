@@ -3,16 +3,20 @@
 from datetime import timedelta
 
 import pytest
+from django.core import signing
 from django.utils import timezone
 
 from authcodes import reconcile, rollups, scanning
 from authcodes.models import DayRollup, Scan
 from authcodes.scanning import Circumstances
+from brands import people
 from brands.models import Brand, User
 from loyalty import confirmations, events
 from loyalty.models import Event, UserPoints
+from loyalty.notices import composing
 from tests import make
 from tests.api import error
+from tests.authcodes.test_claims import report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = "Genuine product. Confirm your e-mail address within 30 days to get your points."
@@ -90,6 +94,59 @@ def test_without_the_setting_everybody_earns(api, brand, customer, deliver):
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=False)
 
     assert told(api.as_customer(customer).verify(make.code(brand)))[2] == "pending"
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_points_that_a_limit_held_back_are_asked_for_at_the_scan_that_stands(api, brand, customer, deliver):
+    Brand.objects.filter(pk=brand.pk).update(daily_point_limit=0)
+    mine, code = api.as_customer(customer), make.code(brand)
+    mine.verify(code)
+    mine.verify(code)
+    deliver()
+    confirm(customer, brand)
+    deliver()
+    assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["lapsed", "limited"]
+
+    Brand.objects.filter(pk=brand.pk).update(daily_point_limit=None)
+    mine.verify(code)
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_an_event_of_a_hub_waits_where_a_guest_holds_the_code(api, brand, customer, deliver):
+    code = make.batch(brand, quantity=1, scan_limit=1).codes.get()
+    api.app().verify(code)
+    event = report(brand, customer, code)
+    assert (event.status, event.held_for) == (Event.Status.PENDING, customer.pk)
+
+    confirm(customer, brand)
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_a_confirmed_change_of_the_address_releases_points(api, brand, customer, deliver):
+    customer.set_password(make.PASSWORD)
+    customer.save()
+    api.as_customer(customer).verify(make.code(brand))
+    deliver()
+
+    change = confirmations.begin_change(user=customer, brand=brand, email="new@example.com", at=timezone.now())
+    token = signing.dumps({"c": str(change.pk)}, salt=composing.CHANGE_EMAIL)
+    confirmations.finish_change(token=token, password=make.PASSWORD, at=timezone.now())
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_an_opened_invitation_releases_points(api, brand, customer, deliver):
+    api.as_customer(customer).verify(make.code(brand))
+    deliver()
+
+    people.prove_address(user=customer, at=timezone.now())
     deliver()
 
     assert points_of(customer, brand) == 10

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from authcodes import fake_reports
 from authcodes.models import FakeReport
+from brands import tokens
 from brands.audit import Deed
 from brands.models import AuditEntry
 from loyalty import erasure, members
@@ -51,6 +52,24 @@ def test_a_customer_reports_with_their_token(api, brand, customer, code):
     report(api.as_customer(customer), code)
 
     assert FakeReport.objects.get().user == customer
+
+
+def test_nobody_reports_with_a_token_that_has_ended(api, brand, customer, code):
+    pair = tokens.issue(user=customer, brand=brand, at=timezone.now())
+    tokens.revoke(refresh=pair.refresh, at=timezone.now())
+
+    answer = report(api.having(authorization=f"Bearer {pair.access}"), code)
+
+    assert error(answer) == (401, "TOKEN_INVALID")
+    assert not FakeReport.objects.exists()
+
+
+def test_who_was_erased_reports_nothing_with_an_old_token(api, brand, customer, code):
+    theirs = api.as_customer(customer)
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+
+    assert error(report(theirs, code)) == (401, "TOKEN_INVALID")
+    assert not FakeReport.objects.exists()
 
 
 def test_the_answer_is_the_same_for_every_code(api, brand, code):

@@ -7,6 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from brands import login_throttle
 from brands.audit import Deed
 from brands.models import AuditEntry, User
 from loyalty import confirmations, corrections, erasure, members
@@ -138,6 +139,23 @@ def test_the_customers_own_name_counts_again_when_they_write_it(api, brand, cust
     assert members.names_of(customer, shared.pk) == ("Ada", "")
 
 
+def test_a_name_that_a_form_sends_back_as_shown_changes_no_other_brands(api, brand, customer, member, shared):
+    User.objects.filter(pk=customer.pk).update(first_name="Ada", last_name="King")
+    there = customer.points_rows.get(brand=shared)
+    correct_name(there, staff(shared), first="Adelaide")
+    correct_name(member, staff(brand), first="Buy at brand A")
+    own = api.as_customer(customer)
+    shown = own.get("customer/profile").json()["data"]
+
+    sent_back = {"first_name": shown["first_name"], "last_name": shown["last_name"], "language": "de"}
+    own.call("PATCH", "customer/profile", data=json.dumps(sent_back).encode())
+
+    customer.refresh_from_db()
+    assert (customer.first_name, customer.last_name) == ("Ada", "King")
+    assert members.names_of(customer, brand.pk) == ("Buy at brand A", "King")
+    assert members.names_of(customer, shared.pk) == ("Adelaide", "King")
+
+
 def test_a_new_address_takes_effect_when_it_is_confirmed(api, brand, own, customer, member, mailed):
     old, token_before = customer.email, api.as_customer(customer)
     assert ask_for(member, staff(brand, role="support")).status_code == 302
@@ -229,6 +247,38 @@ def test_a_link_takes_five_tries(api, brand, own, customer, member, mailed):
     EmailConfirmation.objects.update(tries=confirmations.TRIES)
 
     assert error(confirm(api, token)) == (400, "VALIDATION_ERROR")
+
+
+def test_wrong_passwords_elsewhere_keep_nobody_from_a_new_address(api, brand, own, customer, member, mailed, settings):
+    settings.LOGIN_TRIES_PER_DAY = 10
+    ask_for(member, staff(brand))
+    token = next(token for to, _words, token in mailed() if to == NEW)
+    for _ in range(4):
+        for _ in range(4):  # of a network each
+            last = api.guest().post("auth/token", {"email": customer.email, "password": "wrong"})
+    assert error(last)[0] == 429
+
+    assert confirm(api, token).status_code == 200
+
+
+def test_a_link_that_has_ended_counts_no_try(api, brand, own, customer, member, mailed):
+    ask_for(member, staff(brand))
+    token = next(token for to, _words, token in mailed() if to == NEW)
+    EmailConfirmation.objects.update(expires_at=timezone.now())
+
+    answers = [error(confirm(api, token, "wrong")) for _ in range(login_throttle.FREE_TRIES + 1)]
+
+    assert set(answers) == {(400, "VALIDATION_ERROR")}
+
+
+def test_wrong_passwords_with_a_link_are_seen_by_the_brand_that_sent_it(api, brand, own, customer, member, mailed):
+    ask_for(member, staff(brand))
+    token = next(token for to, _words, token in mailed() if to == NEW)
+
+    confirm(api, token, "wrong")
+
+    entry = AuditEntry.objects.get(action__startswith="Wrong passwords for a new e-mail address")
+    assert entry.brand == brand
 
 
 def test_links_to_a_new_password_end_with_the_address(api, brand, own, customer, member, mailed):

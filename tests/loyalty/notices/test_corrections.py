@@ -2,20 +2,24 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import OperationalError, connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 
 from brands import login_throttle
 from brands.audit import Deed
 from brands.models import AuditEntry, User
-from loyalty import confirmations, corrections, erasure, members
+from loyalty import confirmations, corrections, erasure, members, profile
 from loyalty.models import EmailConfirmation, UserPoints
 from tests import make
 from tests.api import error
 from tests.make import PASSWORD
 from tests.portal import browser, staff, text
+from tests.races import beside, outcome_of
+from tests.stack import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINK = re.compile(r"http://(\S+)/email/change/(\S+)")
@@ -349,3 +353,60 @@ def test_who_was_erased_is_corrected_no_more(brand, customer, member):
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
     with pytest.raises(corrections.UserNotFound):
         corrections.correct_name(account=member, first_name="A", last_name="B", deed=Deed(None, timezone.now()))
+
+
+def alone(work):
+    try:
+        return work()
+    finally:
+        connection.close()
+
+
+def two_wait():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone()[0] == 2
+
+
+def both_at_once(customer, member, write):
+    """What comes of a correction and of `write`, when both have begun and wait for the member's account."""
+
+    def correct():
+        return corrections.correct_name(
+            account=member, first_name="Augusta Ada", last_name="King", deed=Deed(None, timezone.now())
+        )
+
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic():
+            UserPoints.objects.select_for_update().get(pk=member.pk)
+            waiting = [beside(pool, correct), pool.submit(alone, write)]
+            wait_until(two_wait, seconds=10)
+        return [outcome_of(each) for each in waiting]
+
+
+def test_a_correction_and_the_customers_own_change_do_not_deadlock(brand, customer, member, shared):
+    correct_name(member, staff(brand))
+
+    def write():
+        return profile.change(
+            user_id=customer.pk, brand_id=shared.pk, fields={"first_name": "Zoe"}, switches=None, at=timezone.now()
+        )
+
+    outcomes = both_at_once(customer, member, write)
+
+    assert [each for each in outcomes if isinstance(each, Exception)] == []
+    customer.refresh_from_db()
+    assert customer.first_name == members.names_of(customer, brand.pk)[0] == "Zoe"
+
+
+def test_control_who_locks_the_person_first_deadlocks(brand, customer, member, shared):
+    correct_name(member, staff(brand))
+
+    def write():
+        with transaction.atomic():
+            members.lock_person(user_id=customer.pk)
+            members.clear_names(user_id=customer.pk, names=["first_name"], at=timezone.now())
+
+    outcomes = both_at_once(customer, member, write)
+
+    assert [type(each) for each in outcomes if isinstance(each, Exception)] == [OperationalError]

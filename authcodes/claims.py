@@ -137,8 +137,9 @@ def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> 
     about = Circumstances(at=timezone.now(), user_id=delivery.arguments["user_id"], brand_id=delivery.brand_id)
     reason = scanning.judge(facts=facts, reading=reading, about=about)
     if reason == Reason.RESERVED and facts.unconfirmed:  # with a confirmed address they may take it over
-        still_holds = partial(members.lock_unconfirmed, user_id=about.user_id)
-        raise events.Held(EmailNotConfirmed(), user_id=delivery.arguments["user_id"], still_holds=still_holds)
+        user_id = delivery.arguments["user_id"]
+        still_holds = partial(members.lock_unconfirmed, user_id=user_id)
+        raise events.Held(EmailNotConfirmed(), user_id=user_id, still_holds=still_holds)
     if reason in {Reason.LIMIT_REACHED, Reason.RESERVED}:
         raise ScanLimitReached
     if reason == Reason.CAMPAIGN_INACTIVE:

@@ -51,9 +51,11 @@ def failed_email_change(*, attempt: Attempt, brand: Brand, at: datetime, request
     if attempt.number not in RECORDED_ATTEMPTS and not attempt.is_last:
         return
     user = User.objects.filter(email=attempt.email, is_active=True).first()
+    if user is None:
+        return
     words = _("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
-    for brand_id in _brands_informed(user, brand) if user else []:
-        audit.record(deed=Deed(None, at, request_id), action=words, rows=[Row(user, brand_id)])
+    rows = [Row(user, brand_id) for brand_id in _brands_informed(user, brand)]
+    audit.record(deed=Deed(None, at, request_id), action=words, rows=rows)
 
 
 def _brands_informed(user: User, brand: Brand | None) -> list[int | None]:

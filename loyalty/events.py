@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from django.conf import settings
@@ -481,15 +481,18 @@ def receive_held(*, event: Event) -> Delivery | None:
 
 
 def claim(*, limit: int, lane: str = POINTS) -> list[Delivery]:
-    """Take up to `limit` due events for the lane's lease, which `holding` renews; who dies gives them back by that."""
-    taken = sql.rows(CLAIM, {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane})
-    return [Delivery(*found) for found in taken]
+    """Take up to `limit` due events for the lane's lease, which `holding` renews; who dies gives them back by that.
+
+    In the order in which they were published: one account's, in which it earned.
+    """
+    terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane}
+    return [Delivery(*found) for found in sorted(sql.rows(CLAIM, terms), key=itemgetter(0))]
 
 
 def claim_of(*, brand_id: int, limit: int, lane: str) -> list[Delivery]:
     """The same of one brand's events, in a slow lane."""
     terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane, "brand": brand_id}
-    return [Delivery(*found) for found in sql.rows(CLAIM_OF_BRAND, terms)]
+    return [Delivery(*found) for found in sorted(sql.rows(CLAIM_OF_BRAND, terms), key=itemgetter(0))]
 
 
 def _renew(held: Sequence[tuple[int, int, float]]) -> None:

@@ -25,12 +25,19 @@ NOT_TRUNCATED = {
 OUT_OF_TIME = ["TimeoutError", "ReadTimeout", "did not become true in time"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say what may be tried again: a control, which shows that something can happen, and what ran out of time.
+# Tests of such a folder share an installation and a browser; those of a file share rows.
+SHARED = {"browser", "journeys"}
 
-    A test of a promise is not: the promise holds each time.
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests one process takes together, and what may be tried again.
+
+    That is a control, which shows that something can happen, and what ran out of time. A test of a promise is not: the
+    promise holds each time.
     """
     for item in items:
+        folder = item.path.parent.name
+        item.add_marker(pytest.mark.xdist_group(folder if folder in SHARED else item.nodeid.partition("::")[0]))
         if item.name.startswith("test_control_"):
             item.add_marker(pytest.mark.flaky(reruns=2))
         else:

@@ -334,7 +334,7 @@ SSRF = [
 
 
 @pytest.mark.parametrize("words", SSRF)
-def test_titles_and_notes_open_no_socket_and_read_no_file(client, brand, words):
+def test_titles_and_notes_open_no_socket_and_read_no_file(client, brand, settings, words):
     batch = make.batch(brand, product=make.product(brand, title=words), range_name=words[:100])
     send(client, batch, "confirm", title="on", note=words[:80])
     run = PrintRun.objects.get()
@@ -346,7 +346,7 @@ def test_titles_and_notes_open_no_socket_and_read_no_file(client, brand, words):
         cover = client.get(address("authcodes.printrun", "cover", run.pk))
 
     ours = [str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix, tempfile.gettempdir(), *mimetypes.knownfiles]
-    ours += ["/usr/share", "/usr/lib", "/dev", "/proc"]
+    ours += [str(settings.MEDIA_ROOT), "/usr/share", "/usr/lib", "/dev", "/proc"]
     assert [where for where in opened if not str(where).startswith(tuple(ours))] == []
     assert run.job.status == "done"
     assert words not in shown or "<" not in words

@@ -208,7 +208,7 @@ def test_statements_do_not_grow_with_places_and_scans(client: Client, brand: Bra
 def test_known_places_are_read_from_indexes(brand: Brand) -> None:
     """Under the role that the portal reads with, whose policies keep LIKE away from indexes."""
     with guard.within([brand.pk]), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         for statement, index in [
             (place_search.CLOSED_DAYS, "cell_rollup_of_place"),
             (place_search.OF_CODES["inventory_location"], "auth_code_of_inventory"),

@@ -194,7 +194,7 @@ def test_job_is_cancelled_by_the_button_of_a_page_that_says_what_becomes_of_it(c
     shown = text(client.get(where))
     job.refresh_from_db()
     assert job.status == "queued"
-    assert "The codes that are made by then stay" in shown
+    assert "Codes generated so far stay valid" in shown
     client.post(where)
     job.refresh_from_db()
     assert job.status == "cancelled"

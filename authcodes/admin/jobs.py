@@ -161,7 +161,7 @@ class JobPage(LiveAdmin):
         asked = jobs.cancel(job=job) if request.method == "POST" else False
         if asked:
             self.note(request, [job], _("Cancelled"))
-        self.message_user(request, _("It will stop shortly.") if asked else _("It had ended already."))
+        self.message_user(request, _("The job will stop shortly.") if asked else _("The job has already finished."))
         return redirect("admin:authcodes_job_change", pk)
 
     def download(self, request: HttpRequest, pk: int) -> HttpResponse | FileResponse:

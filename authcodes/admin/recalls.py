@@ -222,7 +222,9 @@ class RecallPage(TenantAdmin):
 
     def response_add(self, request: HttpRequest, obj: Recall, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
         """On to the page that counts who was reached."""
-        self.message_user(request, _("Batch recalled. This page shows how many customers have been notified."), messages.SUCCESS)
+        self.message_user(
+            request, _("Batch recalled. This page shows how many customers have been notified."), messages.SUCCESS
+        )
         return redirect("admin:authcodes_recall_change", obj.pk)
 
     def tell(self, request: HttpRequest, pk: int) -> HttpResponse:

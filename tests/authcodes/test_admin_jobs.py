@@ -204,7 +204,7 @@ def test_job_that_ended_is_not_cancelled(client, brand):
     job = with_file(job_of(brand))
 
     for ask in (client.get, client.post):
-        assert said(ask(address("authcodes.job", "cancel", job.pk)))[-1:] == ["It had ended already."]
+        assert said(ask(address("authcodes.job", "cancel", job.pk)))[-1:] == ["The job has already finished."]
 
 
 def test_cancelling_is_explained_for_every_kind_of_job():

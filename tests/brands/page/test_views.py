@@ -255,7 +255,7 @@ def test_somebody_new_registers_and_gets_them_too(browser, brand, deliver):
 
     assert (asked.status_code, wrong.status_code, answer.status_code) == (200, 400, 303)
     assert "a six-digit code" in seen(asked)
-    assert "This code is wrong or has ended." in seen(wrong)
+    assert "This code is wrong or has expired." in seen(wrong)
     assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
     assert LoyaltyTransaction.objects.get().user_point.user.email == "new@example.com"
 

@@ -76,7 +76,7 @@ class RedemptionPage(Till, ExportingAdmin):
 
     @action(description=gettext_lazy("Cancel: points back"), url_path="cancel", icon="undo", permissions=["put_right"])
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        about = _("The code is worth nothing then; its points go back to the balance, the reward into stock.")
+        about = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
         return self.ask(request, object_id, redemptions.cancel, _("Cancel this redemption"), about)
 
     @action(

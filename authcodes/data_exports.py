@@ -102,7 +102,7 @@ def newest(*, brand_id: int, customer_id: int, at: datetime) -> DataExport:
     """Raises NotFound where none was asked for."""
     job = _of(brand_id, customer_id).first()
     if job is None:
-        raise NotFound(_("You have not asked for your data yet."))
+        raise NotFound(_("You have not requested a data export yet."))
     offered = _is_offered(job, at)
     return DataExport(
         status=job.status if offered or job.status != Job.Status.DONE else EXPIRED,
@@ -128,7 +128,7 @@ def opened(*, brand_id: int, customer_id: int, link: str, at: datetime) -> IO[by
 
 
 def gone() -> NotFound:
-    return NotFound(_("There is no such file, or its link has expired. Ask for your data again, or for the link."))
+    return NotFound(_("The file does not exist or its link has expired. Request a new export or a new link."))
 
 
 def _of(brand_id: int, customer_id: int) -> Any:

@@ -24,8 +24,8 @@ class PictureForm(TenantForm):
         required=False,
         widget=FileWidget,
         help_text=_(
-            "PNG, JPEG or WebP, 5 MB and 12 million pixels at most. It is made anew: nothing else that is in the file "
-            "is kept."
+            "PNG, JPEG or WebP, 5 MB and 12 million pixels at most. The image is re-encoded: any other data in the "
+            "file, such as where a photo was taken, is removed."
         ),
     )
     picture_off = forms.BooleanField(label=_("Take the picture away"), required=False, widget=SwitchWidget)

@@ -412,7 +412,7 @@ ANSWERS: Examples = {
         }
     },
     "correct_member": {
-        "Waits for the customer": {
+        "Not confirmed yet": {
             "success": True,
             "data": {
                 "user_id": 42,
@@ -423,9 +423,9 @@ ANSWERS: Examples = {
             },
         }
     },
-    "change_email": {"On its way": {"success": True, "expires_at": WHEN}},
+    "change_email": {"Link queued": {"success": True, "expires_at": WHEN}},
     "confirm_email_change": {"Changed": {"success": True}},
-    "report_fake": {"Kept": {"success": True, "report_id": 12}},
+    "report_fake": {"Reported": {"success": True, "report_id": 12}},
     "undo_redemption": {"Given back": {"success": True, "data": UNDONE}},
     "claim_reward_by_old_path": {"A thing": {"success": True, "data": CLAIMED}},
     "claim_reward": {

@@ -83,7 +83,7 @@ def begin_change(*, user: User, brand: Brand, email: str, at: datetime) -> Email
     that the customer has.
     """
     if email == user.email:
-        raise Invalid(_("This is the customer's address already."), details={"field": "email"})
+        raise Invalid(_("This is already the customer's address."), details={"field": "email"})
     with transaction.atomic():
         waiting_change(user_id=user.pk, brand_id=brand.pk, at=at).update(expires_at=at)
         made = EmailConfirmation.objects.create(
@@ -204,12 +204,12 @@ def verify_address(*, user: User, at: datetime) -> None:
 
 
 def link_ended() -> Invalid:
-    message = _("This link has ended, or was used before. Ask for another one.")
+    message = _("This link has expired or was already used. Request a new one.")
     return Invalid(message, details={"fields": {"token": [message]}})
 
 
 def wrong_code() -> Invalid:
-    message = _("This code is wrong or has ended. Look at the newest e-mail, or ask for another one.")
+    message = _("This code is wrong or has expired. Use the newest e-mail or request a new code.")
     return Invalid(message, details={"fields": {"code": [message]}})
 
 

@@ -48,7 +48,7 @@ def reset(*, token: str, password: str, at: datetime) -> User:
     with transaction.atomic():
         user = customers().select_for_update(no_key=True).filter(pk=told.get("u", 0)).first()
         if user is None or not constant_time_compare(str(told.get("p", "")), composing.password_mark(user)):
-            message = _("This link has ended, or was used before. Ask for another one.")
+            message = _("This link has expired or was already used. Request a new one.")
             raise Invalid(message, details={"fields": {"token": [message]}})
         check(password, user)
         people.set_password(user=user, password=password, at=at)

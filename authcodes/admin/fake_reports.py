@@ -27,7 +27,7 @@ class FakeReportPage(TenantAdmin):
     list_display = ("reported_at", "code", "place", "remark_shortened", "shown_state")
     list_filter = (("state", ChoicesFilter), ("reported_at", DayFilter))
     search_fields = ("code__startswith", "place__istartswith")
-    search_help_text = gettext_lazy("The beginning of a code or place.")
+    search_help_text = gettext_lazy("The start of a code or place.")
     actions = ("close", "reopen")
     readonly_fields = ("customer",)
     fieldsets = (

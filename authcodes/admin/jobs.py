@@ -38,12 +38,12 @@ TOLD_OF = {
 }
 # Who may do this may cancel it too, whoever started it, and nobody else.
 CANCELLED_BY = {Job.Kind.NOTIFY_RECALL: (ADD, "authcodes.recall")}
-ALL_OR_NOTHING = gettext_lazy("No code is changed then, unless all of them are already.")
-NO_FILE = gettext_lazy("There will be no file. You can start it again.")
+ALL_OR_NOTHING = gettext_lazy("No codes are changed, unless the job has already finished.")
+NO_FILE = gettext_lazy("No file is created. You can start the job again.")
 # What becomes of the work when it is cancelled.
 AFTERWARDS = {
     Job.Kind.GENERATE: gettext_lazy(
-        "The codes that are made by then stay, and work. The batch's page makes the missing ones later."
+        "Codes generated so far stay valid. The batch's page can generate the missing ones later."
     ),
     Job.Kind.CHANGE_CODES: ALL_OR_NOTHING,
     Job.Kind.CHECK_IMPORT: gettext_lazy("Nothing is imported. The file has to be uploaded again."),
@@ -53,7 +53,7 @@ AFTERWARDS = {
     Job.Kind.EXPORT_AFFECTED: NO_FILE,
     Job.Kind.EXPORT_CUSTOMER_DATA: gettext_lazy("No file is created. You or the customer can start the export again."),
     Job.Kind.NOTIFY_RECALL: gettext_lazy(
-        "Customers who are told by then know. The others are not warned, until the recall's page tells them."
+        "Customers notified so far stay notified. Restart from the recall's page to notify the rest."
     ),
     Job.Kind.PRINT_BATCH: NO_FILE,
     Job.Kind.PRINT_LIST: NO_FILE,
@@ -161,7 +161,7 @@ class JobPage(LiveAdmin):
         asked = jobs.cancel(job=job) if request.method == "POST" else False
         if asked:
             self.note(request, [job], _("Cancelled"))
-        self.message_user(request, _("It will stop shortly.") if asked else _("It had ended already."))
+        self.message_user(request, _("The job will stop shortly.") if asked else _("The job has already finished."))
         return redirect("admin:authcodes_job_change", pk)
 
     def download(self, request: HttpRequest, pk: int) -> HttpResponse | FileResponse:

@@ -124,7 +124,7 @@ class PrintForm(RefusableForm):
         required=False,
         empty_label=gettext_lazy("Any: print as it is"),
         widget=SelectWidget,
-        help_text=gettext_lazy("What is known of it, such as how far it is off, is made up for."),
+        help_text=gettext_lazy("Known deviations of this printer, such as its offset, are corrected."),
     )
 
     # The fields of an image, then those of a sheet, as the page shows them.

@@ -222,7 +222,9 @@ class RecallPage(TenantAdmin):
 
     def response_add(self, request: HttpRequest, obj: Recall, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
         """On to the page that counts who was reached."""
-        self.message_user(request, _("The batch is recalled. This page counts who has been told."), messages.SUCCESS)
+        self.message_user(
+            request, _("Batch recalled. This page shows how many customers have been notified."), messages.SUCCESS
+        )
         return redirect("admin:authcodes_recall_change", obj.pk)
 
     def tell(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -254,7 +256,7 @@ class RecallPage(TenantAdmin):
         with transaction.atomic():
             recall_notices.start(recall=recall, by=person(request))
             self.note(request, [recall], _("Customers told"))
-        self.message_user(request, _("The mails are on their way. This page counts who has been told."))
+        self.message_user(request, _("Sending e-mails. This page shows how many customers have been notified."))
         return redirect("admin:authcodes_recall_change", recall.pk)
 
     def lift(self, request: HttpRequest, pk: int) -> HttpResponse:

@@ -30,14 +30,16 @@ LINK_MINUTES = int(LINK_LASTS.total_seconds()) // 60
 
 class DataExportData(serializers.Serializer[Any]):
     status = serializers.ChoiceField(
-        choices=data_exports.STATES, help_text="`done`: there is a file. `expired`: there was one."
+        choices=data_exports.STATES, help_text="`done`: the file is ready. `expired`: the file has been deleted."
     )
     requested_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
-    expires_at = serializers.DateTimeField(allow_null=True, help_text="When the file is deleted; null without a file.")
-    bytes = serializers.IntegerField(allow_null=True, help_text="Of the file.")
+    expires_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the file will be deleted. Null if there is no file."
+    )
+    bytes = serializers.IntegerField(allow_null=True, help_text="Size of the file.")
     download_url = serializers.CharField(
-        allow_null=True, help_text=f"Where the file is, for {LINK_MINUTES} minutes and with the customer's own token."
+        allow_null=True, help_text=f"Valid for {LINK_MINUTES} minutes, and only with the customer's own access token."
     )
     download_url_expires_at = serializers.DateTimeField(allow_null=True)
 
@@ -49,7 +51,7 @@ class DataExportOutput(serializers.Serializer[Any]):
 
 class DataOutput(serializers.Serializer[Any]):
     success = serializers.BooleanField()
-    data = serializers.DictField(help_text="By topic: loyalty, scans, notices ...")  # type: ignore[assignment]
+    data = serializers.DictField(help_text="By topic, such as loyalty, scans and notices.")  # type: ignore[assignment]
 
 
 class DataExports(APIView):
@@ -58,7 +60,7 @@ class DataExports(APIView):
     @endpoint(
         "request_data_export",
         tag="Account",
-        summary="Ask for my data",
+        summary="Request an export of my data",
         needs=[BEARER],
         errors=ERRORS,
         request=None,
@@ -66,10 +68,10 @@ class DataExports(APIView):
     )
     @changing_own_brand
     def post(self, request: Request) -> Response:
-        """Have everything that the token's brand holds about the customer written to a file.
+        """Start an export of all data that the token's brand stores about the customer.
 
-        A worker writes it: ask `GET customer/data-export` until its `status` is `done`. Asked again before that, the
-        same export is answered; afterwards a new one begins, and the file of the one before is deleted.
+        The file is written in the background: poll `GET customer/data-export` until `status` is `done`. While an export
+        is unfinished, this endpoint returns it. After that it starts a new export and deletes the previous file.
         """
         principal = principal_of(request)
         limits.hit("data_export", principal.brand_id, principal.user_id)
@@ -86,16 +88,16 @@ class DataExports(APIView):
     @endpoint(
         "read_data_export",
         tag="Account",
-        summary="Ask how far the export of my data is",
+        summary="Read the status of my data export",
         needs=[BEARER],
         errors=[*ERRORS, "NOT_FOUND"],
         responses=DataExportOutput,
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """The newest export of the customer's data at the token's brand, with an address of its file once there is one.
+        """Return the newest export of the customer's data at the token's brand, with a download link once it is done.
 
-        Staff of the brand may have asked for it. Each answer has a new address.
+        The export may have been requested by staff of the brand. Each answer has a new link.
         """
         principal = principal_of(request)
         limits.hit("read", principal.brand_id, principal.user_id)
@@ -110,23 +112,23 @@ class DataExportFile(APIView):
     @endpoint(
         "export_my_data",
         tag="Account",
-        summary="Fetch my data",
+        summary="Download my data",
         needs=[BEARER],
         errors=[*ERRORS, "NOT_FOUND"],
         parameters=[
             OpenApiParameter(
                 "link",
                 {"type": "string", "maxLength": LONGEST_LINK},
-                description="From `download_url`: the file of that export and no other. Without it the newest file.",
+                description="From `download_url`; selects that export's file. Leave it out for the newest file.",
             )
         ],
         responses=DataOutput,
     )
     @for_own_brand
     def get(self, request: Request) -> FileResponse:
-        """Everything that the token's brand held about the customer when it was written, from account to every scan.
+        """Download all data that the token's brand stored about the customer when the file was written.
 
-        Ask for it first: `POST customer/data-export`.
+        Request an export first: `POST customer/data-export`.
         """
         principal = principal_of(request)
         limits.hit("read", principal.brand_id, principal.user_id)

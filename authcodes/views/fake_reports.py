@@ -24,7 +24,10 @@ class FakeReportInput(Input):
     place = serializers.CharField(max_length=200, help_text="The shop or place where the product was bought or seen.")
     remark = serializers.CharField(required=False, max_length=2000, allow_blank=True)
     contact = serializers.CharField(
-        required=False, max_length=200, allow_blank=True, help_text="Phone or e-mail, if the brand may ask back."
+        required=False,
+        max_length=200,
+        allow_blank=True,
+        help_text="Phone number or e-mail address, if the brand may contact the reporter.",
     )
 
 
@@ -55,11 +58,11 @@ class FakeReports(APIView):
         responses={201: FakeReportOutput},
     )
     def post(self, request: Request) -> Response:
-        """Tell the brand of the key or token about a product that may be a copy.
+        """Report a product that may be a fake to the brand of the API key or access token.
 
-        The answer is the same for every code, also one that does not exist or is another brand's. A report needs no
-        customer; with an access token it is erased with theirs. How many a customer and a network may send is a setting
-        of the server, `RATE_FAKE_REPORT`.
+        The answer is the same for every code, even if the code does not exist or belongs to another brand. Reports can
+        be anonymous. A report sent with an access token is erased with the customer's data. The setting
+        `RATE_FAKE_REPORT` limits the reports per customer and network.
         """
         scanner = Scanner(request)
         if scanner.brand_id is None:

@@ -51,7 +51,7 @@ class AuditPage(ExportingAdmin):
     list_filter = (("person", OwnRowsFilter), KindFilter, ("at", DayFilter))
     list_select_related = ("person",)
     search_fields = ("request_id__exact", "row_id__exact")
-    search_help_text = _("A request id, or the id of a row.")
+    search_help_text = _("A request id or row id.")
     fieldsets = (
         (None, {"fields": (("at", "person"), ("action", "kind_name"), "row", "reason")}),
         (_("Changes"), {"fields": ("changed",)}),

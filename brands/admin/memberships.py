@@ -171,7 +171,7 @@ class MembershipPage(TenantAdmin):
             except Refused as refusal:
                 form.add_error(None, refusal.message)
             else:
-                self.message_user(request, _("A mail is on its way to %(email)s.") % {"email": colleague.user.email})
+                self.message_user(request, _("An e-mail is being sent to %(email)s.") % {"email": colleague.user.email})
                 return redirect("admin:brands_membership_change", colleague.pk)
         about = {"form": form, "words": words % {"email": colleague.user.email}, "button": button}
         context = {**self.admin_site.each_context(request), "opts": self.opts, "title": colleague, **about}

@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from brands.models import Brand
+from brands.page import reading
 from brands.page.inner import Answer
 from brands.page.visitor import Visitor
 
@@ -39,7 +40,8 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
         if str(reward["id"]) == number and reward["available"]:
             left = round(balance - reward["cost"], 2)
             text = _("Take {name}? Its price in points: {cost}. Left after that: {left}.")
-            return {**reward, "question": text.format(name=reward["name"], cost=reward["cost"], left=left)}
+            amounts = {"cost": reading.format_number(reward["cost"]), "left": reading.format_number(left)}
+            return {**reward, "question": text.format(name=reward["name"], **amounts)}
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils.dateparse import parse_datetime
+from django.utils.formats import number_format
 
 from brands.page.inner import Answer
 
@@ -63,6 +64,11 @@ def read(value: Any, zone: ZoneInfo) -> Any:
 def moment(text: Any, zone: ZoneInfo) -> datetime | None:
     found = parse_datetime(text) if isinstance(text, str) else None
     return found.astimezone(zone) if found else None
+
+
+def format_number(number: float) -> str:
+    """In the page's language, with grouped thousands: 12,500 or 12.500,5; fill.js has the same rule."""
+    return number_format(number, force_grouping=True)
 
 
 def typed(text: str) -> str:

@@ -240,7 +240,7 @@ class InvitationPage(TenantAdmin):
         invitations.renew(invitation=invitation, by=person(request), at=timezone.now())
         self.have_mailed(request, invitation)
         self.note(request, [invitation], _("Sent again"))
-        return _("A mail is on its way to %(email)s.") % {"email": invitation.email}
+        return _("An e-mail is being sent to %(email)s.") % {"email": invitation.email}
 
     def revoked(self, request: HttpRequest, invitation: Invitation) -> str:
         self.remember(request, [invitation])

@@ -143,7 +143,7 @@ def _open(invitation_id: int) -> QuerySet[Invitation]:
 
 
 def ended() -> Invalid:
-    return Invalid(_("This invitation has ended, or was used before. Ask the brand for another one."))
+    return Invalid(_("This invitation has expired or was already used. Ask the brand for a new one."))
 
 
 def invited() -> Invalid:

@@ -164,7 +164,7 @@ def use(found: Opened, *, at: datetime) -> None:
 
 
 def ended() -> Invalid:
-    return Invalid(_("This link has ended, or was used before. Ask for another one."))
+    return Invalid(_("This link has expired or was already used. Request a new one."))
 
 
 def forget_old(*, at: datetime) -> int:

@@ -130,6 +130,8 @@ class Corrections:
         except Refused as refusal:
             form.add_error(refusal.details.get("field"), refusal.message)
             return False
-        text = _("A link went to %(email)s. The address changes when the customer confirms it with their password.")
+        text = _(
+            "A link is being sent to %(email)s. The address changes once the customer confirms it with their password."
+        )
         messages.success(request, text % {"email": given["email"].lower()})
         return True

@@ -258,7 +258,7 @@ class MemberPage(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
             "form": form,
             "blocks": blocks,
             "action": name,
-            "members": [(account, name_of(account)) for account in accounts],
+            "members": [(account, name_of(account), format_points(account.points)) for account in accounts],
             "back": request.get_full_path() if len(accounts) > 1 else page_address(accounts[0]),
         }
         return TemplateResponse(request, "admin/loyalty/block.html", context)

@@ -222,7 +222,7 @@ class NoticeTemplatePage(TenantAdmin):
         except Refused as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
-            words = _("The test is on its way. The list of notifications says what becomes of it.")
+            words = _("Test message queued. See the list of notifications for its status.")
             self.message_user(request, words, messages.SUCCESS)
         return redirect(self.preview_address(brand.pk, *wanted))
 

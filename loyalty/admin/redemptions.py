@@ -76,14 +76,14 @@ class RedemptionPage(Till, ExportingAdmin):
 
     @action(description=gettext_lazy("Cancel: points back"), url_path="cancel", icon="undo", permissions=["put_right"])
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        about = _("The code is worth nothing then; its points go back to the balance, the reward into stock.")
+        about = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
         return self.ask(request, object_id, redemptions.cancel, _("Cancel this redemption"), about)
 
     @action(
         description=gettext_lazy("Take the use back"), url_path="take-back", icon="history", permissions=["put_right"]
     )
     def take_back(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        about = _("For a code that was used by mistake a few minutes ago: it is good again then.")
+        about = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
         return self.ask(request, object_id, redemptions.take_back, _("Take the use back"), about)
 
     def ask(self, request: HttpRequest, object_id: str, act: Any, title: str, about: str) -> HttpResponse:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from brands import zones
 from brands.audited import deed
+from brands.number_columns import format_points
 from brands.page import assets
 from brands.portal import badge, person
 from brands.refusals import Refused
@@ -137,6 +138,7 @@ def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
     state = redemptions.state_of(redemption, timezone.now())
     return {
         "found": redemption,
+        "paid": format_points(redemption.cost),
         "state": state,
         "verdict": _("Hand over: %(reward)s") % {"reward": redemption.name} if state == "good" else reject(redemption),
         "badge": state_badge(redemption),

@@ -21,7 +21,7 @@ from loyalty.views.registration import LINK_WORDS, count_mail
 
 
 class EmailChangeInput(Input):
-    email = serializers.EmailField(max_length=254, help_text="The address that the account is to have.")
+    email = serializers.EmailField(max_length=254, help_text="The new address of the account.")
 
     def validate_email(self, email: str) -> str:
         return email.lower()
@@ -29,7 +29,7 @@ class EmailChangeInput(Input):
 
 class EmailChangeOutput(serializers.Serializer[Any]):
     success = serializers.BooleanField()
-    expires_at = serializers.DateTimeField(help_text="Until when the link is good.")
+    expires_at = serializers.DateTimeField(help_text="When the link expires.")
 
 
 class ConfirmEmailChangeInput(Input):
@@ -47,17 +47,17 @@ class EmailChange(APIView):
     @endpoint(
         "change_email",
         tag="Account",
-        summary="Ask for another e-mail address",
+        summary="Request an e-mail address change",
         needs=[BEARER],
         errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
         request=EmailChangeInput,
         responses={202: EmailChangeOutput},
     )
     def post(self, request: Request) -> Response:
-        """Have a link sent to the address that the customer wants, and a notice to the one they have.
+        """Send a link to the new address and a notice to the current one.
 
-        The answer is the same for an address that somebody has already. Nothing changes until the link is opened and
-        the password entered (`confirm_email_change`).
+        The answer is the same if another account already uses the new address. The address changes only when the link
+        is opened and the password entered (`confirm_email_change`).
         """
         principal = principal_of(request)
         given = EmailChangeInput.parse(request.data)
@@ -77,17 +77,17 @@ class ConfirmEmailChange(APIView):
     @endpoint(
         "confirm_email_change",
         tag="Account",
-        summary="Confirm another e-mail address",
+        summary="Confirm an e-mail address change",
         needs=[ANYBODY],
         errors=["RATE_LIMITED"],
         request=ConfirmEmailChangeInput,
         responses=ConfirmEmailChangeOutput,
     )
     def post(self, request: Request) -> Response:
-        """Give the account the address that the link was sent to: by the link's token and the account's password.
+        """Change the account's address to the one that the link was sent to. Needs the link's token and the password.
 
-        Every session ends. A link takes five wrong passwords and lasts 30 minutes; the links of one brand take as many
-        in a day as its login does.
+        All sessions of the account end. A link allows five attempts and expires after 30 minutes. All links that a brand
+        has sent together allow as many wrong passwords a day as its login.
         """
         network = limits.client_address(request)
         limits.hit("login", "address", network)

@@ -254,9 +254,11 @@ def exemptions(action: doors.Action) -> Exemptions:
 
 
 def message_of(data: dict[str, Any]) -> str:
+    points = data["points_earned"]
+    credited = f"{points} {'point' if points == 1 else 'points'} credited."
     if "limit" in data:
-        return f"The point limit of this {data['limit']['period']} is reached; {data['points_earned']} points credited."
-    return f"{data['points_earned']} points credited."
+        return f"The point limit of this {data['limit']['period']} is reached; {credited}"
+    return credited
 
 
 class IngestedOutput(serializers.Serializer[Any]):

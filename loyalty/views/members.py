@@ -85,7 +85,9 @@ class CorrectionInput(Input):
 
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
-    email = serializers.EmailField(required=False, max_length=254, help_text="Changes once the customer confirms it.")
+    email = serializers.EmailField(
+        required=False, max_length=254, help_text="Takes effect once the customer confirms it."
+    )
     reason = serializers.CharField(max_length=500, help_text="For the audit trail.")
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -100,7 +102,7 @@ class CorrectedData(serializers.Serializer[Any]):
     last_name = serializers.CharField(allow_blank=True)
     email = serializers.EmailField()
     unconfirmed_email = serializers.EmailField(
-        allow_null=True, help_text="The address that waits for the customer's confirmation."
+        allow_null=True, help_text="New address that the customer has not confirmed yet."
     )
 
 
@@ -126,10 +128,10 @@ class MemberView(APIView):
     )
     @for_brand_of_key
     def patch(self, request: Request, caller: Caller, user_id: int) -> Response:
-        """Correct what the brand knows of a member. Needs a hub key.
+        """Correct a member's name or e-mail address. Needs a hub key.
 
-        The name changes at once, for this brand alone. The address changes when the customer opens the link that goes
-        to the new one and enters their password, within 30 minutes; the old one gets a notice.
+        The name changes at once, at this brand only. The new address receives a link and the current one a notice. The
+        address changes once the customer opens the link and enters their password, within 30 minutes.
         """
         if not caller.is_hub:
             raise Forbidden("Only a hub key may correct members.")

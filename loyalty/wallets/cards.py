@@ -5,6 +5,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from brands import sql
 from brands.hosts import hostname_of, site_at
@@ -52,7 +53,13 @@ class Card:
         """The way to the next level, in words."""
         if not self.next_level:
             return _("The highest level")
-        return _("%(points)s points to %(level)s") % {"points": plain(self.missing), "level": self.next_level}
+        words = ngettext("%(points)s point to %(level)s", "%(points)s points to %(level)s", plural(self.missing))
+        return words % {"points": plain(self.missing), "level": self.next_level}
+
+
+def plural(points: Decimal) -> int:
+    """The number by which ngettext picks the singular or the plural; 1.50 takes the plural."""
+    return 1 if points == 1 else 2
 
 
 # Everything a card says, in one prepared statement: a change of a brand makes every phone ask within minutes.

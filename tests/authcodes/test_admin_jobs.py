@@ -194,7 +194,7 @@ def test_job_is_cancelled_by_the_button_of_a_page_that_says_what_becomes_of_it(c
     shown = text(client.get(where))
     job.refresh_from_db()
     assert job.status == "queued"
-    assert "The codes that are made by then stay" in shown
+    assert "Codes generated so far stay valid" in shown
     client.post(where)
     job.refresh_from_db()
     assert job.status == "cancelled"
@@ -204,7 +204,7 @@ def test_job_that_ended_is_not_cancelled(client, brand):
     job = with_file(job_of(brand))
 
     for ask in (client.get, client.post):
-        assert said(ask(address("authcodes.job", "cancel", job.pk)))[-1:] == ["It had ended already."]
+        assert said(ask(address("authcodes.job", "cancel", job.pk)))[-1:] == ["The job has already finished."]
 
 
 def test_cancelling_is_explained_for_every_kind_of_job():

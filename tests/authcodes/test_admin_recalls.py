@@ -82,7 +82,7 @@ def test_recall_without_a_batch_asks_for_it_first(client):
 def test_batch_that_is_recalled_already_is_not_asked_about_again(client, batch, recall):
     shown = text(client.get(address("authcodes.recall", "add"), {"batch": batch.pk}))
 
-    assert "recalled already" in shown
+    assert "already been recalled" in shown
     assert 'name="message"' not in shown
 
 

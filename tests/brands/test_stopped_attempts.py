@@ -176,4 +176,4 @@ def test_the_list_is_for_owners_and_managers_of_the_brand_and_filters_exactly(br
 
 
 def test_an_empty_list_says_what_it_is(brand):
-    assert "is stopped. How often that happened at your brand appears here" in text(browser(staff(brand)).get(LIST))
+    assert "The number of blocked attempts per hour appears here" in text(browser(staff(brand)).get(LIST))

@@ -118,7 +118,7 @@ def test_a_new_brand_is_led_from_step_to_step(window, brand):
     owner.sidebar("Scans")
     owner.reads("No scans yet", "Print the codes of a batch and scan one.")
     owner.sidebar("Imports")
-    owner.reads("No imports yet", "Upload a CSV file that says which codes belong to which product.")
+    owner.reads("No imports yet", "Upload a CSV file that assigns codes to products.")
     owner.page.get_by_role("link", name="Add import").last.click()
 
     owner.reads("Download the template")

@@ -11,8 +11,19 @@ from authcodes import changes, recalls
 from authcodes.models import Scan
 from brands import limits
 from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from loyalty.views.events import message_of
 from tests import make
 from tests.api import error
+
+
+@pytest.mark.parametrize(
+    ("points", "words"), [(1, "1 point credited."), (1.5, "1.5 points credited."), (0, "0 points credited.")]
+)
+def test_the_message_counts_one_point_in_the_singular(points, words):
+    limited = {"points_earned": points, "limit": {"period": "day"}}
+
+    assert message_of({"points_earned": points}) == words
+    assert message_of(limited) == f"The point limit of this day is reached; {words}"
 
 
 @pytest.fixture

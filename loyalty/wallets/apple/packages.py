@@ -12,12 +12,13 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from brands import colours
 from loyalty.models import WalletPass
 from loyalty.wallets import images
 from loyalty.wallets.apple.certificates import AppleKeys
-from loyalty.wallets.cards import Card
+from loyalty.wallets.cards import Card, plural
 
 CONTENT_TYPE = "application/vnd.apple.pkpass"
 WEB_SERVICE = "/wallets/apple"  # Apple adds /v1/...
@@ -95,10 +96,10 @@ def fields(card: Card) -> dict[str, Any]:
     level = {"key": "level", "label": _("LEVEL"), "value": card.level}
     member = {"key": "member", "label": _("MEMBER"), "value": card.member}
     return {
-        "headerFields": [{**points, "changeMessage": _("You have %@ points now.")}],
+        "headerFields": [{**points, "changeMessage": balance_message(card)}],
         "primaryFields": [],
         "secondaryFields": [
-            *([{**level, "changeMessage": _("Your level is %@ now.")}] if card.level else []),
+            *([{**level, "changeMessage": _("Your level is now %@.")}] if card.level else []),
             *([{"key": "progress", "label": _("NEXT LEVEL"), "value": card.progress}] if card.level else []),
         ],
         "auxiliaryFields": [member] if card.member else [],
@@ -107,6 +108,11 @@ def fields(card: Card) -> dict[str, Any]:
             {"key": "support", "label": _("Questions?"), "value": card.look.support_email},
         ],
     }
+
+
+def balance_message(card: Card) -> str:
+    """What the phone shows when the balance changes; Apple puts the balance in for %@."""
+    return ngettext("You now have %@ point.", "You now have %@ points.", plural(card.points))
 
 
 def label_colour(card: Card) -> str:

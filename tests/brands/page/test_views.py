@@ -254,8 +254,8 @@ def test_somebody_new_registers_and_gets_them_too(browser, brand, deliver):
     deliver()
 
     assert (asked.status_code, wrong.status_code, answer.status_code) == (200, 400, 303)
-    assert "a code of six digits is on its way" in seen(asked)
-    assert "This code is wrong or has ended." in seen(wrong)
+    assert "a six-digit code" in seen(asked)
+    assert "This code is wrong or has expired." in seen(wrong)
     assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
     assert LoyaltyTransaction.objects.get().user_point.user.email == "new@example.com"
 
@@ -483,7 +483,7 @@ def test_a_forgotten_password_is_set_anew_without_scripts(brand):
     done = browser.client.post(link, {**form, "password": "another long pass phrase"})
 
     assert Event.objects.get().detail["arguments"]["user_id"] == customer.pk
-    assert "a link is on its way" in seen(browser.get(asked["Location"]))
+    assert "we will e-mail a link" in seen(browser.get(asked["Location"]))
     assert "Neues Passwort setzen" in seen(page)
     assert page["Referrer-Policy"] == "no-referrer"
     assert (wrong.status_code, "too short" in seen(wrong)) == (400, True)

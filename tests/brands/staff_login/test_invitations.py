@@ -157,7 +157,7 @@ def test_a_link_is_good_once(brand, owner, window):
     link = invited(owner, brand)
     window.post(link, PASSWORDS)
 
-    assert "has ended, or was used" in text(Client().get(link))
+    assert "has expired or was already used" in text(Client().get(link))
 
 
 def test_two_who_open_a_link_at_the_same_time_use_it_once(brand, owner):
@@ -174,13 +174,13 @@ def test_an_old_link_has_ended(brand, owner, window, time_machine):
     link = invited(owner, brand)
     time_machine.move_to(Invitation.objects.get().expires_at, tick=True)
 
-    assert "has ended" in text(window.post(link, PASSWORDS))
+    assert "has expired" in text(window.post(link, PASSWORDS))
     assert not User.objects.filter(email=EMAIL).exists()
 
 
 @pytest.mark.parametrize("token", ["x", "%F0%9F%92%A9", "A" * 3000])
 def test_a_made_up_link_opens_nothing(db, window, token):
-    assert "has ended" in text(window.get(f"/admin/invitation/{token}/"))
+    assert "has expired" in text(window.get(f"/admin/invitation/{token}/"))
 
 
 def test_only_the_hash_of_a_link_is_stored(brand, owner):
@@ -193,7 +193,7 @@ def test_a_revoked_link_has_ended(brand, owner, window):
     link = invited(owner, brand)
     browser(owner).post(page_of(Invitation.objects.get(), "revoke"))
 
-    assert "has ended" in text(window.post(link, PASSWORDS))
+    assert "has expired" in text(window.post(link, PASSWORDS))
     assert Invitation.objects.get().state(at=timezone.now()) == "revoked"
     assert AuditEntry.objects.filter(brand=brand, action="Revoked").exists()
 
@@ -203,7 +203,7 @@ def test_sending_again_ends_the_link_before(brand, owner, window):
     browser(owner).post(page_of(Invitation.objects.get(), "send"))
     second = links_sent()[-1]
 
-    assert "has ended" in text(window.get(first))
+    assert "has expired" in text(window.get(first))
     assert "Set a password" in text(window.get(second))
 
 
@@ -213,7 +213,7 @@ def test_the_links_of_an_owner_who_is_one_no_more_have_ended(brand, owner, windo
     link = invited(owner, brand)
     people.change_role(membership=Membership.objects.get(user=owner), role="support")
 
-    assert "has ended" in text(window.get(link))
+    assert "has expired" in text(window.get(link))
 
 
 def test_an_invitation_that_has_ended_before_its_mail_was_sent_is_not_mailed(brand, owner):

@@ -38,7 +38,7 @@ def test_a_link_sets_a_new_password_once_and_ends_every_session(brand, colleague
     give_password(window, colleague, NEW)
 
     assert first.headers["Location"] == "/admin/login/"
-    assert "has ended, or was used" in second.content.decode()
+    assert "has expired or was already used" in second.content.decode()
     assert (is_in(inside), is_in(window)) == (False, True)
     assert AuditEntry.objects.filter(brand=brand, person=colleague, action__startswith="New password set").exists()
 
@@ -112,19 +112,19 @@ def test_an_old_link_has_ended(colleague, window, time_machine):
     link = forgotten(window, colleague)
     time_machine.move_to(now + mails.LIFE[StaffMail.Kind.PASSWORD_LINK], tick=True)
 
-    assert "has ended" in window.get(link).content.decode()
+    assert "has expired" in window.get(link).content.decode()
 
 
 @pytest.mark.parametrize("token", ["x", "a:b:c", "%F0%9F%92%A9", "WzEsMiwiMyJd:1x:abc", "A" * 3000])
 def test_a_made_up_link_opens_nothing(db, window, token):
     for page in ("password/new", "second-factor/remove"):
-        assert "has ended" in window.get(f"/admin/{page}/{token}/").content.decode()
+        assert "has expired" in window.get(f"/admin/{page}/{token}/").content.decode()
 
 
 def test_a_link_for_one_thing_does_no_other(colleague, window):
     token = forgotten(window, colleague).split("/")[-2]
 
-    assert "has ended" in window.get(f"/admin/second-factor/remove/{token}/").content.decode()
+    assert "has expired" in window.get(f"/admin/second-factor/remove/{token}/").content.decode()
 
 
 def test_a_link_is_stored_nowhere(colleague, window):

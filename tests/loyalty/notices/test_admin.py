@@ -260,7 +260,7 @@ def test_a_trial_by_sms_keeps_no_number(client, brand, owner, with_sms, work):
     sent = client.post(PREVIEW, {"brand": brand.pk, **WORDS, "channel": "sms", "phone": "+49 30 123456"}, follow=True)
     work()
 
-    assert "on its way" in text(sent)
+    assert "Test message queued" in text(sent)
     assert with_sms.messages[0]["To"] == "+4930123456"
     assert "123456" not in str(list(Notice.objects.values())) + str(list(NoticeDelivery.objects.values()))
 

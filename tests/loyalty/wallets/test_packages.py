@@ -89,6 +89,17 @@ def test_card_says_balance_level_and_progress(package, brand, account):
     assert membership.read(told["barcodes"][0]["message"]) == account.pk
 
 
+@pytest.mark.parametrize(("points", "balance"), [(1, "point"), (2, "points"), ("1.5", "points"), (0, "points")])
+def test_card_counts_one_point_in_the_singular(package, brand, account, points, balance):
+    make.level(brand, "Silver", Decimal(str(points)) + 1)
+    UserPoints.objects.filter(pk=account.pk).update(points=Decimal(str(points)), points_earned=Decimal(str(points)))
+
+    card = json.loads(package()["pass.json"])["storeCard"]
+
+    assert card["headerFields"][0]["changeMessage"] == f"You now have %@ {balance}."
+    assert card["secondaryFields"][1]["value"] == "1 point to Silver"
+
+
 def test_points_that_came_back_bring_nobody_nearer_to_a_level(package, brand, customer, account):
     make.level(brand, "Silver", 100)
     make.points(customer, brand, 60)

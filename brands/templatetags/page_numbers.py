@@ -1,0 +1,15 @@
+"""Numbers on the scan page."""
+
+from typing import Any
+
+from django import template
+
+from brands.page.reading import format_number
+
+register = template.Library()
+
+
+@register.filter
+def grouped(value: Any) -> str:
+    """A number with its thousands grouped in the page's language. Anything else, such as None, is shown as nothing."""
+    return format_number(value) if isinstance(value, int | float) else ""

@@ -86,8 +86,8 @@ class ConfirmEmailChange(APIView):
     def post(self, request: Request) -> Response:
         """Change the account's address to the one that the link was sent to. Needs the link's token and the password.
 
-        All sessions of the account end. A link allows five attempts and expires after 30 minutes. All links that a brand
-        has sent together allow as many wrong passwords a day as its login.
+        All sessions of the account end. A link allows five attempts and expires after 30 minutes. All links of a brand
+        together allow as many wrong passwords a day as its login.
         """
         network = limits.client_address(request)
         limits.hit("login", "address", network)

@@ -161,7 +161,9 @@ def test_unsigned_and_wrongly_signed_calls_are_401(phone, header):
     assert WalletDevice.objects.count() == 0
 
 
-@pytest.mark.parametrize("serial", ["6b994600-e888-4a5d-9722-460cd5c30634", "x", "1", "00000000000000000000000000000000", "%2e%2e"])
+@pytest.mark.parametrize(
+    "serial", ["6b994600-e888-4a5d-9722-460cd5c30634", "x", "1", "00000000000000000000000000000000", "%2e%2e"]
+)
 def test_unknown_serials_are_404(phone, serial):
     phone.serial = serial
 

@@ -50,6 +50,7 @@ def given(db, settings):
     metrics.attempted(kind="scan-auth", result="done")
     metrics.swept("events")
     metrics.turned_away("pages", "busy")
+    metrics.waited("pages", 0.1)
     metrics.taken_from_queue("accepted")
     metrics.limit_reached("plain_codes")
     text = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()

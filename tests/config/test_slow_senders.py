@@ -203,6 +203,22 @@ def test_of_one_address_so_many_may_be_silent_for_a_moment():
         assert end_silent() == 0
 
 
+def test_an_address_is_one_through_ipv6_too():
+    with ExitStack() as opened:
+        both = socket.AF_INET6
+        servers = [
+            opened.enter_context(socket.create_server(("127.0.0.1", 0))),
+            opened.enter_context(socket.create_server(("::", 0), family=both, dualstack_ipv6=True)),
+        ]
+        for server in servers:
+            for _ in range(MAX_SILENT_PER_ADDRESS // 2 + 1):
+                opened.enter_context(socket.create_connection(("127.0.0.1", server.getsockname()[1]), timeout=20))
+                opened.enter_context(server.accept()[0])
+        time.sleep(YOUNG_SECONDS + 0.2)
+
+        assert end_silent() == 2
+
+
 def test_who_drips_is_sent_away(web):
     web.start_web(workers=1)
     [line] = slow_senders(web.port, 1)

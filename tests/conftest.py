@@ -1,7 +1,7 @@
 """Fixtures every test may use: a brand with a level, a customer, and the worker's turn."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -42,6 +42,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=2))
         else:
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=OUT_OF_TIME))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Reports go from process to process as UTF-8, which not all is that a test provokes."""
+    report = yield
+    report.sections = [(name, said.encode(errors="backslashreplace").decode()) for name, said in report.sections]
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -339,6 +339,7 @@ RATE_LIMITS = {
     "fake_report": env.rate("RATE_FAKE_REPORT", "10/hour"),
     "redeem": env.rate("RATE_REDEEM", "30/minute"),
     "data_export": env.rate("RATE_DATA_EXPORT", "5/day"),
+    "name_correction": env.rate("RATE_NAME_CORRECTION", "20/day"),
     "read": env.rate("RATE_READ", "300/minute"),
     "ingest": env.rate("RATE_INGEST", "6000/minute"),
     "wallet": env.rate("RATE_WALLET", "120/minute"),

@@ -1,6 +1,6 @@
 """Membership of a brand's programme: who its customers are, and enrolling them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -50,11 +50,16 @@ def lock_person(*, user_id: int) -> User:
     return person
 
 
-def lock_corrected(*, user_id: int) -> None:
-    """Lock the person's accounts that brands have corrected a name of: before the person, as corrections do."""
+def lock_named(*, user_id: int, brand_id: int) -> list[int]:
+    """Lock the person's account at this brand, and at every other brand that corrected their name. Returns the ids.
+
+    Call in a transaction, before the person is locked: corrections lock an account first too. A first correction that
+    another brand makes after this counts as later than what the customer writes.
+    """
     with guard.lifted("a customer's own name holds at every brand"):
-        corrected = UserPoints.objects.filter(user_id=user_id).exclude(first_name=None, last_name=None)
-        list(corrected.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+        corrected = Q(first_name__isnull=False) | Q(last_name__isnull=False) | Q(brand=brand_id)
+        rows = UserPoints.objects.filter(corrected, user_id=user_id)
+        return list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
 
 
 def lock_unconfirmed(*, user_id: int) -> bool:
@@ -88,11 +93,11 @@ def set_names(*, account: UserPoints, first_name: str, last_name: str, at: datet
     rows.update(first_name=first_name, last_name=last_name, updated_at=at)
 
 
-def clear_names(*, user_id: int, names: Iterable[str], at: datetime) -> None:
-    """The customer wrote these `names` themselves: that holds at every brand, whatever its staff corrected."""
+def clear_names(*, accounts: Collection[int], names: Iterable[str], at: datetime) -> None:
+    """The customer wrote these `names` themselves: that holds in these locked `accounts`, whatever staff corrected."""
     with guard.lifted("a customer's own name holds at every brand"):
         for name in names:
-            corrected = UserPoints.objects.filter(user_id=user_id).exclude(**{name: None})
+            corrected = UserPoints.objects.filter(pk__in=accounts).exclude(**{name: None})
             corrected.update(**{name: None}, updated_at=at)
 
 

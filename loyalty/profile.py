@@ -50,20 +50,18 @@ def change(
     """Change the `fields` given and keep the rest; a field that was empty and is not any more may earn points.
 
     Raises Invalid, and TokenInvalid for who is not active. Owns the transaction: the profile and the event about it,
-    or neither.
+    or neither. Locks accounts before the person, as corrections and erasures do.
     """
     with transaction.atomic():
-        members.lock_corrected(user_id=user_id)
+        names = new_names(user_id=user_id, brand_id=brand_id, fields=fields)
+        accounts = members.lock_named(user_id=user_id, brand_id=brand_id) if names else []
         user = members.lock_person(user_id=user_id)
         before = as_known(user, preferences.read(user_id, brand_id), brand_id).fields
-        given = {name: fields[name].strip() for name in NAMES if name in fields}
-        # A form sends back what it showed, which may be a name that this brand alone has corrected.
-        names = {name: value for name, value in given.items() if value != before[name]}
         for name, value in names.items():
             setattr(user, name, value)
         if names:
             user.save(update_fields=list(names))
-            members.clear_names(user_id=user_id, names=names, at=at)
+            members.clear_names(accounts=accounts, names=names, at=at)
         wishes = preferences.read(user_id, brand_id)
         if {"phone", "language"} & set(fields) or switches:
             wishes = preferences.change(
@@ -77,6 +75,20 @@ def change(
         after = as_known(user, wishes, brand_id)
         tell(before, after, brand_id, at)
     return after
+
+
+def new_names(*, user_id: int, brand_id: int, fields: Mapping[str, str]) -> dict[str, str]:
+    """The names in `fields` that differ from those that this brand shows.
+
+    Forms and apps send back the whole profile. A name that the brand's staff corrected is then not the customer's own
+    entry, and must not become their name at other brands.
+    """
+    given = {name: fields[name].strip() for name in NAMES if name in fields}
+    person = User.objects.filter(pk=user_id).first() if given else None
+    if person is None:
+        return {}
+    shown = dict(zip(NAMES, members.names_of(person, brand_id), strict=True))
+    return {name: value for name, value in given.items() if value != shown[name].strip()}
 
 
 def tell(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime) -> None:

@@ -11,6 +11,7 @@ from brands.page.views import PageView
 
 TOPICS, CHANNELS = ("points", "offers", "safety"), ("email", "sms", "push")
 ALWAYS = ("safety", "email")  # recalls concern the customer's safety
+NAMES = ("first_name", "last_name")
 DONE = {"saved", "mailed", "linked"}
 
 
@@ -50,7 +51,9 @@ class ProfilePage(PageView):
         wishes = {
             topic: {each: f"{topic}/{each}" in form for each in CHANNELS if (topic, each) != ALWAYS} for topic in TOPICS
         }
-        fields = {name: form.get(name, "")[:200] for name in ("first_name", "last_name", "phone", "language")}
+        # Staff may have corrected a name since the page was shown: only what the customer typed is theirs.
+        typed = [name for name in NAMES if form.get(name) != form.get(f"shown_{name}")]
+        fields = {name: form.get(name, "")[:200] for name in (*typed, "phone", "language")}
         return self.ended(self.visitor.api.patch("customer/profile", {**fields, "notifications": wishes}), "saved")
 
     def change_email(self) -> HttpResponse:

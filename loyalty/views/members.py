@@ -130,8 +130,9 @@ class MemberView(APIView):
     def patch(self, request: Request, caller: Caller, user_id: int) -> Response:
         """Correct a member's name or e-mail address. Needs a hub key.
 
-        The name changes at once, at this brand only. The new address receives a link and the current one a notice. The
-        address changes once the customer opens the link and enters their password, within 30 minutes.
+        The name changes at once, at this brand only, and 20 times a day at most (`RATE_LIMITED`). The new address
+        receives a link and the current one a notice. The address changes once the customer opens the link and enters
+        their password, within 30 minutes.
         """
         if not caller.is_hub:
             raise Forbidden("Only a hub key may correct members.")
@@ -150,6 +151,8 @@ class MemberView(APIView):
             if {"first_name", "last_name"} & given.keys():
                 first, last = member.names
                 names = {"first_name": given.get("first_name", first), "last_name": given.get("last_name", last)}
+                if (names["first_name"].strip(), names["last_name"].strip()) != member.names:
+                    limits.hit("name_correction", caller.brand_id, member.user_id)
                 member = corrections.correct_name(account=member, deed=deed, **names)
         return Response({"success": True, "data": present(member, at)})
 

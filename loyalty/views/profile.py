@@ -101,7 +101,8 @@ class ProfileView(APIView):
     def patch(self, request: Request) -> Response:
         """Change what is given and keep the rest. A field that is filled in for the first time may earn points.
 
-        Recalls always come by e-mail, so that one switch cannot be turned off.
+        A name counts at every brand once it differs from what this brand shows. Recalls always come by e-mail, so that
+        one switch cannot be turned off.
         """
         principal = principal_of(request)
         limits.hit("read", principal.brand_id, principal.user_id)

@@ -1,12 +1,17 @@
 """A customer's own page without scripts, and what registering with a brand's terms asks for."""
 
-import pytest
+import re
 
+import pytest
+from django.utils import timezone
+
+from brands.audit import Deed
 from brands.models import User
 from brands.page import languages
-from loyalty import confirmations, consents
+from loyalty import confirmations, consents, corrections, members
 from loyalty.models import Consent, EmailConfirmation, Event
 from loyalty.notices import preferences
+from tests import make
 from tests.brands.page.conftest import seen
 from tests.brands.page.test_views import customer_of, logged_in
 from tests.make import PASSWORD
@@ -48,6 +53,46 @@ def test_a_customer_changes_name_language_and_wishes(own, brand, member):
     assert (wishes.phone, wishes.language) == ("+4930123456", "de")
     on = [f"{topic}/{each}" for topic, ways in wishes.switches().items() for each, wants in ways.items() if wants]
     assert sorted(on) == ["offers/push", "points/email", "safety/email", "safety/push"]
+
+
+def correct(member, brand, first_name, last_name):
+    members.enrol(user_id=member.pk, brand_id=brand.pk, at=timezone.now())
+    account = make.account(member, brand)
+    corrections.correct_name(
+        account=account, first_name=first_name, last_name=last_name, deed=Deed(None, timezone.now())
+    )
+
+
+def names_on(page):
+    return dict(re.findall(r'<input name="(first_name|last_name)"[^>]* value="([^"]*)"', seen(page)))
+
+
+def test_saving_the_page_with_a_corrected_name_gives_no_other_brand_the_name(own, brand, member):
+    other = make.brand()
+    correct(member, other, "Adelaide", "King")
+    correct(member, brand, "BUY AT BRAND A", "Byron")
+    page = own.get("/account")
+    assert names_on(page) == {"first_name": "BUY AT BRAND A", "last_name": "Byron"}
+
+    own.send(page, "profile", **names_on(page), phone="", language="de")
+
+    member.refresh_from_db()
+    assert (member.first_name, member.last_name) == ("Ada", "")
+    assert members.names_of(member, other.pk) == ("Adelaide", "King")
+    assert names_on(own.get("/account")) == {"first_name": "BUY AT BRAND A", "last_name": "Byron"}
+    assert preferences.read(member.pk, brand.pk).language == "de"
+
+
+def test_a_name_that_is_corrected_again_while_the_page_is_open_stays_at_its_brand(own, brand, member):
+    correct(member, brand, "BUY AT BRAND A", "Byron")
+    page = own.get("/account")
+    correct(member, brand, "BUY MORE", "Byron")
+
+    own.send(page, "profile", **names_on(page), phone="", language="")
+
+    member.refresh_from_db()
+    assert (member.first_name, member.last_name) == ("Ada", "")
+    assert members.names_of(member, brand.pk) == ("BUY MORE", "Byron")
 
 
 def test_what_the_api_refuses_is_said_on_the_page(own, member):

@@ -2,24 +2,20 @@
 
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import OperationalError, connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 
 from brands import login_throttle
 from brands.audit import Deed
-from brands.models import AuditEntry, User
-from loyalty import confirmations, corrections, erasure, members, profile
+from brands.models import AuditEntry, Membership, User
+from loyalty import confirmations, corrections, erasure, members
 from loyalty.models import EmailConfirmation, UserPoints
 from tests import make
 from tests.api import error
 from tests.make import PASSWORD
 from tests.portal import browser, staff, text
-from tests.races import beside, outcome_of
-from tests.stack import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINK = re.compile(r"http://(\S+)/email/change/(\S+)")
@@ -285,6 +281,19 @@ def test_wrong_passwords_with_a_link_are_seen_by_the_brand_that_sent_it(api, bra
     assert entry.brand == brand
 
 
+def test_a_wrong_password_tells_no_brand_that_a_member_works_elsewhere(
+    api, brand, own, customer, member, mailed, shared
+):
+    ask_for(member, staff(brand))
+    token = next(token for to, _words, token in mailed() if to == NEW)
+    Membership.objects.create(user=customer, brand=shared, role="owner")
+    User.objects.filter(pk=customer.pk).update(is_staff=True)
+
+    confirm(api, token, "wrong")
+
+    assert AuditEntry.objects.get(action__startswith="Wrong passwords for a new e-mail address").brand == brand
+
+
 def test_links_to_a_new_password_end_with_the_address(api, brand, own, customer, member, mailed):
     """Else whoever reads the old mailbox could still set the password."""
     api.post("auth/password/forgot", {"email": customer.email, "brand_id": brand.pk})
@@ -337,6 +346,21 @@ def test_a_hub_corrects_its_own_members(api, brand, own, customer, member, maile
     assert error(api.app().call("PATCH", f"members/{customer.pk}", data=body)) == (403, "FORBIDDEN")
 
 
+def test_a_hub_changes_one_members_name_a_few_times_a_day(api, brand, customer, member, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "name_correction": "2/day"}
+    hub, neighbour = api.hub(), make.customer(brand)
+
+    def name(person, first):
+        body = json.dumps({"first_name": first, "reason": "CRM"}).encode()
+        return hub.call("PATCH", f"members/{person.pk}", data=body)
+
+    assert [name(customer, first).status_code for first in ("Augusta", "Augusta", " Augusta ", "Byron")] == [200] * 4
+    assert error(name(customer, "Ada")) == (429, "RATE_LIMITED")
+    assert name(customer, "Byron").status_code == 200
+    members.enrol(user_id=neighbour.pk, brand_id=brand.pk, at=timezone.now())
+    assert name(neighbour, "Ada").status_code == 200
+
+
 def test_an_erasure_takes_corrections_along(brand, own, customer, member, shared):
     correct_name(member, staff(brand), reason="Augusta King called")
     ask_for(member, staff(brand))
@@ -353,60 +377,3 @@ def test_who_was_erased_is_corrected_no_more(brand, customer, member):
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
     with pytest.raises(corrections.UserNotFound):
         corrections.correct_name(account=member, first_name="A", last_name="B", deed=Deed(None, timezone.now()))
-
-
-def alone(work):
-    try:
-        return work()
-    finally:
-        connection.close()
-
-
-def two_wait():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted")
-        return cursor.fetchone()[0] == 2
-
-
-def both_at_once(customer, member, write):
-    """What comes of a correction and of `write`, when both have begun and wait for the member's account."""
-
-    def correct():
-        return corrections.correct_name(
-            account=member, first_name="Augusta Ada", last_name="King", deed=Deed(None, timezone.now())
-        )
-
-    with ThreadPoolExecutor(2) as pool:
-        with transaction.atomic():
-            UserPoints.objects.select_for_update().get(pk=member.pk)
-            waiting = [beside(pool, correct), pool.submit(alone, write)]
-            wait_until(two_wait, seconds=10)
-        return [outcome_of(each) for each in waiting]
-
-
-def test_a_correction_and_the_customers_own_change_do_not_deadlock(brand, customer, member, shared):
-    correct_name(member, staff(brand))
-
-    def write():
-        return profile.change(
-            user_id=customer.pk, brand_id=shared.pk, fields={"first_name": "Zoe"}, switches=None, at=timezone.now()
-        )
-
-    outcomes = both_at_once(customer, member, write)
-
-    assert [each for each in outcomes if isinstance(each, Exception)] == []
-    customer.refresh_from_db()
-    assert customer.first_name == members.names_of(customer, brand.pk)[0] == "Zoe"
-
-
-def test_control_who_locks_the_person_first_deadlocks(brand, customer, member, shared):
-    correct_name(member, staff(brand))
-
-    def write():
-        with transaction.atomic():
-            members.lock_person(user_id=customer.pk)
-            members.clear_names(user_id=customer.pk, names=["first_name"], at=timezone.now())
-
-    outcomes = both_at_once(customer, member, write)
-
-    assert [type(each) for each in outcomes if isinstance(each, Exception)] == [OperationalError]

@@ -38,6 +38,11 @@ WORKDIR /app
 COPY manage.py ./
 COPY config config
 COPY brands brands
+COPY core core
+COPY events events
+COPY jobs jobs
+COPY portal portal
+COPY scanpage scanpage
 COPY campaigns campaigns
 COPY loyalty loyalty
 COPY authcodes authcodes

@@ -15,12 +15,13 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import jobs
-from authcodes.models import Job
-from brands import guard
-from brands.models import Brand, User
-from brands.refusals import Invalid, NotFound, RateLimited
-from loyalty import persons
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.db import row_guard
+from core.errors import Invalid, NotFound, RateLimited
+from jobs import files, queue, runner
+from jobs.models import Job
+from loyalty.members import personal_data
 
 KIND = Job.Kind.EXPORT_CUSTOMER_DATA
 SALT = "authcodes.data-exports"
@@ -60,7 +61,7 @@ def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job
     title = _("Data of customer %(number)s") % {"number": customer.pk}
     try:
         with transaction.atomic():
-            job = jobs.start(
+            job = queue.start(
                 brand=brand, kind=KIND, title=title, parameters={"file": str(uuid4())}, by=by, customer=customer
             )
     except IntegrityError:
@@ -68,17 +69,17 @@ def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job
         if found is None:
             raise
         return found
-    jobs.expire_files_of_customer(brand_id=brand.pk, customer_id=customer.pk, at=at)
+    files.expire_files_of_customer(brand_id=brand.pk, customer_id=customer.pk, at=at)
     return job
 
 
-def run(run: jobs.Run) -> None:
+def run(run: runner.Run) -> None:
     """The job's handler."""
     brand, customer_id = run.job.brand, run.job.customer_id
     if customer_id is None:
         raise Invalid(_("The customer no longer exists."))
-    with guard.within([brand.pk], user_id=customer_id), jobs.workspace() as file:
-        parts = persons.parts(user_id=customer_id, brand_id=brand.pk)
+    with row_guard.within([brand.pk], user_id=customer_id), files.workspace() as file:
+        parts = personal_data.parts(user_id=customer_id, brand_id=brand.pk)
         write(file, parts, told=lambda number: run.progress(number, 0))
         file.seek(0)
         day = timezone.now().astimezone(brand.zone).date()

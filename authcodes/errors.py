@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from brands.refusals import Refused
+from core.errors import Refused
 
 
 class AuthCodeInvalid(Refused):

@@ -4,7 +4,12 @@ from celery import shared_task
 from celery.signals import worker_init
 from django.utils import timezone
 
-from authcodes import fake_reports, imports, jobs, lookups, places, rollups, scanning
+from authcodes.fraud import fake_reports
+from authcodes.imports import retention
+from authcodes.places import geocoder
+from authcodes.rollups import rollups
+from authcodes.scanning import locate, lookups
+from jobs import files
 
 PORTION = 500
 
@@ -12,34 +17,22 @@ PORTION = 500
 @worker_init.connect
 def load_places(**_signal: object) -> None:
     """Before the worker forks: its children share the data, and none of them pauses for it under load."""
-    places.loaded_atlas()
+    geocoder.loaded_atlas()
 
 
 @shared_task
 def locate_scans() -> int:
     """Every few seconds: name city and region of scans that were recorded without, by earlier releases."""
     located = 0
-    while portion := scanning.locate_pending(limit=PORTION):
+    while portion := locate.locate_pending(limit=PORTION):
         located += portion
     return located
 
 
 @shared_task
-def run_job(job_id: int) -> None:
-    """Run a job of the portal; a repeated message finds it taken."""
-    jobs.run(job_id)
-
-
-@shared_task
-def resume_jobs() -> int:
-    """Every few seconds: start what a lost message or a dead worker left."""
-    return len(jobs.resume())
-
-
-@shared_task
 def forget_files() -> int:
     """Every minute: files of jobs and imports that have been kept long enough."""
-    return jobs.forget_files() + imports.forget_old(at=timezone.now())
+    return files.forget_files() + retention.forget_old(at=timezone.now())
 
 
 @shared_task

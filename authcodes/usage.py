@@ -1,4 +1,4 @@
-"""What brands use of their quotas: codes, uploads, jobs and storage, counted in their tables for brands.quotas."""
+"""What brands use of their quotas: codes, uploads, jobs and storage, counted for brands.tenants.quotas."""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
@@ -7,9 +7,12 @@ from typing import Any
 from django.db.models import BigIntegerField, Count, F, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Coalesce, Length
 
-from authcodes.models import BatchRange, Import, Job
-from brands.models import BrandQuota, Picture
-from brands.quotas import Used
+from authcodes.models.batches import BatchRange
+from authcodes.models.imports import Import
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Picture
+from brands.tenants.quotas import Used
+from jobs.models import Job
 
 Resource = BrandQuota.Resource
 

@@ -11,11 +11,13 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import dashboard, rollup_checks, rollups
-from authcodes.dashboard import Codes, Filters, Status
+from authcodes.dashboard import figures
+from authcodes.dashboard.figures import Codes
+from authcodes.dashboard.filters import Filters, Status
+from authcodes.rollups import consistency, rollups
 from bench import world
 from bench.harness import Figure, Scale, interleaved, ratios, say
-from brands.models import Brand
+from brands.models.tenants import Brand
 from tests import make
 
 PART = "dashboard"
@@ -210,7 +212,7 @@ def rolled_up(size: int) -> list[Figure]:
     began = time.monotonic()
     rollups.catch_up(brand=brand, at=timezone.now())
     again = (time.monotonic() - began) * 1000
-    assert not list(rollup_checks.differences())
+    assert not list(consistency.differences())
     of_rollups = "relname ~ '^authcodes_((day|place|cell|scanner)(rollup)?|vainattempt)$'"
     weigh = "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE"
     weight = world.value(f"{weigh} {of_rollups}") / world.value(f"{weigh} relname = 'authcodes_scan'")
@@ -230,7 +232,7 @@ def name_of(size: int) -> str:
 
 
 def ours(brand: Brand, filters: Filters) -> float:
-    return timed(lambda: dashboard.figures(brands=[brand], filters=filters))
+    return timed(lambda: figures.figures(brands=[brand], filters=filters))
 
 
 def plain(brand: Brand, filters: Filters) -> float:
@@ -245,7 +247,7 @@ def timed(act: Callable[[], Any]) -> float:
 
 def same(brand: Brand, filters: Filters, name: str) -> None:
     """Both ways find the same, or comparing them would be worth nothing."""
-    found = dashboard.figures(brands=[brand], filters=filters)
+    found = figures.figures(brands=[brand], filters=filters)
     assigned, scanned, totals, scanners, *_tops = plain_figures(brand, filters)
     assert found.codes == Codes(assigned, scanned), (name, found.codes, assigned, scanned)
     its = found.scans

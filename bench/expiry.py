@@ -14,10 +14,12 @@ from django.utils import timezone
 
 from bench import processor, world
 from bench.harness import Figure, Scale, say
-from brands.models import Brand
-from loyalty import doors, expiry
+from brands.models.tenants import Brand
+from loyalty import doors
 from loyalty.doors import Action
-from loyalty.models import ExpiryRun, UserPoints
+from loyalty.models.accounts import UserPoints
+from loyalty.models.expiry import ExpiryRun
+from loyalty.points import expiry
 from tests import make
 
 PART = "expiry"

@@ -9,13 +9,14 @@ from typing import IO, Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from authcodes import exports
-from authcodes.exports import SCANS, Format
-from authcodes.models import Scan
+from authcodes.models.scans import Scan
+from authcodes.reports.columns import SCANS
 from bench import world
 from bench.generate import forget_peak, memory
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
-from brands.models import Brand
+from brands.models.tenants import Brand
+from core.spreadsheets.report import Format
+from jobs import file_exports
 
 PART = "exports"
 CUSTOMERS = 10_000
@@ -75,7 +76,7 @@ def plain(rows: QuerySet[Any], brand: Brand, quantity: int) -> float:
     rows.order_by().count()
     statement, parameters = SCANS.statement(rows, csv=False)
     copied = f"COPY ({statement}) TO STDOUT WITH (FORMAT csv, FORCE_QUOTE *)"
-    with tempfile.TemporaryFile() as file, exports.own_connection(brand) as own:
+    with tempfile.TemporaryFile() as file, file_exports.own_connection(brand) as own:
         with own.cursor().copy(copied, parameters) as copy:
             done = 0
             for line in copy:
@@ -93,7 +94,7 @@ def written(rows: QuerySet[Any], brand: Brand, wanted: Format, growth: list[floa
     file: IO[bytes]
     with tempfile.TemporaryFile() as file:
         rows.order_by().count()
-        done = exports.write(file, report=SCANS, rows=rows, wanted=wanted, brand=brand, told=lambda _: None)
+        done = file_exports.write(file, report=SCANS, rows=rows, wanted=wanted, brand=brand, told=lambda _: None)
         spent = time.perf_counter() - began
     growth.append(memory("VmHWM") - before)
     assert done == quantity

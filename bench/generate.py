@@ -6,8 +6,9 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from authcodes import batches
-from authcodes.models import AuthCode, BatchRange
+from authcodes.codes import batches
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
 from bench import world
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 from tests import make

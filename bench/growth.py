@@ -12,11 +12,11 @@ from typing import Any
 from django.db import connection
 from django.test import Client
 
-from authcodes.models import AuthCode
+from authcodes.models.codes import AuthCode
 from bench import world
 from bench.harness import Figure, Scale, interleaved, ratio, say
 from bench.scan import VERIFY
-from loyalty import events
+from events import worker
 
 PART = "growth"
 FRESH = 5_000
@@ -91,7 +91,7 @@ def scan_one(client: Client, place: Place) -> None:
 
 
 def accrue_one() -> None:
-    assert events.drain() == 1
+    assert worker.drain() == 1
 
 
 def timed(act: Callable[[], None], kind: str) -> dict[str, float]:

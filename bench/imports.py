@@ -16,12 +16,18 @@ from django.urls import reverse
 from django.utils import timezone
 from import_export import fields, resources, widgets
 
-from authcodes import batches, imports, jobs
-from authcodes.models import AuthCode, BatchRange, Import, Job, Product
+from authcodes.codes import batches
+from authcodes.imports import commit, uploads
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import
+from authcodes.models.products import Product
 from bench import world
 from bench.generate import forget_peak, memory
 from bench.harness import PROJECT, Figure, Scale, interleaved, orientation, ratio, say
-from brands.models import User
+from brands.models.people import User
+from jobs import runner
+from jobs.models import Job
 from tests import make
 
 PART = "imports"
@@ -136,7 +142,7 @@ def growth(codes: Codes, rows: int) -> float:
     """Megabytes that check and commit take in a process that has done nothing else, so that no old memory serves."""
     file = SimpleUploadedFile("codes.csv", codes.csv(rows))
     about = {"brand": codes.batch.brand, "kind": "list", "product": codes.product, "by": codes.staff}
-    upload = imports.upload(file=file, name="codes.csv", **about)
+    upload = uploads.upload(file=file, name="codes.csv", **about)
     alone = f"from bench import harness; harness.prepare(); from bench import imports; imports.grow({upload.pk})"
     told = subprocess.run([sys.executable, "-c", alone], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
     return float(told.splitlines()[-1])
@@ -145,7 +151,7 @@ def growth(codes: Codes, rows: int) -> float:
 def grow(upload_id: int) -> None:
     world.use_database(DATABASE)
     upload = Import.objects.get(pk=upload_id)
-    jobs.handler_of("check-import")
+    runner.handler_of("check-import")
     before = forget_peak()
     checked(upload)
     committed(upload)
@@ -157,12 +163,12 @@ def checked(upload: Import) -> float:
 
 
 def committed(upload: Import) -> float:
-    return ran(imports.commit(upload=upload, skip_bad=False, by=upload.uploaded_by), upload)
+    return ran(commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by), upload)
 
 
 def ran(job: Job, upload: Import) -> float:
     began = time.perf_counter()
-    jobs.run(job.pk)
+    runner.run(job.pk)
     spent = time.perf_counter() - began
     job.refresh_from_db()
     upload.refresh_from_db()
@@ -212,7 +218,7 @@ def ranged(codes: Codes, rows: int) -> float:
     content = f"product_sku,auth_code_start,auth_code_end,location,points_per_scan\n{line}".encode()
     file = SimpleUploadedFile("ranges.csv", content)
     brand = codes.batch.brand
-    upload = imports.upload(brand=brand, kind="ranges", product=None, file=file, name="ranges.csv", by=codes.staff)
+    upload = uploads.upload(brand=brand, kind="ranges", product=None, file=file, name="ranges.csv", by=codes.staff)
     checked(upload)
     settled()
     spent = committed(upload)

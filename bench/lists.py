@@ -18,12 +18,15 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from authcodes.admin.filters import STATES
-from authcodes.models import AuthCode, BatchRange, Scan
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
 from bench import world
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
-from brands.keyset import Key
-from brands.models import Brand, Membership, User
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
 from config.urls import urlpatterns as own
+from portal.lists.keyset_changelist import Key
 from tests import make
 
 PART = "lists"

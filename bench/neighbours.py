@@ -24,14 +24,16 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from authcodes import jobs
-from authcodes.models import Job
 from bench import site, world
 from bench.harness import Figure, Scale, say
-from brands import keys, tokens
-from brands.models import Brand, Membership, User
-from loyalty import external, webhook_endpoints, webhooks
-from loyalty.models import WebhookType
+from brands.identity import api_keys, tokens
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
+from jobs import queue
+from jobs.models import Job
+from loyalty.integrations import external_system, webhook_endpoints, webhook_events
+from loyalty.models import webhooks
+from loyalty.models.webhooks import WebhookType
 from tests import make
 from tests.receivers import Receiver, Reply, receiver, rested
 
@@ -102,7 +104,7 @@ def brands(lengths: Lengths) -> Brands:
         make.level(brand)
     batch = make.batch(b, quantity=lengths.codes, prefix=f"N{next(_number)}-", number_width=8)
     customer = make.customer(a)
-    _key, hub = keys.create(brand=a, kind="hub", name="bench", at=timezone.now())
+    _key, hub = api_keys.create(brand=a, kind="hub", name="bench", at=timezone.now())
     buyers = [make.customer(b) for _ in range(50)]
     return Brands(
         a=a,
@@ -288,7 +290,7 @@ def slow_system(here: Brands, over: threading.Event) -> None:
 def slow_webhooks(here: Brands, over: threading.Event) -> None:  # noqa: ARG001 - an attack
     for endpoint in here.a.webhook_endpoints.all():
         for _ in range(15):
-            webhooks.ping(endpoint=endpoint, at=timezone.now())
+            webhook_events.ping(endpoint=endpoint, at=timezone.now())
 
 
 def heavy_pages(here: Brands, over: threading.Event) -> None:
@@ -303,7 +305,7 @@ def twenty_jobs(here: Brands, over: threading.Event) -> None:  # noqa: ARG001 - 
     quantity = here.lengths.of_a_job
     for _ in range(here.lengths.jobs):
         batch = world.batch_of(here.a, make.product(here.a), quantity=quantity, prefix=f"J{next(_number)}-")
-        jobs.start(brand=here.a, kind=Job.Kind.GENERATE, title="bench", parameters={"batch_id": batch.pk}, by=None)
+        queue.start(brand=here.a, kind=Job.Kind.GENERATE, title="bench", parameters={"batch_id": batch.pk}, by=None)
 
 
 def slow_uploads(here: Brands, over: threading.Event) -> None:
@@ -361,7 +363,9 @@ def neighbourhood(lengths: Lengths) -> Iterator[tuple[Brands, Noticed]]:
             url = slow_hook.url.replace("/hook", f"/hook{number}")
             webhook_endpoints.create(brand=here.a, url=url, types=[WebhookType.LEVEL_REACHED], at=now)
         webhook_endpoints.create(brand=here.b, url=hook.url, types=[WebhookType.POINTS_EARNED], at=now)
-        external.create(brand=here.a, url=slow_rules.url, when_refused="refuse", when_away="proceed", is_active=True)
+        external_system.create(
+            brand=here.a, url=slow_rules.url, when_refused="refuse", when_away="proceed", is_active=True
+        )
         make.earning_rule(here.a, "order-complete")
         noticed = Noticed()
         listen(hook, noticed)

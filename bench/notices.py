@@ -9,14 +9,18 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.models import AuthCode
-from authcodes.scanning import Circumstances
+from authcodes.models.codes import AuthCode
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
 from bench import world
 from bench.harness import Figure, Scale, interleaved, ratio
-from brands.models import Brand, User
-from loyalty import events, wake
-from loyalty.models import NoticeSettings, Platform, UserPoints, WalletPass, WebhookEndpoint, WebhookType
+from brands.models.people import User
+from brands.models.tenants import Brand
+from events import worker, worker_signals
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import NoticeSettings
+from loyalty.models.wallets import Platform, WalletPass
+from loyalty.models.webhooks import WebhookEndpoint, WebhookType
 
 PART = "notices"
 NOTHING, NOTICES, EVERYTHING = "off", "notifications on", "notifications, passes and webhooks on"
@@ -35,10 +39,10 @@ def measure(scale: Scale) -> list[Figure]:
         """Milliseconds of a worker per accrual, the events that follow stored; nobody takes those meanwhile."""
         switch(brand, following)
         for _ in range(times):
-            scanning.scan(scanned=next(codes), about=Circumstances(at=timezone.now(), user_id=next(people)))
+            scan.scan(scanned=next(codes), about=Circumstances(at=timezone.now(), user_id=next(people)))
         began = time.perf_counter()
-        done = events.drain()
-        spent = (time.perf_counter() - began - wake.QUIET_SECONDS) * 1000 / done
+        done = worker.drain()
+        spent = (time.perf_counter() - began - worker_signals.QUIET_SECONDS) * 1000 / done
         assert done == times
         return spent
 
@@ -76,6 +80,6 @@ def lanes() -> list[Figure]:
     figures = []
     for lane, name in (("notices", "events gathered and addressed"), ("email", "mails made and noted")):
         began = time.perf_counter()
-        done = events.drain(lane=lane)
+        done = worker.drain(lane=lane)
         figures.append(Figure(PART, name, round(done / (time.perf_counter() - began)), "/s"))
     return figures

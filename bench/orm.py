@@ -12,12 +12,16 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from authcodes.models import AuthCode, Scan
-from brands.models import User
-from campaigns.models import Campaign, RewardClaim, UserLoyaltyCampaign
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from brands.models.people import User
+from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
+from core.json_values import plain
+from events.models import Event
 from loyalty.accrual import TEMPLATE
-from loyalty.models import BrandLevel, Event, LoyaltyTransaction, UserPoints
-from loyalty.points import plain
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.levels import BrandLevel
 
 KIND = "bench-scan"
 

@@ -16,10 +16,12 @@ from typing import IO, Any
 import qrcode
 import weasyprint
 
-from authcodes import archives, qr, sheets, symbols
-from authcodes.archives import Image
-from authcodes.designs import Design, Label
-from authcodes.labels import PRESETS
+from authcodes.printing.labels import sheet_pdf
+from authcodes.printing.labels.design import Design, Label
+from authcodes.printing.labels.presets import PRESETS
+from authcodes.printing.qr import archive, encoder
+from authcodes.printing.qr import images as qr
+from authcodes.printing.qr.archive import Image
 from bench.generate import forget_peak, memory
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 
@@ -47,7 +49,7 @@ def some(quantity: int, *, start: int = 0) -> Iterator[Image]:
 
 def images(rounds: int, scale: Scale) -> list[Figure]:
     quantity = scale.pick(100_000, 50_000, 100)
-    proved_of, plain_of = min(archives.ALL_PROVED // 4, quantity), min(PLAIN_CODES, quantity)
+    proved_of, plain_of = min(archive.ALL_PROVED // 4, quantity), min(PLAIN_CODES, quantity)
     ways: dict[str, Callable[[], float]] = {
         "archive": partial(archived, quantity, CORES),
         "archive, every image proved": partial(archived, proved_of, CORES),
@@ -79,7 +81,7 @@ def archived(quantity: int, processes: int) -> float:
     """Images a second. Their proofs are part of it."""
     began = time.perf_counter()
     with tempfile.TemporaryFile() as file:
-        done = archives.write(file, some(quantity), kind="png", size_mm=SIZE, processes=processes)
+        done = archive.write(file, some(quantity), kind="png", size_mm=SIZE, processes=processes)
     assert done.files == quantity
     return quantity / (time.perf_counter() - began)
 
@@ -114,17 +116,17 @@ def first_bytes(quantity: int) -> float:
 
 
 def _first_bytes(quantity: int) -> float:
-    symbols.encoders.clear()
+    encoder.encoders.clear()
     file: Any = First()
     began = time.perf_counter()
-    archives.write(file, some(quantity), kind="png", size_mm=SIZE)
+    archive.write(file, some(quantity), kind="png", size_mm=SIZE)
     return file.at - began
 
 
-def large_archive(quantity: int) -> tuple[float, float, archives.Archived]:
+def large_archive(quantity: int) -> tuple[float, float, archive.Archived]:
     began = time.perf_counter()
     with tempfile.TemporaryFile() as file:
-        done = archives.write(file, some(quantity), kind="png", size_mm=SIZE, processes=CORES)
+        done = archive.write(file, some(quantity), kind="png", size_mm=SIZE, processes=CORES)
     assert done.files == quantity
     return quantity / (time.perf_counter() - began), memory("VmHWM"), done
 
@@ -160,7 +162,7 @@ def printed(pages: int) -> float:
     """Pages a second."""
     began = time.perf_counter()
     with tempfile.TemporaryFile() as file:
-        done = sheets.write(file, described(pages * 30), DESIGN)
+        done = sheet_pdf.write(file, described(pages * 30), DESIGN)
     assert done == pages
     return pages / (time.perf_counter() - began)
 
@@ -194,7 +196,7 @@ def pages_memory(pages: int) -> float:
     before = forget_peak()
     file: IO[bytes]
     with tempfile.TemporaryFile() as file:
-        sheets.write(file, described(pages * 30), DESIGN)
+        sheet_pdf.write(file, described(pages * 30), DESIGN)
     return memory("VmHWM") - before
 
 

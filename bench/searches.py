@@ -8,11 +8,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from authcodes import rollups
-from authcodes.models import AuthCode, Scan
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.rollups import rollups
 from bench import lists, world
 from bench.harness import Figure, Scale, say
-from brands.models import Brand
+from brands.models.tenants import Brand
 from tests import make
 
 PART = "searches"

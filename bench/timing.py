@@ -15,9 +15,10 @@ from django.utils import timezone
 
 from bench import world
 from bench.harness import Figure, Scale, interleaved, orientation, say
-from brands import keys
-from brands.models import ApiKey, Brand
-from loyalty import redemption_codes
+from brands.identity import api_keys
+from brands.models.credentials import ApiKey
+from brands.models.tenants import Brand
+from loyalty.rewards import codes
 from tests.portal import LABELS, address, brand_with_everything, browser, staff
 
 PART = "timing"
@@ -68,7 +69,7 @@ def door(name: str, client: Client, label: str, key: Any) -> Door:
 
 def api_doors(own: Brand, rows: dict[str, Any]) -> list[Door]:
     """What a hub key of A asks about ids and codes of B."""
-    _key, text = keys.create(brand=own, kind=ApiKey.Kind.HUB, name="timing", at=timezone.now())
+    _key, text = api_keys.create(brand=own, kind=ApiKey.Kind.HUB, name="timing", at=timezone.now())
     client = Client(headers={"api-key": text, "origin": f"https://{own.hostnames.get().hostname}"})
     code, scan, batch = rows["authcodes.authcode"], rows["authcodes.scan"], rows["authcodes.batchrange"]
 
@@ -90,7 +91,7 @@ def api_doors(own: Brand, rows: dict[str, Any]) -> list[Door]:
     found.append(
         Door(
             "hub redemptions/check",
-            *[lambda key=key: check(key) for key in (gift, redemption_codes.new(), redemption_codes.new())],
+            *[lambda key=key: check(key) for key in (gift, codes.new(), codes.new())],
         )
     )
     return found

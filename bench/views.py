@@ -13,10 +13,10 @@ from rest_framework.views import APIView
 from rest_framework_simplejwt.authentication import JWTStatelessUserAuthentication
 
 from bench import orm
-from brands import tokens
-from brands.authentication import UnseenBearer, bearer
-from brands.models import User
-from brands.refusals import TokenInvalid
+from brands.errors import TokenInvalid
+from brands.identity import tokens
+from brands.identity.authentication import UnseenBearer, bearer
+from brands.models.people import User
 from loyalty.payloads import LocationInput
 
 

@@ -11,16 +11,17 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.models import AuthCode
-from authcodes.scanning import Circumstances
+from authcodes.models.codes import AuthCode
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
 from bench import world
 from bench.generate import forget_peak, memory
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 from bench.prints import in_own_process
-from brands.models import Brand
-from loyalty import events
-from loyalty.models import UserPoints, WalletPass
+from brands.models.tenants import Brand
+from events import publishing, worker
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletPass
 from loyalty.wallets import issuers, passes, renders
 from tests import wallets
 
@@ -151,11 +152,11 @@ def pushed(brand: Brand, count: int) -> list[Figure]:
     world.run("DELETE FROM loyalty_event WHERE status = 'pending'")
     world.run("UPDATE loyalty_walletpass SET queued_version = NULL")
     messages = passes.chosen_changed(passes=list(kept), brand_id=brand.pk, at=timezone.now())
-    events.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
+    publishing.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
     with wallets.apns() as apns:
         settings.APNS_ADDRESS = apns.address
         began = time.perf_counter()
-        assert events.drain(lane="wallets") == count
+        assert worker.drain(lane="wallets") == count
         spent = time.perf_counter() - began
         assert len(set(apns.tokens)) == len(apns.tokens) == count
         connections = apns.connections
@@ -198,9 +199,9 @@ def accrued(users: list[int], codes: Iterator[str]) -> tuple[float, float]:
     spent, busy = [], []
     for _ in range(5):
         for user_id in users:
-            scanning.scan(scanned=next(codes), about=Circumstances(at=timezone.now(), user_id=user_id))
+            scan.scan(scanned=next(codes), about=Circumstances(at=timezone.now(), user_id=user_id))
         began, worked = time.perf_counter(), time.process_time()
-        assert events.drain() == len(users)
+        assert worker.drain() == len(users)
         spent.append((time.perf_counter() - began) / len(users))
         busy.append((time.process_time() - worked) / len(users))
         world.run("DELETE FROM loyalty_event WHERE status = 'pending'")

@@ -9,12 +9,14 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import batches
-from authcodes.batches import BatchSettings
-from authcodes.models import BatchRange, Product
+from authcodes.codes import batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.models.batches import BatchRange
+from authcodes.models.products import Product
 from bench.harness import EMPTY, Scale, data_dir, say
-from brands import tokens
-from brands.models import Brand, User
+from brands.identity import tokens
+from brands.models.people import User
+from brands.models.tenants import Brand
 from tests import make
 
 CUSTOMERS = 10_000

@@ -1,7 +1,8 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
-from brands import checks, labels  # noqa: F401 - it registers the checks
+from brands import labels
+from brands.isolation import checks  # noqa: F401 - it registers the checks
 
 
 class BrandsConfig(AppConfig):

@@ -16,9 +16,10 @@ from django.db.models.functions import Cast
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import AuditEntry, User
-from brands.person_mentions import Mentions, without
-from brands.secrets import EncryptedTextField
+from brands.identity.person_mentions import Mentions, without
+from brands.models.audit import AuditEntry
+from brands.models.people import User
+from core.encryption import EncryptedTextField
 
 # Of secrets the trail says that they changed, never what they are; digests are binary and not even that.
 SECRET = frozenset({"password", "current_jti", "previous_jti"})

@@ -3,8 +3,9 @@
 from celery import shared_task
 from django.utils import timezone
 
-from brands import stopped_attempts, tokens
+from brands.identity import tokens
 from brands.staff_login import invitations, mails, quota_notices, sessions
+from brands.tenants import stopped_attempts
 
 
 @shared_task

@@ -7,7 +7,7 @@ from django.db.models import Count, Q, Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.models import Campaign
+from campaigns.models.campaigns import Campaign
 
 EARNS_NOTHING = Q(after_campaign="nothing")
 

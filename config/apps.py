@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from config import telemetry
+from core.observability import telemetry
 
 
 class PlatformConfig(AppConfig):

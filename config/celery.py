@@ -4,22 +4,39 @@ import logging.config
 import os
 
 from celery import Celery
-from celery.signals import setup_logging, task_prerun
+from celery.signals import setup_logging, task_prerun, worker_init
 from django.conf import settings
 
-from brands.database_outages import drop_dead_connections
+from core.db.outages import drop_dead_connections
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("loyalty")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.autodiscover_tasks(["config"], related_name="worker_metrics")
+
+# Processes of the release before call these tasks by where they stood.
+FORMER_NAMES = {
+    "authcodes.tasks.resume_jobs": "jobs.tasks.resume_jobs",
+    "authcodes.tasks.run_job": "jobs.tasks.run_job",
+    "loyalty.tasks.deliver_due": "events.tasks.deliver_due",
+    "loyalty.tasks.forget_events": "events.tasks.forget_events",
+    "loyalty.tasks.forget_paid_events": "events.tasks.forget_paid_events",
+    "loyalty.tasks.sweep": "events.tasks.sweep",
+}
 
 
 @setup_logging.connect
 def log_as_elsewhere(**_signal: object) -> None:
     """Celery would set levels and handlers of its own."""
     logging.config.dictConfig(settings.LOGGING)
+
+
+@worker_init.connect
+def know_former_names(**_signal: object) -> None:
+    for former, name in FORMER_NAMES.items():
+        app.tasks[former] = app.tasks[name]
 
 
 @task_prerun.connect

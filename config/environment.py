@@ -231,7 +231,7 @@ def secret(name: str, *, otherwise: str = "", required: bool = True, advice: str
 
 def database(name: str, *, embedded: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Django's database entry from a postgres:// address, else the embedded server's socket in `embedded`."""
-    entry: dict[str, Any] = {"ENGINE": "brands.postgresql", "OPTIONS": options}
+    entry: dict[str, Any] = {"ENGINE": "core.db.postgresql", "OPTIONS": options}
     address = text(name)
     if not address:
         return {**entry, "NAME": "loyalty", "USER": "loyalty", "HOST": str(embedded)}

@@ -15,13 +15,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import job_waits
-from brands import limits
-from brands.openapi import ANYBODY, endpoint
-from brands.refusals import Unavailable
 from config.celery import app
-from loyalty.events import POINTS
-from loyalty.models import Event
+from core.api.openapi.endpoint import ANYBODY, endpoint
+from core.errors import Unavailable
+from core.redis import client
+from events.messages import POINTS
+from events.models import Event
+from jobs import waits
 
 PATIENCE_SECONDS = 1
 RETRY_SECONDS = 5
@@ -115,7 +115,7 @@ def check_database() -> dict[str, Any]:
 
 
 def check_redis() -> dict[str, Any]:
-    limits.client().ping()
+    client.client().ping()
     return {"status": "ok"}
 
 
@@ -146,6 +146,6 @@ def check_jobs(at: datetime) -> dict[str, Any]:
     """How long a job has waited though a worker is free, in seconds: more than a moment, and none takes any."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
-        waited = int(job_waits.overdue_seconds(at))
+        waited = int(waits.overdue_seconds(at))
     limit = settings.READY_JOB_WAIT_SECONDS
     return {"status": "ok" if waited <= limit else "failing", "waiting_seconds": waited, "limit_seconds": limit}

@@ -16,11 +16,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
-from authcodes import job_waits
-from brands import metrics
-from brands.limits import client_address
 from config.celery import app
-from loyalty import events
+from core.observability import metrics
+from core.web.client_address import client_address
+from events import messages
+from jobs.waits import overdue_seconds
 from loyalty.models.wallets import STALE_AFTER, Platform
 
 logger = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ def database() -> Iterator[Metric]:
         jobs = cursor.fetchall()
         cursor.execute(SILENCE)
         [silence] = cursor.fetchone() or [None]
-        job_wait = job_waits.overdue_seconds(now)
+        job_wait = overdue_seconds(now)
         cursor.execute(WALLETS, [now - STALE_AFTER, MOST_COUNTED])
         wallets = {platform: found for platform, *found in cursor.fetchall()}
     yield gauge("loyalty_events_pending", "Events to be delivered.", ["lane", "kind"], [row[:3] for row in pending])
@@ -147,12 +147,12 @@ def database() -> Iterator[Metric]:
 
 
 def lanes() -> list[str]:
-    return [events.POINTS, *events.slow_lanes()]
+    return [messages.POINTS, *messages.slow_lanes()]
 
 
 def broker() -> Iterator[Metric]:
     """Messages that wait in Celery's queues. They only wake workers up: many are a sign, not a backlog."""
-    queues = {settings.CELERY_TASK_DEFAULT_QUEUE, "work", *(events.lane_named(lane).queue for lane in lanes())}
+    queues = {settings.CELERY_TASK_DEFAULT_QUEUE, "work", *(messages.lane_named(lane).queue for lane in lanes())}
     with app.connection_for_read(connect_timeout=PATIENCE_SECONDS) as line:
         line.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=PATIENCE_SECONDS)
         waiting = [(queue, messages_in(line, queue)) for queue in sorted(queues)]

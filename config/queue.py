@@ -9,11 +9,13 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
 from rest_framework.exceptions import ValidationError
 
-from brands import metrics, quotas
-from brands.models import BrandQuota
-from brands.refusals import BrandMismatch, Refused
-from brands.tracing import Work
-from config.bodies import read_object
+from brands.errors import BrandMismatch
+from brands.models.quotas import BrandQuota
+from brands.tenants import quotas
+from core.api.json_codec import read_object
+from core.errors import Refused
+from core.observability import metrics
+from core.observability.tracing import Work
 from loyalty import ingestion
 from loyalty.ingestion import EnvelopeInput
 

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from drf_spectacular.plumbing import get_lib_doc_excludes
 
-from authcodes.answers import INVALID_MESSAGE
-from brands.inputs import Input
-from brands.refusals import Refused
-from config.api import INTERNAL_ERROR, KNOWN_ERRORS, STATUS
-from config.examples import ANSWERS, DETAILS, REQUEST_ID, REQUESTS
+from authcodes.api.scan_responses import INVALID_MESSAGE
+from core.api.exception_handler import INTERNAL_ERROR, KNOWN_ERRORS, STATUS
+from core.api.inputs import Input
+from core.api.openapi.shared_examples import ANSWERS, DETAILS, REQUEST_ID, REQUESTS
+from core.errors import Refused
 
 Schema = dict[str, Any]
 

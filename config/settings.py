@@ -7,7 +7,16 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment as env
-from config.logs import SUSPICIOUS
+from config.ports import (  # noqa: F401 - settings
+    CELERY_TASK_ROUTES,
+    CUSTOMER_PANELS,
+    EVENT_HANDLERS,
+    EVENT_LANES,
+    EVENTS_TOGETHER,
+    JOB_HANDLERS,
+    PERSONAL_DATA,
+)
+from core.observability.log_format import SUSPICIOUS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_dir("DATA_DIR", project=BASE_DIR)
@@ -39,11 +48,15 @@ INSTALLED_APPS = [
     "authcodes",
     "loyalty",
     "campaigns",
+    "events",
+    "jobs",
     "brands.staff_login",
     "brands",
     "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
-    "brands.portal_config.PortalConfig",
+    "portal.apps.PortalConfig",
+    "portal.apps.SiteConfig",
+    "scanpage",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -57,17 +70,17 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.headers.SecurityHeaders",
-    "config.requests.RequestId",
+    "core.web.security_headers.SecurityHeaders",
+    "core.web.middleware.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.requests.Sessions",
+    "brands.identity.session_middleware.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "config.requests.Users",
-    "config.requests.Messages",
+    "brands.identity.session_middleware.Users",
+    "brands.identity.session_middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "config.api.DatabaseErrors",
+    "core.api.exception_handler.DatabaseErrors",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -92,7 +105,7 @@ FAIR_SHARES = env.flag("FAIR_SHARES", default=True)
 
 # --- PostgreSQL ------------------------------------------------------------------------------------------------------
 DATABASE_STATEMENT_TIMEOUT_MS = env.integer("DATABASE_STATEMENT_TIMEOUT_MS", 60_000)
-# Only brands.sql binds on the server, so only its statements are prepared; PgBouncer before 1.21 cannot keep them.
+# Only core.db.sql binds on the server, so only its statements are prepared; PgBouncer before 1.21 cannot keep them.
 PGBOUNCER = env.flag("PGBOUNCER", default=False)
 # Whoever waits for an answer waits no longer than this for a lock (config.wsgi): what a large change of codes holds
 # would soon hold every thread of the web.
@@ -117,7 +130,8 @@ DATABASES = {
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": PGBOUNCER,
         "POOLED": PGBOUNCER,
-        # Roles and row-level security: brands.guard. Roles are the cluster's, so they are called after the database.
+        # Roles and row-level security: core.db.row_guard. Roles are the cluster's, so they are called after the
+        # database.
         "GUARD": env.flag("DATABASE_GUARD", default=True),
         "ROLES": env.text("DATABASE_ROLES"),
     }
@@ -128,7 +142,7 @@ if env.text("DATABASE_OWNER_URL"):
     # Another login, never another database: tests name their own.
     _login = ("USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
     DATABASES["default"]["OWNER"] = {name: _owner.get(name, "") for name in _login}
-# A streaming replica for the dashboard and for exports, as far as it has caught up: brands.replica.
+# A streaming replica for the dashboard and for exports, as far as it has caught up: core.db.replica.
 if env.text("REPLICA_DATABASE_URL"):
     DATABASES["replica"] = {
         **DATABASES["default"],
@@ -173,20 +187,13 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 # What beat calls has a worker of its own, so that long jobs never keep it waiting.
 CELERY_TASK_DEFAULT_QUEUE = "regular" if FAIR_SHARES else "work"
-CELERY_TASK_ROUTES = {
-    "authcodes.tasks.run_job": {"queue": "work"},
-    "loyalty.tasks.sweep": {"queue": "events"},
-    "loyalty.tasks.deliver_due": {"queue": "events"},
-    # What calls the workers of `work` waits for none of them.
-    "authcodes.tasks.resume_jobs": {"queue": "regular"},
-}
 # Celery's Django fixup closes the database connection before and after every task unless this is set;
 # config.celery drops the dead ones instead.
 CELERY_DB_REUSE_MAX = 1_000_000
 EVENT_SWEEP_SECONDS = env.integer("EVENT_SWEEP_SECONDS", 2, minimum=1)
 CELERY_BEAT_SCHEDULE = {
     "sweep-events": {
-        "task": "loyalty.tasks.sweep",
+        "task": "events.tasks.sweep",
         "schedule": EVENT_SWEEP_SECONDS,
         "options": {"expires": EVENT_SWEEP_SECONDS},
     },
@@ -196,9 +203,9 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": EVENT_SWEEP_SECONDS},
     },
     "forget-webhook-messages": {"task": "loyalty.tasks.forget_webhook_messages", "schedule": 3_600},
-    "forget-events": {"task": "loyalty.tasks.forget_events", "schedule": 3_600, "options": {"expires": 3_600}},
+    "forget-events": {"task": "events.tasks.forget_events", "schedule": 3_600, "options": {"expires": 3_600}},
     "forget-paid-events": {
-        "task": "loyalty.tasks.forget_paid_events",
+        "task": "events.tasks.forget_paid_events",
         "schedule": 3_600,
         "options": {"expires": 3_600},
     },
@@ -215,53 +222,11 @@ CELERY_BEAT_SCHEDULE = {
     "warn-of-quotas": {"task": "brands.tasks.warn_of_quotas", "schedule": 600, "options": {"expires": 600}},
     "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
     "forget-confirmations": {"task": "loyalty.tasks.forget_confirmations", "schedule": 3_600},
-    "resume-jobs": {"task": "authcodes.tasks.resume_jobs", "schedule": 2, "options": {"expires": 2}},
+    "resume-jobs": {"task": "jobs.tasks.resume_jobs", "schedule": 2, "options": {"expires": 2}},
     "forget-files": {"task": "authcodes.tasks.forget_files", "schedule": 60, "options": {"expires": 60}},
     "purge-fake-reports": {"task": "authcodes.tasks.purge_fake_reports", "schedule": 3_600},
     "forget-lookups": {"task": "authcodes.tasks.forget_lookups", "schedule": 86_400},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
-}
-
-# --- Events ----------------------------------------------------------------------------------------------------------
-EVENT_HANDLERS = {
-    "scan-auth": "authcodes.claims.on_scan_auth",
-    "order-complete": "loyalty.handlers.on_order_complete",
-    "log-user-profile-update": "loyalty.handlers.on_profile_update",
-    "log-user-login": "loyalty.handlers.on_login",
-    "reward-claimed": "loyalty.handlers.on_reward_claimed",
-    "announce": "loyalty.webhooks.on_announce",
-    "call-webhook": "loyalty.webhook_calls.on_call_webhook",
-    "balance-changed": "loyalty.wallets.handlers.on_balance_changed",
-    "refresh-pass": "loyalty.wallets.handlers.on_refresh_pass",
-    "expire-pass": "loyalty.wallets.handlers.on_expire_pass",
-    "erase-events": "loyalty.event_erasure.on_erase_events",
-    "notify": "loyalty.notices.gathering.on_notify",
-    "send-notice": "loyalty.notices.sending.on_send_notice",
-    "send-email": "loyalty.notices.sending.on_deliver",
-    "send-sms": "loyalty.notices.sending.on_deliver",
-    "send-push": "loyalty.notices.sending.on_deliver",
-    "account-mail": "loyalty.notices.account_mail.on_account_mail",
-    "check-sender-domain": "loyalty.notices.sender_domains.on_check",
-}
-# Of these kinds a worker delivers all that it holds at once.
-EVENTS_TOGETHER = {"scan-auth": "authcodes.claims.on_scan_auths"}
-# Kinds that follow from others and whose handlers call somebody else wait in lanes of their own, so that a receiver
-# that hangs holds up no points. Once over they are forgotten after EVENT_LOG_DAYS.
-# The queue `outgoing` stands for all of them; OUTGOING_WORKERS is how many deliver one lane at a time.
-EVENT_LANES = {
-    "announce": "announce",
-    "call-webhook": "webhooks",
-    "balance-changed": "wallets",
-    "refresh-pass": "wallets",
-    "expire-pass": "wallets",
-    "erase-events": "announce",
-    "notify": "notices",
-    "send-notice": "notices",
-    "send-email": "email",
-    "send-sms": "sms",
-    "send-push": "push",
-    "account-mail": "email",
-    "check-sender-domain": "domains",
 }
 WEBHOOK_TIMEOUT_SECONDS = env.integer("WEBHOOK_TIMEOUT_SECONDS", 10, minimum=1)
 WEBHOOK_LOG_DAYS = env.integer("WEBHOOK_LOG_DAYS", 30, minimum=1)
@@ -278,7 +243,7 @@ EVENT_LEASE_SECONDS = env.integer("EVENT_LEASE_SECONDS", 8, minimum=1)
 EVENT_RETRY_HOURS = env.integer("EVENT_RETRY_HOURS", 24, minimum=1)
 # Longer than anything is tried (72 hours), and than a stored answer is replayed.
 EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
-# 0 keeps them for ever. Far longer than a sender repeats an event; reconcile.py counts on 30 days.
+# 0 keeps them for ever. Far longer than a sender repeats an event; loyalty/points/consistency.py counts on 30 days.
 POINT_EVENT_DAYS = env.integer("POINT_EVENT_DAYS", 90, minimum=0)
 if 0 < POINT_EVENT_DAYS < 30:
     raise ImproperlyConfigured("POINT_EVENT_DAYS must be 30 or more, or 0 to keep these events for ever")
@@ -310,7 +275,8 @@ FCM_URL = env.text("FCM_URL", "https://fcm.googleapis.com")
 GOOGLE_TOKEN_URL = env.text("GOOGLE_TOKEN_URL", "https://oauth2.googleapis.com/token")
 
 # --- Threads of the web, in each of its processes -------------------------------------------------------------------
-# Each class of requests has its own, of which a brand may have all but one, half of those for pages (config.admission).
+# Each class of requests has its own, of which a brand may have all but one, half of those for pages
+# (config.serving.admission).
 WEB_API_THREADS = env.integer("WEB_API_THREADS", 3, minimum=2)
 WEB_EVENT_THREADS = env.integer("WEB_EVENT_THREADS", 4, minimum=2)
 WEB_LOGIN_THREADS = env.integer("WEB_LOGIN_THREADS", 2, minimum=2)
@@ -359,14 +325,14 @@ RATE_LIMITS = {
 }
 # Wrong passwords for one account at one door (the portal, or the API at a brand) from devices it was never used from.
 LOGIN_TRIES_PER_DAY = env.integer("LOGIN_TRIES_PER_DAY", 50, minimum=10)
-LOGIN_PAUSED_NOTICE = "loyalty.notices.account_mail.login_paused"
+LOGIN_PAUSED_NOTICE = "loyalty.notifications.account_mail.login_paused"
 # Called with a user_id in the transaction that notes that their e-mail address is theirs.
-ADDRESS_CONFIRMED = "loyalty.events.release"
+ADDRESS_CONFIRMED = "events.holds.release"
 # A customer is no longer new so long after registering, or a day after earning.
 GOOD_STANDING_DAYS = env.integer("GOOD_STANDING_DAYS", 7, minimum=0)
 UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
 
-PASSWORD_HASHERS = ["brands.hashing.OneAtATime", "django.contrib.auth.hashers.PBKDF2SHA1PasswordHasher"]
+PASSWORD_HASHERS = ["brands.identity.hashing.OneAtATime", "django.contrib.auth.hashers.PBKDF2SHA1PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -449,38 +415,18 @@ REDEMPTION_UNDO_MINUTES = env.integer("REDEMPTION_UNDO_MINUTES", 15, minimum=0)
 # Accounts whose points expire in one transaction, which is as long as an accrual may have to wait.
 EXPIRY_CHUNK = env.integer("EXPIRY_CHUNK", 500, minimum=1)
 
-# --- Persons ---------------------------------------------------------------------------------------------------------
-# Name -> module whose `export(user_id, brand_id)` hands out what it holds about a person, and whose
-# `erase(user_id, brand_id, *, to, at)` takes the person out of it: what must stay is then of the user `to`.
-PERSONAL_DATA = {
-    "scans": "authcodes.persons",
-    "lookups": "authcodes.lookups",
-    "fake_reports": "authcodes.fake_reports",
-    "invitations": "brands.staff_login.persons",
-    "notices": "loyalty.notices.persons",
-    "wallets": "loyalty.wallets.persons",
-    "webhooks": "loyalty.webhook_persons",
-    "consents": "loyalty.consents",
-    "loyalty": "loyalty.persons",
-}
-
 # Label -> `panel(customer, brand)`: what this list has of a customer, on the customer's page.
 # What writes approved points onto a row of each kind: a function of row, values, who and when.
 APPROVED_POINTS = {
-    "authcodes.batchrange": "authcodes.batches.set_approved",
-    "authcodes.product": "authcodes.products.set_approved",
-    "loyalty.brandlevel": "loyalty.approvals.set_value",
-    "loyalty.earningrule": "loyalty.approvals.set_value",
+    "authcodes.batchrange": "authcodes.codes.batches.set_approved",
+    "authcodes.product": "authcodes.codes.products.set_approved",
+    "loyalty.brandlevel": "loyalty.points.approvals.set_value",
+    "loyalty.earningrule": "loyalty.points.approvals.set_value",
 }
 # What a new brand begins with: functions of the brand, in the transaction that creates it.
-BRAND_DEFAULTS = ["loyalty.notices.defaults.create"]
-CUSTOMER_PANELS = {
-    "loyalty.loyaltytransaction": "loyalty.admin.ledger.panel",
-    "campaigns.userloyaltycampaign": "campaigns.admin.progress.panel",
-    "authcodes.scan": "authcodes.admin.scans.panel",
-}
+BRAND_DEFAULTS = ["loyalty.notifications.defaults.create"]
 # The page that starts the export of a list.
-LIST_EXPORT = "authcodes.admin.exports.view"
+LIST_EXPORT = "authcodes.admin.list_export.view"
 # The page that starts the export of a customer's data.
 CUSTOMER_DATA_EXPORT = "authcodes.admin.data_exports.view"
 
@@ -497,31 +443,6 @@ GUEST_SCAN_MINUTES = env.integer("GUEST_SCAN_MINUTES", 30, minimum=1)
 CODE_PREFIXES_PER_BRAND = env.integer("CODE_PREFIXES_PER_BRAND", 100, minimum=1)
 BATCH_MAX_CODES = env.integer("BATCH_MAX_CODES", 10_000_000, minimum=1)
 GENERATION_CHUNK = env.integer("GENERATION_CHUNK", 50_000, minimum=1)
-
-# --- Jobs ------------------------------------------------------------------------------------------------------------
-JOB_HANDLERS = {
-    "generate": "authcodes.batches.run_generation",
-    "change-codes": "authcodes.changes.run_change",
-    "check-import": "authcodes.imports.run_check",
-    "commit-import": "authcodes.imports.run_commit",
-    "undo-import": "authcodes.imports.run_undo",
-    "export-scans": "authcodes.admin.exports.run",
-    "export-unscanned": "authcodes.admin.exports.run",
-    "export-codes": "authcodes.admin.exports.run",
-    "export-batches": "authcodes.admin.exports.run",
-    "export-products": "authcodes.admin.exports.run",
-    "export-members": "authcodes.admin.exports.run",
-    "export-ledger": "authcodes.admin.exports.run",
-    "export-redemptions": "authcodes.admin.exports.run",
-    "export-claims": "authcodes.admin.exports.run",
-    "export-progress": "authcodes.admin.exports.run",
-    "export-audit": "authcodes.admin.exports.run",
-    "export-affected": "authcodes.exports.run_affected",
-    "export-customer-data": "authcodes.data_exports.run",
-    "notify-recall": "authcodes.recall_notices.run",
-    "print-batch": "authcodes.prints.run_batch",
-    "print-list": "authcodes.admin.prints.run_list",
-}
 JOB_FILE_DAYS = env.integer("JOB_FILE_DAYS", 7, minimum=1)
 JOBS_PER_BRAND = env.integer("JOBS_PER_BRAND", 2, minimum=1)
 # All workers of the queue `work` together, on all hosts: the last that is free is for a brand that has none.
@@ -542,13 +463,13 @@ SESSION_COOKIE_AGE = 12 * 3600
 X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["brands.authentication.BearerToken"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["brands.identity.authentication.BearerToken"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_RENDERER_CLASSES": ["config.api.Json"],
-    "DEFAULT_PARSER_CLASSES": ["config.api.StrictJson"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.Negotiation",
-    "DEFAULT_SCHEMA_CLASS": "config.described.Described",
-    "EXCEPTION_HANDLER": "config.api.present_error",
+    "DEFAULT_RENDERER_CLASSES": ["core.api.json_codec.Json"],
+    "DEFAULT_PARSER_CLASSES": ["core.api.json_codec.StrictJson"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.json_codec.Negotiation",
+    "DEFAULT_SCHEMA_CLASS": "core.api.openapi.autoschema.Described",
+    "EXCEPTION_HANDLER": "core.api.exception_handler.present_error",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "COERCE_DECIMAL_TO_STRING": False,
 }
@@ -608,26 +529,26 @@ if S3_BUCKET:
 LABEL_FONTS = env.files("LABEL_FONTS")
 # Whom a customer may ask about a code that nobody's app or key brought.
 SUPPORT_EMAIL = env.text("SUPPORT_EMAIL", "support@localhost")
-CSRF_FAILURE_VIEW = "config.api.csrf_failure"
+CSRF_FAILURE_VIEW = "core.api.exception_handler.csrf_failure"
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
 UNFOLD = {
     "SITE_TITLE": "Loyalty portal",
     "SITE_HEADER": "Loyalty portal",
     "SITE_URL": None,
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "brands.portal_site.mark"}],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "portal.shell.site.mark"}],
     "SHOW_HISTORY": True,
-    "STYLES": ["brands.portal_site.stylesheet"],
+    "STYLES": ["portal.shell.site.stylesheet"],
     "SIDEBAR": {
         "show_search": False,
         "command_search": True,
         "show_all_applications": False,
-        "navigation": "brands.navigation.navigation",
+        "navigation": "portal.shell.navigation.navigation",
     },
     "COMMAND": {"search_models": False, "show_history": False},
-    "LOGIN": {"form": "brands.portal_login.LoginForm"},
-    "ACCOUNT": {"navigation": "brands.staff_login.navigation.account_links"},
-    "DASHBOARD_CALLBACK": "authcodes.overview.dashboard",
+    "LOGIN": {"form": "portal.shell.login.LoginForm"},
+    "ACCOUNT": {"navigation": "portal.staff_login.navigation.account_links"},
+    "DASHBOARD_CALLBACK": "authcodes.admin.overview.page.dashboard",
 }
 
 # --- What operators see ----------------------------------------------------------------------------------------------
@@ -637,10 +558,13 @@ LOG_ACTIVITY = env.flag("LOG_ACTIVITY", default=False)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "config.logs.Line"}, "json": {"()": "config.logs.JsonLine"}},
+    "formatters": {
+        "line": {"()": "core.observability.log_format.Line"},
+        "json": {"()": "core.observability.log_format.JsonLine"},
+    },
     "filters": {
-        "routes": {"()": "config.logs.RoutesInsteadOfPaths"},
-        "refusals": {"()": "config.logs.ExpectedRefusals"},
+        "routes": {"()": "core.observability.log_format.RoutesInsteadOfPaths"},
+        "refusals": {"()": "core.observability.log_format.ExpectedRefusals"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},

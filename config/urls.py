@@ -6,35 +6,37 @@ from django.shortcuts import redirect
 from django.urls import include, path, register_converter
 from django.views.generic import RedirectView
 
-from authcodes.views import codes, data_exports, fake_reports, scans
-from brands.hosts import brand_of
-from brands.page import looks, reward_code, wallet
-from brands.page.assets import asset
-from brands.page.confirmation import ChangeEmailPage, ConfirmEmailPage, ConfirmRegistrationPage
-from brands.page.password import NewPasswordPage
-from brands.page.profile import ProfilePage
-from brands.page.session import Session
-from brands.page.views import ScanPage
-from brands.picture_view import PictureFile
-from config import docs, health, metrics
-from loyalty.views import (
-    account,
+from authcodes.api import codes, data_exports, fake_reports, qr_images, scans
+from brands.tenants.hostnames import brand_of
+from brands.tenants.picture_view import PictureFile
+from config import health, metrics
+from core.api.openapi import views
+from loyalty.api import (
     campaigns,
-    devices,
     email_change,
     events,
     members,
-    notices,
+    notification_links,
     passkit,
     passwords,
-    persons,
+    personal_data,
+    points,
     profile,
+    push_devices,
     redemptions,
     registration,
     rewards,
     sessions,
+    till,
     wallets,
 )
+from scanpage import reward_code, theme, wallet
+from scanpage.assets import asset
+from scanpage.confirmation import ChangeEmailPage, ConfirmEmailPage, ConfirmRegistrationPage
+from scanpage.password_reset import NewPasswordPage
+from scanpage.profile import ProfilePage
+from scanpage.session import Session
+from scanpage.views import ScanPage
 
 
 class ScannedConverter:
@@ -110,10 +112,10 @@ api = [
     path("auth/password/reset", passwords.ResetPassword.as_view()),
     path("brand/loyalty/campaign/event", events.CampaignEvent.as_view()),
     path("events", events.Ingest.as_view()),
-    path("customer/loyalty/points", account.Points.as_view()),
-    path("customer/loyalty/transactions", account.Transactions.as_view()),
-    path("customer/devices", devices.Devices.as_view()),
-    path("customer", persons.Me.as_view()),
+    path("customer/loyalty/points", points.Points.as_view()),
+    path("customer/loyalty/transactions", points.Transactions.as_view()),
+    path("customer/devices", push_devices.Devices.as_view()),
+    path("customer", personal_data.Me.as_view()),
     path("customer/data", data_exports.DataExportFile.as_view(), name="data-export-file"),
     path("customer/data-export", data_exports.DataExports.as_view()),
     path("customer/profile", profile.ProfileView.as_view()),
@@ -130,16 +132,16 @@ api = [
     path("fake-reports", fake_reports.FakeReports.as_view()),
     path("members", members.Members.as_view()),
     path("members/<id:user_id>", members.MemberView.as_view()),
-    path("redemptions/check", redemptions.CheckRedemption.as_view()),
-    path("redemptions/use", redemptions.UseRedemption.as_view()),
+    path("redemptions/check", till.CheckRedemption.as_view()),
+    path("redemptions/use", till.UseRedemption.as_view()),
     path("batch-ranges/<id:batch_id>/qr-codes", codes.BatchQrCodes.as_view()),
     path("auth-codes/validate", scans.ValidateCode.as_view()),
     path("auth-codes/<code:code>/scans", codes.CodeScans.as_view()),
     path("scans/<uuid:scan_id>", scans.ScanState.as_view()),
     path("scans/<uuid:scan_id>/adopt", scans.AdoptScan.as_view()),
     path("scans/<uuid:scan_id>/place", scans.PlaceScan.as_view()),
-    path("qr-codes/<code:code>.png", codes.PngImage.as_view(), name="qr-image-png"),
-    path("qr-codes/<code:code>.svg", codes.SvgImage.as_view(), name="qr-image-svg"),
+    path("qr-codes/<code:code>.png", qr_images.PngImage.as_view(), name="qr-image-png"),
+    path("qr-codes/<code:code>.svg", qr_images.SvgImage.as_view(), name="qr-image-svg"),
 ]
 
 # Apple's addresses: a pass names the place before v1, the rest is Apple's.
@@ -156,11 +158,11 @@ page = [
     path("s/", ScanPage.as_view(), name="scan-home"),
     path("s/<scanned:code>", ScanPage.as_view(), name="scan-page"),
     path("01/<gtin:gtin>/21/<scanned:code>", ScanPage.as_view(), name="digital-link"),
-    path("sw.js", looks.service_worker),
+    path("sw.js", theme.service_worker),
     path("page/assets/<slug:digest>/<path:name>", asset),
-    path("page/brand.css", looks.style_sheet),
-    path("page/icon-<int:size>.png", looks.icon),
-    path("page/manifest.webmanifest", looks.manifest),
+    path("page/brand.css", theme.style_sheet),
+    path("page/icon-<int:size>.png", theme.icon),
+    path("page/manifest.webmanifest", theme.manifest),
     path("account", ProfilePage.as_view(), name="profile"),
     path("page/session", Session.as_view()),
     path("page/wallet/apple", wallet.apple),
@@ -182,16 +184,16 @@ urlpatterns = [
     path("pictures/<uuid:picture_id>/large", PictureFile.as_view(), {"size": "large"}, name="large-picture"),
     path("wallets/apple/v1/", include(passkit_service)),
     path("wallets/logos/<id:brand_id>/<slug:name>.png", wallets.GoogleLogo.as_view()),
-    path("notices/opt-out/<str:token>", notices.OptOut.as_view(), name="opt-out"),
-    path("notices/acknowledge/<str:token>", notices.Acknowledge.as_view(), name="acknowledge"),
-    path("api/schema", docs.Schema.as_view(), name="schema"),
-    path("api/docs", docs.TryOut.as_view(), name="docs"),
+    path("notices/opt-out/<str:token>", notification_links.OptOut.as_view(), name="opt-out"),
+    path("notices/acknowledge/<str:token>", notification_links.Acknowledge.as_view(), name="acknowledge"),
+    path("api/schema", views.Schema.as_view(), name="schema"),
+    path("api/docs", views.TryOut.as_view(), name="docs"),
     path("healthz", health.Alive.as_view()),
     path("readyz", health.Ready.as_view()),
     path("metrics", metrics.scrape),
 ]
 
-handler400 = "config.api.handler400"
-handler403 = "config.api.handler403"
-handler404 = "config.api.handler404"
-handler500 = "config.api.handler500"
+handler400 = "core.api.exception_handler.handler400"
+handler403 = "core.api.exception_handler.handler403"
+handler404 = "core.api.exception_handler.handler404"
+handler500 = "core.api.exception_handler.handler500"

@@ -10,8 +10,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from celery.signals import worker_ready
 from django.conf import settings
 
-from brands.metrics import collected
 from config.metrics import may_read, written
+from core.observability.metrics import collected
 
 logger = logging.getLogger(__name__)
 

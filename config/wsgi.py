@@ -23,14 +23,14 @@ for database in settings.DATABASES.values():
 plain_application = get_wsgi_application()
 
 # They need the apps, which the line above loads.
-from authcodes import places  # noqa: E402
-from config import silent_connections  # noqa: E402
-from config.admission import Admission  # noqa: E402
-from config.requests import ReadableContentTypes, WholeBodies  # noqa: E402
+from authcodes.places import geocoder  # noqa: E402
+from config.serving import silent_connections  # noqa: E402
+from config.serving.admission import Admission  # noqa: E402
+from core.web.middleware import ReadableContentTypes, WholeBodies  # noqa: E402
 
 django_application = ReadableContentTypes(plain_application)
 # Scans look their place up: no request is to wait until the table is read.
-places.loaded_atlas()
+geocoder.loaded_atlas()
 
 if settings.FAIR_SHARES:
     silent_connections.start()

@@ -1,12 +1,14 @@
-"""The root of every refusal: a rule said no, and the caller is told which one and what to do."""
+"""The root of every refusal, and those that any app may raise."""
 
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 
+CHALLENGE = "Bearer"
+
 
 class Refused(Exception):  # noqa: N818 - a refusal is an answer, not an error
-    """An expected no. `code` is the API's error code; config.api maps it to an HTTP status."""
+    """An expected no. `code` is the API's error code; core.api.exception_handler maps it to an HTTP status."""
 
     code: ClassVar[str] = "REFUSED"
     default_message: ClassVar[Any] = _("The request was refused.")
@@ -41,31 +43,6 @@ class AuthenticationRequired(Refused):
     default_message = _("Send an access token: 'Authorization: Bearer <token>'.")
 
 
-class TokenInvalid(Refused):
-    code = "TOKEN_INVALID"
-    default_message = _("The token is not valid or has expired. Log in or refresh it.")
-
-
-class ApiKeyInvalid(Refused):
-    code = "API_KEY_INVALID"
-    default_message = _("The api-key header is missing or names no usable key.")
-
-
-class OriginNotAllowed(Refused):
-    code = "ORIGIN_NOT_ALLOWED"
-    default_message = _("The Origin header must name a hostname of the key's brand.")
-
-
-class BrandMismatch(Refused):
-    code = "BRAND_MISMATCH"
-    default_message = _("The brand of the key, the token and the request are not the same.")
-
-
-class UserNotFound(Refused):
-    code = "USER_NOT_FOUND"
-    default_message = _("This brand has no user with this id.")
-
-
 class RateLimited(Refused):
     """Too many requests; `retry_after` is in whole seconds."""
 
@@ -86,3 +63,13 @@ class Unavailable(Refused):
     def __init__(self, message: str = "", *, retry_after: int = 5) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class RequestInProgress(Refused):
+    code = "REQUEST_IN_PROGRESS"
+    default_message = _("The same request is being worked on. Ask again in a moment.")
+
+
+class IdempotencyKeyReused(Refused):
+    code = "IDEMPOTENCY_KEY_REUSED"
+    default_message = _("This Idempotency-Key was used for another request. Use a new one.")

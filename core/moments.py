@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from brands.moment_forms import ENDS, MomentFormField
+from core.forms.moments import ENDS, MomentFormField
 
 DAY = timedelta(days=1)
 YEARS = range(1970, 2200)

@@ -1,4 +1,4 @@
-"""The erasure of a person from events: beside events.py the only code that writes Event.
+"""The erasure of a person from events: with publishing, leases and retention the only code that writes Event.
 
 What waits is dropped in the erasure's own transaction. What is done is found by reading a brand's events, which no
 index leads to, so an event of its own does that later, in portions.
@@ -10,9 +10,9 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from loyalty import events
-from loyalty.events import Delivery, Message
-from loyalty.models import Event
+from events import leases
+from events.messages import Delivery, Message
+from events.models import Event
 
 KIND = "erase-events"
 PORTION = 50_000  # ids looked at in one transaction
@@ -73,12 +73,12 @@ def on_erase_events(delivery: Delivery) -> None:
     while reached < delivery.id:
         until = min(reached + PORTION, delivery.id)
         with transaction.atomic():
-            events.keep(delivery)
+            leases.keep(delivery)
             changed += run(IN_PORTION, {**about, "after": reached, "until": until})
             note(delivery, {**delivery.payload, "changed": changed, "reached": until})
         reached = until
     with transaction.atomic():
-        events.finish(delivery, outcome={"events": changed})
+        leases.finish(delivery, outcome={"events": changed})
         note(delivery, {})
 
 

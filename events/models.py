@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand
-from brands.moments import MomentField
+from brands.models.tenants import Brand
+from core.moments import MomentField
 
 
 def default_give_up_at() -> datetime:
@@ -73,6 +73,7 @@ class Event(models.Model):
     objects = EventQuerySet.as_manager()
 
     class Meta:
+        app_label = "loyalty"
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["lane", "due_at"], name="event_due_in_lane", condition=Q(status="pending")),

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from brands import sql
-from brands.limits import ask, command
-from loyalty import wake
-from loyalty.wake import Seat
+from core.db import sql
+from core.redis.client import ask, command
+from events import worker_signals
+from events.worker_signals import Seat
 
 # The brands that have something due in a lane: from one to the next along the index, however much each has.
 DUE = """
@@ -77,7 +77,7 @@ def _in_order(lane: str, workers: int) -> list[int]:
 def _seated(brand_id: int, lane: str, workers: int, outer: ExitStack) -> Turn | None:
     with ExitStack() as seated:
         wanted = {f"{lane}:brand:{brand_id}": of_a_brand(workers), f"brand:{brand_id}": settings.OUTGOING_PER_BRAND}
-        seats = [seated.enter_context(wake.seat(lane=name, seats=most)) for name, most in wanted.items()]
+        seats = [seated.enter_context(worker_signals.seat(lane=name, seats=most)) for name, most in wanted.items()]
         if not all(seats):
             return None
         outer.push(seated.pop_all())
@@ -85,4 +85,4 @@ def _seated(brand_id: int, lane: str, workers: int, outer: ExitStack) -> Turn | 
 
 
 def _name(lane: str, brand_id: int, number: int) -> str:
-    return f"{wake.SEAT}:{lane}:brand:{brand_id}:{number}"
+    return f"{worker_signals.SEAT}:{lane}:brand:{brand_id}:{number}"

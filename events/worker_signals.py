@@ -10,8 +10,8 @@ from uuid import uuid4
 from celery import current_app
 from kombu.exceptions import OperationalError
 
-from brands.limits import ask, command, outage, run
-from loyalty.keeper import Keeper
+from core.lease_keeper import Keeper
+from core.redis.client import ask, command, outage, run
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ def _call(key: str, milliseconds: int, lane: str, queue: str) -> bool:
     if not ask(lambda: command("SET", f"{key}:{lane}", CALLED, "NX", "PX", milliseconds)):
         return not outage.is_on
     try:
-        current_app.send_task("loyalty.tasks.deliver_due", kwargs={"lane": lane}, queue=queue, ignore_result=True)
+        current_app.send_task("events.tasks.deliver_due", kwargs={"lane": lane}, queue=queue, ignore_result=True)
     except (OperationalError, OSError) as error:
         logger.warning("no worker could be woken (%s); the sweeper will deliver", error)
         return False

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from authcodes.models import Job
-from brands.person_mentions import Mentions, without
+from brands.identity.person_mentions import Mentions, without
+from jobs.models import Job
 
 # Kinds whose files name customers.
 NAMING = (

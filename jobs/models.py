@@ -9,8 +9,9 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand, User
-from brands.moments import MomentField
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.moments import MomentField
 
 Moment = datetime | Combinable  # by this process's clock, or by the database's
 
@@ -125,6 +126,7 @@ class Job(models.Model):
     objects = JobQuerySet.as_manager()
 
     class Meta:
+        app_label = "authcodes"
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="job_of_brand"),

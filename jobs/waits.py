@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce, Greatest, Now
 
-from authcodes import jobs
-from authcodes.models import Job
+from jobs import queue
+from jobs.models import Job
 
 RECENT = 500  # jobs among which the last that ended is looked for
 
@@ -18,11 +18,11 @@ def overdue_seconds(at: datetime) -> float:
     Who waits because all workers are busy, or for others of their brand, waits as they should. A place that has just
     become free is counted from then.
     """
-    alive = Q(status=Job.Status.RUNNING, alive_at__gte=Now() - jobs.SILENCE)
+    alive = Q(status=Job.Status.RUNNING, alive_at__gte=Now() - queue.SILENCE)
     if Job.objects.filter(alive).count() >= settings.JOB_WORKERS:
         return 0.0
     since = Coalesce(Greatest("created_at", "alive_at"), F("created_at"))
-    oldest = jobs.in_turn().annotate(since=since).order_by("since").values_list("since", flat=True).first()
+    oldest = queue.in_turn().annotate(since=since).order_by("since").values_list("since", flat=True).first()
     if oldest is None:
         return 0.0
     recent = Job.objects.order_by("-id").values("pk")[:RECENT]

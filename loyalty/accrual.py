@@ -12,19 +12,25 @@ from typing import Any
 
 from django.db import transaction
 
-from brands import metrics, sql
-from brands.refusals import Refused, UserNotFound
-from brands.sql import Fragment
-from campaigns.progress import ADVANCE, GIVE, Progress, advance, steps
-from loyalty import allowances, events, external, facts, ledger, levels, members, webhooks
-from loyalty.allowances import Allowance
-from loyalty.balances import balance_changed
+from brands.errors import UserNotFound
+from campaigns.progress.advance import ADVANCE, GIVE, Progress, advance, steps
+from core import json_values
+from core.db import sql
+from core.db.sql import Fragment
+from core.errors import Refused
+from core.json_values import plain
+from core.observability import metrics
+from events import leases, messages, publishing
+from loyalty import facts
+from loyalty.errors import EmailNotConfirmed, LoyaltyDisabled, MemberBlocked, PointsAlreadyClaimed, UserNotEnrolled
 from loyalty.facts import Facts
-from loyalty.ledger import Line
-from loyalty.levels import Level
-from loyalty.models import UserPoints
-from loyalty.points import plain
-from loyalty.refusals import EmailNotConfirmed, LoyaltyDisabled, MemberBlocked, PointsAlreadyClaimed, UserNotEnrolled
+from loyalty.integrations import external_system, webhook_events
+from loyalty.models.accounts import UserPoints
+from loyalty.points import accounts, ledger, levels, point_limits
+from loyalty.points.balance_events import balance_changed
+from loyalty.points.ledger import Line
+from loyalty.points.levels import Level
+from loyalty.points.point_limits import Allowance
 
 ZERO = Decimal(0)
 TEMPLATE = "NOTIFY_CAMPAIGN_SUCCESS"
@@ -42,11 +48,11 @@ WRITE = f"""
         SELECT i.item, a.user_point_id AS account
           FROM items i
           JOIN user_points a ON a.user_point_id = ANY (ARRAY[i.account]) AND a.xmin = ANY (ARRAY[i.version::xid])
-          JOIN loyalty_event e ON {events.LEASE}
+          JOIN loyalty_event e ON {leases.LEASE}
          ORDER BY a.user_point_id
            FOR NO KEY UPDATE OF a, e
     ), lines AS ({ledger.LINES}), balance AS ({ledger.BALANCE}), progress AS ({ADVANCE}), rewards AS ({GIVE}),
-       finished AS ({events.ENDED}), following AS ({events.INSERT_HELD})
+       finished AS ({leases.ENDED}), following AS ({publishing.INSERT_HELD})
        {{beside}}
     SELECT item FROM held
 """  # noqa: S608 - built from constants
@@ -90,7 +96,7 @@ class Action:
 class Claim:
     """An action whose event is held. `beside` is told the points about to be awarded, for what its caller writes."""
 
-    delivery: events.Delivery
+    delivery: messages.Delivery
     action: Action
     beside: Callable[[Decimal, Allowance | None], Fragment] | None = None
 
@@ -132,7 +138,7 @@ class Accrual:
                 "period": self.allowance.period,
                 "max": plain(self.allowance.max),
                 "used": plain(self.allowance.used),
-                "resets_at": events.iso(self.allowance.resets_at),
+                "resets_at": json_values.iso(self.allowance.resets_at),
             }
         return answer
 
@@ -155,7 +161,7 @@ class Posting:
     claim: Claim
     facts: Facts
     accrual: Accrual
-    following: Sequence[events.Message]
+    following: Sequence[messages.Message]
     beside: Fragment | None
 
 
@@ -178,14 +184,14 @@ def accrue(claim: Claim, *, begin: Callable[[], None] | None = None) -> Accrual:
     with transaction.atomic():
         if begin:
             begin()
-        account = found.account or members.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
-        members.lock(account=account)
+        account = found.account or accounts.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
+        accounts.lock(account=account)
         found = facts_of(action)
         refuse(action, found)
         allowance = limit_of(account, found, action) if action.limited else None
         posting = decided(claim, found, allowance)
         if not write([posting]):
-            raise events.LeaseLost  # not the account, which is locked
+            raise messages.LeaseLost  # not the account, which is locked
         return posting.accrual
 
 
@@ -241,7 +247,7 @@ def consult(claim: Claim, found: Facts) -> None:
     action, delivery = claim.action, claim.delivery
     assert found.external_system is not None  # noqa: S101 - who calls this has looked
     reasons = [entry.reason_id for entry in unclaimed(action, found)]
-    question = external.Question(
+    question = external_system.Question(
         event_id=delivery.event_id,
         kind=delivery.kind,
         brand_id=action.brand_id,
@@ -253,15 +259,15 @@ def consult(claim: Claim, found: Facts) -> None:
         balance=plain(found.balance),
         lifetime_points=plain(found.lifetime),
         current_level=found.current_level,
-        happened_at=events.iso(action.happened_at),
+        happened_at=json_values.iso(action.happened_at),
     )
-    external.consult(system_id=found.external_system, delivery=delivery, question=question)
+    external_system.consult(system_id=found.external_system, delivery=delivery, question=question)
 
 
 def is_refused(action: Action, found: Facts) -> bool:
     try:
         refuse(action, found)
-    except (Refused, events.Held):
+    except (Refused, messages.Held):
         return True
     return False
 
@@ -299,13 +305,13 @@ def write(postings: Sequence[Posting]) -> set[int]:
         "at": at,
         **ledger.posting([(posting.accrual.lines, posting.accrual.current_level) for posting in postings]),
         **steps([(posting.claim.action.user_id, posting.accrual.progress) for posting in postings]),
-        **events.endings(
+        **leases.endings(
             [(posting.claim.delivery, posting.accrual.answer(), posting.following) for posting in postings], at=at
         ),
-        "beside": events.ENCODER.encode(beside),
+        "beside": json_values.ENCODER.encode(beside),
     }
     written = {item for (item,) in sql.rows(writing(statement_of(postings[0])), parameters)}
-    events.wake_after_commit([message for item in written for message in postings[item].following])
+    publishing.wake_after_commit([message for item in written for message in postings[item].following])
     for item in written:
         tell(postings[item])
     return written
@@ -335,8 +341,8 @@ def refuse(action: Action, found: Facts) -> None:
     if not unclaimed(action, found):
         raise PointsAlreadyClaimed
     if found.unconfirmed and action.needs_confirmed_email:
-        still_holds = partial(members.lock_unconfirmed, user_id=action.user_id)
-        raise events.Held(EmailNotConfirmed(), user_id=action.user_id, still_holds=still_holds)
+        still_holds = partial(accounts.lock_unconfirmed, user_id=action.user_id)
+        raise messages.Held(EmailNotConfirmed(), user_id=action.user_id, still_holds=still_holds)
 
 
 def unclaimed(action: Action, found: Facts) -> list[Entry]:
@@ -350,7 +356,7 @@ def worth_of(action: Action, found: Facts) -> Decimal:
 
 def limit_of(account: int, found: Facts, action: Action) -> Allowance | None:
     """The limit that cuts what the action is worth, if one does. Call with the account locked."""
-    allowance = allowances.tightest(
+    allowance = point_limits.tightest(
         account=account, zone=found.zone, daily=found.daily_point_limit, monthly=found.monthly_point_limit, at=action.at
     )
     wanted = worth_of(action, found) * len(unclaimed(action, found))
@@ -398,14 +404,14 @@ def share_out(*, worth: Decimal, entries: Sequence[Entry], allowance: Allowance 
     return shares
 
 
-def consequences(delivery: events.Delivery, action: Action, accrual: Accrual, found: Facts) -> list[events.Message]:
+def consequences(delivery: messages.Delivery, action: Action, accrual: Accrual, found: Facts) -> list[messages.Message]:
     """Step 11, as events: for wallets, for the notification, and for the points of rewards; each goes its own way."""
     if accrual.transaction_id is None:
         return []
     arguments = {"brand_id": action.brand_id, "user_id": action.user_id}
 
-    def message(kind: str, what: str, payload: dict[str, Any], *, wanted: bool = True) -> events.Message:
-        return events.Message(
+    def message(kind: str, what: str, payload: dict[str, Any], *, wanted: bool = True) -> messages.Message:
+        return messages.Message(
             kind=kind,
             payload={**payload, "cause": str(delivery.event_id)},
             arguments=arguments,
@@ -473,9 +479,11 @@ def is_news(notice: dict[str, Any]) -> bool:
     return bool(notice["points_earned"] or notice["level_updated"] or notice["rewards"])
 
 
-def announcements(delivery: events.Delivery, action: Action, accrual: Accrual, found: Facts) -> list[events.Message]:
+def announcements(
+    delivery: messages.Delivery, action: Action, accrual: Accrual, found: Facts
+) -> list[messages.Message]:
     """What webhooks that listen are told of a credit."""
-    credit = webhooks.Credit(
+    credit = webhook_events.Credit(
         brand_id=action.brand_id,
         user_id=action.user_id,
         points_earned=plain(accrual.points_earned),
@@ -489,4 +497,4 @@ def announcements(delivery: events.Delivery, action: Action, accrual: Accrual, f
         cause=str(delivery.event_id),
         at=action.at,
     )
-    return webhooks.of_credit(credit, listened=found.listened, ids=delivery.following_id)
+    return webhook_events.of_credit(credit, listened=found.listened, ids=delivery.following_id)

@@ -1,22 +1,23 @@
 """The doors by which events come in from outside: the hub's envelope, and the campaign-event request (spec 4.1)."""
 
-import json
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.core.serializers.json import DjangoJSONEncoder
 
-from brands.models import ApiKey, Brand
-from brands.refusals import Forbidden, Refused, Unavailable, UserNotFound
-from loyalty import events, members
-from loyalty.models import Event
-from loyalty.refusals import EmailNotConfirmed, IdempotencyKeyReused, RequestInProgress
-
-# Any constant UUID: it makes ids from Idempotency-Keys that no other name space makes.
-KEYS = uuid.UUID("6f1c1c5e-8f0e-4f0a-9b43-0d7f2f6b8f11")
+from brands.errors import UserNotFound
+from brands.models.credentials import ApiKey
+from brands.models.tenants import Brand
+from core.api.idempotency import keyed_id
+from core.errors import Forbidden, IdempotencyKeyReused, Refused, RequestInProgress, Unavailable
+from core.json_values import plain_json
+from events import delivery as events
+from events import leases, publishing
+from events.models import Event
+from loyalty.errors import EmailNotConfirmed
+from loyalty.points import accounts
 
 
 class StoredRefusal(Refused):
@@ -48,11 +49,6 @@ class Action:
         return keyed_id("campaign/event", self.key_kind, self.brand.pk, self.bearer_id, self.idempotency_key)
 
 
-def keyed_id(*caller_and_key: object) -> uuid.UUID:
-    """The id that an Idempotency-Key stands for, bound to what the caller is and asks."""
-    return uuid.uuid5(KEYS, "\n".join(str(part) for part in caller_and_key))
-
-
 def credit_now(action: Action) -> dict[str, Any]:
     """Accrue at once, by the very handler the worker uses; returns the answer's data.
 
@@ -73,10 +69,10 @@ def credit_now(action: Action) -> dict[str, Any]:
             "payload": plain_json(action.payload),
         },
     )
-    delivery = events.receive_held(event=event)
+    delivery = publishing.receive_held(event=event)
     if delivery is None:
         return _replay(event)
-    with events.holding([delivery]):
+    with leases.holding([delivery]):
         events.deliver(delivery)
     return _answer(Event.objects.get(pk=delivery.id))
 
@@ -84,7 +80,7 @@ def credit_now(action: Action) -> dict[str, Any]:
 def refuse_foreign_user(action: Action) -> None:
     """An app acts for its own user only; a hub for any customer of its brand, and for whoever logged in here."""
     is_bearer = action.user_id == action.bearer_id
-    if not is_bearer and members.find(brand=action.brand, user_id=action.user_id) is None:
+    if not is_bearer and accounts.find(brand=action.brand, user_id=action.user_id) is None:
         raise UserNotFound
     if not is_bearer and action.key_kind != ApiKey.Kind.HUB:
         raise Forbidden("An app key acts only for the user of the access token.")
@@ -112,18 +108,12 @@ def _answer(event: Event) -> dict[str, Any]:
     raise Unavailable("This could not be finished now; it is kept and will be tried again.")
 
 
-def plain_json(payload: dict[str, Any]) -> dict[str, Any]:
-    """The payload as it will be read back: decimals and moments as JSON writes them."""
-    found: dict[str, Any] = json.loads(json.dumps(payload, cls=DjangoJSONEncoder))
-    return found
-
-
 def ingest(*, brand: Brand, user_id: int, vouched: bool, envelope: dict[str, Any], payload: dict[str, Any]) -> bool:
     """Store a hub's event for delivery; False: it was delivered before. Raises UserNotFound.
 
     `vouched`: the event carried the user's own access token. The token itself goes no further than that.
     """
-    if not vouched and members.find(brand=brand, user_id=user_id) is None:
+    if not vouched and accounts.find(brand=brand, user_id=user_id) is None:
         raise UserNotFound
     event = Event(
         event_id=envelope["id"],
@@ -135,4 +125,4 @@ def ingest(*, brand: Brand, user_id: int, vouched: bool, envelope: dict[str, Any
         time=envelope["time"],
         detail={"arguments": {"brand_id": brand.pk, "user_id": user_id}, "payload": plain_json(payload)},
     )
-    return events.receive(event=event)
+    return publishing.receive(event=event)

@@ -2,7 +2,7 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from loyalty.models import RewardType
+from loyalty.models.levels import RewardType
 
 WHOLE = Decimal(1)
 BY_DEFAULT = Decimal(1)
@@ -34,10 +34,3 @@ def for_scan(
 def percentage(*, of: Decimal, percent: Decimal) -> Decimal:
     """`percent` of an amount in whole points, halves rounded up; at most what a ledger line holds."""
     return min((of * percent / 100).quantize(WHOLE, rounding=ROUND_HALF_UP), MOST)
-
-
-def plain(number: Decimal | None) -> int | float | None:
-    """A JSON number: whole points without a fraction."""
-    if number is None:
-        return None
-    return int(number) if number == number.to_integral_value() else float(number)

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from brands.refusals import Invalid, Refused
+from core.errors import Invalid, Refused
 
 
 class LoyaltyDisabled(Refused):
@@ -50,16 +50,6 @@ class CurrencyNotAccepted(Refused):
 class OrderOfAnother(Refused):
     code = "ORDER_ALREADY_CREDITED"
     default_message = _("This order was credited to another customer.")
-
-
-class RequestInProgress(Refused):
-    code = "REQUEST_IN_PROGRESS"
-    default_message = _("The same request is being worked on. Ask again in a moment.")
-
-
-class IdempotencyKeyReused(Refused):
-    code = "IDEMPOTENCY_KEY_REUSED"
-    default_message = _("This Idempotency-Key was used for another request. Use a new one.")
 
 
 class NotEnoughPoints(Invalid):

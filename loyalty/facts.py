@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from brands import sql
-from campaigns.progress import RUNNING, Running, parse_running
-from loyalty import ledger
-from loyalty.events import ENCODER
-from loyalty.external import ASKED
-from loyalty.levels import Level
-from loyalty.webhooks import LISTENED
+from campaigns.progress.advance import RUNNING, Running, parse_running
+from core.db import sql
+from core.json_values import ENCODER
+from loyalty.integrations.external_system import ASKED
+from loyalty.integrations.webhook_events import LISTENED
+from loyalty.points import ledger
+from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
 # One statement's worth. The LIMIT tells PostgreSQL that it looks a few rows up and need not read the tables.

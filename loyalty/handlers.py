@@ -8,15 +8,18 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands.models import Brand
-from campaigns.models import Campaign
-from loyalty import events, ledger, orders, points, redemptions
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from events import messages
+from events.messages import Delivery, TryLater
+from loyalty import earning
 from loyalty.accrual import Action, Claim, Entry, accrue
-from loyalty.events import Delivery, TryLater
-from loyalty.levels import Level
-from loyalty.models import EarningRule, RewardType
-from loyalty.orders import Order
-from loyalty.refusals import LoyaltyDisabled, MemberBlocked, NotEligible
+from loyalty.errors import LoyaltyDisabled, MemberBlocked, NotEligible
+from loyalty.models.levels import EarningRule, RewardType
+from loyalty.points import ledger, orders
+from loyalty.points.levels import Level
+from loyalty.points.orders import Order
+from loyalty.rewards import redeem
 
 ZERO = Decimal(0)
 
@@ -30,7 +33,7 @@ class Rate:
 
     def on(self, amount: Decimal) -> Decimal:
         if self.reward_type == RewardType.PERCENTAGE:
-            return points.percentage(of=amount, percent=self.reward_value)
+            return earning.percentage(of=amount, percent=self.reward_value)
         return self.reward_value
 
 
@@ -78,9 +81,9 @@ def on_reward_claimed(delivery: Delivery) -> None:
         if Decimal(payload["points"]):
             _pay(delivery)
         else:
-            redemptions.grant(delivery, at=timezone.now())
+            redeem.grant(delivery, at=timezone.now())
     except (LoyaltyDisabled, MemberBlocked) as refusal:
-        raise TryLater(refusal.message, after=events.pause(delivery.attempts)) from refusal
+        raise TryLater(refusal.message, after=messages.pause(delivery.attempts)) from refusal
 
 
 def _pay(delivery: Delivery) -> None:

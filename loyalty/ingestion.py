@@ -6,13 +6,15 @@ from django.conf import settings
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
-from brands import guard, tokens
-from brands.authentication import active_user, bearer
-from brands.inputs import Input, MomentInput, one_line
-from brands.models import Brand
-from brands.refusals import BrandMismatch, Invalid, TokenInvalid
+from brands.errors import BrandMismatch, TokenInvalid
+from brands.identity import tokens
+from brands.identity.authentication import active_user, bearer
+from brands.models.tenants import Brand
+from core.api.inputs import ID, Input, MomentInput, one_line
+from core.db import row_guard
+from core.errors import Invalid
 from loyalty import doors
-from loyalty.payloads import ID, PAYLOADS
+from loyalty.payloads import PAYLOADS
 
 PAYLOAD = PolymorphicProxySerializer(
     component_name="Payload", serializers=list(PAYLOADS.values()), resource_type_field_name=None
@@ -91,7 +93,7 @@ def is_vouched_for(arguments: dict[str, Any]) -> bool:
     principal = tokens.read_access(bearer(arguments["authorization"]))
     if (principal.user_id, principal.brand_id) != (arguments["user_id"], arguments["brand_id"]):
         raise BrandMismatch("The event's token belongs to another user or brand.")
-    with guard.lifted("a token may be good before its user is one of the brand's customers"):
+    with row_guard.lifted("a token may be good before its user is one of the brand's customers"):
         if active_user(principal.user_id, principal) is None:
             raise TokenInvalid
     return True

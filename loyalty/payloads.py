@@ -4,15 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from brands.inputs import Input, MomentInput
-
-ID: dict[str, Any] = {"min_value": 1, "max_value": 2**63 - 1}
-MONEY: dict[str, Any] = {
-    "max_digits": 14,
-    "decimal_places": 4,
-    "min_value": 0,
-    "help_text": "At most 4 decimal places.",
-}
+from core.api.inputs import ID, MONEY, Input, MomentInput
 
 
 class ProductInput(Input):

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from brands.models import Brand
-from brands.page import reading
-from brands.page.inner import Answer
-from brands.page.visitor import Visitor
+from brands.models.tenants import Brand
+from scanpage import presenters
+from scanpage.api_client import Answer
+from scanpage.session_cookies import Visitor
 
 LINES = 5
 
@@ -40,7 +40,7 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
         if str(reward["id"]) == number and reward["available"]:
             left = round(balance - reward["cost"], 2)
             text = _("Take {name}? Its price in points: {cost}. Left after that: {left}.")
-            amounts = {"cost": reading.format_number(reward["cost"]), "left": reading.format_number(left)}
+            amounts = {"cost": presenters.format_number(reward["cost"]), "left": presenters.format_number(left)}
             return {**reward, "question": text.format(name=reward["name"], **amounts)}
     return None
 

@@ -9,9 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from brands.picture_view import FOR_EVER
+from brands.tenants.picture_view import FOR_EVER
 
-FOLDER = Path(__file__).parent / "assets"
+FOLDER = Path(__file__).parent / "frontend"
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".wasm": "application/wasm"}
 
 

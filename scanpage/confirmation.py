@@ -4,9 +4,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from brands.page import account
-from brands.page.inner import Answer
-from brands.page.views import PageView
+from scanpage import account
+from scanpage.api_client import Answer
+from scanpage.views import PageView
 
 
 class ConfirmPage(PageView):

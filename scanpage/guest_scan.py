@@ -7,9 +7,9 @@ from django.core import signing
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from brands.page.visitor import name
+from scanpage.session_cookies import name
 
-SALT = "brands.page.guest-scan"
+SALT = "scanpage.guest-scan"
 
 
 @dataclass(frozen=True, slots=True)

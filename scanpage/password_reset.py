@@ -4,8 +4,8 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from brands.page import account
-from brands.page.views import PageView
+from scanpage import account
+from scanpage.views import PageView
 
 
 class NewPasswordPage(PageView):

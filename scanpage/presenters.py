@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import number_format
 
-from brands.page.inner import Answer
+from scanpage.api_client import Answer
 
 MOMENTS = {"first_scan_date", "createdAt", "expires_at", "timestamp", "undo_until"}
 LONGEST_TYPED = 500

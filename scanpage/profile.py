@@ -5,9 +5,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from brands.page import account
-from brands.page.inner import Answer
-from brands.page.views import PageView
+from scanpage import account
+from scanpage.api_client import Answer
+from scanpage.views import PageView
 
 TOPICS, CHANNELS = ("points", "offers", "safety"), ("email", "sms", "push")
 ALWAYS = ("safety", "email")  # recalls concern the customer's safety

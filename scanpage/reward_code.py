@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 from qrcode.image.svg import SvgPathImage
 
-from brands.page import wallet
+from scanpage import wallet
 
 
 @require_safe

@@ -10,13 +10,13 @@ from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_protect
 
-from brands import keys
-from brands.hosts import brand_of
-from brands.models import Brand
-from brands.page import account
-from brands.page.inner import Answer
-from brands.page.languages import language_of
-from brands.page.visitor import Visitor
+from brands.identity import api_keys
+from brands.models.tenants import Brand
+from brands.tenants.hostnames import brand_of
+from scanpage import account
+from scanpage.api_client import Answer
+from scanpage.languages import language_of
+from scanpage.session_cookies import Visitor
 
 LONGEST = 5_000  # bytes
 
@@ -35,7 +35,7 @@ class Session(View):
         if brand is None:
             return JsonResponse({"message": "There is no brand at this address."}, status=404)
         with translation.override(language_of(request)):
-            visitor = Visitor.of(request, keys.of_scan_page(brand=brand, at=timezone.now()))
+            visitor = Visitor.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
             response = self.acted(visitor, brand, asked(request))
         visitor.finish(response)
         response.headers["Cache-Control"] = "no-store"

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from brands.page.inner import Answer, Api
+from scanpage.api_client import Answer, Api
 
 YEAR = 365 * 86_400
 EARLY_SECONDS = 60  # an access token this near its end is not handed out any more

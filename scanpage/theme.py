@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from PIL import Image, ImageDraw, ImageFont
 
-from brands import colours
-from brands.hosts import brand_of
-from brands.models import Brand, Picture
-from brands.page import assets
-from brands.picture_view import FOR_EVER
+from brands.models.tenants import Brand, Picture
+from brands.tenants.hostnames import brand_of
+from brands.tenants.picture_view import FOR_EVER
+from core import colours
+from scanpage import assets
 
 ICON_SIZES = {32, 180, 192, 512}
 

@@ -16,14 +16,15 @@ from django.views import View
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.gzip import gzip_page
 
-from brands import contacts, keys
-from brands.hosts import brand_of
-from brands.models import Brand
-from brands.page import account, assets, guest_scan, looks, reading
-from brands.page.guest_scan import GuestScan
-from brands.page.inner import Answer
-from brands.page.languages import COOKIE, LANGUAGES, language_of
-from brands.page.visitor import Visitor
+from brands.identity import api_keys
+from brands.models.tenants import Brand
+from brands.tenants import contacts
+from brands.tenants.hostnames import brand_of
+from scanpage import account, assets, guest_scan, presenters, theme
+from scanpage.api_client import Answer
+from scanpage.guest_scan import GuestScan
+from scanpage.languages import COOKIE, LANGUAGES, language_of
+from scanpage.session_cookies import Visitor
 
 # Our own files and no inline script or style; 'wasm-unsafe-eval' lets the camera's decoder be compiled, and no script.
 POLICY = {
@@ -74,7 +75,7 @@ class PageView(View):
             if brand is None:
                 return protected(render(request, "page/no_brand.html", status=404))
             self.brand, self.code = brand, kwargs.get("code", "")
-            self.visitor = Visitor.of(request, keys.of_scan_page(brand=brand, at=timezone.now()))
+            self.visitor = Visitor.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
             response = super().dispatch(request, *args, **kwargs)
         self.visitor.finish(response)
         if request.GET.get("lang") == language:
@@ -85,7 +86,7 @@ class PageView(View):
         zone = self.brand.zone
         shown = {
             "brand": self.brand,
-            "looks": looks.version(self.brand),
+            "looks": theme.version(self.brand),
             "assets": f"/page/assets/{assets.version()}",
             "key": self.visitor.guest.key,
             "code": self.code,
@@ -96,7 +97,7 @@ class PageView(View):
             "obstacles": OBSTACLES,
         }
         with timezone.override(zone):
-            return render(self.request, template, {**shown, **reading.read(context, zone)}, status=status)
+            return render(self.request, template, {**shown, **presenters.read(context, zone)}, status=status)
 
     @property
     def here(self) -> str:
@@ -112,12 +113,12 @@ class ScanPage(PageView):
     """A code's page; without a code the page to type one, and to look at one's points."""
 
     def get(self, request: HttpRequest, code: str = "", **_gtin: str) -> HttpResponse:
-        typed = reading.typed(request.GET.get("typed", ""))
+        typed = presenters.typed(request.GET.get("typed", ""))
         if typed and not code:
             return HttpResponseRedirect(f"/s/{quote(typed, safe='')}?by=hand")
         context: dict[str, Any] = {"by_hand": request.GET.get("by") == "hand" and bool(code)}
         if context["by_hand"]:
-            context |= {"parts": reading.parts(code), "alike": reading.alike(code)}
+            context |= {"parts": presenters.parts(code), "alike": presenters.alike(code)}
         scan_id = request.GET.get("scan", "")
         if UUID.fullmatch(scan_id):
             context |= self.become_of(scan_id)
@@ -137,7 +138,7 @@ class ScanPage(PageView):
         answer = self.visitor.api.get(f"scans/{scan_id}")
         if not answer.is_good:
             return {}
-        status = reading.points_of(answer.body)
+        status = presenters.points_of(answer.body)
         earned = answer.body["points_awarded"]
         return {"scan_id": scan_id, "points": status, "earned": earned, "look_again": status == "pending"}
 
@@ -160,7 +161,7 @@ class ScanPage(PageView):
 
     def scan(self) -> HttpResponse:
         if self.visitor.unsure:  # a guest's scan would take the points away from the customer that this may be
-            return self.page({"state": reading.state_of(self.visitor.unsure)})
+            return self.page({"state": presenters.state_of(self.visitor.unsure)})
         kept = guest_scan.kept(self.request)
         mine = kept if kept and kept.code == self.code else None
         if mine and self.visitor.is_customer and self.adopt(mine.scan_id, mine.scan_token):
@@ -178,8 +179,8 @@ class ScanPage(PageView):
         if answer.error in {"IDEMPOTENCY_KEY_REUSED", "TOKEN_INVALID"}:
             self.forget_if_refused(answer)
             answer = self.visitor.api.post("auth-codes/scan", {"code": self.code})
-        state, scan = reading.state_of(answer, is_customer=self.visitor.is_customer), answer.body
-        context = {"state": state, "scan": scan, "nonce": nonce, "points": reading.points_of(scan)}
+        state, scan = presenters.state_of(answer, is_customer=self.visitor.is_customer), answer.body
+        context = {"state": state, "scan": scan, "nonce": nonce, "points": presenters.points_of(scan)}
         context["scan_id"] = scan.get("scan_id", "")
         if state == "recalled":
             context["contact_link"] = contacts.link(scan["recall"]["contact"])

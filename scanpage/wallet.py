@@ -4,10 +4,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from brands import keys
-from brands.page import looks
-from brands.page.inner import Answer
-from brands.page.visitor import Visitor
+from brands.identity import api_keys
+from scanpage import theme
+from scanpage.api_client import Answer
+from scanpage.session_cookies import Visitor
 
 GOOGLE = "https://pay.google.com/"
 
@@ -55,5 +55,5 @@ def finished(visitor: Visitor, response: HttpResponse) -> HttpResponse:
 
 
 def visitor_of(request: HttpRequest) -> Visitor:
-    brand = looks.known_brand(request)
-    return Visitor.of(request, keys.of_scan_page(brand=brand, at=timezone.now()))
+    brand = theme.known_brand(request)
+    return Visitor.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))

@@ -10,8 +10,10 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from brands import keys, tokens
-from brands.models import ApiKey, Brand, User
+from brands.identity import api_keys, tokens
+from brands.models.credentials import ApiKey
+from brands.models.people import User
+from brands.models.tenants import Brand
 from tests import openapi
 
 PREFIX = "/api/v1/"
@@ -57,8 +59,8 @@ class Api:
     def _keyed(self, kind: ApiKey.Kind, brand: Brand) -> Self:
         now = timezone.now()
         for older in ApiKey.objects.filter(brand=brand, kind=kind, name="tests")[1:]:
-            keys.revoke(key=older, at=now)
-        _key, text = keys.create(brand=brand, kind=kind, name="tests", at=now)
+            api_keys.revoke(key=older, at=now)
+        _key, text = api_keys.create(brand=brand, kind=kind, name="tests", at=now)
         return self.having(api_key=text, origin=f"https://{brand.hostnames.order_by('hostname')[0].hostname}")
 
     def get(self, path: str, **query: Any) -> Any:

@@ -8,8 +8,9 @@ import pytest
 from django.db import connection
 from django.test import TransactionTestCase
 
-from brands.models import Brand, User
-from loyalty import events
+from brands.models.people import User
+from brands.models.tenants import Brand
+from events import worker
 from tests import make
 from tests.api import Api
 from tests.emptying import empty_tables
@@ -98,7 +99,7 @@ def customer(brand: Brand) -> User:
 @pytest.fixture
 def deliver() -> Callable[[], int]:
     """What a worker does when it is woken: deliver every event that is due."""
-    return events.drain
+    return worker.drain
 
 
 @pytest.fixture

@@ -1,12 +1,13 @@
 """Reads all that the tests make the product log, and finds what a log must not hold.
 
-The patterns here know nothing of config.logs: they say what a secret looks like, not how it is taken out.
+The patterns here know nothing of core.observability.log_format: they say what a secret looks like, not how it is taken
+out.
 """
 
 import logging
 import re
 
-from config.logs import JsonLine
+from core.observability.log_format import JsonLine
 
 SECRETS = {
     "a token": re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.[\w-]+"),

@@ -8,14 +8,20 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from authcodes import batches
-from authcodes.batches import BatchSettings
-from authcodes.models import AuthCode, BatchRange, Product
-from brands.models import Brand, BrandHostname, User
-from campaigns.models import Campaign, Milestone
-from loyalty import ledger, members, redemptions
-from loyalty.models import BrandLevel, EarningRule, Redemption, Reward, UserPoints
-from loyalty.redemptions import Wish
+from authcodes.codes import batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from brands.models.people import User
+from brands.models.tenants import Brand, BrandHostname
+from campaigns.models.campaigns import Campaign, Milestone
+from loyalty.models.accounts import UserPoints
+from loyalty.models.levels import BrandLevel, EarningRule
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.points import accounts, ledger
+from loyalty.rewards import redeem
+from loyalty.rewards.redeem import Wish
 
 PASSWORD = "correct horse battery"
 _number = count(1)
@@ -38,7 +44,7 @@ def user(**fields: Any) -> User:
 def customer(brand: Brand, *, enrolled: bool = True, **fields: Any) -> User:
     made = user(registered_brand=brand, **fields)
     if enrolled:
-        members.enrol(user_id=made.pk, brand_id=brand.pk, at=timezone.now())
+        accounts.enrol(user_id=made.pk, brand_id=brand.pk, at=timezone.now())
     return made
 
 
@@ -112,4 +118,4 @@ def points(customer: User, brand: Brand, amount: Any, *, reason_id: str = "", at
 def redemption(customer: User, reward: Reward, *, at: Any = None) -> Redemption:
     """A reward that the customer took, with points that they have."""
     wish = Wish(reward.brand_id, customer.pk, reward.pk, uuid4(), at or timezone.now())
-    return redemptions.redeem(wish)
+    return redeem.redeem(wish)

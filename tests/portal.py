@@ -14,31 +14,39 @@ from django.urls import reverse
 from django.utils import timezone
 from pypdf import PdfReader
 
-from authcodes import prints, recalls
-from authcodes.models import CodePrefix, FakeReport, Import, Job, Printer, PrintRun, Scan
-from authcodes.prints import Wanted
-from authcodes.stretches import whole
-from brands import keys
-from brands.models import AuditEntry, Brand, BrandHostname, BrandQuota, Membership, StoppedAttempts, User
+from authcodes.codes.ranges import whole
+from authcodes.models.fake_reports import FakeReport
+from authcodes.models.imports import Import
+from authcodes.models.prefixes import CodePrefix
+from authcodes.models.prints import Printer, PrintRun
+from authcodes.models.scans import Scan
+from authcodes.printing import runs, selection
+from authcodes.printing.request import Wanted
+from authcodes.recalls import recalls
+from brands.identity import api_keys
+from brands.models.audit import AuditEntry
+from brands.models.people import Membership, User
+from brands.models.quotas import BrandQuota, StoppedAttempts
+from brands.models.tenants import Brand, BrandHostname
 from brands.staff_login.models import Invitation, SignInSettings
-from campaigns.models import RewardClaim, UserLoyaltyCampaign
-from loyalty import redemption_codes
-from loyalty.models import (
-    CurrencyRate,
-    Event,
-    ExternalSystem,
-    LoyaltyTransaction,
+from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from events.models import Event
+from jobs.models import Job
+from loyalty.models.approvals import PointsApproval
+from loyalty.models.external_system import ExternalSystem
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.notifications import (
     Notice,
     NoticeDelivery,
     NoticeSettings,
     NoticeTemplate,
-    PointsApproval,
-    Redemption,
     SenderDomain,
     StoppedAddress,
-    WebhookDelivery,
-    WebhookEndpoint,
 )
+from loyalty.models.orders import CurrencyRate
+from loyalty.models.rewards import Redemption
+from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
+from loyalty.rewards import codes
 from loyalty.wallets import passes
 from tests import make, wallets
 
@@ -137,7 +145,7 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
     recalled = make.batch(brand, range_name=f"{marker} recalled", prefix=f"{marker}R-", product=product)
     lifted = make.batch(brand, range_name=f"{marker} lifted", prefix=f"{marker}L-", product=product)
     reward = make.reward(brand, name=f"{marker} reward for points")
-    key, _ = keys.create(brand=brand, kind="hub", name=f"{marker} key", at=timezone.now())
+    key, _ = api_keys.create(brand=brand, kind="hub", name=f"{marker} key", at=timezone.now())
     words = {"recall_id": f"{marker}-1", "contact": f"{marker} contact", "message": marker, "reason": marker}
     recall = recalls.recall_batch(batch=lifted, at=timezone.now(), **words)
     webhook = WebhookEndpoint.objects.create(
@@ -195,7 +203,7 @@ def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
             name=f"{marker} gift",
             cost=1,
             balance_after=0,
-            code=redemption_codes.new(),
+            code=codes.new(),
             request_key=uuid4(),
         ),
         "loyalty.walletissuer": wallets.apple(brand, identifier=f"pass.com.{marker}.card"),
@@ -259,7 +267,7 @@ def notices(brand: Brand, customer: User, marker: str) -> dict[str, Model]:
 
 def printed(batch: Any, *, by: User | None = None, **wanted: Any) -> PrintRun:
     """A print run of a whole batch, as asked for; its job waits."""
-    return prints.start(selection=prints.of_stretch(whole(batch)), wanted=Wanted(**wanted), by=by)
+    return runs.start(selection=selection.of_stretch(whole(batch)), wanted=Wanted(**wanted), by=by)
 
 
 def event(brand: Brand, **fields: Any) -> Event:

@@ -11,22 +11,24 @@ import zxingcpp
 from django.conf import settings
 from PIL import Image
 
-from authcodes import jobs, prints
-from authcodes.models import Job, PrintRun
-from authcodes.prints import Wanted
-from authcodes.stretches import stretch
+from authcodes.codes.ranges import stretch
+from authcodes.models.prints import PrintRun
+from authcodes.printing import runs, selection
+from authcodes.printing.request import Wanted
+from jobs import runner
+from jobs.models import Job
 
 SCHEME = "https" if settings.HTTPS else "http"  # of the addresses that this process prints
 
 
 def start(batch: Any, *, by: Any = None, first: str = "", last: str = "", **wanted: Any) -> PrintRun:
     found = stretch(batch=batch, first=first or batch.first_code, last=last or batch.last_code)
-    return prints.start(selection=prints.of_stretch(found), wanted=Wanted(**wanted), by=by)
+    return runs.start(selection=selection.of_stretch(found), wanted=Wanted(**wanted), by=by)
 
 
 def finished(run: PrintRun) -> PrintRun:
     """The run, once a worker has done what it can."""
-    jobs.run(run.job_id)
+    runner.run(run.job_id)
     return PrintRun.objects.select_related("job").get(pk=run.pk)
 
 

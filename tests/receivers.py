@@ -11,7 +11,7 @@ from typing import Any
 
 from standardwebhooks.webhooks import Webhook
 
-from brands.limits import client
+from core.redis.client import client
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from django.utils import timezone
 
-from brands.models import Brand
-from loyalty import service_accounts
-from loyalty.models import WalletIssuer
+from brands.models.tenants import Brand
+from core.http import google_service_accounts
+from loyalty.models.wallets import WalletIssuer
 from loyalty.wallets import issuers
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.apple.certificates import Upload
@@ -319,7 +319,7 @@ class Google:
             )
         except jwt.PyJWTError as error:
             return 400, {"error": "invalid_grant", "error_description": str(error)}
-        if form["grant_type"] != [service_accounts.GRANT] or claims["scope"] != accounts.SCOPE:
+        if form["grant_type"] != [google_service_accounts.GRANT] or claims["scope"] != accounts.SCOPE:
             return 400, {"error": "invalid_grant"}
         self.grants += 1
         token = f"access-{self.grants}"

@@ -1,24 +1,12 @@
 """The portal's pages about products, codes, their scans and recalls, and the work on them."""
 
-from authcodes.admin import (
-    batches,
-    changes,
-    codes,
-    fake_reports,
-    imports,
-    jobs,
-    lifted,
-    prefixes,
-    printers,
-    prints,
-    products,
-    recalls,
-    scans,
-)
+from authcodes.admin import fake_reports, imports, jobs, lifted, products, recalls, scans
+from authcodes.admin.codes import batches, change_log, codes, prefixes
+from authcodes.admin.printing import printers, runs
 
 __all__ = [
     "batches",
-    "changes",
+    "change_log",
     "codes",
     "fake_reports",
     "imports",
@@ -26,8 +14,8 @@ __all__ = [
     "lifted",
     "prefixes",
     "printers",
-    "prints",
     "products",
     "recalls",
+    "runs",
     "scans",
 ]

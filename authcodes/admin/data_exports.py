@@ -11,13 +11,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from authcodes import data_exports
-from authcodes.models import Job
-from brands.exporting import within
-from brands.portal import TenantAdmin, person
-from brands.reason_forms import UnnamedReasonForm
-from brands.refusals import Refused
-from loyalty import members
-from loyalty.models import UserPoints
+from brands.identity import users
+from core.errors import Refused
+from jobs.models import Job
+from loyalty.models.accounts import UserPoints
+from portal.base.reason_forms import UnnamedReasonForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import person
+from portal.import_export.exportable import within
 
 
 def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpResponse:
@@ -46,7 +47,7 @@ def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpRes
 def start(page: Any, request: HttpRequest, member: UserPoints, reason: str) -> Job:
     """Start the job and write it into the member's history, both or neither. Raises Refused."""
     with transaction.atomic():
-        customer = members.lock_person(user_id=member.user_id)
+        customer = users.lock_person(user_id=member.user_id)
         if not UserPoints.objects.filter(pk=member.pk, user=customer).exists():  # erased while this waited
             raise Http404
         job = data_exports.start(brand=member.brand, customer=customer, by=person(request), at=timezone.now())

@@ -11,12 +11,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import fake_reports
-from authcodes.models import FakeReport
-from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin, badge, person
-from brands.unfolded import display
-from loyalty import members
+from authcodes.fraud import fake_reports
+from authcodes.models.fake_reports import FakeReport
+from loyalty.points import accounts
+from portal.base.badges import badge
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import person
+from portal.lists.filters import DayFilter
+from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"open": "warning", "closed": "success"}
 
@@ -46,7 +48,7 @@ class FakeReportPage(TenantAdmin):
     @display(description=gettext_lazy("customer"))
     def customer(self, report: FakeReport) -> str:
         """Only of the brand's own: whoever logs in at its page may be another brand's."""
-        found = report.user_id and members.find(brand=report.brand, user_id=report.user_id)
+        found = report.user_id and accounts.find(brand=report.brand, user_id=report.user_id)
         return found.email if found else "—"
 
     @admin.action(description=gettext_lazy("Close"), permissions=["act"])

@@ -12,14 +12,14 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from authcodes import dashboard_filters as meaning
-from authcodes import place_search
-from authcodes.dashboard_filters import Status
-from authcodes.exports import CUSTOMER_IS_OURS
-from brands.list_queries import report_search_error
-from brands.lists import BrandsFilter, DayFilter, DropdownFilter, OwnRowsFilter, StateFilter, TextFilter
-from brands.models import Brand
-from brands.unfolded import TypedForm
+from authcodes.dashboard import filters
+from authcodes.dashboard.filters import Status
+from authcodes.places import search
+from authcodes.reports.columns import CUSTOMER_IS_OURS
+from brands.models.tenants import Brand
+from portal.lists.filters import BrandsFilter, DayFilter, OwnRowsFilter, StateFilter, TextFilter
+from portal.lists.queries import report_search_error
+from portal.unfold import DropdownFilter, TypedForm
 
 STATES = {**dict(Status.choices), "unassigned": _("Not assigned"), "recalled": _("Recalled")}
 
@@ -34,7 +34,7 @@ class StatusFilter(StateFilter):
             return Q(batch__recall__isnull=False)
         if state == "unassigned":
             return Q(product__isnull=True)
-        found = meaning.codes_with(state, brands=brands)
+        found = filters.codes_with(state, brands=brands)
         return found & Q(product__isnull=False) if state == Status.UNSCANNED else found
 
 
@@ -48,7 +48,7 @@ class CodeStatusFilter(StatusFilter):
             return Q(batch__recall__isnull=False)
         if state == "unassigned":
             return Q(auth_code__isnull=False, auth_code__product__isnull=True)
-        return meaning.scans_with(state, brands=brands)
+        return filters.scans_with(state, brands=brands)
 
 
 class BatchStateFilter(StateFilter):
@@ -59,7 +59,7 @@ class BatchStateFilter(StateFilter):
     states = {"ready": _("Ready"), "unfinished": _("Not finished"), "expired": _("Expired"), "recalled": _("Recalled")}
 
     def asked(self, state: str, brands: Sequence[Brand]) -> Q:
-        recalled, expired = Q(recall__isnull=False), meaning.batches_expired(brands=brands)
+        recalled, expired = Q(recall__isnull=False), filters.batches_expired(brands=brands)
         made = Q(generated_count=F("quantity"))
         return {
             "recalled": recalled,
@@ -82,7 +82,7 @@ class FirstScanFilter(DayFilter):
     """Codes first scanned on these days."""
 
     def asked(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
-        return meaning.codes_first_scanned(brands=brands, first_day=first, last_day=last)
+        return filters.codes_first_scanned(brands=brands, first_day=first, last_day=last)
 
 
 class PlaceForm(TypedForm):
@@ -98,7 +98,7 @@ class PlaceForm(TypedForm):
 class KnownPlaceFilter(TextFilter):
     """By a part of a place; `of` says which places of the brands there are."""
 
-    of = place_search.SCANNED
+    of = search.SCANNED
 
     def form_class(self, **given: Any) -> PlaceForm:
         return PlaceForm(of=self.of, **given)
@@ -113,7 +113,7 @@ class KnownPlaceFilter(TextFilter):
 
     def meant(self, typed: str, brands: Sequence[Brand]) -> list[str]:
         """Itself where nothing is called so: then nothing is found."""
-        return place_search.meant(typed, place_search.known(self.of, brands)) or [typed]
+        return search.meant(typed, search.known(self.of, brands)) or [typed]
 
     def there(self, places: list[str], brands: Sequence[Brand]) -> Q:
         raise NotImplementedError
@@ -124,7 +124,7 @@ class FirstPlaceFilter(KnownPlaceFilter):
     parameter_name = "first_scan_location"
 
     def there(self, places: list[str], brands: Sequence[Brand]) -> Q:
-        return meaning.codes_first_scanned(brands=brands, places=places)
+        return filters.codes_first_scanned(brands=brands, places=places)
 
 
 class InventoryFilter(KnownPlaceFilter):
@@ -132,7 +132,7 @@ class InventoryFilter(KnownPlaceFilter):
     parameter_name = of = "inventory_location"
 
     def there(self, places: list[str], _brands: Sequence[Brand]) -> Q:
-        return place_search.codes_at(self.of, places)
+        return search.codes_at(self.of, places)
 
 
 class CodeLocationFilter(InventoryFilter):
@@ -161,22 +161,22 @@ class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
         value = self.value() or ""
         if not value:
             return queryset
-        if not meaning.read_when_and_where(value).by_scan:
+        if not filters.read_when_and_where(value).by_scan:
             raise IncorrectLookupParameters
         return queryset.exclude(self.asked(value, self.page.brands_seen(request)))
 
     def asked(self, value: str, brands: Sequence[Brand]) -> Q:
-        then = meaning.read_when_and_where(value)
-        known = place_search.known(place_search.SCANNED, brands) if then.location else []
-        places = (place_search.meant(then.location, known) or [then.location]) if then.location else []
-        return meaning.codes_first_scanned(
+        then = filters.read_when_and_where(value)
+        known = search.known(search.SCANNED, brands) if then.location else []
+        places = (search.meant(then.location, known) or [then.location]) if then.location else []
+        return filters.codes_first_scanned(
             brands=brands, first_day=then.first_day, last_day=then.last_day, places=places
         )
 
 
 class ScanDayFilter(DayFilter):
     def asked(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
-        return meaning.scans_made(brands=brands, first_day=first, last_day=last)
+        return filters.scans_made(brands=brands, first_day=first, last_day=last)
 
 
 class PlaceFilter(KnownPlaceFilter):
@@ -184,7 +184,7 @@ class PlaceFilter(KnownPlaceFilter):
     parameter_name = "location"
 
     def there(self, places: list[str], brands: Sequence[Brand]) -> Q:
-        return meaning.scans_made(brands=brands, places=places)
+        return filters.scans_made(brands=brands, places=places)
 
 
 class CustomerFilter(OwnRowsFilter):

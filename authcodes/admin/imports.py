@@ -19,18 +19,21 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import imports
 from authcodes.admin.product_lookup import SoldLookup
-from authcodes.import_checks import COLUMNS
-from authcodes.import_hints import hints
-from authcodes.import_kinds import kind_from_header
-from authcodes.models import Import, ImportRow
-from brands.lists import ChoicesFilter, DayFilter
-from brands.live import LiveAdmin
-from brands.portal import TenantForm, badge, person
-from brands.refusals import Refused
-from brands.roles import ACT, ADD
-from brands.unfolded import FileWidget, display
+from authcodes.imports import commit as imports
+from authcodes.imports import files, retention, uploads
+from authcodes.imports.checks import COLUMNS
+from authcodes.imports.hints import hints
+from authcodes.imports.kinds import kind_from_header
+from authcodes.models.imports import Import, ImportRow
+from brands.identity.roles import ACT, ADD
+from core.errors import Refused
+from portal.base.badges import badge
+from portal.base.forms import TenantForm
+from portal.base.tenant_scope import person
+from portal.lists.filters import DayFilter
+from portal.lists.live import LiveAdmin
+from portal.unfold import ChoicesFilter, FileWidget, display
 
 COLOURS = {
     "checking": "info",
@@ -114,7 +117,7 @@ class ImportPage(LiveAdmin):
         return [*own, *super().get_urls()]
 
     def is_changing(self, upload: Import) -> bool:
-        return upload.status in imports.RUNNING
+        return upload.status in uploads.RUNNING
 
     @display(description=gettext_lazy("state"), ordering="status")
     def state(self, upload: Import) -> SafeString:
@@ -144,7 +147,7 @@ class ImportPage(LiveAdmin):
 
     def create(self, request: HttpRequest, obj: Import, form: Any) -> Import:
         chosen = form.cleaned_data
-        return imports.upload(
+        return uploads.upload(
             brand=obj.brand,
             kind=chosen["kind"],
             product=chosen["product"],
@@ -160,7 +163,7 @@ class ImportPage(LiveAdmin):
         """Whose job ended without a word is shown as what it will be; the next action stores that."""
         found = super().get_object(request, object_id, from_field)
         if request.method != "POST":
-            for name, value in imports.released(found).items():
+            for name, value in uploads.released(found).items():
                 setattr(found, name, value)
         return found
 
@@ -176,7 +179,7 @@ class ImportPage(LiveAdmin):
 
     def acts(self, request: HttpRequest, upload: Import) -> bool:
         """Whether the person may commit, discard or undo it."""
-        return imports.may_act(upload, person(request)) and upload.brand_id in self.reach(request, ACT)
+        return uploads.may_act(upload, person(request)) and upload.brand_id in self.reach(request, ACT)
 
     def again(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Upload the corrected file, with everything else as it was chosen for this import."""
@@ -188,9 +191,9 @@ class ImportPage(LiveAdmin):
         form = CorrectedFileForm(request.POST, request.FILES)
         try:
             if not form.is_valid():
-                raise imports.ImportRefused(_("Choose the corrected file."))
+                raise uploads.ImportRefused(_("Choose the corrected file."))
             file = form.cleaned_data["file"]
-            made = imports.upload(
+            made = uploads.upload(
                 brand=before.brand,
                 kind=before.kind,
                 product=before.product,
@@ -215,7 +218,7 @@ class ImportPage(LiveAdmin):
 
     def discard(self, request: HttpRequest, pk: int) -> HttpResponse:
         done = _("Discarded. Nothing was imported.")
-        return self.act(request, pk, lambda upload: imports.discard(upload=upload, by=person(request)), done)
+        return self.act(request, pk, lambda upload: retention.discard(upload=upload, by=person(request)), done)
 
     def undo(self, request: HttpRequest, pk: int) -> HttpResponse:
         done = _("Being undone: every code gets back what it held before.")
@@ -242,14 +245,14 @@ class ImportPage(LiveAdmin):
     def errors(self, request: HttpRequest, pk: int) -> StreamingHttpResponse:
         upload = self.get_object(request, str(pk))
         stem = slugify(upload.file_name.rpartition(".")[0]) or "import"
-        return as_csv(imports.error_csv(upload), f"{stem}-errors.csv")
+        return as_csv(files.error_csv(upload), f"{stem}-errors.csv")
 
     def template(self, request: HttpRequest, kind: str) -> StreamingHttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
         if kind not in COLUMNS:
             raise Http404
-        return as_csv(iter([imports.template(kind)]), f"template-{kind}.csv")
+        return as_csv(iter([files.template(kind)]), f"template-{kind}.csv")
 
 
 def as_csv(lines: Iterator[str], name: str) -> StreamingHttpResponse:
@@ -270,13 +273,13 @@ def preview_of(upload: Import, page: str) -> dict[str, Any]:
     mending = hints(upload, list(faulty.object_list))
     for row in faulty.object_list:
         row.hint = mending.get(row.pk, "")  # type: ignore[attr-defined]
-    jobs = list(imports.jobs_of(upload)[:1])
-    running = bool(jobs) and upload.status in imports.RUNNING
+    jobs = list(uploads.jobs_of(upload)[:1])
+    running = bool(jobs) and upload.status in uploads.RUNNING
     until = upload.committed_at and upload.committed_at + timedelta(hours=imports.UNDO_HOURS)
     return {
         "upload": upload,
         "upload_columns": COLUMNS[upload.kind],
-        "upload_lines": lines[: imports.PREVIEW_ROWS],
+        "upload_lines": lines[: uploads.PREVIEW_ROWS],
         "upload_errors": faulty,
         "upload_good": upload.rows - upload.bad_rows,
         "upload_forgotten": not upload.file,

@@ -16,16 +16,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import imports, jobs
-from authcodes.models import Import, Job
-from authcodes.reports import REPORTS
-from brands import roles
-from brands.exporting import within
-from brands.lists import ChoicesFilter, DayFilter
-from brands.live import LiveAdmin, is_id
-from brands.portal import badge, person
-from brands.roles import ACT, ADD, STOP, VIEW
-from brands.unfolded import display
+from authcodes.imports import uploads
+from authcodes.models.imports import Import
+from authcodes.reports.lists import REPORTS
+from brands.identity import roles
+from brands.identity.roles import ACT, ADD, STOP, VIEW
+from jobs import queue
+from jobs.models import Job
+from portal.base.badges import badge
+from portal.base.tenant_scope import person
+from portal.import_export.exportable import within
+from portal.lists.filters import DayFilter
+from portal.lists.live import LiveAdmin, is_id
+from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger", "cancelled": "warning"}
 # What a job's title and file tell is for those who may see the rows it is made of.
@@ -128,8 +131,8 @@ class JobPage(LiveAdmin):
         kind = Job.Kind(job.kind)
         if kind in CANCELLED_BY:
             return job.brand_id in roles.reach(request.user, *CANCELLED_BY[kind])
-        if kind in imports.RUNNING.values():
-            return imports.may_act(Import.objects.get(pk=job.parameters["import_id"]), person(request))
+        if kind in uploads.RUNNING.values():
+            return uploads.may_act(Import.objects.get(pk=job.parameters["import_id"]), person(request))
         return job.created_by_id == person(request).pk or self.may(request, STOP, job)
 
     def is_changing(self, job: Job) -> bool:
@@ -158,7 +161,7 @@ class JobPage(LiveAdmin):
             told = {"title": _("Cancel this job?"), "job": job, "about": AFTERWARDS[Job.Kind(job.kind)], "back": back}
             context = {**self.admin_site.each_context(request), "opts": self.opts, **told}
             return TemplateResponse(request, "admin/authcodes/job_cancel.html", context)
-        asked = jobs.cancel(job=job) if request.method == "POST" else False
+        asked = queue.cancel(job=job) if request.method == "POST" else False
         if asked:
             self.note(request, [job], _("Cancelled"))
         self.message_user(request, _("The job will stop shortly.") if asked else _("The job has already finished."))

@@ -3,9 +3,9 @@
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from authcodes.models import LiftedRecall
-from brands.lists import DayFilter, OwnRowsFilter
-from brands.portal import TenantAdmin
+from authcodes.models.recalls import LiftedRecall
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import DayFilter, OwnRowsFilter
 
 
 @admin.register(LiftedRecall)

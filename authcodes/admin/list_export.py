@@ -5,11 +5,10 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.messages.api import MessageFailure
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -17,17 +16,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import exports, jobs
-from authcodes.exports import Format
-from authcodes.models import Job
-from authcodes.reports import REPORTS
-from brands.digits import AsciiDigits
-from brands.exporting import ExportingAdmin, within
-from brands.live import is_id
-from brands.models import Brand, User
-from brands.portal import person
-from brands.refusals import Forbidden
-from brands.unfolded import SelectWidget
+from authcodes.reports.lists import REPORTS
+from brands.models.tenants import Brand
+from core.errors import Forbidden
+from core.forms.digits import AsciiDigits
+from core.spreadsheets.report import Format
+from jobs import file_exports, queue, runner
+from jobs.models import Job
+from portal.base.tenant_scope import person
+from portal.import_export.exportable import ExportingAdmin, within
+from portal.lists.selection import filters_of, shown_to
+from portal.unfold import SelectWidget
 
 
 class ExportForm(AsciiDigits, forms.Form):
@@ -71,7 +70,7 @@ def start(page: ExportingAdmin, request: HttpRequest, *, brand: Brand, format: s
     query.pop("p", None)
     zone = timezone.get_current_timezone_name()
     with transaction.atomic():
-        return jobs.start(
+        return queue.start(
             brand=brand,
             kind=Job.Kind(page.export_kind_of(query)),
             title=page.export_name(query),
@@ -80,35 +79,7 @@ def start(page: ExportingAdmin, request: HttpRequest, *, brand: Brand, format: s
         )
 
 
-def filters_of(request: HttpRequest, changes: Any) -> list[str]:
-    """What limits the list, in words for the page."""
-    shown = [
-        f"{spec.title}{_end_of(name)}: {_words_of(request, spec, request.GET[name])}"
-        for spec in changes.filter_specs
-        for name in spec.expected_parameters()
-        if request.GET.get(name)
-    ]
-    if changes.query:
-        shown.append(_("search: %(words)s") % {"words": changes.query})
-    return shown
-
-
-def _end_of(parameter: str) -> str:
-    ends = {"_from": _(" from"), "_to": _(" to")}
-    return next((words for end, words in ends.items() if parameter.endswith(end)), "")
-
-
-def _words_of(request: HttpRequest, spec: Any, value: str) -> str:
-    """A filter's choice as the list names it; a row only if the person may see it."""
-    field = getattr(spec, "field", None)
-    if field is not None and field.related_model and is_id(value):
-        page: Any = admin.site.get_model_admin(field.related_model)
-        return str(page.get_queryset(request).filter(pk=value).first() or value)
-    choices = getattr(field, "flatchoices", None) or getattr(spec, "lookup_choices", None) or ()
-    return str(dict(choices).get(value, value))
-
-
-def run(run: jobs.Run) -> None:
+def run(run: runner.Run) -> None:
     """The jobs' handler: the list as whoever started it would see it now, of the job's brand."""
     model, report = REPORTS[run.job.kind]
     by = run.job.created_by
@@ -120,19 +91,4 @@ def run(run: jobs.Run) -> None:
         rows = shown_to(by, model, run.parameters["query"]).filter(**{page.brand_path: run.job.brand})
         if run.job.kind == Job.Kind.EXPORT_UNSCANNED:
             rows = rows.filter(scan_count=0)
-        exports.export(run=run, report=report, rows=rows)
-
-
-def shown_to(somebody: User, model: Any, query: str) -> QuerySet[Any]:
-    """Every row of a list's pages, in the list's order. Raises IncorrectLookupParameters."""
-    page: Any = admin.site.get_model_admin(model)
-    request = HttpRequest()
-    request.method = "GET"
-    request.GET = QueryDict(query)
-    request.user = somebody
-    try:
-        changes = page.get_changelist_instance(request)
-    except MessageFailure:  # a list complains of what cannot be searched for, and nobody is here to hear it
-        raise IncorrectLookupParameters from None
-    rows: QuerySet[Any] = changes.queryset
-    return rows
+        file_exports.export(run=run, report=report, rows=rows)

@@ -1,6 +1,6 @@
 """The choice of a product for codes: those that are sold."""
 
-from brands.portal import Lookup
+from portal.base.forms import Lookup
 
 SOLD_ONLY = "sold"  # the page of products reads it from the look-up's address
 

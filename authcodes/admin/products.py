@@ -9,17 +9,19 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.prints import LABEL
+from authcodes.admin.printing.access import LABEL
 from authcodes.admin.product_lookup import SOLD_ONLY
-from authcodes.models import Job, Product
-from brands import pictures, roles
-from brands.exporting import ExportingAdmin
-from brands.live import is_id
-from brands.pictured import Pictured, PictureForm
-from brands.pictures import Drawn
-from brands.roles import ACT
-from brands.unfolded import action
+from authcodes.models.products import Product
+from brands.identity import roles
+from brands.identity.roles import ACT
+from brands.tenants import pictures
+from brands.tenants.pictures import Drawn
+from jobs.models import Job
 from loyalty.admin.ceiling import CeilingAdmin
+from portal.base.image_mixin import Pictured, PictureForm
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists.live import is_id
+from portal.unfold import action
 
 
 class ProductForm(PictureForm):

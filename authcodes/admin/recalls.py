@@ -17,18 +17,23 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import dashboard, exports, recall_notices, recall_preview, recalls
-from authcodes.dashboard_filters import Filters
-from authcodes.exports import Format
-from authcodes.models import BatchRange, Recall, Scan
-from authcodes.recall_preview import Preview
-from authcodes.refusals import BatchRefused
-from brands.exporting import within
-from brands.lists import OwnRowsFilter
-from brands.live import is_id
-from brands.portal import TenantAdmin, TenantForm, page_of, person
-from brands.roles import ACT, ADD
-from brands.unfolded import SelectWidget, SwitchWidget, TextareaWidget, TextWidget
+from authcodes.dashboard import figures
+from authcodes.dashboard.filters import Filters
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.scans import Scan
+from authcodes.recalls import affected, notifications, recalls
+from authcodes.recalls import preview as recall_preview
+from authcodes.recalls.preview import Preview
+from brands.identity.roles import ACT, ADD
+from core.spreadsheets.report import Format
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin, page_of
+from portal.base.tenant_scope import person
+from portal.import_export.exportable import within
+from portal.lists.filters import OwnRowsFilter
+from portal.lists.live import is_id
+from portal.unfold import SelectWidget, SwitchWidget, TextareaWidget, TextWidget
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Facts:
 def facts_of(batch: BatchRange) -> Facts:
     """Counted as the dashboard does: of a large batch neither all codes nor all scans are read."""
     brands, its = [batch.brand], Filters(batch_id=batch.pk)
-    codes, scans = dashboard.codes(brands=brands, filters=its), dashboard.scans(brands=brands, filters=its)
+    codes, scans = figures.codes(brands=brands, filters=its), figures.scans(brands=brands, filters=its)
     return Facts(batch, batch.generated_count, codes.scanned, scans.scanners)
 
 
@@ -194,7 +199,7 @@ class RecallPage(TenantAdmin):
         """What came of a recall, and what may be done about it."""
         since = Scan.objects.filter(brand=recall.batch.brand_id, scanned_at__gte=recall.recalled_at)
         query = urlencode({"reason__exact": Scan.Reason.RECALLED.value, "batch__id__exact": str(recall.batch_id)})
-        log = urlencode({"notice__key": recall_notices.key_of(recall)})
+        log = urlencode({"notice__key": notifications.key_of(recall)})
         sees_customers = recall.batch.brand_id in within(request.user, "authcodes.scan")
         return {
             "facts": facts_of(recall.batch),
@@ -202,7 +207,7 @@ class RecallPage(TenantAdmin):
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
             "lift_address": self.address("lift", recall) if self.may(request, ACT, recall) else "",
             "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
-            "progress": recall_notices.progress_of(recall),
+            "progress": notifications.progress_of(recall),
             "notices_address": f"{reverse('admin:loyalty_noticedelivery_changelist')}?{log}",
             "tell_address": self.address("tell", recall) if self.may(request, ADD, recall) else "",
             "affected_address": self.address("affected", recall) if sees_customers else "",
@@ -217,7 +222,7 @@ class RecallPage(TenantAdmin):
         made = recalls.recall_batch(batch=obj.batch, at=timezone.now(), by=person(request), **told)
         self.note_on_batch(request, obj.batch, _("Recalled: %(recall)s") % {"recall": made}, made.reason)
         if form.cleaned_data["tell_customers"]:
-            recall_notices.start(recall=made, by=person(request))
+            notifications.start(recall=made, by=person(request))
         return made
 
     def response_add(self, request: HttpRequest, obj: Recall, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
@@ -254,7 +259,7 @@ class RecallPage(TenantAdmin):
 
     def told(self, request: HttpRequest, recall: Recall) -> HttpResponse:
         with transaction.atomic():
-            recall_notices.start(recall=recall, by=person(request))
+            notifications.start(recall=recall, by=person(request))
             self.note(request, [recall], _("Customers told"))
         self.message_user(request, _("Sending e-mails. This page shows how many customers have been notified."))
         return redirect("admin:authcodes_recall_change", recall.pk)
@@ -302,5 +307,5 @@ class RecallPage(TenantAdmin):
             raise PermissionDenied
         wanted = Format.XLSX if request.POST.get("format") == Format.XLSX else Format.CSV
         with transaction.atomic():
-            job = exports.start_affected(batch=recall.batch, wanted=wanted, by=person(request))
+            job = affected.start_affected(batch=recall.batch, wanted=wanted, by=person(request))
         return redirect("admin:authcodes_job_change", job.pk)

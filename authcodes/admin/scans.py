@@ -1,4 +1,4 @@
-"""Page: every attempt to scan, with its true reason. For reading: scanning.py alone writes it."""
+"""Page: every attempt to scan, with its true reason. For reading: authcodes/scanning alone writes it."""
 
 from typing import Any
 
@@ -9,21 +9,24 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from authcodes import place_names
 from authcodes.admin.filters import CodeStatusFilter, CustomerFilter, PlaceFilter, ScanDayFilter
 from authcodes.admin.place_suggestions import SCRIPT
-from authcodes.admin.searching import Search
-from authcodes.exports import CUSTOMER_IS_OURS
-from authcodes.models import Job, Scan
-from brands import panels, zones
-from brands.exporting import ExportingAdmin
-from brands.list_queries import report_search_error
-from brands.lists import ChoicesFilter, OwnRowsFilter
-from brands.models import Brand, User
-from brands.panels import Line, Panel
-from brands.portal import badge
-from brands.roles import VIEW
-from brands.unfolded import display
+from authcodes.admin.search import Search
+from authcodes.models.scans import Scan
+from authcodes.places import names
+from authcodes.reports.columns import CUSTOMER_IS_OURS
+from brands.identity.roles import VIEW
+from brands.models.people import User
+from brands.models.tenants import Brand
+from jobs.models import Job
+from portal.base import customer_panels
+from portal.base.badges import badge
+from portal.base.customer_panels import Line, Panel
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists import local_time
+from portal.lists.filters import OwnRowsFilter
+from portal.lists.queries import report_search_error
+from portal.unfold import ChoicesFilter, display
 
 MOST_BRANDS = 50  # whose scans are merged; a superuser who sees more has them sorted
 COLOURS = {"success": "success", "warning": "warning", "error": "danger"}
@@ -97,7 +100,7 @@ class ScanPage(ExportingAdmin):
 
     @display(description=_("location"))
     def place(self, scan: Scan) -> str:
-        return place_names.short(scan.location)
+        return names.short(scan.location)
 
     @display(description=_("result"), ordering="outcome")
     def result(self, scan: Scan) -> SafeString:
@@ -109,7 +112,7 @@ def result_of(scan: Scan) -> SafeString:
 
 
 def detail_of(scan: Scan) -> str:
-    parts = (scan.product, scan.get_reason_display(), place_names.short(scan.location))
+    parts = (scan.product, scan.get_reason_display(), names.short(scan.location))
     return ", ".join(str(part) for part in parts if part)
 
 
@@ -120,14 +123,14 @@ def panel(customer: User, brand: Brand) -> Panel:
         gettext("Scans"),
         [
             Line(
-                zones.told(scan.scanned_at, brand.zone),
+                local_time.told(scan.scanned_at, brand.zone),
                 result_of(scan),
                 scan.code,
                 detail_of(scan),
-                panels.address_of(scan),
+                customer_panels.address_of(scan),
             )
-            for scan in scans.order_by("-scanned_at", "-scan_id")[: panels.MOST]
+            for scan in scans.order_by("-scanned_at", "-scan_id")[: customer_panels.MOST]
         ],
         gettext("Nothing was scanned yet."),
-        panels.list_of(Scan, customer),
+        customer_panels.list_of(Scan, customer),
     )

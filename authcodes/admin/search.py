@@ -7,10 +7,12 @@ from django.contrib.admin.views.main import ORDER_VAR
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from authcodes import place_search
-from authcodes.exports import CUSTOMER_IS_OURS
-from authcodes.models import AuthCode, Product, Scan
-from brands import customer_search
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from authcodes.models.scans import Scan
+from authcodes.places import search
+from authcodes.reports.columns import CUSTOMER_IS_OURS
+from brands.identity import customer_search
 from brands.scanned import read
 
 # Codes whose scans are looked up one by one; where more begin so, the scans are read in their order.
@@ -93,9 +95,9 @@ class Search:
     def kept(self) -> Q | None:
         """Codes of which staff or an import wrote where they are; None where no place is called so."""
         brands = self.site.get_model_admin(AuthCode).brands_seen(self.request)
-        for column in place_search.OF_CODES:
-            if places := place_search.meant(self.words, place_search.places_of_codes(brands, column)):
-                return place_search.codes_at(column, places)
+        for column in search.OF_CODES:
+            if places := search.meant(self.words, search.places_of_codes(brands, column)):
+                return search.codes_at(column, places)
         return None
 
     def filter_by_customers(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:

@@ -1,48 +1,34 @@
-"""Codes over HTTP, for a brand's hub and staff: a code's scans (spec 4.8) and a batch's QR images (4.5)."""
+"""Codes over HTTP, for a brand's hub and staff: the scans of a code (spec 4.8), and lists of QR images (4.5)."""
 
-import hashlib
-import time
 from contextlib import AbstractContextManager
 from typing import Any
-from urllib.parse import urlencode
 
-from django.core import signing
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
-from django.urls import reverse
-from django.utils.cache import get_conditional_response
-from django.utils.http import quote_etag
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import qr, tags
-from authcodes.exports import CUSTOMER_EMAIL
-from authcodes.models import AuthCode, BatchRange, Scan
-from authcodes.proofs import Unreadable, proved
-from authcodes.symbols import Level
-from brands import guard, limits, roles
-from brands.api_filters import ChoiceFilter, ListFilters
-from brands.authentication import SESSION_OR_BEARER, caller_of, staff_may_read
-from brands.hosts import hostname_of
-from brands.openapi import ANYBODY, BEARER, KEY, PORTAL, endpoint
-from brands.paging import Page, paged
-from brands.refusals import AuthenticationRequired, Forbidden, NotFound
-from brands.roles import ACT, VIEW
+from authcodes.api.qr_images import KINDS, ImageQuery, image_address
+from authcodes.codes import signed_tags
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.reports.columns import CUSTOMER_EMAIL
+from brands.identity import roles
+from brands.identity.authentication import SESSION_OR_BEARER, caller_of, staff_may_read
+from brands.identity.roles import ACT, VIEW
+from brands.identity.tokens import Principal
 from brands.scanned import read
-from brands.tokens import Principal
-from loyalty.events import iso
-from loyalty.points import plain
-from loyalty.views.account import PaginationOutput, page_parameters
+from core.api.filters import ChoiceFilter, ListFilters
+from core.api.openapi.endpoint import BEARER, KEY, PORTAL, endpoint
+from core.api.pagination import Page, PaginationOutput, page_parameters, paged
+from core.db import row_guard
+from core.errors import AuthenticationRequired, Forbidden, NotFound
+from core.json_values import iso, plain
+from core.redis import rate_limits
 
-KINDS: dict[str, tuple[str, Any]] = {"png": ("image/png", qr.png), "svg": ("image/svg+xml", qr.svg)}
-UNCHANGED = OpenApiResponse(description="The caller has it: its `ETag` was sent as `If-None-Match`.")
-DAY = 24 * 3600
-ADDRESS_LASTS = 7 * DAY  # seconds at least, and less than a day more
 NEXT_PAGE = OpenApiParameter(
     "Link", str, OpenApiParameter.HEADER, response=[200], description='The next page: `<address>; rel="next"`.'
 )
@@ -99,13 +85,13 @@ class BrandReader:
             raise Forbidden("An app key is published with the app; this needs a hub key or staff.")
         if self.caller is None and not getattr(self.user, "is_staff", False):
             raise Forbidden("Only the brand's staff or its hub may read this.")
-        limits.hit("read", f"reader:{self.caller.prefix if self.caller else self.user.pk}")
+        rate_limits.hit("read", f"reader:{self.caller.prefix if self.caller else self.user.pk}")
 
         self.token = request.auth if isinstance(request.auth, Principal) else None
 
     def guard(self) -> AbstractContextManager[None]:
         """The database's guard for what they read."""
-        return guard.within([self.caller.brand_id]) if self.caller else roles.guarding(self.user)
+        return row_guard.within([self.caller.brand_id]) if self.caller else roles.guarding(self.user)
 
     def may_read(self, brand_id: int, label: str, verb: str = VIEW) -> bool:
         """Whether rows of the model `label` of this brand are theirs to read, as in the portal."""
@@ -129,7 +115,7 @@ class CodeScans(APIView):
         parameters=[*page_parameters(), OUTCOME],
         responses=CodeScansOutput,
     )
-    @guard.marked(guard.OF_BRAND)
+    @row_guard.marked(row_guard.OF_BRAND)
     def get(self, request: Request, code: str) -> Response:
         """List every recorded attempt to scan a code, newest first, with its `outcome` and `reason`.
 
@@ -168,7 +154,7 @@ class CodeScans(APIView):
 
 
 def tag_fits(code: AuthCode, tag: str) -> bool:
-    return tags.fits(given=tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
+    return signed_tags.fits(given=tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
 
 
 def present_record(scan: Any) -> dict[str, Any]:
@@ -181,29 +167,6 @@ def present_record(scan: Any) -> dict[str, Any]:
         "outcome": scan.outcome,
         "reason": scan.reason,
     }
-
-
-class ImageQuery(serializers.Serializer[Any]):
-    """How an image is to be drawn."""
-
-    size_mm = serializers.DecimalField(
-        max_digits=6,
-        decimal_places=2,
-        min_value=int(qr.SMALLEST_SIZE_MM),
-        max_value=int(qr.LARGEST_SIZE_MM),
-        required=False,
-        help_text="How wide it is printed, with its white edge: 2 inches unless told.",
-    )
-    level = serializers.ChoiceField(
-        choices=[level.name for level in Level], required=False, help_text="Error correction: the batch's unless told."
-    )
-
-    @classmethod
-    def read(cls, request: Request) -> dict[str, Any]:
-        """Raises DRF's ValidationError."""
-        query = cls(data=request.query_params.dict())  # as a form, it would take an empty value for none
-        query.is_valid(raise_exception=True)
-        return {"size_mm": qr.DEFAULT_SIZE_MM, **query.validated_data}
 
 
 class ListQuery(ImageQuery):
@@ -236,7 +199,7 @@ class BatchQrCodes(APIView):
         parameters=[*page_parameters(CodesPage), ListQuery, NEXT_PAGE],
         responses={(200, "application/json"): {"type": "array", "items": {"type": "string", "format": "uri"}}},
     )
-    @guard.marked(guard.OF_BRAND)
+    @row_guard.marked(row_guard.OF_BRAND)
     def get(self, request: Request, batch_id: int) -> Response:
         """The addresses of a batch's QR images, in the order of its codes.
 
@@ -264,110 +227,3 @@ class BatchQrCodes(APIView):
         addresses = [request.build_absolute_uri(image_address(code, asked, kind)) for code in rows]
         headers = {"Link": f'<{page.get_next_link()}>; rel="next"'} if pagination["has_more"] else {}
         return Response(addresses, headers=headers)
-
-
-class Permission(signing.TimestampSigner):
-    """An image's address is its own permission, so that pages can show it.
-
-    It tells the day, not the second: who lists a batch again finds what is kept of its images under its address.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(salt="authcodes.qr-image")
-
-    def timestamp(self) -> str:
-        return signing.b62_encode(int(time.time()) // DAY * DAY)
-
-
-def image_address(code: AuthCode, asked: dict[str, str] | None = None, kind: str = "png") -> str:
-    permission = Permission().sign(code.code).removeprefix(code.code)
-    query = urlencode({"permission": permission[1:], **(asked or {})}, safe=":")
-    return reverse(f"qr-image-{kind}", args=[code.code]) + f"?{query}"
-
-
-PERMISSION = OpenApiParameter("permission", str, required=True, description="As the address came with it.")
-
-
-class Image(APIView):
-    """An image that an address of BatchQrCodes names."""
-
-    authentication_classes = ()
-    permission_classes = ()
-    kind: str
-
-    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
-        """Errors are JSON, whatever a page asks for that shows images."""
-        return super().perform_content_negotiation(request, force=True)
-
-    def answer(self, request: Request, code: str) -> HttpResponseBase:
-        """The image, or 304 for who has it already. Raises NotFound, RateLimited."""
-        limits.hit("read", "image", limits.client_address(request))
-        given = f"{code}:{request.query_params.get('permission', '')}"
-        try:
-            Permission().unsign(given, max_age=ADDRESS_LASTS + DAY)
-        except signing.BadSignature:
-            raise NotFound from None
-        found = AuthCode.objects.select_related("batch").filter(code=code).first()
-        if found is None:
-            raise NotFound
-        how = ImageQuery.read(request)
-        content_type, draw = KINDS[self.kind]
-        level = Level[how.get("level", found.batch.error_correction)]
-        text = address_in_print(found)
-        image = draw(text=text, size_mm=how["size_mm"], level=level)
-        try:
-            proved(image, text, kind=self.kind, code=code)
-        except Unreadable as error:  # nothing the caller sent is wrong: a bug, answered and logged as one
-            raise AssertionError(error.message) from error
-        # Another hostname of the brand makes another image, so browsers ask again after a day.
-        headers = {"Cache-Control": "private, max-age=86400"}
-        response = HttpResponse(image, content_type=content_type, headers=headers)
-        tag = quote_etag(hashlib.sha256(image).hexdigest()[:32])
-        response.headers["ETag"] = tag
-        return get_conditional_response(request._request, etag=tag, response=response) or response  # noqa: SLF001
-
-
-class PngImage(Image):
-    kind = "png"
-
-    @endpoint(
-        "read_qr_image",
-        tag="Codes",
-        summary="Fetch a QR image (PNG)",
-        needs=[ANYBODY],
-        errors=["NOT_FOUND", "RATE_LIMITED", "VALIDATION_ERROR"],
-        parameters=[PERMISSION, ImageQuery],
-        responses={(200, "image/png"): OpenApiTypes.BINARY, 304: UNCHANGED},
-    )
-    def get(self, request: Request, code: str) -> HttpResponseBase:
-        """A PNG of 300 DPI as it is printed, at least 2 by 2 inches unless told otherwise.
-
-        Take the address from `list_qr_codes`: it is its own permission, and lasts 7 days at least. Send the `ETag` back
-        as `If-None-Match`, and an image that has not changed is not sent again.
-        """
-        return self.answer(request, code)
-
-
-class SvgImage(Image):
-    kind = "svg"
-
-    @endpoint(
-        "read_qr_image_svg",
-        tag="Codes",
-        summary="Fetch a QR image (SVG)",
-        needs=[ANYBODY],
-        errors=["NOT_FOUND", "RATE_LIMITED", "VALIDATION_ERROR"],
-        parameters=[PERMISSION, ImageQuery],
-        responses={(200, "image/svg+xml"): OpenApiTypes.BINARY, 304: UNCHANGED},
-    )
-    def get(self, request: Request, code: str) -> HttpResponseBase:
-        """The same image as lines, exactly 2 by 2 inches unless told otherwise.
-
-        Take the address from `list_qr_codes` with `image=svg`.
-        """
-        return self.answer(request, code)
-
-
-def address_in_print(code: AuthCode) -> str:
-    hostname = hostname_of(code.brand_id)
-    return qr.payload(code=code, hostname=hostname) if hostname else qr.printed(code)

@@ -15,14 +15,13 @@ from rest_framework.views import APIView
 
 from authcodes import data_exports
 from authcodes.data_exports import LINK_LASTS, LONGEST_LINK, DataExport
-from brands import limits
-from brands.authentication import active_user, changing_own_brand, for_own_brand
-from brands.models import Brand
-from brands.openapi import BEARER, endpoint
-from brands.refusals import TokenInvalid
-from loyalty import members
-from loyalty.events import iso
-from loyalty.views.account import principal_of
+from brands.errors import TokenInvalid
+from brands.identity import users
+from brands.identity.authentication import active_user, changing_own_brand, for_own_brand, principal_of
+from brands.models.tenants import Brand
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.json_values import iso
+from core.redis import rate_limits
 
 ERRORS = ["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"]
 LINK_MINUTES = int(LINK_LASTS.total_seconds()) // 60
@@ -74,10 +73,10 @@ class DataExports(APIView):
         is unfinished, this endpoint returns it. After that it starts a new export and deletes the previous file.
         """
         principal = principal_of(request)
-        limits.hit("data_export", principal.brand_id, principal.user_id)
+        rate_limits.hit("data_export", principal.brand_id, principal.user_id)
         now = timezone.now()
         with transaction.atomic():
-            customer = members.lock_person(user_id=principal.user_id)
+            customer = users.lock_person(user_id=principal.user_id)
             if active_user(principal.user_id, principal) is None:  # erased at this brand while this waited
                 raise TokenInvalid
             brand = Brand.objects.get(pk=principal.brand_id)
@@ -100,7 +99,7 @@ class DataExports(APIView):
         The export may have been requested by staff of the brand. Each answer has a new link.
         """
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         now = timezone.now()
         found = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
         return Response({"success": True, "data": present(found)}, headers={"Cache-Control": "no-store"})
@@ -131,7 +130,7 @@ class DataExportFile(APIView):
         Request an export first: `POST customer/data-export`.
         """
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         content = data_exports.opened(
             brand_id=principal.brand_id,
             customer_id=principal.user_id,

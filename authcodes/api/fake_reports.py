@@ -9,14 +9,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import fake_reports
-from authcodes.views.scans import WHAT_IS_A_CODE, Scanner
-from brands import limits
-from brands.authentication import BearerToken
-from brands.inputs import Input
-from brands.openapi import BEARER, KEY, KEY_AND_BEARER, endpoint
-from brands.refusals import AuthenticationRequired
+from authcodes.api.scan_serializers import WHAT_IS_A_CODE
+from authcodes.api.scanner import Scanner
+from authcodes.fraud import fake_reports
+from brands.identity.authentication import BearerToken
 from brands.scanned import LONGEST_INPUT
+from core.api.inputs import Input
+from core.api.openapi.endpoint import BEARER, KEY, KEY_AND_BEARER, endpoint
+from core.errors import AuthenticationRequired
+from core.redis import rate_limits
 
 
 class FakeReportInput(Input):
@@ -67,9 +68,9 @@ class FakeReports(APIView):
         scanner = Scanner(request)
         if scanner.brand_id is None:
             raise AuthenticationRequired
-        limits.hit("fake_report", scanner.brand_id, scanner.identity)
+        rate_limits.hit("fake_report", scanner.brand_id, scanner.identity)
         if scanner.user_id is not None:
-            limits.hit("fake_report", scanner.brand_id, f"address:{scanner.address}")
+            rate_limits.hit("fake_report", scanner.brand_id, f"address:{scanner.address}")
         given = FakeReportInput.parse(request.data)
         made = fake_reports.report(
             brand_id=scanner.brand_id,

@@ -10,14 +10,12 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
-from authcodes import scan_tokens, scanning
-from authcodes.facts import CodeFacts
-from authcodes.models import Scan
-from authcodes.refusals import AuthCodeInvalid
-from authcodes.scanning import ScanResult
-from brands.models import Brand
-from loyalty.events import iso
-from loyalty.points import plain
+from authcodes.errors import AuthCodeInvalid
+from authcodes.models.scans import Scan
+from authcodes.scanning import guest_tokens, types
+from authcodes.scanning.types import CodeFacts, ScanResult
+from brands.models.tenants import Brand
+from core.json_values import iso, plain
 
 Outcome, Reason, Status = Scan.Outcome, Scan.Reason, Scan.PointsStatus
 
@@ -70,7 +68,7 @@ class ScanSuccess(serializers.Serializer[Any]):
     scan_id = serializers.UUIDField()
     reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive", "product_inactive"])
     points_status = serializers.ChoiceField(
-        choices=scanning.PUBLIC_STATUSES,
+        choices=types.PUBLIC_STATUSES,
         help_text="What becomes of the points; pending: they follow in a moment, or when what they wait for is done.",
     )
     waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=WAITS)
@@ -131,7 +129,7 @@ def present(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> Http
     body = success(result) if result.outcome == Outcome.SUCCESS else warning(result)
     if to_guest:
         scanned_at = result.scanned_at or timezone.now()
-        body["scan_token"] = scan_tokens.token_of(result.scan_id, scanned_at=scanned_at)
+        body["scan_token"] = guest_tokens.token_of(result.scan_id, scanned_at=scanned_at)
     answer = {"success": True, "status": result.outcome.value, **body}
     # Not DRF's Response: it renders through Django's template responses, which takes longer than the answer itself.
     return HttpResponse(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), content_type="application/json")
@@ -142,7 +140,7 @@ def common(result: ScanResult) -> dict[str, Any]:
     return {
         "scan_id": str(result.scan_id),
         "reason": result.reason.value,
-        **scanning.public_status_fields(result.points_status),
+        **types.public_status_fields(result.points_status),
         "product": result.facts.product(),
     }
 

@@ -1,7 +1,6 @@
 """Scanning over HTTP: verify (spec 4.2), scan (4.7), validate (4.6), and the state of one scan."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -11,191 +10,42 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes import answers, guessing_exemptions, lookups, scan_tokens, scanning
-from authcodes.answers import SCAN_ANSWER, ProductOutput, RecallOutput
-from authcodes.models import Scan
-from authcodes.refusals import ScanNotAdoptable
-from authcodes.scanning import Circumstances, Place, ScanResult
-from brands import guessing, limits
-from brands.authentication import UnseenBearer, active_user, caller_of, staff_may_read
-from brands.guessing import Guesser
-from brands.inputs import Input
-from brands.keys import Caller
-from brands.models import Brand
-from brands.openapi import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
-from brands.refusals import (
-    AuthenticationRequired,
-    BrandMismatch,
-    Forbidden,
-    Invalid,
-    NotFound,
-    TokenInvalid,
-    UserNotFound,
+from authcodes.api import scan_responses
+from authcodes.api.scan_responses import SCAN_ANSWER
+from authcodes.api.scan_serializers import (
+    WHAT_IS_A_CODE,
+    AdoptInput,
+    PlaceInput,
+    ScanInput,
+    ScanStateOutput,
+    ValidateInput,
+    ValidateOutput,
 )
-from brands.scanned import LONGEST_INPUT, read
-from brands.tokens import Principal
-from loyalty import members
-from loyalty.doors import keyed_id
-from loyalty.events import iso
+from authcodes.api.scanner import Scanner
+from authcodes.errors import ScanNotAdoptable
+from authcodes.models.scans import Scan
+from authcodes.scanning import guest_scans, guest_tokens, lookups, scan, types
+from authcodes.scanning.types import Circumstances, ScanResult
+from brands.identity.authentication import UnseenBearer, staff_may_read
+from core.api.idempotency import IDEMPOTENCY_HEADER
+from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
+from core.errors import AuthenticationRequired, NotFound
+from core.json_values import iso, plain
+from core.redis import rate_limits
 from loyalty.payloads import LocationInput
-from loyalty.points import plain
-from loyalty.views.events import IDEMPOTENCY_HEADER, idempotency_key
 
 EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
 
 
-WHAT_IS_A_CODE = "The code, `code.tag` of a signed batch, or the whole address that was scanned."
-
-
-class ScanInput(Input):
-    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
-    customer_id = serializers.CharField(
-        required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who scans."
-    )
-    location = LocationInput(required=False, allow_null=True)
-    device = serializers.CharField(required=False, max_length=120, allow_blank=True)
-    app_version = serializers.CharField(required=False, max_length=40, allow_blank=True)
-
-
-class ValidateInput(Input):
-    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
-    customer_id = serializers.CharField(
-        required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who asks."
-    )
-
-
-class ValidateOutput(serializers.Serializer[Any]):
-    valid = serializers.BooleanField()
-    product = ProductOutput(allow_null=True)
-    points_awarded = serializers.FloatField(help_text="What a scan now would earn whoever asks; 0 for a guest.")
-    scan_count = serializers.IntegerField()
-    first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
-    status = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="What a scan now would answer.")
-    reason = serializers.ChoiceField(
-        choices=[reason.value for reason in scanning.OUTCOMES],
-        allow_null=True,
-        help_text="Why; null for a code that is not valid.",
-    )
-    points_status = serializers.ChoiceField(
-        choices=["pending", "guest", "already_claimed", "not_eligible"], help_text="What would become of the points."
-    )
-    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=answers.WAITS)
-    points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
-    recall = RecallOutput(required=False, help_text="Only when the product is recalled.")
-
-
-class ScanStateOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    scan_id = serializers.UUIDField()
-    status = serializers.ChoiceField(choices=Scan.Outcome.choices)
-    points_status = serializers.ChoiceField(choices=scanning.PUBLIC_STATUSES)
-    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=answers.WAITS)
-    points_awarded = serializers.FloatField()
-    timestamp = serializers.DateTimeField()
-    location = serializers.CharField(allow_null=True)
-
-
-class AdoptInput(Input):
-    scan_token = serializers.CharField(max_length=scan_tokens.LONGEST, help_text="As it came with the guest's scan.")
-
-
-class PlaceInput(Input):
-    latitude = serializers.FloatField(min_value=-90, max_value=90)
-    longitude = serializers.FloatField(min_value=-180, max_value=180)
-    scan_token = serializers.CharField(
-        required=False, max_length=scan_tokens.LONGEST, help_text="As it came with a guest's scan."
-    )
-
-
-class Scanner:
-    """Who is scanning, as the request's token and key tell: a customer, or a guest at an address."""
-
-    def __init__(self, request: Request, *, customer_id: str = "", counted_as: str = "ingest") -> None:
-        self.caller: Caller | None = caller_of(request, counted_as=counted_as)
-        self.principal: Principal | None = request.auth if isinstance(request.auth, Principal) else None
-        if self.caller and self.principal and self.caller.brand_id != self.principal.brand_id:
-            raise BrandMismatch
-        self.address = limits.client_address(request)
-        self.user_id = self._user_id(customer_id)
-        # The scan's own statement looks at its customer alone.
-        if self.principal and self.token is None and not active_user(self.principal.user_id, self.principal):
-            raise TokenInvalid
-
-    @property
-    def token(self) -> Principal | None:
-        """The scanning customer's own."""
-        return self.principal if self.principal and self.principal.user_id == self.user_id else None
-
-    @property
-    def brand_id(self) -> int | None:
-        """The brand whose app or key asks; None for anybody."""
-        known = self.caller or self.principal
-        return known.brand_id if known else None
-
-    @property
-    def identity(self) -> str:
-        """Whom limits count: the customer, else a hub's brand, else the address."""
-        if self.user_id is not None:
-            return f"user:{self.user_id}"
-        return f"hub:{self.brand_id}" if self.caller and self.caller.is_hub else f"address:{self.address}"
-
-    def _user_id(self, customer_id: str) -> int | None:
-        """A stated customer is believed from a hub key, or when it is the bearer; else a bearer is the customer."""
-        own = self.principal.user_id if self.principal else None
-        if not customer_id or customer_id == str(own):
-            return own
-        if self.caller is None or not self.caller.is_hub:
-            if own is None:
-                return None
-            raise Forbidden("customer_id is not the user of the access token.")
-        return self._customer_of_hub(self.caller, customer_id)
-
-    def _customer_of_hub(self, caller: Caller, customer_id: str) -> int:
-        if not (customer_id.isascii() and customer_id.isdigit()) or int(customer_id) >= 2**63:
-            raise Invalid("customer_id must be the number of a customer.", details={"field": "customer_id"})
-        if members.find(brand=Brand.objects.get(pk=caller.brand_id), user_id=int(customer_id)) is None:
-            raise UserNotFound
-        return int(customer_id)
-
-    def place(self, location: dict[str, Any] | None) -> Place:
-        """Where the scan is. City and region are shown to others, so they are believed from a hub alone."""
-        place = Place.of(location)
-        return place if self.caller and self.caller.is_hub else replace(place, city="", region="")
-
-    @property
-    def guesser(self) -> Guesser:
-        return Guesser(self.identity, self.address, self.brand_id)
-
-    def check_limits(self, scanned: str = "") -> None:
-        """Raises RateLimited: too many scans, too many different plain codes, or locked after too many unknown ones."""
-        if self.caller and self.caller.is_hub:  # counted with its key
-            return
-        reading = read(scanned)
-        exemptions = guessing_exemptions.exemptions(reading=reading, user_id=self.user_id, brand_id=self.brand_id)
-        guessing.check(self.guesser, reading=reading, exemptions=exemptions, calls="scan")
-
-    def note(self, reason: Scan.Reason) -> None:
-        """Count a code that is not valid against whoever tried it: sequential codes can be guessed."""
-        if scanning.OUTCOMES.get(reason) is None and not (self.caller and self.caller.is_hub):
-            guessing.count_unknown(self.guesser)
-
-    def scan_id(self, request: Request) -> UUID | None:
-        """The scan that this Idempotency-Key stands for."""
-        key = idempotency_key(request)
-        caller = (self.identity, self.brand_id, self.caller and self.caller.kind)
-        return keyed_id("scan", request.path, *caller, key) if key else None
-
-
 def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: Circumstances) -> HttpResponse:
-    result = scanning.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
+    result = scan.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
     scanner.note(result.reason)
-    return answers.present(result, brand_id=scanner.brand_id, to_guest=scanner.user_id is None)
+    return scan_responses.present(result, brand_id=scanner.brand_id, to_guest=scanner.user_id is None)
 
 
 class VerifyProduct(APIView):
@@ -329,7 +179,7 @@ class ValidateCode(APIView):
         about = Circumstances(
             at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token
         )
-        result = scanning.preview(scanned=given["code"], about=about)
+        result = scan.preview(scanned=given["code"], about=about)
         lookups.note(result=result, scanned=given["code"], about=about)
         scanner.note(result.reason)
         return Response(present_preview(result))
@@ -341,13 +191,13 @@ def present_preview(result: ScanResult) -> dict[str, Any]:
     return {
         "valid": result.outcome == Scan.Outcome.SUCCESS,
         "product": facts.product() if facts else None,
-        **answers.points_of(result),
+        **scan_responses.points_of(result),
         "scan_count": facts.scan_count if facts else 0,
         "first_scan": facts is not None and facts.scan_count == 0,
         "status": result.outcome.value,
         "reason": result.reason.value if facts else None,
-        **scanning.public_status_fields(result.points_status if facts else Scan.PointsStatus.NOT_ELIGIBLE),
-        **({"recall": answers.recall_of(facts)} if facts and result.reason == Scan.Reason.RECALLED else {}),
+        **types.public_status_fields(result.points_status if facts else Scan.PointsStatus.NOT_ELIGIBLE),
+        **({"recall": scan_responses.recall_of(facts)} if facts and result.reason == Scan.Reason.RECALLED else {}),
     }
 
 
@@ -370,7 +220,7 @@ class ScanState(APIView):
         For the customer who scanned, for the brand's hub and staff, and of a guest's scan for whoever has its id.
         """
         scanner = Scanner(request, counted_as="")
-        limits.hit("read", scanner.identity)
+        rate_limits.hit("read", scanner.identity)
         scan = found(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, scanner, scan))
         return Response(present_state(scan))
 
@@ -388,7 +238,7 @@ def present_state(scan: Scan) -> dict[str, Any]:
         "success": True,
         "scan_id": str(scan.pk),
         "status": scan.outcome,
-        **scanning.public_status_fields(Scan.PointsStatus(scan.points_status)),
+        **types.public_status_fields(Scan.PointsStatus(scan.points_status)),
         "points_awarded": plain(scan.points_awarded),
         "timestamp": iso(scan.scanned_at),
         "location": scan.location or None,
@@ -439,9 +289,9 @@ class AdoptScan(APIView):
         if scanner.principal is None:
             raise AuthenticationRequired
         scan = found(Scan.objects.filter(pk=scan_id, brand_id=scanner.principal.brand_id))
-        if not scan_tokens.proves(given["scan_token"], scan_id=scan_id):
+        if not guest_tokens.proves(given["scan_token"], scan_id=scan_id):
             raise ScanNotAdoptable
-        scanning.adopt(scan=scan, user_id=scanner.principal.user_id, at=timezone.now())
+        guest_scans.adopt(scan=scan, user_id=scanner.principal.user_id, at=timezone.now())
         return Response(present_state(Scan.objects.get(pk=scan_id)))
 
 
@@ -471,10 +321,10 @@ class PlaceScan(APIView):
         since = timezone.now() - timedelta(minutes=settings.GUEST_SCAN_MINUTES)
         recent = Scan.objects.filter(pk=scan_id, scanned_at__gte=since)
         scan = found(recent, lambda scan: self.is_theirs(scan, scanner, given.get("scan_token", "")))
-        scanning.place(scan=scan, latitude=given["latitude"], longitude=given["longitude"])
+        guest_scans.place(scan=scan, latitude=given["latitude"], longitude=given["longitude"])
         return Response(present_state(Scan.objects.get(pk=scan_id)))
 
     def is_theirs(self, scan: Scan, scanner: Scanner, token: str) -> bool:
         if scan.user_id is None:
-            return scan_tokens.proves(token, scan_id=scan.pk)
+            return guest_tokens.proves(token, scan_id=scan.pk)
         return scan.user_id == scanner.user_id

@@ -14,16 +14,22 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import history, jobs, prefixes, scan_value, tags
-from authcodes.history import Deed, numbering_of
-from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
-from authcodes.models.jobs import JobQuerySet
-from authcodes.numbering import Numbering, shared
-from authcodes.refusals import BatchRefused
-from brands import quotas
-from brands.models import Brand, BrandQuota, User
+from authcodes.codes import history, prefixes, scan_value, signed_tags
+from authcodes.codes.history import Deed, numbering_of
+from authcodes.codes.numbering import Numbering, shared
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from brands.models.people import User
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand
 from brands.scanned import MAX_CODE_LENGTH
-from campaigns.models import Campaign
+from brands.tenants import quotas
+from campaigns.models.campaigns import Campaign
+from jobs import queue, runner
+from jobs.models import Job, JobQuerySet
 
 Kind = CodeChange.Kind
 
@@ -90,7 +96,7 @@ def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User 
                 scan_limit=wanted.scan_limit,
                 expiration_date=wanted.expiration_date,
                 campaign=wanted.campaign,
-                tag_version=tags.current_version() if wanted.signed else None,
+                tag_version=signed_tags.current_version() if wanted.signed else None,
                 error_correction=wanted.error_correction,
                 after_campaign=wanted.after_campaign,
                 first_code=numbering.first_code,
@@ -144,7 +150,7 @@ def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[t
     yield "error_correction", unknown, _("Choose L, M, Q or H.")
     unknown = wanted.after_campaign not in BatchRange.AfterCampaign
     yield "after_campaign", unknown, _("Choose what scans earn after the campaign.")
-    unsignable = wanted.signed and tags.current_version() is None
+    unsignable = wanted.signed and signed_tags.current_version() is None
     yield "signed", unsignable, _("No secret for signed codes is configured: set CODE_TAG_SECRETS.")
     plain = brand.protected_batches_only and not wanted.signed
     yield "signed", plain, _("This brand makes protected batches only.")
@@ -194,7 +200,7 @@ def start_generation(*, batch: BatchRange, by: User | None) -> Job:
     """Have a worker make the batch's codes, in the caller's transaction."""
     title = _("Generate %(number)d codes of %(range)s") % {"number": batch.quantity, "range": batch.range_name}
     parameters = {"batch_id": batch.pk}
-    return jobs.start(
+    return queue.start(
         brand=batch.brand, kind=Job.Kind.GENERATE, title=title, parameters=parameters, by=by, total=batch.quantity
     )
 
@@ -216,7 +222,7 @@ def generations_of(batch_id: int | OuterRef) -> JobQuerySet:
     return Job.objects.filter(kind=Job.Kind.GENERATE).alias(about=about).filter(about=batch_id)
 
 
-def run_generation(run: jobs.Run) -> None:
+def run_generation(run: runner.Run) -> None:
     """The job's handler. A cancelled batch keeps the codes it has; another run makes the rest."""
 
     def told(done: int, quantity: int) -> None:

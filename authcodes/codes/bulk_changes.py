@@ -10,13 +10,18 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import history, jobs, scan_value
-from authcodes.history import Deed
-from authcodes.import_checks import TAKEN
-from authcodes.models import AuthCode, BatchRange, CodeChange, Job, Product
-from authcodes.refusals import BatchRefused
-from authcodes.stretches import Stretch, stretch
-from brands.models import User
+from authcodes.codes import history, scan_value
+from authcodes.codes.assignment_limits import TAKEN
+from authcodes.codes.history import Deed
+from authcodes.codes.ranges import Stretch, stretch
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from brands.models.people import User
+from jobs import queue, runner
+from jobs.models import Job
 
 # One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
 TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
@@ -205,7 +210,7 @@ def start_change(*, codes: Stretch, order: Order, by: User) -> Job:
             "notes": given.notes,
         }
     with transaction.atomic():
-        return jobs.start(
+        return queue.start(
             brand=codes.batch.brand,
             kind=Job.Kind.CHANGE_CODES,
             title=title,
@@ -215,7 +220,7 @@ def start_change(*, codes: Stretch, order: Order, by: User) -> Job:
         )
 
 
-def run_change(run: jobs.Run) -> None:
+def run_change(run: runner.Run) -> None:
     """The job's handler: an assignment in one transaction, codes switched off or on part by part.
 
     Run again, it finds what is done and leaves it; cancelled, what is done stays done. The history says how much.
@@ -232,7 +237,7 @@ def run_change(run: jobs.Run) -> None:
     run.log(words if changed else _("Nothing was left to change."))
 
 
-def _asked(run: jobs.Run) -> tuple[Stretch, Order, UUID]:
+def _asked(run: runner.Run) -> tuple[Stretch, Order, UUID]:
     """What start_change wrote down."""
     asked = run.parameters
     batch = BatchRange.objects.get(pk=asked["batch_id"], brand=run.job.brand)

@@ -11,12 +11,16 @@ from django.db import connection
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
-from authcodes.models import AuthCode, BatchRange, CodeChange, Import, Product
-from authcodes.numbering import Numbering
-from brands import audit
-from brands.audit import Row
-from brands.models import User
-from brands.person_mentions import Mentions, without
+from authcodes.codes.numbering import Numbering
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import
+from authcodes.models.products import Product
+from brands import audit_log
+from brands.audit_log import Row
+from brands.identity.person_mentions import Mentions, without
+from brands.models.people import User
 
 # Of a file that names codes here and there, a batch's line says from where to where, and how many.
 MOST_RUNS = 1000
@@ -132,7 +136,7 @@ def _tell_trail(deed: Deed, runs: Iterable[CodeChange]) -> None:
             )
             for run in runs
         ]
-        audit.record(deed=audit.Deed(deed.by, deed.at, reason=deed.reason), action=deed.kind.label, rows=rows)
+        audit_log.record(deed=audit_log.Deed(deed.by, deed.at, reason=deed.reason), action=deed.kind.label, rows=rows)
 
 
 def is_noted(action_id: UUID, *, first: str) -> bool:

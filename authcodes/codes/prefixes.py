@@ -15,13 +15,16 @@ from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.models import BatchRange, CodePrefix
-from authcodes.numbering import Numbering
-from authcodes.refusals import BatchRefused
-from brands import audit, limits
-from brands.audit import Deed, Row
-from brands.models import Brand, User
-from brands.refusals import RateLimited
+from authcodes.codes.numbering import Numbering
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange
+from authcodes.models.prefixes import CodePrefix
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import RateLimited
+from core.redis import rate_limits
 
 # No dot (it separates the tag), no slash (codes stand in addresses and file names), nothing to escape anywhere.
 PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}")
@@ -120,8 +123,8 @@ def ask(*, brand: Brand, prefix: str, deed: Deed, numbering: Numbering | None = 
 
 def _count(brand: Brand, person: User | None) -> None:
     if person and not person.is_superuser:
-        limits.hit("prefix", person.pk, brand.pk)
-        limits.hit("prefix_brand", brand.pk)
+        rate_limits.hit("prefix", person.pk, brand.pk)
+        rate_limits.hit("prefix_brand", brand.pk)
 
 
 def _answer(question: str, *parameters: str | int) -> bool:
@@ -132,8 +135,8 @@ def _answer(question: str, *parameters: str | int) -> bool:
 
 
 def _note(brand: Brand, deed: Deed, action: str, prefix: str) -> None:
-    changes: audit.Changes = {"prefix": (None, prefix)}
-    audit.record(deed=deed, action=action, rows=[Row(brand, brand.pk, changes)])
+    changes: audit_log.Changes = {"prefix": (None, prefix)}
+    audit_log.record(deed=deed, action=action, rows=[Row(brand, brand.pk, changes)])
 
 
 REFUSED: dict[str, tuple[Any, str]] = {

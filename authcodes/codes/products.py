@@ -5,8 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from authcodes.models import Product
-from brands.models import User
+from authcodes.models.products import Product
+from brands.models.people import User
 
 
 def set_approved(

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
-from authcodes.history import numbering_of
-from authcodes.models import AuthCode, AuthCodeQuerySet, BatchRange, CodeChange, Product
-from authcodes.refusals import BatchRefused
+from authcodes.codes.history import numbering_of
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode, AuthCodeQuerySet
+from authcodes.models.products import Product
 
 NAMED_AT_MOST = 5  # codes that stand for many on a page
 

@@ -2,11 +2,12 @@
 
 from django.utils.translation import gettext as _
 
-from authcodes.models import Product
-from authcodes.refusals import BatchRefused
-from brands import roles
-from brands.models import Brand, User
-from brands.roles import SCAN_VALUE
+from authcodes.errors import BatchRefused
+from authcodes.models.products import Product
+from brands.identity import roles
+from brands.identity.roles import SCAN_VALUE
+from brands.models.people import User
+from brands.models.tenants import Brand
 
 LABEL = "authcodes.batchrange"
 

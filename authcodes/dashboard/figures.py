@@ -10,10 +10,10 @@ from typing import Any
 from django.db import connections
 from django.utils import timezone
 
-from authcodes.dashboard_filters import EVER, Filters, Status
-from authcodes.dashboard_sources import COUNTS, Group, Parameters, Sources, groups
-from brands import replica as replicas
-from brands.models import Brand
+from authcodes.dashboard.filters import EVER, Filters, Status
+from authcodes.dashboard.sources import COUNTS, Group, Parameters, Sources, groups
+from brands.models.tenants import Brand
+from core.db import replica
 
 __all__ = ["Codes", "Delivery", "Figures", "Filters", "Scans", "Status", "codes", "delivery", "figures", "scans"]
 
@@ -266,7 +266,7 @@ def _union(parts: Sequence[str]) -> str:
 
 def _rows(statement: str, parameters: Parameters) -> list[tuple[Any, ...]]:
     """Bound by the client: the planner sees which place and which days, and chooses its way for them."""
-    with connections[replicas.alias(patience_seconds=PATIENCE_SECONDS)].cursor() as cursor:
+    with connections[replica.alias(patience_seconds=PATIENCE_SECONDS)].cursor() as cursor:
         cursor.execute(statement, parameters.values)
         found: list[tuple[Any, ...]] = cursor.fetchall()
         return found

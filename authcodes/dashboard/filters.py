@@ -14,8 +14,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands import zones
-from brands.models import Brand
+from brands.models.tenants import Brand
+from brands.tenants import local_time
 
 
 class Status(models.TextChoices):
@@ -31,7 +31,7 @@ class Status(models.TextChoices):
 class Filters:
     """What docs/dashboard.md says of each. Days are the brand's own, both included. One batch: on its own pages.
 
-    `location` is what somebody typed, `places` what it means (authcodes.place_search); without these, just that place.
+    `location` is what somebody typed, `places` what it means (authcodes.places.search); without these, just that place.
     """
 
     status: Status | None = None
@@ -88,7 +88,7 @@ def codes_first_scanned(
 ) -> Q:
     """Codes whose first accepted scan was on one of these days, at one of these places."""
     there = _one_of("first_scan_location", places)
-    return Q(scan_count__gt=0) & zones.on_days("first_scan_at", first_day, last_day, brands=brands) & there
+    return Q(scan_count__gt=0) & local_time.on_days("first_scan_at", first_day, last_day, brands=brands) & there
 
 
 def scans_with(status: str, *, brands: Iterable[Brand]) -> Q:
@@ -106,7 +106,7 @@ def scans_made(
 ) -> Q:
     """Scans on one of these days, at one of these places."""
     there = _one_of("location", places)
-    return zones.on_days("scanned_at", first_day, last_day, brands=brands) & there
+    return local_time.on_days("scanned_at", first_day, last_day, brands=brands) & there
 
 
 def codes_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
@@ -143,7 +143,7 @@ def when_and_where(filters: Filters) -> str:
 def read_when_and_where(text: str) -> Filters:
     """What `when_and_where` wrote. What is not understood narrows nothing."""
     first, last, location = (*text.split("/", 2), "", "")[:3]
-    return Filters(first_day=zones.read_day(first), last_day=zones.read_day(last), location=location)
+    return Filters(first_day=local_time.read_day(first), last_day=local_time.read_day(last), location=location)
 
 
 def _one_of(name: str, places: Sequence[str]) -> Q:

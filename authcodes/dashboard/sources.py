@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from authcodes.dashboard_filters import Filters, Status
-from authcodes.models import RollupMark
-from authcodes.rollups import IN_VAIN, OF_SCANNED_CODE
-from brands.models import Brand
-from brands.zones import midnight
+from authcodes.dashboard.filters import Filters, Status
+from authcodes.models.rollups import RollupMark
+from authcodes.rollups.rollups import IN_VAIN, OF_SCANNED_CODE
+from brands.models.tenants import Brand
+from brands.tenants.local_time import midnight
 
 COUNTS = "accepted, first_scans, warnings, errors, recalled, points"
 # A scan as a row of a rollup.

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from brands import sql
+from core.db import sql
 
 MIN_CODES = 10
 MAX_GAP = 3

@@ -6,11 +6,12 @@ from typing import Any
 
 from django.conf import settings
 
-from authcodes.models import AuthCode, FakeReport
-from brands import guard
-from brands.models import User
+from authcodes.models.codes import AuthCode
+from authcodes.models.fake_reports import FakeReport
+from brands.models.people import User
 from brands.scanned import read
-from loyalty import persons
+from core.db import row_guard
+from loyalty.members import personal_data
 
 State = FakeReport.State
 LONGEST_CODE = 64
@@ -23,7 +24,7 @@ def report(
     """Keep what somebody says about a product. The code may be anything; whether it is the brand's, nobody is told."""
     reading = read(scanned)
     code = reading.code if reading else ""
-    with guard.within([brand_id]):
+    with row_guard.within([brand_id]):
         known = AuthCode.objects.filter(code=code, brand=brand_id).first() if code else None
         return FakeReport.objects.create(
             brand_id=brand_id,
@@ -62,7 +63,7 @@ def open_at(brand_ids: Iterable[int]) -> int:
 def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
     """What a person reported to the brand, newest first."""
     theirs = FakeReport.objects.filter(user_id=user_id, brand_id=brand_id)
-    return persons.rows(theirs.values("reported_at", "code", "place", "remark", "contact", "state"))
+    return personal_data.rows(theirs.values("reported_at", "code", "place", "remark", "contact", "state"))
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it

@@ -5,10 +5,11 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import history
-from authcodes.history import Deed
-from authcodes.models import CodeChange, Import, ImportRow
-from brands.models import User
+from authcodes.codes import history
+from authcodes.codes.history import Deed
+from authcodes.models.code_history import CodeChange
+from authcodes.models.imports import Import, ImportRow
+from brands.models.people import User
 
 Kind = CodeChange.Kind
 

@@ -8,9 +8,10 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import scan_value
-from authcodes.models import Import
-from brands.models import User
+from authcodes.codes import scan_value
+from authcodes.codes.assignment_limits import LOCATION_LENGTH, MOST_POINTS, TAKEN
+from authcodes.models.imports import Import
+from brands.models.people import User
 from brands.scanned import MAX_CODE_LENGTH
 
 COLUMNS = {
@@ -18,14 +19,11 @@ COLUMNS = {
     Import.Kind.RANGES.value: ["product_sku", "auth_code_start", "auth_code_end", "location", "points_per_scan"],
 }
 ERROR_COLUMN = "error"  # of a file that we gave back; it may come again
-MOST_POINTS = 2**31 - 1
-LOCATION_LENGTH = 120
 SKU_LENGTH = 64
 
 # The specification's own words, in every language: other systems look for them.
 FORMAT = "Invalid CSV format"
 NO_SKU = "Product SKU not found"
-TAKEN = "Auth code range already assigned"
 # Ours, translated when a file is checked.
 PRODUCT_NOT_SOLD = gettext_lazy("This product is no longer sold")
 NO_CODE = gettext_lazy("Auth code not found")

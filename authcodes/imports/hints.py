@@ -7,8 +7,10 @@ from django.db import connection
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from authcodes.import_checks import NO_SKU, TAKEN
-from authcodes.models import Import, ImportRow, Product
+from authcodes.codes.assignment_limits import TAKEN
+from authcodes.imports.checks import NO_SKU
+from authcodes.models.imports import Import, ImportRow
+from authcodes.models.products import Product
 
 MOST_SKUS = 20  # different ones of a page that are looked at
 MOST_CANDIDATES = 500

@@ -7,11 +7,12 @@ from secrets import randbelow
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from authcodes import import_checks
-from authcodes.models import Import, ImportRow, Product
-from authcodes.refusals import BatchRefused
-from brands import guard
+from authcodes.errors import BatchRefused
+from authcodes.imports import checks
+from authcodes.models.imports import Import, ImportRow
+from authcodes.models.products import Product
 from brands.scanned import SEPARATOR, read
+from core.db import row_guard
 
 MOST_LINES = 1000
 E_NOTATION = re.compile(r"[0-9][.,]?[0-9]*e[+]?[0-9]+", re.IGNORECASE)
@@ -52,13 +53,13 @@ def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
     upload = Import(pk=-1 - randbelow(2**62), kind=Import.Kind.LIST, brand=product.brand, product=product)
     rows = []
     for number, line in lines:
-        it = import_checks.understood(upload.kind, [_bare(line), "", ""])
+        it = checks.understood(upload.kind, [_bare(line), "", ""])
         fields = {"code": it.code, "codes": it.codes, "error": it.error, "error_column": it.column}
         rows.append(ImportRow(upload=upload, line=number, values=[line], **fields))
     # Row-level security knows rows by their import, and this one has none. Every look-up names the product's brand.
-    with guard.lifted("rows of an import that is never stored"), transaction.atomic():
+    with row_guard.lifted("rows of an import that is never stored"), transaction.atomic():
         ImportRow.objects.bulk_create(rows)
-        import_checks.check(upload)
+        checks.check(upload)
         found = list(ImportRow.objects.filter(upload_id=upload.pk).order_by("line"))
         transaction.set_rollback(True)
     return found

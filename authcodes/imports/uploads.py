@@ -1,40 +1,38 @@
-"""Imports: the only code that stores uploaded assignments, checks them, carries them out and takes them back."""
+"""Stores uploaded files of assignments, and has them checked."""
 
-import csv
 import hashlib
-import io
 import itertools
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.core.files import File
 from django.db import connection, transaction
-from django.db.models import Q, Sum
-from django.db.models.functions import Greatest
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import changes, import_assignments, import_checks, jobs, spreadsheets
-from authcodes.import_checks import COLUMNS, ERROR_COLUMN, FORMAT
-from authcodes.models import Import, ImportRow, Job, Product
-from authcodes.models.jobs import JobQuerySet
-from brands import quotas
-from brands.models import Brand, BrandQuota, Membership, User
-from brands.refusals import Forbidden, Invalid, QuotaReached
+from authcodes.codes import bulk_changes
+from authcodes.imports import checks
+from authcodes.imports.checks import COLUMNS, ERROR_COLUMN, FORMAT
+from authcodes.models.imports import Import
+from authcodes.models.products import Product
+from brands.models.people import Membership, User
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand
+from brands.tenants import quotas
+from core.errors import Forbidden, Invalid, QuotaReached
+from core.spreadsheets import csv_files
+from jobs import files, queue, runner
+from jobs.models import Job, JobQuerySet
 
 Resource = BrandQuota.Resource
 
 MAX_BYTES = 200_000_000
 MAX_ROWS = 1_000_000
 PORTION = 20_000  # rows stored at once
-UNDO_HOURS = 24
 PREVIEW_ROWS = 100
-TURN = changes.TURN
-PATIENCE = changes.PATIENCE
+TURN = bulk_changes.TURN
+PATIENCE = bulk_changes.PATIENCE
 # What goes on, and the job that does it.
 RUNNING = {
     Import.Status.CHECKING: Job.Kind.CHECK_IMPORT,
@@ -61,7 +59,6 @@ FILL = f"COPY import_lines ({STORED}) FROM STDIN"
 STORE = f"INSERT INTO authcodes_importrow ({STORED}) SELECT {STORED} FROM import_lines"  # noqa: S608
 UNSTAGE = "DROP TABLE import_lines"
 FORGET = "DELETE FROM authcodes_importrow WHERE upload_id = %s"
-FORGET_CHANGES = "DELETE FROM authcodes_importchange WHERE upload_id = %s"
 COUNT = """
     UPDATE authcodes_import i
        SET rows = c.rows, bad_rows = c.bad, repaired_rows = c.repaired, codes = c.codes, status = 'checked'
@@ -70,16 +67,6 @@ COUNT = """
                    least(coalesce(sum(codes) FILTER (WHERE error = ''), 0), 2147483647) AS codes
               FROM authcodes_importrow WHERE upload_id = %(upload)s) c
      WHERE i.id = %(upload)s AND i.status = ANY(%(while)s)
-"""
-# What nothing was set on before needs no note to be undone.
-REMEMBER = """
-    INSERT INTO authcodes_importchange
-           (upload_id, auth_code_id, product_id, inventory_location, location, notes, points_per_scan)
-    SELECT %(upload)s, c.id, c.product_id, c.inventory_location, c.location, c.notes, c.points_per_scan
-      FROM ({targets}) t JOIN authcodes_authcode c ON c.id = t.id
-     WHERE c.product_id IS NOT NULL OR c.points_per_scan IS NOT NULL
-        OR c.inventory_location <> '' OR c.location <> '' OR c.notes <> ''
-       FOR UPDATE OF c
 """
 
 
@@ -118,16 +105,16 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
         with transaction.atomic():
             _require_room(made)
             made.save()
-            _start(made, Job.Kind.CHECK_IMPORT, _("Check %(file)s") % {"file": name}, by, has_room=True)
+            start(made, Job.Kind.CHECK_IMPORT, _("Check %(file)s") % {"file": name}, by, has_room=True)
     except QuotaReached:
-        jobs.forget(made.file.storage, str(made.file.name))
+        files.forget(made.file.storage, str(made.file.name))
         raise
     return made
 
 
 def _require_room(upload: Import) -> None:
     """For the file and for the job that checks it. Raises QuotaReached."""
-    wanted = {Resource.UPLOADS: 1, Resource.STORAGE: upload.file_bytes, jobs.QUOTA: 1}
+    wanted = {Resource.UPLOADS: 1, Resource.STORAGE: upload.file_bytes, queue.QUOTA: 1}
     quotas.require_all(upload.brand_id, wanted, field="file")
 
 
@@ -139,13 +126,13 @@ def _digest(file: "File[Any]") -> str:
     return digest.hexdigest()
 
 
-def _start(upload: Import, kind: Job.Kind, title: str, by: User, *, has_room: bool = False) -> Job:
+def start(upload: Import, kind: Job.Kind, title: str, by: User, *, has_room: bool = False) -> Job:
     parameters = {"import_id": upload.pk}
-    start = jobs.store if has_room else jobs.start
+    start = queue.store if has_room else queue.start
     return start(brand=upload.brand, kind=kind, title=title, parameters=parameters, by=by)
 
 
-def run_check(run: jobs.Run) -> None:
+def run_check(run: runner.Run) -> None:
     """The job's handler: store the rows, and what is wrong with them. May be run again."""
     upload = Import.objects.select_related("brand", "uploaded_by").get(pk=run.parameters["import_id"])
     try:
@@ -158,20 +145,20 @@ def run_check(run: jobs.Run) -> None:
     run.log(_("%(number)d rows checked.") % {"number": rows})
 
 
-def _check(upload: Import, run: jobs.Run) -> int:
+def _check(upload: Import, run: runner.Run) -> int:
     with _checking(upload, run):
-        _refuse_repeated(upload)
+        refuse_repeated(upload)
         _forget(upload)
     rows = _store(upload, run)
     with _checking(upload, run) as cursor:
-        import_checks.check(upload)
-        import_checks.check_points(upload, upload.uploaded_by)
+        checks.check(upload)
+        checks.check_points(upload, upload.uploaded_by)
         cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.CHECKING]})
     return rows
 
 
 @contextmanager
-def _checking(upload: Import, run: jobs.Run) -> Iterator[Any]:
+def _checking(upload: Import, run: runner.Run) -> Iterator[Any]:
     """A transaction in which this attempt alone may touch the rows of the import; yields a cursor.
 
     Two attempts at once take turns here. Raises Overtaken in the older one, Settled once the check has its outcome.
@@ -185,13 +172,13 @@ def _checking(upload: Import, run: jobs.Run) -> Iterator[Any]:
         yield cursor
 
 
-def _refuse(upload: Import, run: jobs.Run, problem: str) -> None:
+def _refuse(upload: Import, run: runner.Run, problem: str) -> None:
     with suppress(Settled), _checking(upload, run):
         _forget(upload)
         Import.objects.filter(pk=upload.pk).update(status=Import.Status.REFUSED, problem=problem)
 
 
-def _refuse_repeated(upload: Import) -> None:
+def refuse_repeated(upload: Import) -> None:
     same = Import.objects.filter(brand=upload.brand_id, kind=upload.kind, product=upload.product_id)
     done = same.filter(sha256=upload.sha256, status=Import.Status.COMMITTED).exclude(pk=upload.pk).first()
     if done:
@@ -199,13 +186,13 @@ def _refuse_repeated(upload: Import) -> None:
         raise ImportRefused(message % {"number": done.pk})
 
 
-def _store(upload: Import, run: jobs.Run) -> int:
+def _store(upload: Import, run: runner.Run) -> int:
     """Copy the rows of the file into the database, portion by portion. Returns how many."""
     stored = 0
     with upload.file.open("rb") as file:
-        rows = spreadsheets.read(file)
+        rows = csv_files.read(file)
         header = next(rows).values
-        if wrong := import_checks.wrong_header(upload.kind, header):
+        if wrong := checks.wrong_header(upload.kind, header):
             raise ImportRefused(wrong)
         error_at = len(header) - 1 if header[-1].strip() == ERROR_COLUMN else None
         # Read before it is copied: a COPY that a refusal broke off would be an error in PostgreSQL's log.
@@ -220,14 +207,14 @@ def _store(upload: Import, run: jobs.Run) -> int:
     return stored
 
 
-def _copy(upload: Import, run: jobs.Run, rows: Iterable[spreadsheets.Row], error_at: int | None) -> int:
+def _copy(upload: Import, run: runner.Run, rows: Iterable[csv_files.Row], error_at: int | None) -> int:
     copied = 0
     with _checking(upload, run) as cursor:
         cursor.execute(STAGE)
         with cursor.copy(FILL) as copy:
             for row in rows:
                 values = row.values if error_at is None else row.values[:error_at] + row.values[error_at + 1 :]
-                it = import_checks.understood(upload.kind, values)
+                it = checks.understood(upload.kind, values)
                 stated = (upload.pk, row.line, _array(values), it.code, it.code_end, it.sku, it.location, it.notes)
                 copy.write_row((*stated, it.points, it.codes, it.error, it.column, "f"))
                 copied += 1
@@ -245,170 +232,6 @@ def _array(values: list[str]) -> str:
 def _forget(upload: Import) -> None:
     with connection.cursor() as cursor:
         cursor.execute(FORGET, [upload.pk])
-
-
-def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
-    """Have a worker assign the codes, all or nothing; with `skip_bad`, those of the rows without errors.
-
-    Raises ImportRefused while there are errors, or when the import is not waiting for this; Forbidden for strangers.
-    """
-    refuse_stranger(upload, by)
-    revive(upload)
-    if upload.status == Import.Status.CHECKED and upload.bad_rows and not skip_bad:
-        message = _("Nothing was imported: %(number)d rows have errors. Correct or skip them.")
-        raise ImportRefused(message % {"number": upload.bad_rows})
-    with transaction.atomic():
-        ready = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKED, codes__gt=0)
-        ready = ready if skip_bad else ready.filter(bad_rows=0)
-        if not ready.update(status=Import.Status.COMMITTING, skip_bad=skip_bad):
-            upload.refresh_from_db()
-            raise ImportRefused(_why_not_committed(upload))
-        upload.refresh_from_db()
-        return _start(upload, Job.Kind.COMMIT_IMPORT, _("Commit %(file)s") % {"file": upload.file_name}, by)
-
-
-def _why_not_committed(upload: Import) -> str:
-    if upload.status == Import.Status.CHECKED:
-        return _("Nothing was imported: no row is without errors.")
-    message = _("Nothing was imported: this import is not waiting for it. It is: %(status)s")
-    return message % {"status": upload.get_status_display()}
-
-
-def run_commit(run: jobs.Run) -> None:
-    """The job's handler: one transaction. Codes that were assigned meanwhile fail it, and the preview shows them."""
-    upload = Import.objects.select_related("brand").get(pk=run.parameters["import_id"])
-    run.progress(0, upload.codes)
-    try:
-        changed = _carry_out(upload, run.job.created_by)
-    except ImportRefused:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(PATIENCE)
-            import_checks.check_conflicts(upload)
-            import_checks.check_points(upload, run.job.created_by)
-            cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.COMMITTING]})
-        raise
-    run.tell(upload.codes, upload.codes)
-    told = _("%(number)d codes assigned.") % {"number": changed}
-    run.log(told if changed else _("This import was committed before."))
-
-
-def _carry_out(upload: Import, by: User | None) -> int:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PATIENCE)
-        cursor.execute(TURN, [upload.brand_id])
-        mine = Import.objects.filter(pk=upload.pk, status=Import.Status.COMMITTING)
-        if not mine.update(status=Import.Status.COMMITTED, committed_at=timezone.now()):
-            return 0
-        _refuse_repeated(upload)
-        if import_checks.check_points(upload, by):
-            raise ImportRefused(_("Nothing was imported: the file sets points that are not allowed. See the preview."))
-        cursor.execute(
-            REMEMBER.format(targets=import_assignments.IMPORTED[upload.kind]), import_assignments.import_facts(upload)
-        )
-        changed = import_assignments.assign_imported(upload=upload, by=by)
-        expected = _good_rows(upload).aggregate(codes=Sum("codes"))["codes"] or 0
-        if changed != expected:
-            message = _(
-                "Nothing was imported: %(number)d codes were given another product meanwhile. The preview shows them."
-            )
-            raise ImportRefused(message % {"number": expected - changed})
-        return changed
-
-
-def _good_rows(upload: Import) -> Any:
-    return ImportRow.objects.filter(upload=upload, error="")
-
-
-def undo(*, upload: Import, by: User, at: datetime) -> Job:
-    """Have a worker give every code of the import back what it held before.
-
-    Raises ImportRefused later than UNDO_HOURS after the commit. Codes that were scanned or changed fail the job.
-    """
-    refuse_stranger(upload, by)
-    revive(upload)
-    with transaction.atomic():
-        recent = Q(status=Import.Status.COMMITTED, committed_at__gt=at - timedelta(hours=UNDO_HOURS))
-        if not Import.objects.filter(recent, pk=upload.pk).update(status=Import.Status.UNDOING):
-            message = _("Only a committed import can be undone, within %(hours)d hours.") % {"hours": UNDO_HOURS}
-            raise ImportRefused(message)
-        upload.refresh_from_db()
-        return _start(upload, Job.Kind.UNDO_IMPORT, _("Undo %(file)s") % {"file": upload.file_name}, by)
-
-
-def run_undo(run: jobs.Run) -> None:
-    """The job's handler: one transaction. A code that was changed or scanned meanwhile leaves all as it is."""
-    upload = Import.objects.get(pk=run.parameters["import_id"])
-    run.progress(0, upload.codes)
-    try:
-        restored = _take_back(upload, run.job.created_by)
-    except ImportRefused:
-        undoing = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
-        undoing.update(status=Import.Status.COMMITTED)
-        raise
-    run.tell(upload.codes, upload.codes)
-    told = _("%(number)d codes are as they were before.") % {"number": restored}
-    run.log(told if restored else _("This import was undone before."))
-
-
-def _take_back(upload: Import, by: User | None) -> int:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PATIENCE)
-        cursor.execute(TURN, [upload.brand_id])
-        mine = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
-        if not mine.update(status=Import.Status.UNDONE, undone_at=timezone.now()):
-            return 0
-        if import_assignments.scanned_imported(upload=upload):
-            raise ImportRefused(_("Nothing was undone: some of the codes have been scanned."))
-        restored = import_assignments.unassign_imported(upload=upload, by=by)
-        if restored != _good_rows(upload).aggregate(codes=Sum("codes"))["codes"]:
-            raise ImportRefused(_("Nothing was undone: some of the codes have been changed or scanned since."))
-        return restored
-
-
-def discard(*, upload: Import, by: User) -> None:
-    """Forget an import that was not committed, its rows and its file."""
-    refuse_stranger(upload, by)
-    revive(upload)
-    idle = Import.objects.filter(pk=upload.pk, status__in=[Import.Status.CHECKED, Import.Status.REFUSED])
-    with transaction.atomic():
-        if not idle.update(status=Import.Status.DISCARDED):
-            raise ImportRefused(_("Only an import that waits for its commit can be discarded."))
-        _forget_content(upload)
-    upload.refresh_from_db(fields=["status", "file"])
-
-
-def forget_old(*, at: datetime) -> int:
-    """Delete file, rows and notes of one import that ended settings.IMPORT_DAYS before `at`; what came of it stays.
-
-    One that still waits for its commit is discarded. Returns how many imports: one or none, so that a call is short.
-    """
-    ended = Greatest("uploaded_at", "committed_at", "undone_at")
-    old = Import.objects.alias(ended=ended).exclude(file="").filter(ended__lt=at - timedelta(days=settings.IMPORT_DAYS))
-    with transaction.atomic():
-        upload = old.exclude(status__in=RUNNING).order_by("?").select_for_update(skip_locked=True).first()
-        if upload is None:
-            return 0
-        waiting = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKED)
-        waiting.update(status=Import.Status.DISCARDED)
-        _forget_content(upload)
-    return 1
-
-
-def _forget_content(upload: Import) -> None:
-    """Delete the rows, what undoing needs, and the file once that is committed. Call inside a transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(PATIENCE)
-        cursor.execute(FORGET, [upload.pk])
-        cursor.execute(FORGET_CHANGES, [upload.pk])
-    mine = Import.objects.filter(pk=upload.pk)
-    mine.update(file="")
-    storage, name = upload.file.storage, upload.file.name
-
-    def forget_file() -> None:
-        if name and not jobs.forget(storage, name):
-            mine.update(file=name)  # forget_old tries again
-
-    transaction.on_commit(forget_file)
 
 
 def refuse_stranger(upload: Import, by: User) -> None:
@@ -450,23 +273,3 @@ def released(upload: Import) -> dict[str, str]:
 def jobs_of(upload: Import) -> JobQuerySet:
     """Its jobs, the latest first."""
     return Job.objects.filter(brand=upload.brand_id, parameters__import_id=upload.pk).order_by("-id")
-
-
-def error_csv(upload: Import) -> Iterator[str]:
-    """The lines of the file as it was uploaded, with a last column `error`; formula-safe, and fit to come back."""
-    yield _csv_line([*COLUMNS[upload.kind], ERROR_COLUMN])
-    width = len(COLUMNS[upload.kind])
-    for row in ImportRow.objects.filter(upload=upload).order_by("line").iterator(chunk_size=2000):
-        cells = [*row.values[:width], *[""] * (width - len(row.values))]
-        yield _csv_line([spreadsheets.neutral(cell) for cell in [*cells, row.error, *row.values[width:]]])
-
-
-def template(kind: str) -> str:
-    """A CSV to begin with: the columns and two sample rows."""
-    return "".join(_csv_line(row) for row in [COLUMNS[kind], *SAMPLES[kind]])
-
-
-def _csv_line(cells: list[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line, quoting=csv.QUOTE_ALL).writerow(cells)
-    return line.getvalue()

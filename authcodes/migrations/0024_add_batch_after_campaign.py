@@ -1,6 +1,6 @@
 """What scans earn while their batch's campaign is not running, and scans of products that are no longer sold."""
 
-import authcodes.gtins
+import authcodes.codes.gtins
 import django.core.validators
 from django.conf import settings
 from django.db import migrations, models
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='product',
             name='gtin',
-            field=models.CharField(blank=True, max_length=14, validators=[django.core.validators.RegexValidator('^([0-9]{8}|[0-9]{12,14})$', '8, 12, 13 or 14 digits.'), authcodes.gtins.validate_check_digit]),
+            field=models.CharField(blank=True, max_length=14, validators=[django.core.validators.RegexValidator('^([0-9]{8}|[0-9]{12,14})$', '8, 12, 13 or 14 digits.'), authcodes.codes.gtins.validate_check_digit]),
         ),
         migrations.AlterField(
             model_name='product',

@@ -1,11 +1,10 @@
 """What a product carries: products, batches of codes, the codes, their scans and recalls, and the work on them."""
 
 from authcodes.models.batches import BatchRange, Recall
-from authcodes.models.changes import CodeChange
+from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
 from authcodes.models.fake_reports import FakeReport
 from authcodes.models.imports import Import, ImportChange, ImportRow
-from authcodes.models.jobs import Job
 from authcodes.models.lookups import CodeLookup
 from authcodes.models.prefixes import CodePrefix
 from authcodes.models.prints import Printer, PrintRun
@@ -13,6 +12,7 @@ from authcodes.models.products import Product
 from authcodes.models.recalls import LiftedRecall
 from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
 from authcodes.models.scans import Scan
+from jobs.models import Job
 
 __all__ = [
     "AuthCode",

@@ -7,9 +7,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from authcodes.models.products import Product
-from brands.models import Brand, User
-from brands.moments import DayField, MomentField
-from campaigns.models import Campaign
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from core.moments import DayField, MomentField
 
 
 class BatchRange(models.Model):

@@ -10,8 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.batches import BatchRange
 from authcodes.models.imports import Import
 from authcodes.models.products import Product
-from brands.models import Brand, User
-from brands.moments import MomentField
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.moments import MomentField
 
 
 class CodeChange(models.Model):

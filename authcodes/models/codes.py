@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
-from brands.models import Brand
-from brands.moments import MomentField
+from brands.models.tenants import Brand
+from core.moments import MomentField
 
 
 class AuthCodeQuerySet(models.QuerySet["AuthCode"]):

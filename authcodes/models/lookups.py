@@ -6,8 +6,9 @@ from django.utils.translation import gettext_lazy as _
 
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
-from brands.models import Brand, User
-from brands.moments import MomentField
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.moments import MomentField
 
 
 class CodeLookup(models.Model):

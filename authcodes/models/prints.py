@@ -8,13 +8,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from authcodes.models.batches import BatchRange
-from authcodes.models.jobs import Job
-from brands.models import Brand, User
-from brands.moments import MomentField
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.moments import MomentField
+from jobs.models import Job
 
 
 class PrintRun(models.Model):
-    """One file of QR images or labels. Written by prints.py alone; its job has the file, and tells how far it is."""
+    """One file of QR images or labels. Written by runs.py alone; its job has the file, and tells how far it is."""
 
     class What(models.TextChoices):
         LABELS = "labels", _("Label sheets (PDF)")

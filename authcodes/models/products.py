@@ -6,9 +6,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from authcodes.gtins import validate_check_digit
-from brands.models import Brand, Picture
-from brands.moments import MomentField
+from authcodes.codes.gtins import validate_check_digit
+from brands.models.tenants import Brand, Picture
+from core.moments import MomentField
 
 
 class Product(models.Model):

@@ -4,8 +4,8 @@ from django.db import models
 from django.utils import timezone
 
 from authcodes.models.batches import BatchRange
-from brands.models import User
-from brands.moments import MomentField
+from brands.models.people import User
+from core.moments import MomentField
 
 
 class LiftedRecall(models.Model):

@@ -6,9 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
-from brands.models import Brand, User
-from brands.moments import DayField
-from campaigns.models import Campaign
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from core.moments import DayField
 
 
 def copied(model: type[models.Model]) -> "models.ForeignKey[models.Model | None, models.Model | None]":

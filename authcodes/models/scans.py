@@ -10,13 +10,14 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
-from brands.models import Brand, User
-from brands.moments import MomentField
-from campaigns.models import Campaign
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from core.moments import MomentField
 
 
 class Scan(models.Model):
-    """One attempt to scan, with the answer given and its true reason. Written by scanning.py alone."""
+    """One attempt to scan, with the answer given and its true reason. Written by authcodes/scanning alone."""
 
     customer_by = ("user",)
 

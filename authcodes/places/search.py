@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from authcodes.dashboard_sources import groups
-from brands import typed_text
-from brands.models import Brand
-from brands.refusals import Invalid
+from authcodes.dashboard.sources import groups
+from brands.models.tenants import Brand
+from core.errors import Invalid
+from core.forms import typed_text
 
 # Places that one text may mean: a list by more of them is not what anybody looks for.
 MAX_MATCHES = 1000

@@ -14,25 +14,31 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import faces, prints, qr
-from authcodes.labels import PRESETS
-from authcodes.models import AuthCode, PrintRun, Product, Recall
-from authcodes.prints import Wanted, plain
-from authcodes.symbols import Level
-from authcodes.tags import LENGTH
-from brands.hosts import hostname_of, site_at
-from brands.models import Brand
-from brands.refusals import Refused
+from authcodes.codes.signed_tags import LENGTH
+from authcodes.models.batches import Recall
+from authcodes.models.codes import AuthCode
+from authcodes.models.prints import PrintRun
+from authcodes.models.products import Product
+from authcodes.printing import selection
+from authcodes.printing.checks import plain
+from authcodes.printing.labels.fonts import beside_dejavu
+from authcodes.printing.labels.presets import PRESETS
+from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import Level
+from authcodes.printing.request import Wanted
+from brands.models.tenants import Brand
 from brands.scanned import SEPARATOR
+from brands.tenants.hostnames import hostname_of, site_at
+from core.errors import Refused
 
 # Else each document fills the log with the steps of its making.
 logging.getLogger("weasyprint").setLevel(logging.ERROR)
 
-FONTS = Path(__file__).parent / "fonts"
+FONTS = Path(__file__).parent / "labels" / "font_files"
 FONT = "DejaVuSans.ttf"
 OURS = "ours:"  # the scheme of the files that we give a document; no other address is answered
 SPECIMEN = "SPECIMEN"
-SPECIMEN_MM = qr.DEFAULT_SIZE_MM
+SPECIMEN_MM = images.DEFAULT_SIZE_MM
 MOST_PRODUCTS = 50  # that a notice names
 
 
@@ -85,7 +91,7 @@ def pdf(template: str, context: dict[str, Any], files: dict[str, bytes] | None =
     """The template as a PDF; it may show `files` by their names, as `ours:<name>`. Raises LibrariesMissing."""
     weasyprint = _weasyprint()
     told = {"font": OURS + FONT, "ours": OURS, **context}
-    more = faces.beside_dejavu(render_to_string(template, told))
+    more = beside_dejavu(render_to_string(template, told))
     text = render_to_string(template, {**told, "more_fonts": [(face.name, OURS + face.path.name) for face in more]})
     fonts = {FONT: _font(), **{face.path.name: face.path.read_bytes() for face in more}}
     fetcher = _fetcher_class()({**fonts, **(files or {})})
@@ -113,7 +119,7 @@ def cover_sheet(run: PrintRun) -> bytes:
     """What goes with the file to whoever prints it. Raises LibrariesMissing."""
     wanted = Wanted.read(run.settings)
     level = Level[wanted.level or Level.M.name]
-    image = qr.png(text=specimen(run, wanted), size_mm=SPECIMEN_MM, level=level)
+    image = images.png(text=specimen(run, wanted), size_mm=SPECIMEN_MM, level=level)
     context = {
         "run": run,
         "brand": run.brand,
@@ -135,7 +141,7 @@ def specimen(run: PrintRun, wanted: Wanted) -> str:
     if wanted.payload == PrintRun.Payload.CODE:
         return code
     if wanted.payload == PrintRun.Payload.GS1:
-        return prints.digital_link(hostname=hostname, gtin="", serial=code)
+        return selection.digital_link(hostname=hostname, gtin="", serial=code)
     return f"{site_at(hostname)}/s/{code}"
 
 

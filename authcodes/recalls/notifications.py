@@ -8,15 +8,17 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import jobs
-from authcodes.exports import CUSTOMER_IS_OURS
-from authcodes.models import BatchRange, Job, Recall, Scan
-from brands.models import User
-from brands.refusals import Invalid
-from loyalty.models import Template
-from loyalty.notices import figures, gathering
-from loyalty.notices.figures import Figures
-from loyalty.notices.gathering import News
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.scans import Scan
+from authcodes.reports.columns import CUSTOMER_IS_OURS
+from brands.models.people import User
+from core.errors import Invalid
+from jobs import queue, runner
+from jobs.models import Job
+from loyalty.models.notifications import Template
+from loyalty.notifications import batching, stats
+from loyalty.notifications.batching import News
+from loyalty.notifications.stats import Figures
 
 AT_ONCE = 500
 
@@ -31,7 +33,7 @@ class Progress:
 
 def start(*, recall: Recall, by: User | None) -> Job:
     """Have a worker tell the customers, in the caller's transaction. Who was told already is left out."""
-    return jobs.start(
+    return queue.start(
         brand=recall.batch.brand,
         kind=Job.Kind.NOTIFY_RECALL,
         title=_("Tell customers of the recall %(recall)s") % {"recall": recall.recall_id},
@@ -40,7 +42,7 @@ def start(*, recall: Recall, by: User | None) -> Job:
     )
 
 
-def run(run: jobs.Run) -> None:
+def run(run: runner.Run) -> None:
     """The job's handler. Started again after a crash it goes on where it was: nobody is told twice."""
     found = Recall.objects.select_related("batch__product")
     recall = found.filter(pk=run.parameters["recall"], batch__brand=run.job.brand).first()
@@ -54,7 +56,7 @@ def run(run: jobs.Run) -> None:
         if not Recall.objects.filter(pk=recall.pk).exists():
             break
         brand_id = recall.batch.brand_id
-        told += gathering.announce(brand_id=brand_id, user_ids=chunk, news=news_of(recall), at=timezone.now())
+        told += batching.announce(brand_id=brand_id, user_ids=chunk, news=news_of(recall), at=timezone.now())
         done += len(chunk)
         (run.progress if done < len(customers) else run.tell)(done, len(customers))
     words = _("%(told)s customers are told; %(before)s were told before.")
@@ -69,7 +71,7 @@ def scanned_by(batch: BatchRange) -> list[int]:
 
 def to_tell(recall: Recall) -> list[int]:
     """Those of them who were not told of the recall yet; of one that is not stored, all."""
-    known = set(gathering.told_of(brand_id=recall.batch.brand_id, key=key_of(recall))) if recall.pk else set()
+    known = set(batching.told_of(brand_id=recall.batch.brand_id, key=key_of(recall))) if recall.pk else set()
     return [each for each in scanned_by(recall.batch) if each not in known]
 
 
@@ -91,7 +93,7 @@ def news_of(recall: Recall) -> News:
 
 def withdraw(recall: Recall, *, at: datetime) -> int:
     """Before a recall is lifted: what no channel has taken yet is not sent. Returns how many customers that spares."""
-    return gathering.withdraw(brand_id=recall.batch.brand_id, key=key_of(recall), at=at)
+    return batching.withdraw(brand_id=recall.batch.brand_id, key=key_of(recall), at=at)
 
 
 def key_of(recall: Recall) -> str:
@@ -101,4 +103,4 @@ def key_of(recall: Recall) -> str:
 def progress_of(recall: Recall) -> Progress:
     jobs_of = Job.objects.filter(brand=recall.batch.brand_id, kind=Job.Kind.NOTIFY_RECALL)
     job = jobs_of.filter(parameters__recall=recall.pk).order_by("-id").first()
-    return Progress(figures.of(brand_id=recall.batch.brand_id, key=key_of(recall)), job)
+    return Progress(stats.of(brand_id=recall.batch.brand_id, key=key_of(recall)), job)

@@ -7,12 +7,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from authcodes import recall_notices
-from authcodes.models import Recall
-from brands.models import Brand, User
-from loyalty.models import Channel, Device, NoticePreference, Template, Topic
-from loyalty.notices import composing, sending, stopped
-from loyalty.notices.composing import Asked, Composed
+from authcodes.models.batches import Recall
+from authcodes.recalls import notifications
+from brands.models.people import User
+from brands.models.tenants import Brand
+from loyalty.models.notifications import Channel, Device, NoticePreference, Template, Topic
+from loyalty.notifications import delivery, rendering, suppression
+from loyalty.notifications.rendering import Asked, Composed
 
 NAME = "Ada"  # whom the mail is shown to
 
@@ -38,14 +39,14 @@ class Preview:
 
 def of(recall: Recall) -> Preview:
     """`recall` need not be stored. Counts customers who were not told yet."""
-    brand, facts = recall.batch.brand, recall_notices.news_of(recall).facts
-    customers = recall_notices.to_tell(recall)
-    mail = composing.compose(
+    brand, facts = recall.batch.brand, notifications.news_of(recall).facts
+    customers = notifications.to_tell(recall)
+    mail = rendering.compose(
         Asked(
             brand=brand,
             template=Template.RECALL.value,
             channel=Channel.EMAIL.value,
-            language=sending.settings_of(brand.pk).language,
+            language=delivery.settings_of(brand.pk).language,
             facts=facts,
             customer_name=NAME,
         )
@@ -59,7 +60,7 @@ def fingerprint(facts: Mapping[str, Any], customers: int) -> str:
 
 def reached(brand: Brand, customers: list[int]) -> list[Reach]:
     """By each channel that the brand has set up; recalls are always mailed."""
-    on = sending.channels_of(sending.settings_of(brand.pk)) | {Channel.EMAIL.value}
+    on = delivery.channels_of(delivery.settings_of(brand.pk)) | {Channel.EMAIL.value}
     counts = {Channel.EMAIL: by_mail, Channel.SMS: by_sms, Channel.PUSH: by_push}
     return [Reach(each.value, str(each.label), count(brand, customers)) for each, count in counts.items() if each in on]
 
@@ -67,7 +68,7 @@ def reached(brand: Brand, customers: list[int]) -> list[Reach]:
 def by_mail(brand: Brand, customers: list[int]) -> int:
     addresses = User.objects.filter(pk__in=customers, is_active=True).values_list("email", flat=True)
     ways = [(Channel.EMAIL.value, address) for address in addresses]
-    return len(ways) - len(stopped.among(brand_id=brand.pk, addresses=ways))
+    return len(ways) - len(suppression.among(brand_id=brand.pk, addresses=ways))
 
 
 def by_sms(brand: Brand, customers: list[int]) -> int:

@@ -5,13 +5,17 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from authcodes import history, recall_notices
-from authcodes.history import Deed
-from authcodes.models import BatchRange, CodeChange, LiftedRecall, Recall
-from authcodes.refusals import BatchRefused
-from brands.models import User
-from loyalty import events, webhooks
-from loyalty.models import WebhookType
+from authcodes.codes import history
+from authcodes.codes.history import Deed
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.code_history import CodeChange
+from authcodes.models.recalls import LiftedRecall
+from authcodes.recalls import notifications
+from brands.models.people import User
+from events import publishing
+from loyalty.integrations import webhook_events
+from loyalty.models.webhooks import WebhookType
 
 Kind = CodeChange.Kind
 
@@ -37,7 +41,7 @@ def recall_batch(
 def announce_recall(recall: Recall) -> None:
     """Tell the brand's webhooks, in the transaction of the recall."""
     batch, kind = recall.batch, WebhookType.BATCH_RECALLED
-    if not webhooks.listens(brand_id=batch.brand_id, kind=kind):
+    if not webhook_events.listens(brand_id=batch.brand_id, kind=kind):
         return
     data = {
         "recall_id": recall.recall_id,
@@ -48,8 +52,8 @@ def announce_recall(recall: Recall) -> None:
         if batch.product
         else None,
     }
-    told = webhooks.announcement(kind, data, brand_id=batch.brand_id, at=recall.recalled_at)
-    events.publish(messages=[told], brand_id=batch.brand_id, at=recall.recalled_at)
+    told = webhook_events.announcement(kind, data, brand_id=batch.brand_id, at=recall.recalled_at)
+    publishing.publish(messages=[told], brand_id=batch.brand_id, at=recall.recalled_at)
 
 
 def lift_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> LiftedRecall:
@@ -77,7 +81,7 @@ def lift_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> Lifte
             lifted_at=at,
             lift_reason=reason,
         )
-        recall_notices.withdraw(held, at=at)
+        notifications.withdraw(held, at=at)
         held.delete()
         history.note_batch(Deed(Kind.RECALL_LIFTED, at, by, reason, detail=held.recall_id), batch=held.batch)
     return kept

@@ -6,11 +6,18 @@ Texts are as they are stored, moments in the brand's zone. No report names a sec
 from django.db.models import Case, F, Model, TextField, Value, When
 from django.db.models.functions import Cast, Coalesce
 
-from authcodes.exports import SCANS, UNSCANNED, Column, Report
-from authcodes.models import AuthCode, BatchRange, Job, Product, Scan
-from brands.models import AuditEntry
-from campaigns.models import RewardClaim, UserLoyaltyCampaign
-from loyalty.models import LoyaltyTransaction, Redemption, UserPoints
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from authcodes.models.scans import Scan
+from authcodes.reports.columns import SCANS, UNSCANNED
+from brands.models.audit import AuditEntry
+from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from core.spreadsheets.report import Column, Report
+from jobs.models import Job
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.rewards import Redemption
 
 TEXT, MOMENT, DAY, NUMBER = Column.TEXT, Column.MOMENT, Column.DAY, Column.NUMBER
 

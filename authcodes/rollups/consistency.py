@@ -3,9 +3,9 @@
 
 from collections.abc import Iterator
 
-from authcodes.rollups import COUNTS
-from loyalty import reconcile
-from loyalty.reconcile import Difference
+from authcodes.rollups.rollups import COUNTS
+from core import consistency
+from core.consistency import Difference
 
 # What every table ought to hold, made again from Scan for the days that are rolled up.
 _CLOSED = """
@@ -111,4 +111,4 @@ CHECKS = {
 
 def differences() -> Iterator[Difference]:
     """Every row of a rollup that its scans contradict, and every scan that no rollup knows of."""
-    return reconcile.differences(CHECKS)
+    return consistency.differences(CHECKS)

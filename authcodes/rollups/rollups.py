@@ -12,8 +12,8 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from authcodes.models import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
-from brands.models import Brand
+from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
+from brands.models.tenants import Brand
 
 logger = logging.getLogger(__name__)
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from loyalty import reconcile
-from loyalty.reconcile import Difference
+from core import consistency
+from core.consistency import Difference
+from loyalty.points import consistency as reconcile
 
 CHECKS = {
     **reconcile.CHECKS,
@@ -49,4 +50,4 @@ CHECKS = {
 
 def differences() -> Iterator[Difference]:
     """Every contradiction in this database."""
-    return reconcile.differences(CHECKS)
+    return consistency.differences(CHECKS)

@@ -2,11 +2,12 @@
 
 from django.utils import timezone
 
-from authcodes import tags
-from authcodes.models import AuthCode, Scan
-from brands.guessing import Exemptions
+from authcodes.codes import signed_tags
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from brands.identity.guessing import Exemptions
 from brands.scanned import Reading
-from loyalty import members
+from loyalty.points import accounts
 
 
 def exemptions(*, reading: Reading | None, user_id: int | None, brand_id: int | None) -> Exemptions:
@@ -21,7 +22,7 @@ def exemptions(*, reading: Reading | None, user_id: int | None, brand_id: int | 
     def is_established() -> bool:
         if user_id is None or brand_id is None:
             return False
-        return members.is_established(user_id=user_id, brand_id=brand_id, at=timezone.now())
+        return accounts.is_established(user_id=user_id, brand_id=brand_id, at=timezone.now())
 
     return Exemptions(lambda: has_good_tag(reading), has_earned, is_established)
 
@@ -31,6 +32,6 @@ def has_good_tag(reading: Reading | None) -> bool:
     if reading is None or not reading.tag:
         return False
     code = AuthCode.objects.select_related("batch").filter(code=reading.code, batch__tag_version__isnull=False).first()
-    return code is not None and tags.fits(
+    return code is not None and signed_tags.fits(
         given=reading.tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version
     )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from authcodes.models import CodeLookup
-from authcodes.scanning import Circumstances, ScanResult
-from brands import sql
-from loyalty import persons
+from authcodes.models.lookups import CodeLookup
+from authcodes.scanning.types import Circumstances, ScanResult
+from core.db import sql
+from loyalty.members import personal_data
 
 KEPT = timedelta(days=30)
 
@@ -36,7 +36,7 @@ def note(*, result: ScanResult, scanned: str, about: Circumstances) -> None:
 def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
     """What a person looked up at the brand, newest first."""
     theirs = CodeLookup.objects.filter(user_id=user_id, brand_id=brand_id)
-    return persons.rows(theirs.order_by("-lookup_id").values("looked_up_at", "code", "reason"))
+    return personal_data.rows(theirs.order_by("-lookup_id").values("looked_up_at", "code", "reason"))
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it

@@ -4,17 +4,20 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from authcodes import history, job_erasure, rollups, scanning
-from authcodes.models import Scan
-from brands.models import User
-from loyalty import erasure, persons
+from authcodes.codes import history
+from authcodes.models.scans import Scan
+from authcodes.rollups import rollups
+from authcodes.scanning import guest_scans
+from brands.models.people import User
+from jobs import erasure as job_erasure
+from loyalty.members import erasure, personal_data
 
 
 def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
     """The scans at the brand, newest first."""
     scans = Scan.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-scanned_at")
     fields = ("scanned_at", "code", "outcome", "points_awarded", "latitude", "longitude", "location", "device")
-    return persons.rows(scans.values(*fields, "app_version"))
+    return personal_data.rows(scans.values(*fields, "app_version"))
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
@@ -26,6 +29,6 @@ def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     pseudonym = User.objects.get(pk=to).email if to != user_id else "•••"
     history.forget_person(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
     job_erasure.forget_person(user_id=user_id, brand_id=brand_id, to=to, mentions=mentions, pseudonym=pseudonym, at=at)
-    scanning.forget(user_id=user_id, brand_id=brand_id, to=to)
+    guest_scans.forget(user_id=user_id, brand_id=brand_id, to=to)
     if to != user_id:
         rollups.hand_over(user_id=user_id, brand_id=brand_id, to=to)

@@ -9,22 +9,24 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes import facts as code_facts
-from authcodes import scanning
-from authcodes.facts import Asked, CodeFacts
-from authcodes.models import Scan
-from authcodes.refusals import AuthCodeInvalid, CodeRecalled, ScanLimitReached
-from authcodes.scanning import Circumstances, Place
-from brands.refusals import Refused
+from authcodes.errors import AuthCodeInvalid, CodeRecalled, ScanLimitReached
+from authcodes.models.scans import Scan
+from authcodes.scanning import evaluate, record, scan, snapshot
+from authcodes.scanning import settle as scanning
+from authcodes.scanning.snapshot import Asked
+from authcodes.scanning.types import Circumstances, CodeFacts, Place
 from brands.scanned import Reading, read
-from brands.sql import Fragment
-from campaigns.models import Campaign
-from loyalty import events, members, points
+from campaigns.models.campaigns import Campaign
+from core.db.sql import Fragment
+from core.errors import Refused
+from events import leases, messages
+from events.messages import Delivery
+from loyalty import earning
 from loyalty.accrual import Action, Claim, Entry, accrue, accrue_together
-from loyalty.allowances import Allowance
-from loyalty.events import Delivery
-from loyalty.levels import Level
-from loyalty.refusals import EmailNotConfirmed, PointsAlreadyClaimed
+from loyalty.errors import EmailNotConfirmed, PointsAlreadyClaimed
+from loyalty.points import accounts
+from loyalty.points.levels import Level
+from loyalty.points.point_limits import Allowance
 
 Status, Reason = Scan.PointsStatus, Scan.Reason
 
@@ -35,7 +37,7 @@ def on_scan_auth(delivery: Delivery) -> None:
         _accrue(delivery)
     except Refused as refusal:
         with transaction.atomic():
-            events.refuse(delivery, refusal)
+            leases.refuse(delivery, refusal)
             _note_on_scan(delivery, refusal)
 
 
@@ -47,7 +49,7 @@ def on_scan_auths(deliveries: Sequence[Delivery]) -> list[Delivery]:
         for delivery, reading in zip(deliveries, readings, strict=True)
     ]
     claims, left = [], []
-    for delivery, reading, facts in zip(deliveries, readings, code_facts.read_together(asked), strict=True):
+    for delivery, reading, facts in zip(deliveries, readings, snapshot.read_together(asked), strict=True):
         vouched = _vouched(facts, reading, delivery)
         if vouched and vouched.accepted_scan_id and not vouched.accepted_scan_reserves:
             claims.append(_claim(delivery, vouched, vouched.accepted_scan_id))
@@ -59,14 +61,14 @@ def on_scan_auths(deliveries: Sequence[Delivery]) -> list[Delivery]:
 def _vouched(facts: CodeFacts | None, reading: Reading | None, delivery: Delivery) -> CodeFacts | None:
     try:
         return vouch(facts=facts, reading=reading, delivery=delivery)
-    except (Refused, events.Held):
+    except (Refused, messages.Held):
         return None
 
 
 def _accrue(delivery: Delivery) -> None:
     reading = read(str(delivery.payload["product"]["authCode"]))
     user_id = delivery.arguments["user_id"]
-    facts = reading and code_facts.read(code=reading.code, user_id=user_id, at=delivery.time, scan_id=delivery.event_id)
+    facts = reading and snapshot.read(code=reading.code, user_id=user_id, at=delivery.time, scan_id=delivery.event_id)
     vouched = vouch(facts=facts or None, reading=reading, delivery=delivery)
     scan_id = vouched.accepted_scan_id or delivery.following_id("scan")
     claim = _claim(delivery, vouched, scan_id)
@@ -74,10 +76,10 @@ def _accrue(delivery: Delivery) -> None:
     def take_slot() -> None:
         place = Place.of(delivery.payload.get("location"))
         about = Circumstances(at=claim.action.at, user_id=user_id, brand_id=delivery.brand_id, place=place)
-        scanning.take_slot(facts=vouched, about=about, scan_id=scan_id)
+        record.take_slot(facts=vouched, about=about, scan_id=scan_id)
 
     def keep_reservation() -> None:
-        scanning.keep_reservation(scan_id=scan_id)
+        scan.keep_reservation(scan_id=scan_id)
 
     has_scan = keep_reservation if vouched.accepted_scan_reserves else None
     accrue(claim, begin=has_scan if vouched.accepted_scan_id else take_slot)
@@ -87,7 +89,7 @@ def _claim(delivery: Delivery, vouched: CodeFacts, scan_id: UUID) -> Claim:
     product = delivery.payload["product"]
 
     def worth(level: Level | None) -> Decimal:
-        return points.for_scan(
+        return earning.for_scan(
             redeem_point_value=product.get("redeem_point_value", vouched.redeem_point_value),
             reward_type=level.scan_reward_type if level else None,
             reward_value=level.scan_reward_value if level else None,
@@ -121,7 +123,7 @@ def vouch(*, facts: CodeFacts | None, reading: Reading | None, delivery: Deliver
     if facts is None or reading is None or facts.brand_id != delivery.brand_id:
         raise AuthCodeInvalid
     # Our own events name an accepted scan's code without its tag; of any other code nothing may be learnt without it.
-    if facts.accepted_scan_id is None and not scanning.tag_fits(facts, reading):
+    if facts.accepted_scan_id is None and not evaluate.tag_fits(facts, reading):
         raise AuthCodeInvalid
     if facts.recall_id is not None:
         raise CodeRecalled
@@ -135,11 +137,11 @@ def vouch(*, facts: CodeFacts | None, reading: Reading | None, delivery: Deliver
 def _refuse_new_scan(facts: CodeFacts, reading: Reading, delivery: Delivery) -> None:
     """Nobody scanned yet for this customer: the event itself is the scan, and must pass as one."""
     about = Circumstances(at=timezone.now(), user_id=delivery.arguments["user_id"], brand_id=delivery.brand_id)
-    reason = scanning.judge(facts=facts, reading=reading, about=about)
+    reason = evaluate.judge(facts=facts, reading=reading, about=about)
     if reason == Reason.RESERVED and facts.unconfirmed:  # with a confirmed address they may take it over
         user_id = delivery.arguments["user_id"]
-        still_holds = partial(members.lock_unconfirmed, user_id=user_id)
-        raise events.Held(EmailNotConfirmed(), user_id=user_id, still_holds=still_holds)
+        still_holds = partial(accounts.lock_unconfirmed, user_id=user_id)
+        raise messages.Held(EmailNotConfirmed(), user_id=user_id, still_holds=still_holds)
     if reason in {Reason.LIMIT_REACHED, Reason.RESERVED}:
         raise ScanLimitReached
     if reason == Reason.CAMPAIGN_INACTIVE:

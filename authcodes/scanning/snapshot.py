@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from typing import Any
+from datetime import datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
-
-from brands import sql, tokens
-from loyalty.events import ENCODER
-from loyalty.webhooks import LISTENED
+from authcodes.scanning.types import Circumstances, CodeFacts
+from brands.errors import TokenInvalid
+from brands.identity import tokens
+from brands.identity.authentication import active_user
+from core.db import sql
+from core.json_values import ENCODER
+from loyalty.integrations.webhook_events import LISTENED
 
 # Codes sort by bytes, reasons do not: without its COLLATE the look at the ledger would read all of an account's lines.
 # The level is the customer's current one, else the brand's lowest. A brand without levels leaves it null.
@@ -108,87 +107,6 @@ FACTS_TOGETHER = f"""
 """  # noqa: S608 - built from constants
 
 
-@dataclass(frozen=True, slots=True)
-class CodeFacts:
-    """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
-
-    `slots_used`: its accepted scans without those that were given back. `reservation_id`: of a used-up code the scan of
-    a guest or an unconfirmed customer (`reserved_for`), made at `reserved_at`, that nobody has claimed yet.
-    `accepted_scan_reserves`: the accepted scan still waits for its customer's confirmed address. `user_active` is also
-    true where nobody is named, and false where their token has ended. `unconfirmed`: the brand asks for a confirmed
-    e-mail address, and the customer's is not. `is_announced`: a webhook of the brand listens to scans.
-    """
-
-    id: int
-    code: str
-    brand_id: int
-    batch_id: int
-    product_id: int | None
-    deactivated: bool
-    scan_count: int
-    slots_used: int
-    reservation_id: UUID | None
-    reserved_at: datetime | None
-    reserved_for: int | None
-    first_scan_at: datetime | None
-    first_scan_location: str
-    redeem_point_value: int | None
-    scan_limit: int | None
-    expiration_date: date | None
-    tag_version: int | None
-    campaign_id: int | None
-    campaign_permits: bool
-    product_active: bool | None
-    time_zone: str
-    loyalty_active: bool
-    auto_enroll: bool
-    max_points_per_scan: int
-    sku: str | None
-    title: str | None
-    retail_price: Decimal | None
-    picture_id: UUID | None
-    recall_id: str | None
-    recall_contact: str | None
-    recall_message: str | None
-    account: int | None
-    member_status: str
-    reward_type: str | None
-    reward_value: Decimal | None
-    already_claimed: bool
-    accepted_scan_id: UUID | None
-    accepted_scan_reserves: bool
-    user_active: bool
-    unconfirmed: bool
-    is_announced: bool
-
-    def expired(self, at: datetime) -> bool:
-        """The last day has ended in the brand's zone."""
-        return (
-            self.expiration_date is not None and at.astimezone(ZoneInfo(self.time_zone)).date() > self.expiration_date
-        )
-
-    @property
-    def earns(self) -> bool:
-        """Whether new scans of the code earn points, as far as its product and campaign decide."""
-        return bool(self.product_active) and self.campaign_permits
-
-    @property
-    def limit_reached(self) -> bool:
-        return self.scan_limit is not None and self.slots_used >= self.scan_limit
-
-    @property
-    def reserved_until(self) -> datetime | None:
-        """Until when a guest's scan that uses the code up, or an unconfirmed customer's, is theirs to claim."""
-        return self.reserved_at + timedelta(minutes=settings.GUEST_SCAN_MINUTES) if self.reserved_at else None
-
-    def product(self) -> dict[str, Any] | None:
-        """The product as spec 4.6 names it."""
-        if self.product_id is None:
-            return None
-        picture = {"picture": f"/pictures/{self.picture_id}/small"} if self.picture_id else {}
-        return {"id": str(self.product_id), "name": self.title, "sku": self.sku, **picture}
-
-
 def read(
     *,
     code: str,
@@ -232,3 +150,11 @@ def read_together(asked: Sequence[Asked]) -> list[CodeFacts | None]:
     for item, *columns in sql.rows(FACTS_TOGETHER, {"asked": ENCODER.encode(rows)}):
         found[item] = CodeFacts(*columns)
     return found
+
+
+def facts_of(code: str | None, about: Circumstances) -> CodeFacts | None:
+    """Raises TokenInvalid for a user who is not active: views leave the look at the user to this statement."""
+    facts = read(code=code, user_id=about.user_id, at=about.at, token=about.token) if code else None
+    if about.user_id is not None and not (facts.user_active if facts else active_user(about.user_id, about.token)):
+        raise TokenInvalid
+    return facts

@@ -14,9 +14,12 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import request_brands, sql
-from brands.models import ApiKey, Brand
-from brands.refusals import ApiKeyInvalid, Invalid
+from brands.errors import ApiKeyInvalid
+from brands.models.credentials import ApiKey
+from brands.models.tenants import Brand
+from brands.tenants import request_brands
+from core.db import sql
+from core.errors import Invalid
 
 USABLE_AT_ONCE = 2  # the old key and its successor, so that callers can change over
 VISIBLE_CHARACTERS = 12
@@ -145,7 +148,7 @@ def _made_for_scan_page(brand: Brand, at: datetime) -> str:
 
 
 def _derived(key: ApiKey) -> str:
-    made = salted_hmac("brands.keys.of_scan_page", str(key.pk), algorithm="sha256").digest()
+    made = salted_hmac("brands.identity.api_keys.of_scan_page", str(key.pk), algorithm="sha256").digest()
     return f"{ApiKey.Kind.APP.value}_{base64.urlsafe_b64encode(made).decode().rstrip('=')}"
 
 

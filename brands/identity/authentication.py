@@ -9,13 +9,17 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
-from brands import guard, keys, limits, request_brands, roles, sql, tokens
-from brands.models import Membership, User
-from brands.refusals import ApiKeyInvalid, TokenInvalid
+from brands.errors import ApiKeyInvalid, TokenInvalid
+from brands.identity import api_keys, roles, tokens
+from brands.identity.tokens import Principal
+from brands.models.people import Membership, User
+from brands.tenants import request_brands
+from core.db import row_guard, sql
+from core.errors import CHALLENGE
+from core.redis import rate_limits
+from core.web import client_address
 
 M = TypeVar("M", bound=Callable[..., Any])
-
-CHALLENGE = "Bearer"
 
 # In the order of the model's fields, as User.from_db wants them; the other fields load themselves when asked for.
 USER_FIELDS = [
@@ -76,11 +80,11 @@ def for_own_brand(method: M) -> M:
     """Run a view's method, which only reads, under the database's guard: it sees rows of the token's customer, and
     what the token's brand shows to all of its customers."""
 
-    @guard.marked(guard.OF_CUSTOMER)
+    @row_guard.marked(row_guard.OF_CUSTOMER)
     @wraps(method)
     def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
         assert isinstance(request.auth, tokens.Principal)  # noqa: S101 - only views for token holders are decorated
-        with guard.as_customer(request.auth.brand_id, request.auth.user_id):
+        with row_guard.as_customer(request.auth.brand_id, request.auth.user_id):
             return method(view, request, *where, **more)
 
     return cast("M", guarded)
@@ -90,11 +94,11 @@ def changing_own_brand(method: M) -> M:
     """Run a view's method, which changes rows, under the database's guard: all that it sees and writes is of the
     token's brand, or is the user. What it tells others of the change is the brand's, so it sees more than a reader."""
 
-    @guard.marked(guard.OF_BRAND)
+    @row_guard.marked(row_guard.OF_BRAND)
     @wraps(method)
     def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
         assert isinstance(request.auth, tokens.Principal)  # noqa: S101 - only views for token holders are decorated
-        with guard.within([request.auth.brand_id], user_id=request.auth.user_id):
+        with row_guard.within([request.auth.brand_id], user_id=request.auth.user_id):
             return method(view, request, *where, **more)
 
     return cast("M", guarded)
@@ -104,11 +108,11 @@ def for_brand_of_key(method: M) -> M:
     """Run a view's method, which gets the `caller` too, under the database's guard: all that it sees and writes is of
     the key's brand. A hub's call counts against the limit of what hubs hand in. Raises ApiKeyInvalid without a key."""
 
-    @guard.marked(guard.OF_BRAND)
+    @row_guard.marked(row_guard.OF_BRAND)
     @wraps(method)
     def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
         caller = required_caller(request, counted_as="ingest")
-        with guard.within([caller.brand_id]):
+        with row_guard.within([caller.brand_id]):
             return method(view, request, caller, *where, **more)
 
     return cast("M", guarded)
@@ -136,7 +140,7 @@ def active_user(user_id: int, token: tokens.Principal | None = None) -> User | N
     return user if user.is_active else None
 
 
-def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> keys.Caller | None:
+def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> api_keys.Caller | None:
     """Who sent the `api-key` header; None without it. A hub's call counts as `counted_as` too, in the same round trip.
 
     Raises ApiKeyInvalid for an unusable key, and RateLimited above what all keys of its kind of a brand together may
@@ -145,15 +149,15 @@ def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> keys.C
     raw = request.META.get("HTTP_API_KEY")
     if raw is None:
         return None
-    caller = keys.find(raw, at=timezone.now())
+    caller = api_keys.find(raw, at=timezone.now())
     if caller.is_hub:
-        limits.hit_brand(caller.brand_id, counted_as=counted_as)
+        rate_limits.hit_brand(caller.brand_id, counted_as=counted_as)
     else:
-        limits.hit_brand(caller.brand_id, app_in=limits.client_address(request))
+        rate_limits.hit_brand(caller.brand_id, app_in=client_address.client_address(request))
     return caller
 
 
-def required_caller(request: Request | HttpRequest, *, counted_as: str = "") -> keys.Caller:
+def required_caller(request: Request | HttpRequest, *, counted_as: str = "") -> api_keys.Caller:
     """Who sent the `api-key` header. Raises ApiKeyInvalid where there is none, or an unusable one."""
     caller = caller_of(request, counted_as=counted_as)
     if caller is None:
@@ -187,3 +191,9 @@ def staff_may_read(
     if role is None or user.is_superuser:
         return role is not None
     return (token is None or token.brand_id == brand_id) and roles.may(role, verb, label)
+
+
+def principal_of(request: Request) -> Principal:
+    """The token's user and brand; the view's permission has made sure that there is one."""
+    assert isinstance(request.auth, Principal)  # noqa: S101 - BearerToken is the only authentication here
+    return request.auth

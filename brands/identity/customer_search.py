@@ -6,10 +6,10 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from brands import typed_text
-from brands.customer_words import CustomerWord
-from brands.models import User
-from brands.refusals import Invalid
+from brands.models.customer_words import CustomerWord
+from brands.models.people import User
+from core.errors import Invalid
+from core.forms import typed_text
 
 MAX_WORDS = 8
 # Customers whose rows a list looks for one by one.

@@ -14,9 +14,11 @@ from time import time
 from django.conf import settings
 from limits.storage import RedisStorage
 
-from brands import in_process_limits, limits, metrics, stopped_attempts
-from brands.refusals import RateLimited
 from brands.scanned import Reading
+from brands.tenants import stopped_attempts
+from core.errors import RateLimited
+from core.observability import metrics
+from core.redis import client, in_process_limits, rate_limits
 
 PREFIX = RedisStorage.PREFIX
 
@@ -125,8 +127,8 @@ class Guesser:
     @property
     def networks(self) -> list[tuple[str, int]]:
         """The network, and an IPv6 one's site, with how many times the network's budget each has."""
-        site = limits.site_of(self.address)
-        return [(self.address, 1), (site, limits.SITE_FACTOR)] if site else [(self.address, 1)]
+        site = rate_limits.site_of(self.address)
+        return [(self.address, 1), (site, rate_limits.SITE_FACTOR)] if site else [(self.address, 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,7 @@ def use(budgets: list[Budget], digest: bytes) -> tuple[int, Budget] | None:
     """Use all of the budgets once; or the seconds to wait for one that is used up, and that one."""
     arguments = [part for budget in budgets for part in (budget.kind, budget.amount, budget.seconds)]
     keys = [budget.key for budget in budgets]
-    answer = limits.ask(lambda: limits.run(USE, keys, (time(), digest, *arguments)))
+    answer = client.ask(lambda: client.run(USE, keys, (time(), digest, *arguments)))
     if answer is None:
         for budget in budgets:
             if budget.kind != "lock":
@@ -195,13 +197,15 @@ def budgets_of(guesser: Guesser, *, reading: Reading | None, calls: str | None) 
         for network, _factor in guesser.networks
     ]
     if calls:
-        item = limits.limit(calls)
-        key = limits.window_key(item, calls, guesser.identity)
+        item = rate_limits.limit(calls)
+        key = rate_limits.window_key(item, calls, guesser.identity)
         found.append(Budget(calls, Scope.CALLS, "window", key, item.amount, item.get_expiry()))
-        site = limits.site_of(guesser.address)
+        site = rate_limits.site_of(guesser.address)
         if site and not guesser.is_user:
-            key = limits.window_key(item, calls, f"address:{site}")
-            found.append(Budget(calls, Scope.CALLS, "window", key, item.amount * limits.SITE_FACTOR, item.get_expiry()))
+            key = rate_limits.window_key(item, calls, f"address:{site}")
+            found.append(
+                Budget(calls, Scope.CALLS, "window", key, item.amount * rate_limits.SITE_FACTOR, item.get_expiry())
+            )
     return found + (plain_budgets(guesser, reading.code) if reading and not reading.tag else [])
 
 
@@ -221,13 +225,13 @@ def plain_budgets(guesser: Guesser, code: str) -> list[Budget]:
             different(Scope.NETWORK, "plain_codes_network", whose, factor),
             different(Scope.NETWORK, "plain_codes_network_near", f"{whose}:{code[:-2]}", factor),
         ]
-    item = limits.limit("plain_codes_brand")
+    item = rate_limits.limit("plain_codes_brand")
     key = f"{PREFIX}:plain_codes_brand:{guesser.brand_id}"
     return [*found, Budget("plain_codes_brand", Scope.NETWORK, "count", key, item.amount, item.get_expiry())]
 
 
 def different(scope: Scope, name: str, whose: str, factor: int = 1) -> Budget:
-    item = limits.limit(name)
+    item = rate_limits.limit(name)
     # The hour and the day of a customer count in the same set.
     key = f"{PREFIX}:{name.removesuffix('_day')}:{whose}"
     return Budget(name, scope, "set", key, item.amount * factor, item.get_expiry())
@@ -239,7 +243,7 @@ def count_unknown(guesser: Guesser) -> None:
 
     Raises RateLimited where a limit was used up meanwhile: parallel guesses get no more answers than serial ones.
     """
-    own, wider = limits.limit("unknown_code"), limits.limit("unknown_code_address")
+    own, wider = rate_limits.limit("unknown_code"), rate_limits.limit("unknown_code_address")
     counted = [("unknown_code", guesser.identity, guesser.identity, own, 1)]
     counted += [
         ("unknown_code_address", network, f"everybody:{network}", wider, factor) for network, factor in guesser.networks
@@ -247,10 +251,10 @@ def count_unknown(guesser: Guesser) -> None:
     keys: list[str] = []
     counts: list[int] = []
     for name, whose, locked, item, factor in counted:
-        keys += [limits.window_key(item, name, guesser.brand_id, whose), lock_key(guesser, locked)]
+        keys += [rate_limits.window_key(item, name, guesser.brand_id, whose), lock_key(guesser, locked)]
         counts += [item.amount * factor, item.get_expiry()]
     seconds = settings.UNKNOWN_CODE_LOCK_SECONDS
-    refused = limits.ask(lambda: limits.run(COUNT_UNKNOWN, keys, (time(), seconds, *counts)))
+    refused = client.ask(lambda: client.run(COUNT_UNKNOWN, keys, (time(), seconds, *counts)))
     if refused is None:
         for number, key in enumerate(keys[::2]):
             in_process_limits.hit(key, counts[2 * number], counts[2 * number + 1])

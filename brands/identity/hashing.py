@@ -9,7 +9,7 @@ _one_at_a_time = Lock()
 
 
 class OneAtATime(PBKDF2PasswordHasher):
-    """Django's, with a line before it; who may stand in it is a matter of config.admission."""
+    """Django's, with a line before it; who may stand in it is a matter of config.serving.admission."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         if not settings.FAIR_SHARES:

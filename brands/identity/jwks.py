@@ -10,8 +10,9 @@ from typing import Any
 
 import jwt
 
-from brands import outgoing
-from brands.refusals import TokenInvalid, Unavailable
+from brands.errors import TokenInvalid
+from core.errors import Unavailable
+from core.http import client
 
 FRESH_SECONDS = 300  # so soon is a key refused that its issuer has withdrawn
 STALE_SECONDS = 3_600  # so long do known keys serve while the address does not answer
@@ -63,7 +64,7 @@ class KeySet:
     def _ask(self) -> None:
         try:
             keys = usable_keys(json.loads(fetch(self.url)), self.algorithm)
-        except (outgoing.NotReached, ValueError, RecursionError) as error:
+        except (client.NotReached, ValueError, RecursionError) as error:
             logger.warning("No keys from %s: %s", self.url, error)
             self._asked_at = monotonic()
         else:
@@ -80,10 +81,10 @@ def key_set(*, url: str, algorithm: str) -> KeySet:
 def fetch(url: str) -> bytes:
     """The body behind `url`, which the operator chose, so it may be a private address. Raises NotReached."""
     headers = {"Accept": "application/json"}
-    answer = outgoing.send("GET", url, headers=headers, timeout_seconds=TIMEOUT_SECONDS, anywhere=True)
+    answer = client.send("GET", url, headers=headers, timeout_seconds=TIMEOUT_SECONDS, anywhere=True)
     if answer.status != 200:
         message = f"the answer is {answer.status}"
-        raise outgoing.NotReached(message)
+        raise client.NotReached(message)
     return answer.body
 
 

@@ -7,10 +7,11 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from brands import audit
-from brands.audit import Deed, Row
-from brands.login_throttle import Attempt
-from brands.models import Brand, User
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.identity.login_throttle import Attempt
+from brands.models.people import User
+from brands.models.tenants import Brand
 
 # Which failed tries of a day at one door are written down; the last one that is let try always is.
 RECORDED_ATTEMPTS = (1, 5, 10, 20)
@@ -20,7 +21,7 @@ def logged_in(*, user: User, deed: Deed, brand_id: int | None = None) -> None:
     """Somebody has logged in to the portal: an entry for each brand that they work for, or for `brand_id` alone."""
     brands = [brand_id] if brand_id is not None else _brands_of(user)
     rows = [Row(user, each) for each in brands or [None]]
-    audit.record(deed=deed, action=_("Logged in to the portal"), rows=rows)
+    audit_log.record(deed=deed, action=_("Logged in to the portal"), rows=rows)
 
 
 def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: str = "") -> None:
@@ -39,7 +40,7 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
     if attempt.is_last:
         words = _("Failed logins today: %(count)d; new devices wait until tomorrow") % {"count": attempt.number}
     deed = Deed(None, at, request_id, reason=_("At the portal") if brand is None else _("Through the API"))
-    audit.record(deed=deed, action=words, rows=[Row(user, brand_id) for brand_id in brands])
+    audit_log.record(deed=deed, action=words, rows=[Row(user, brand_id) for brand_id in brands])
     if attempt.is_last:
         own = brand or Brand.objects.filter(pk__in=[each for each in brands if each]).order_by("pk").first()
         if own:
@@ -55,7 +56,7 @@ def failed_email_change(*, attempt: Attempt, brand: Brand, at: datetime, request
         return
     words = _("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
     # Whoever works elsewhere too: the brand sent the link, and a missing line would say that they do.
-    audit.record(deed=Deed(None, at, request_id), action=words, rows=[Row(user, brand.pk)])
+    audit_log.record(deed=Deed(None, at, request_id), action=words, rows=[Row(user, brand.pk)])
 
 
 def _brands_informed(user: User, brand: Brand | None) -> list[int | None]:

@@ -16,9 +16,12 @@ from django.conf import settings
 from django.core import signing
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from brands import guard, limits, metrics, stopped_attempts
-from brands.models import User
-from brands.refusals import RateLimited, Unavailable
+from brands.models.people import User
+from brands.tenants import stopped_attempts
+from core.db import row_guard
+from core.errors import RateLimited, Unavailable
+from core.observability import metrics
+from core.redis import client
 
 PORTAL = "portal"
 FREE_TRIES = 5
@@ -76,7 +79,7 @@ class Attempt:
 
     def succeeded(self) -> None:
         """The password was right."""
-        limits.ask(lambda: limits.run(FORGIVE, self.keys, (self.door, int(self.number == 0))))
+        client.ask(lambda: client.run(FORGIVE, self.keys, (self.door, int(self.number == 0))))
 
 
 def at_brand(brand_id: int | None) -> str:
@@ -106,7 +109,7 @@ def begin(*, door: str, email: str, network: str, device: str = "", session: obj
     keys = _keys(door, email, f"device:{device_id}" if device_id else f"network:{network}")
     waits = (FREE_TRIES, FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)
     arguments = (*waits, settings.LOGIN_TRIES_PER_DAY, DAY_SECONDS, door, int(bool(device_id)))
-    answer = limits.ask(lambda: limits.run(TRY, keys, arguments))
+    answer = client.ask(lambda: client.run(TRY, keys, arguments))
     if answer is None:
         raise Unavailable
     milliseconds, number = answer
@@ -119,7 +122,7 @@ def begin(*, door: str, email: str, network: str, device: str = "", session: obj
 
 def forgive(*, email: str) -> None:
     """The owner has a new password: the day's tries at every door begin again. A network still waits its time."""
-    limits.ask(lambda: limits.client().delete(f"{_prefix(email)}:day"))
+    client.ask(lambda: client.client().delete(f"{_prefix(email)}:day"))
 
 
 def make_device(user: User) -> str:
@@ -139,7 +142,7 @@ def read_device(token: str, email: str) -> str:
         return ""
     if not constant_time_compare(told["u"], _of(email)):
         return ""
-    with guard.lifted("a login is one for all brands"):
+    with row_guard.lifted("a login is one for all brands"):
         password = User.objects.filter(email=email).values_list("password", flat=True).first() or ""
     return str(told["d"]) if constant_time_compare(told.get("p", ""), _of_password(password)) else ""
 

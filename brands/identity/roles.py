@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet, prefetch_related_objects
 
-from brands import guard
-from brands.models import Membership, User
+from brands.models.people import Membership, User
+from core.db import row_guard
 
 M = TypeVar("M", bound=Model)
 
@@ -134,7 +134,7 @@ def guarding(user: Any) -> Iterator[None]:
         yield
         return
     mine = memberships(user) if user.is_active and user.is_staff else ()
-    with guard.within((it.brand_id for it in mine), user_id=user.pk):
+    with row_guard.within((it.brand_id for it in mine), user_id=user.pk):
         yield
 
 

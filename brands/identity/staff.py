@@ -9,10 +9,12 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from brands import guard, login_throttle, tokens
-from brands.models import Brand, Membership, User
-from brands.refusals import Invalid
+from brands.identity import login_throttle, tokens
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
 from brands.staff_login import invitations, sessions
+from core.db import row_guard
+from core.errors import Invalid
 
 # Any number will do. Whoever changes who owns what does so alone: two owners who took each other's role away at the
 # same time would both see the other one stay.
@@ -39,7 +41,7 @@ def give_role(*, user: User, brand: Brand, role: str, password: str = "", at: da
 
 def set_password(*, user: User, password: str, at: datetime) -> None:
     """Give somebody a new password, which passed the validators; whoever is logged in as them is no more."""
-    with guard.lifted("a login is one for all brands, and so are its sessions"), transaction.atomic():
+    with row_guard.lifted("a login is one for all brands, and so are its sessions"), transaction.atomic():
         user.set_password(password)
         user.save(update_fields=["password"])
         tokens.revoke_all(user=user, at=at)
@@ -92,11 +94,11 @@ def save_account(*, user: User, fields: Iterable[str]) -> None:
             take_turns()
             refuse_to_switch_off(user, field="is_staff" if user.is_active else "is_active")
             sessions.end_others(user=user, keep=None)
-            with guard.lifted("who is switched off is so for all brands"):
+            with row_guard.lifted("who is switched off is so for all brands"):
                 invitations.revoke_of_inviter(user_id=user.pk, brand_id=None, at=timezone.now())
         user.save(update_fields=set(fields))
         if not user.is_active:
-            with guard.lifted("a login is one for all brands, and so are its sessions"):
+            with row_guard.lifted("a login is one for all brands, and so are its sessions"):
                 tokens.revoke_all(user=user, at=timezone.now())
 
 

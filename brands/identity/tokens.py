@@ -15,9 +15,11 @@ from django.db.models import F
 from rest_framework_simplejwt.backends import TokenBackend
 from rest_framework_simplejwt.exceptions import TokenBackendError
 
-from brands import jwks
-from brands.models import Brand, LoginSession, User
-from brands.refusals import TokenInvalid
+from brands.errors import TokenInvalid
+from brands.identity import jwks
+from brands.models.credentials import LoginSession
+from brands.models.people import User
+from brands.models.tenants import Brand
 
 LONGEST_TOKEN = 16_384  # characters; checking a longer one would only cost time
 LARGEST_ID = 2**63 - 1

@@ -6,8 +6,10 @@ from datetime import datetime
 from django.contrib.auth.hashers import make_password
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import LoginSession, User
-from brands.refusals import Refused
+from brands.errors import TokenInvalid
+from brands.models.credentials import LoginSession
+from brands.models.people import User
+from core.errors import Refused
 
 DOMAIN = "erased.invalid"  # RFC 2606: no mail can ever reach it
 
@@ -57,3 +59,14 @@ def leave_brand(user: User, *, brand_id: int, other_brand_id: int | None) -> Non
 
 def new_address() -> str:
     return f"erased-{uuid.uuid4().hex}@{DOMAIN}"
+
+
+def lock_person(*, user_id: int) -> User:
+    """Take turns with whatever else changes what is known of a person, their erasure above all. Call in a transaction.
+
+    Raises TokenInvalid for who was erased or switched off while this waited.
+    """
+    person = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
+    if person is None:
+        raise TokenInvalid
+    return person

@@ -6,7 +6,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Caution
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
-from brands.postgresql.base import DatabaseWrapper
+from core.db.postgresql.base import DatabaseWrapper
 
 ROLE = """
 SELECT rolname, rolsuper OR rolbypassrls,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import ProgrammingError, transaction
 
-from brands import policies
-from brands.postgresql import roles
+from brands.isolation import policies
+from core.db.postgresql import roles
 
 if TYPE_CHECKING:
-    from brands.postgresql.base import DatabaseWrapper
+    from core.db.postgresql.base import DatabaseWrapper
 
 MAKE = """
 DO $$ BEGIN

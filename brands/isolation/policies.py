@@ -1,4 +1,4 @@
-"""Row-level security: which rows of each table the roles of brands.postgresql.roles may see, as the models tell.
+"""Row-level security: which rows of each table the roles of core.db.postgresql.roles may see, as the models tell.
 
 A model with a foreign key `brand` needs no more than that. Any other says by `guarded_by` through which of its
 relations a row leads to a brand: a row is seen where one of the related rows is. What belongs to no brand stands in
@@ -147,7 +147,7 @@ def of_brand(model: type[Model]) -> str:
     if not ways:
         message = (
             f"{meta(model).label} has no foreign key `brand`: say by `guarded_by` which of its relations lead to one, "
-            "or name its table in brands.policies.UNGUARDED with the reason"
+            "or name its table in brands.isolation.policies.UNGUARDED with the reason"
         )
         raise ImproperlyConfigured(message)
     found = [_through(model, way) for way in ways]

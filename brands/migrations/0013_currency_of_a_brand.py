@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-import brands.currencies
+import core.currencies
 
 
 class Migration(migrations.Migration):
@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 default="EUR",
                 help_text="In which orders are counted; another earns points only at a rate that the brand states.",
                 max_length=3,
-                validators=[brands.currencies.validate],
+                validators=[core.currencies.validate],
             ),
         )
     ]

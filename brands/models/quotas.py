@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from brands.moments import DayField, MomentField
+from core.moments import DayField, MomentField
 
 
 class StoppedAttempts(models.Model):

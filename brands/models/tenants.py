@@ -1,24 +1,18 @@
-"""Who there is: brands with their hostnames and keys, people, what each may do for which brand, and did."""
+"""Brands, their hostnames and their pictures."""
 
 import uuid
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
-from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.core.exceptions import ValidationError
-from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator, URLValidator
 from django.db import connection, models
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands import currencies
-from brands.customer_words import CustomerWord as CustomerWord  # noqa: PLC0414 - as BrandQuota
-from brands.moments import MomentField
-from brands.quota_models import BrandQuota as BrandQuota  # noqa: PLC0414 - Django finds models by this module
-from brands.quota_models import QuotaNotice as QuotaNotice  # noqa: PLC0414
-from brands.quota_models import StoppedAttempts as StoppedAttempts  # noqa: PLC0414
+from core import currencies
+from core.moments import MomentField
 
 # Names that Python finds in the system's files, and that mean another place on another host, or none.
 NO_PLACES = {"localtime", "posixrules", "Factory"}
@@ -219,193 +213,3 @@ class BrandHostname(models.Model):
 
     def __str__(self) -> str:
         return self.hostname
-
-
-class UserManager(BaseUserManager["User"]):
-    def get_by_natural_key(self, username: str | None) -> "User":
-        return self.get(email=(username or "").lower())
-
-    def create_user(self, email: str, password: str | None = None, **fields: object) -> "User":
-        user = self.model(email=self.normalize_email(email).lower(), **fields)
-        user.set_password(password)
-        user.save(using=self._db)
-        return user
-
-    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
-
-
-class User(AbstractBaseUser, PermissionsMixin):
-    """A person, customer or staff, known by e-mail address."""
-
-    guarded_by = ("registered_brand", "memberships", "points_rows", "audit_entries")
-
-    email = models.EmailField(
-        max_length=254, unique=True, error_messages={"unique": _("This e-mail address is taken.")}
-    )
-    first_name = models.CharField(max_length=150, blank=True)
-    last_name = models.CharField(max_length=150, blank=True)
-    registered_brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, null=True, blank=True, related_name="registered_users"
-    )
-    is_staff = models.BooleanField(default=False, help_text=_("May log in to the portal."))
-    is_active = models.BooleanField(default=True, help_text=_("Off: refused everywhere from the next request on."))
-    last_login = MomentField(_("last login"), null=True, blank=True)
-    date_joined = MomentField(default=timezone.now, editable=False)
-    email_verified_at = MomentField(
-        _("address verified"), null=True, blank=True, editable=False, help_text=_("Empty: nobody has proved it theirs.")
-    )
-    # Grows when every session of the user ends; each token and portal session carries the one that it began with.
-    session_epoch = models.PositiveIntegerField(_("session epoch"), default=0, db_default=0, editable=False)
-
-    objects = UserManager()
-
-    # The one brand that the person looks at in the portal at the moment; brands.switcher sets it for a request.
-    chosen_brand_id: int | None = None
-    # The one brand that the session reaches, where a brand's identity provider began it: brands.staff_login.sessions.
-    session_brand_id: int | None = None
-
-    USERNAME_FIELD = "email"
-    EMAIL_FIELD = "email"
-    REQUIRED_FIELDS = []
-
-    class Meta:
-        ordering = ["email"]
-        constraints = [
-            models.CheckConstraint(
-                condition=models.Q(email=Lower("email")),
-                name="email_is_lowercase",
-                violation_error_message=_("Write the e-mail address in lowercase."),
-            )
-        ]
-
-    def __str__(self) -> str:
-        return self.email
-
-    def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """What Django compares for each session of the portal: another one from each epoch on."""
-        found: str = super()._get_session_auth_hash(secret)  # type: ignore[misc] # the stubs do not know it
-        return f"{self.session_epoch}.{found}" if self.session_epoch else found
-
-    def get_full_name(self) -> str:
-        return f"{self.first_name} {self.last_name}".strip() or self.email
-
-    def get_short_name(self) -> str:
-        return self.first_name or self.email
-
-
-class Membership(models.Model):
-    """What a member of staff may do for a brand."""
-
-    class Role(models.TextChoices):
-        OWNER = "owner", _("Owner")
-        MANAGER = "manager", _("Manager")
-        PRINTER = "printer", _("Printer (codes and print)")
-        SUPPORT = "support", _("Support (read and search)")
-
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="memberships")
-    role = models.CharField(max_length=10, choices=Role.choices)
-
-    class Meta:
-        ordering = ["brand_id", "user_id"]
-        constraints = [
-            models.UniqueConstraint(fields=["user", "brand"], name="one_role_per_brand"),
-            models.CheckConstraint(
-                condition=models.Q(role__in=["owner", "manager", "printer", "support"]), name="membership_role_known"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.user}, {self.get_role_display()} of {self.brand}"
-
-
-class ApiKey(models.Model):
-    """A brand's key; only its hash is kept."""
-
-    class Kind(models.TextChoices):
-        HUB = "hub", _("Hub (secret, server to server)")
-        APP = "app", _("App (publishable, shipped in an app)")
-
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="api_keys")
-    kind = models.CharField(max_length=3, choices=Kind.choices)
-    name = models.CharField(max_length=120)
-    prefix = models.CharField(max_length=16, editable=False, help_text=_("The visible beginning of the key."))
-    digest = models.BinaryField(max_length=32, editable=False)
-    created_at = MomentField(default=timezone.now, editable=False)
-    last_used_at = MomentField(null=True, blank=True, editable=False)
-    expires_at = MomentField(null=True, blank=True)
-    revoked_at = MomentField(null=True, blank=True, editable=False)
-    of_scan_page = models.BooleanField(
-        _("of the scan page"),
-        default=False,
-        editable=False,
-        help_text=_("Made for the page that a phone camera opens. Revoked, the page makes itself another."),
-    )
-
-    class Meta:
-        verbose_name = _("API key")
-        ordering = ["-created_at", "-id"]
-        constraints = [
-            models.UniqueConstraint(fields=["digest"], name="api_key_digest_unique"),
-            models.CheckConstraint(condition=models.Q(kind__in=["hub", "app"]), name="api_key_kind_known"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.prefix}… ({self.name})"
-
-
-class LoginSession(models.Model):
-    """One login: the family of refresh tokens that descend from it. Only the newest is good, but for a moment."""
-
-    customer_by = ("user",)
-
-    family = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="login_sessions")
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
-    current_jti = models.CharField(max_length=64)
-    previous_jti = models.CharField(max_length=64, blank=True, default="", db_default="")
-    rotated_at = MomentField(null=True, blank=True)
-    created_at = MomentField(default=timezone.now, editable=False)
-    expires_at = MomentField()
-    revoked_at = MomentField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["-created_at"]
-
-    def __str__(self) -> str:
-        return f"{self.user_id} at {self.brand_id} since {self.created_at:%Y-%m-%d %H:%M}"
-
-
-class AuditEntry(models.Model):
-    """Something that staff did to a row. Entries are added, never changed: a trigger refuses UPDATE and DELETE."""
-
-    append_only = ("row_name", "reason", "changes")  # which an erasure rewrites
-
-    at = MomentField(_("when"), default=timezone.now, editable=False)
-    person = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("who")
-    )
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="audit_entries")
-    kind = models.CharField(max_length=100, help_text=_("The changed row's model: app.model"))
-    row_id = models.CharField(max_length=64)
-    row_name = models.CharField(_("what"), max_length=200, help_text=_("As the row was called at the time."))
-    action = models.CharField(max_length=200)
-    changes = models.JSONField(
-        default=dict, encoder=DjangoJSONEncoder, help_text=_("Of each changed field the value before and after.")
-    )
-    reason = models.TextField(blank=True)
-    request_id = models.CharField(_("request id"), max_length=64, blank=True)
-
-    class Meta:
-        verbose_name = _("audit entry")
-        verbose_name_plural = _("audit entries")
-        ordering = ["-id"]
-        indexes = [
-            models.Index(fields=["kind", "row_id", "-id"], name="audit_of_a_row"),
-            models.Index(fields=["brand", "-id"], name="audit_of_a_brand"),
-            models.Index(fields=["person", "-id"], name="audit_of_a_person"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.action}: {self.row_name}"

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 from qrcode.image.svg import SvgPathImage
 
-from brands.models import User
-from brands.refusals import Invalid
+from brands.models.people import User
 from brands.staff_login.models import Factor, RecoveryCode
+from core.errors import Invalid
 
 STEP_SECONDS = 30  # RFC 6238
 DRIFT = 1  # steps that a clock may be early or late

@@ -13,10 +13,13 @@ from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import limits, quotas
-from brands.models import Brand, BrandQuota, Membership, User
-from brands.refusals import Invalid, RateLimited
+from brands.models.people import Membership, User
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand
 from brands.staff_login.models import Invitation
+from brands.tenants import quotas
+from core.errors import Invalid, RateLimited
+from core.redis import rate_limits
 
 LIFE = timedelta(days=7)
 KEPT = timedelta(days=90)  # after its end, so that owners see what became of it
@@ -82,8 +85,8 @@ def revoke_of_inviter(*, user_id: int, brand_id: int | None, at: datetime) -> in
 def count_mail(*, brand_id: int, email: str) -> None:
     """One more mail to this address: bounded for the brand, and for the brand and the address together, so that no
     brand learns or uses up anything of another's. Raises RateLimited and Unavailable."""
-    limits.hit("invitation_address", brand_id, email)
-    limits.hit("invitation", brand_id)
+    rate_limits.hit("invitation_address", brand_id, email)
+    rate_limits.hit("invitation", brand_id)
     if not quotas.take(brand_id, BrandQuota.Resource.MAILS):
         words = _("Your brand's mails of today are used up. Ask the operator for more, or go on tomorrow (UTC).")
         raise RateLimited(words, retry_after=3_600)

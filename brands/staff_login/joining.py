@@ -4,12 +4,14 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import audit, people
-from brands.audit import Deed, Row
-from brands.models import Brand, Membership, User
-from brands.refusals import Invalid
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.identity import staff
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
 from brands.staff_login import invitations, mails
 from brands.staff_login.models import Invitation, StaffMail
+from core.errors import Invalid
 
 ACCEPTED = "Invitation accepted"
 
@@ -41,7 +43,7 @@ def join(
                 user = User.objects.create_user(invitation.email, first_name=first_name, last_name=last_name)
             elif user.is_staff:
                 raise Invalid(_("This address has an account in the portal by now. Log in to accept."))
-            people.prove_address(user=user, at=deed.at)
+            staff.prove_address(user=user, at=deed.at)
             membership = _give_role(invitation, user, Deed(user, deed.at, deed.request_id), password=password)
             words = _("You work for %(brand)s now, and have set a password.") % {"brand": invitation.brand}
             mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
@@ -78,11 +80,9 @@ def _give_role(invitation: Invitation, user: User, deed: Deed, *, password: str 
         raise Invalid(_("This invitation has ended. Ask for another one."))
     if Membership.objects.filter(user=user, brand=invitation.brand).exists():
         raise Invalid(_("You work for %(brand)s already.") % {"brand": invitation.brand})
-    membership = people.give_role(
-        user=user, brand=invitation.brand, role=invitation.role, password=password, at=deed.at
-    )
+    membership = staff.give_role(user=user, brand=invitation.brand, role=invitation.role, password=password, at=deed.at)
     brand_id = invitation.brand_id
-    audit.record(deed=deed, action=ACCEPTED, rows=[Row(invitation, brand_id)])
-    added = Row(membership, brand_id, audit.changes(None, membership))
-    audit.record(deed=deed, action=audit.ADDED, rows=[added])
+    audit_log.record(deed=deed, action=ACCEPTED, rows=[Row(invitation, brand_id)])
+    added = Row(membership, brand_id, audit_log.changes(None, membership))
+    audit_log.record(deed=deed, action=audit_log.ADDED, rows=[added])
     return membership

@@ -17,12 +17,12 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
-from brands import tokens
-from brands.hosts import brand_called
-from brands.models import User
-from brands.refusals import Invalid
+from brands.identity import tokens
+from brands.models.people import User
 from brands.staff_login import invitations
 from brands.staff_login.models import MOST_ATTEMPTS, Invitation, StaffMail
+from brands.tenants.hostnames import brand_called
+from core.errors import Invalid
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,10 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand, Membership, User
-from brands.moments import MomentField
-from brands.secrets import EncryptedTextField
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
+from core.encryption import EncryptedTextField
+from core.moments import MomentField
 
 MOST_ATTEMPTS = 20  # at sending a mail, a minute apart
 

@@ -1,6 +1,6 @@
 """Signing in through a brand's identity provider: OpenID Connect Core 1.0, authorization code with PKCE (RFC 7636).
 
-Addresses come from the brand's owner, so each is called by brands.outgoing, briefly, and a few at a time.
+Addresses come from the brand's owner, so each is called by core.http.client, briefly, and a few at a time.
 """
 
 import base64
@@ -21,10 +21,11 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import jwks, outgoing
-from brands.models import User
-from brands.refusals import Forbidden, Unavailable
+from brands.identity import jwks
+from brands.models.people import User
 from brands.staff_login.models import SignInSettings
+from core.errors import Forbidden, Unavailable
+from core.http import client
 
 DISCOVERY = "/.well-known/openid-configuration"
 SCOPE = "openid email"
@@ -235,7 +236,7 @@ def fetch(
     where the provider itself says no."""
     method = "POST" if content else "GET"
     try:
-        answer = outgoing.send(
+        answer = client.send(
             method,
             url,
             headers=headers or {"Accept": "application/json"},
@@ -243,7 +244,7 @@ def fetch(
             timeout_seconds=TIMEOUT_SECONDS,
         )
         found = json.loads(answer.body)
-    except (outgoing.NotReached, ValueError, RecursionError):
+    except (client.NotReached, ValueError, RecursionError):
         raise unavailable() from None
     if refusing and 400 <= answer.status < 500:
         raise refused()

@@ -19,11 +19,11 @@ from fido2.webauthn import (
     UserVerificationRequirement,
 )
 
-from brands.models import User
-from brands.refusals import Invalid
+from brands.models.people import User
 from brands.staff_login import factors
 from brands.staff_login.factors import ISSUER
 from brands.staff_login.models import Factor
+from core.errors import Invalid
 
 KEY = "passkey_state"  # in the session, until the answer comes
 LONGEST = 20_000

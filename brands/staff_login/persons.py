@@ -5,16 +5,16 @@ from typing import Any
 
 from django.utils import timezone
 
-from brands import guard
-from brands.models import User
+from brands.models.people import User
 from brands.staff_login import invitations
 from brands.staff_login.models import Invitation
+from core.db import row_guard
 
 
 def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
     """As JSON: when the brand invited the person to work for it, as what, and what became of it."""
     email = User.objects.values_list("email", flat=True).get(pk=user_id)
-    with guard.brand_wide("an invitation names an address, and no customer"):
+    with row_guard.brand_wide("an invitation names an address, and no customer"):
         return [
             {"role": row.role, "invited_at": row.created_at.isoformat(), "state": row.state(at=timezone.now()).value}
             for row in Invitation.objects.filter(brand=brand_id, email=email).order_by("id")

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from brands.models import User
+from brands.models.people import User
 from brands.staff_login.models import SignInSettings
 
 

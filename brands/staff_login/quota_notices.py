@@ -9,11 +9,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from brands import quotas
-from brands.models import Brand, Membership, QuotaNotice
-from brands.quotas import Usage
+from brands.models.people import Membership
+from brands.models.quotas import QuotaNotice
+from brands.models.tenants import Brand
 from brands.staff_login import mails
 from brands.staff_login.models import StaffMail
+from brands.tenants import quotas
+from brands.tenants.quotas import Usage
 
 AT_ONCE = 200  # brands whose use is counted in one statement
 # Codes and storage do not begin anew each day: while they stay above, owners hear of it once a week.

@@ -11,10 +11,10 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from brands import guard
-from brands.limits import client_address
-from brands.models import User
+from brands.models.people import User
 from brands.staff_login.models import StaffSession
+from core.db import row_guard
+from core.web.client_address import client_address
 
 KEY = "staff"  # in the session: what it knows of the login that began it
 SEEN_EVERY = timedelta(minutes=5)
@@ -93,7 +93,7 @@ def end(*, user: User, session_id: int) -> bool:
 
 def end_others(*, user: User, keep: str | None) -> int:
     """End every session of the user's but the one with the key `keep`. Returns how many."""
-    with guard.lifted("a login is one for all brands, and so are its sessions"):
+    with row_guard.lifted("a login is one for all brands, and so are its sessions"):
         rows = list(StaffSession.objects.filter(user=user).exclude(session_key=keep or ""))
         for row in rows:
             _end(row)
@@ -102,7 +102,7 @@ def end_others(*, user: User, keep: str | None) -> int:
 
 def end_of_provider(request: HttpRequest, *, brand_id: int) -> None:
     """End the sessions that the brand's identity provider began, this one too if it is among them."""
-    with guard.lifted("a login is one for all brands, and so are its sessions"):
+    with row_guard.lifted("a login is one for all brands, and so are its sessions"):
         for row in StaffSession.objects.filter(brand=brand_id):
             if row.session_key == request.session.session_key:
                 request.session.flush()

@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from brands import limits
-from brands.models import User
+from brands.models.people import User
 from brands.staff_login import factors, policy, sessions
 from brands.staff_login.models import SignInSettings
+from core.redis import rate_limits
 
 KEY = "sign_in"
 PATIENCE = timedelta(minutes=10)
@@ -90,7 +90,7 @@ def count_try(user: User, *, brand_id: int | None = None) -> None:
     `brand_id` is the brand whose identity provider said who they are. Its word uses up no tries of theirs elsewhere.
     Raises RateLimited, and Unavailable while nobody counts.
     """
-    limits.hit(LIMIT, user.pk, brand_id or 0)
+    rate_limits.hit(LIMIT, user.pk, brand_id or 0)
 
 
 def has_proved(request: HttpRequest, *, at: datetime) -> bool:

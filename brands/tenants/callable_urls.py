@@ -9,9 +9,9 @@ from django.conf import settings
 from django.http.request import validate_host
 from django.utils.translation import gettext as _
 
-from brands import outgoing
-from brands.models import BrandHostname
-from brands.refusals import Invalid
+from brands.models.tenants import BrandHostname
+from core.errors import Invalid
+from core.http import client
 
 LONGEST = 500
 PRINTABLE = re.compile(r"[!-~]+")
@@ -77,13 +77,13 @@ def _refuse_private(host: str, *, encrypts: bool) -> None:
         address = IPv4Address("127.0.0.1")
     if address is None:
         return
-    if not outgoing.is_allowed(address):
+    if not client.is_allowed(address):
         raise _bad(_("This is a private address, which may not be called."))
-    if not outgoing.is_allowed(address, encrypts=encrypts):
+    if not client.is_allowed(address, encrypts=encrypts):
         raise _bad(_("Write an address that begins with https://"))
 
 
-def _literal(host: str) -> outgoing.Address | None:
+def _literal(host: str) -> client.Address | None:
     """An IP address in any of the spellings that resolvers take for one: 127.0.0.1, 127.1, 2130706433, 0x7f000001."""
     try:
         return ip_address(host.partition("%")[0])

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.http import HttpRequest
 
-from brands.models import Brand, BrandHostname
+from brands.models.tenants import Brand, BrandHostname
 
 
 def brand_of(request: HttpRequest) -> Brand | None:

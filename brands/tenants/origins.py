@@ -2,8 +2,8 @@
 
 import re
 
-from brands import sql
-from brands.refusals import OriginNotAllowed
+from brands.errors import OriginNotAllowed
+from core.db import sql
 
 # A browser's origin, or the bare hostname; no path, no user, no query.
 SHAPE = re.compile(

@@ -1,4 +1,4 @@
-"""Reads an uploaded picture and draws it anew: a program of its own, which brands.pictures starts for each upload.
+"""Reads an uploaded picture and draws it anew: a program that brands.tenants.pictures starts for each upload.
 
 It imports Pillow alone, takes the upload on its standard input, and bounds its own memory and time: what a picture
 takes is never the web process's, and is given back when the program ends.

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views import View
 
-from brands.models import Picture
+from brands.models.tenants import Picture
 
 FOR_EVER = "public, max-age=31536000, immutable"  # another upload is another picture with another id
 

@@ -9,14 +9,15 @@ from threading import Lock
 
 from django.utils.translation import gettext as _
 
-from brands import drawing, quotas
-from brands.models import Brand, BrandQuota, Picture
-from brands.refusals import Invalid, Unavailable
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand, Picture
+from brands.tenants import picture_drawing, quotas
+from core.errors import Invalid, Unavailable
 
 LARGEST_UPLOAD = 5_000_000  # bytes
 TURN_SECONDS = 10  # that an upload waits while another one is decoded
 DRAW_SECONDS = 15  # for the program that decodes; it stops itself after drawing.CPU_SECONDS of work
-PROGRAM = Path(drawing.__file__)
+PROGRAM = Path(picture_drawing.__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _asked(kind: str, upload: bytes) -> bytes:
 def _why(unfit: str) -> str:
     if unfit == "pixels":
         words = _("The picture has more than %(most)d million pixels; make it smaller.")
-        return words % {"most": drawing.MOST_PIXELS // 1_000_000}
+        return words % {"most": picture_drawing.MOST_PIXELS // 1_000_000}
     if unfit == "animated":
         return _("Animated pictures are not accepted. Upload a still picture.")
     if unfit == "memory":

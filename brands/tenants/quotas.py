@@ -18,9 +18,10 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from brands import limits
-from brands.models import Brand, BrandQuota
-from brands.refusals import QuotaReached, RateLimited
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand
+from core.errors import QuotaReached, RateLimited
+from core.redis import client
 
 Resource = BrandQuota.Resource
 Used = dict[tuple[int, str], int]  # by brand and resource; what is missing is 0
@@ -148,7 +149,7 @@ def take(brand_id: int, resource: Resource) -> bool:
     """Count one more of today in Redis. False: the brand has none left today, and nothing was counted."""
     limit = remembered_limit(brand_id, resource)
     key = day_key(brand_id, resource, timezone.now())
-    return limits.ask(lambda: limits.run(TAKE, (key,), (1, limit, KEPT_SECONDS))) != 0
+    return client.ask(lambda: client.run(TAKE, (key,), (1, limit, KEPT_SECONDS))) != 0
 
 
 def count_event(brand_id: int) -> None:
@@ -162,7 +163,7 @@ def count_event(brand_id: int) -> None:
 def note(brand_id: int, resource: Resource) -> None:
     """Count one more of today that nobody can refuse, whatever the quota."""
     key = day_key(brand_id, resource, timezone.now())
-    limits.ask(lambda: limits.run(TAKE, (key,), (1, 0, KEPT_SECONDS)))
+    client.ask(lambda: client.run(TAKE, (key,), (1, 0, KEPT_SECONDS)))
 
 
 def until_tomorrow(at: datetime) -> timedelta:
@@ -229,7 +230,7 @@ def counters(brand_ids: Sequence[int]) -> Used | None:
     now = timezone.now()
     which = [(brand_id, str(resource)) for brand_id in brand_ids for resource in Resource if resource not in IN_TABLES]
     keys = [day_key(brand_id, resource, now) for brand_id, resource in which]
-    found: Any = limits.ask(lambda: limits.client().mget(keys))
+    found: Any = client.ask(lambda: client.client().mget(keys))
     return None if found is None else {one: int(each or 0) for one, each in zip(which, found, strict=True)}
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from brands import limits, sql
-from brands.models import StoppedAttempts
+from brands.models.quotas import StoppedAttempts
+from core.db import sql
+from core.redis import client
 
 CODES, LOGINS = "codes", "logins"
 KINDS = (CODES, LOGINS)
@@ -43,7 +44,7 @@ def count(kind: str, brand_id: int | None) -> None:
     if brand_id is not None:
         now = timezone.now()
         keys = (key_of(kind, brand_id, now), key_of_hour(now))
-        limits.ask(lambda: limits.run(COUNT, keys, (KEPT_SECONDS, f"{kind}:{brand_id}")))
+        client.ask(lambda: client.run(COUNT, keys, (KEPT_SECONDS, f"{kind}:{brand_id}")))
 
 
 def today(brand_ids: Sequence[int]) -> dict[tuple[int, str], int]:
@@ -52,7 +53,7 @@ def today(brand_ids: Sequence[int]) -> dict[tuple[int, str], int]:
     if not which:
         return {}
     now = timezone.now()
-    found: Any = limits.ask(lambda: limits.client().mget([key_of(kind, brand_id, now) for brand_id, kind in which]))
+    found: Any = client.ask(lambda: client.client().mget([key_of(kind, brand_id, now) for brand_id, kind in which]))
     return {one: int(number) for one, number in zip(which, found or (), strict=False) if number}
 
 
@@ -69,7 +70,7 @@ def store(*, at: datetime) -> int:
     StoppedAttempts.objects.filter(hour__lt=at - KEPT).delete()
     this_hour = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     hours = [this_hour - timedelta(hours=back) for back in range(STORED_LATE // timedelta(hours=1))]
-    counted = limits.ask(lambda: _counted(hours)) or []
+    counted = client.ask(lambda: _counted(hours)) or []
     if not counted:
         return 0
     brands, kinds, moments, numbers = (list(column) for column in zip(*counted, strict=True))
@@ -78,7 +79,7 @@ def store(*, at: datetime) -> int:
 
 def _counted(hours: Sequence[datetime]) -> list[tuple[int, str, datetime, int]]:
     """Of each brand, kind and hour, in the order of the rows' key, so that two who store do not wait in a circle."""
-    pipe = limits.client().pipeline(transaction=False)
+    pipe = client.client().pipeline(transaction=False)
     for hour in hours:
         pipe.hgetall(key_of_hour(hour))
     found = [

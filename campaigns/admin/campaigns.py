@@ -11,13 +11,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.gone import BoundedTable
-from brands.lists import ChoicesFilter
-from brands.portal import TenantAdmin, TenantInline
-from brands.refusals import Invalid
-from brands.unfolded import display
 from campaigns import linked
-from campaigns.models import Campaign, Milestone, RewardClaim
+from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
+from core.errors import Invalid
+from portal.base.gone_rows import BoundedTable
+from portal.base.tenant_admin import TenantAdmin, TenantInline
+from portal.unfold import ChoicesFilter, display
 
 
 class MilestoneForms(BoundedTable):

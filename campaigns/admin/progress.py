@@ -4,13 +4,15 @@ from django.contrib import admin
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from brands import panels, zones
-from brands.exporting import ExportingAdmin
-from brands.lists import OwnRowsFilter
-from brands.models import Brand, User
-from brands.panels import Line, Panel
-from brands.unfolded import display
-from campaigns.models import UserLoyaltyCampaign
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import UserLoyaltyCampaign
+from portal.base import customer_panels
+from portal.base.customer_panels import Line, Panel
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists import local_time
+from portal.lists.filters import OwnRowsFilter
+from portal.unfold import display
 
 
 @admin.register(UserLoyaltyCampaign)
@@ -45,14 +47,14 @@ def panel(customer: User, brand: Brand) -> Panel:
         gettext("Campaigns"),
         [
             Line(
-                zones.told(row.updated_at, brand.zone),
+                local_time.told(row.updated_at, brand.zone),
                 "",
                 row.campaign.campaign_name,
                 reached(row),
-                panels.address_of(row),
+                customer_panels.address_of(row),
             )
-            for row in rows.order_by("-updated_at", "-id")[: panels.MOST]
+            for row in rows.order_by("-updated_at", "-id")[: customer_panels.MOST]
         ],
         gettext("No campaign was begun yet."),
-        panels.list_of(UserLoyaltyCampaign, customer),
+        customer_panels.list_of(UserLoyaltyCampaign, customer),
     )

@@ -4,11 +4,11 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from brands.exporting import ExportingAdmin
-from brands.lists import ChoicesFilter, OwnRowsFilter
-from brands.portal import badge
-from brands.unfolded import display
-from campaigns.models import RewardClaim
+from campaigns.models.campaigns import RewardClaim
+from portal.base.badges import badge
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists.filters import OwnRowsFilter
+from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"available": "info", "claimed": "success"}
 

@@ -1,9 +1,9 @@
-"""Every date and time lies within the bounds of brands.moments; what was stored outside of them moves there."""
+"""Every date and time lies within the bounds of core.moments; what was stored outside of them moves there."""
 
 import django.utils.timezone
 from django.db import migrations
 
-from brands.moments import MomentField, bring_within
+from core.moments import MomentField, bring_within
 
 
 class Migration(migrations.Migration):

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 
 # The campaigns of a brand and type that run at a moment, lowest id first, and where a customer stands in them, as one
 # JSON value: a scalar subquery for statements that read everything some actions need at once, each a row `a` with

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from campaigns.models import Campaign, RewardClaim, UserLoyaltyCampaign
+from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
 
 CLAIMED, AVAILABLE = RewardClaim.Status.CLAIMED.value, RewardClaim.Status.AVAILABLE.value
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from django.conf import settings
 
-from authcodes.demo import PLANS, SUPERUSER
-from brands import keys
-from brands.models import ApiKey, Brand, User
-from brands.refusals import ApiKeyInvalid
+from brands.errors import ApiKeyInvalid
+from brands.identity import api_keys
+from brands.models.credentials import ApiKey
+from brands.models.people import User
+from brands.models.tenants import Brand
+from config.demo.data import PLANS, SUPERUSER
 
 KEY_NAME = "Demo"
 
@@ -81,7 +83,7 @@ def path() -> Path:
 
 def is_usable(key: str, brand: Brand, kind: str, at: datetime) -> bool:
     try:
-        caller = keys.find(key, at=at)
+        caller = api_keys.find(key, at=at)
     except ApiKeyInvalid:
         return False
     return (caller.brand_id, caller.kind) == (brand.pk, kind)
@@ -90,6 +92,6 @@ def is_usable(key: str, brand: Brand, kind: str, at: datetime) -> bool:
 def new_key(brand: Brand, kind: str, at: datetime) -> str:
     """Raises Invalid where the brand's staff have made two keys of their own."""
     for lost in ApiKey.objects.filter(brand=brand, kind=kind, name=KEY_NAME, revoked_at=None):
-        keys.revoke(key=lost, at=at)
-    _, text = keys.create(brand=brand, kind=kind, name=KEY_NAME, at=at)
+        api_keys.revoke(key=lost, at=at)
+    _, text = api_keys.create(brand=brand, kind=kind, name=KEY_NAME, at=at)
     return text

@@ -8,13 +8,17 @@ from decimal import Decimal
 from django.db import connection, transaction
 from django.db.models import F, Max
 
-from authcodes import batches, recalls, tags
-from authcodes.batches import BatchSettings
-from authcodes.models import AuthCode, AuthCodeQuerySet, BatchRange, Product
-from brands.models import Brand, BrandHostname, Membership, User
-from campaigns.models import Campaign, Milestone
-from loyalty import members
-from loyalty.models import BrandLevel, EarningRule, RewardType
+from authcodes.codes import batches, signed_tags
+from authcodes.codes.batches import BatchSettings
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode, AuthCodeQuerySet
+from authcodes.models.products import Product
+from authcodes.recalls import recalls
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand, BrandHostname
+from campaigns.models.campaigns import Campaign, Milestone
+from loyalty.models.levels import BrandLevel, EarningRule, RewardType
+from loyalty.points import accounts
 
 # RFC 2606 reserves .example: nobody else can own an address in it, so these rows are the demo's.
 DOMAIN = "demo.example"
@@ -194,7 +198,7 @@ def build_people(plan: Plan, brand: Brand, at: datetime) -> None:
     """Customers first: they are who tells later that the brand is the demo's, for they cannot be removed from it."""
     for name, full_name in CUSTOMERS.items():
         customer = build_person(plan, name, full_name, registered_brand=brand)
-        members.enrol(user_id=customer.pk, brand_id=brand.pk, at=at)
+        accounts.enrol(user_id=customer.pk, brand_id=brand.pk, at=at)
     for name, full_name in STAFF.items():
         person = build_person(plan, name, full_name, is_staff=True)
         Membership.objects.create(user=person, brand=brand, role=ROLES[name])
@@ -237,7 +241,7 @@ def build_batches(plan: Plan, brand: Brand, products: Sequence[Product], campaig
         (named(mixed, "Expired", f"{plan.prefix}X-", product=first, expiration_date=expired_on), a_month_ago),
         (named(mixed, "Recalled", f"{plan.prefix}R-", product=second), at),
     ]
-    if tags.current_version() is not None:
+    if signed_tags.current_version() is not None:
         kinds.append((named(mixed, "Signed", f"{plan.prefix}S-", product=first, signed=True), at))
     for wanted, moment in kinds:
         batch = build_batch(brand, wanted, moment)

@@ -5,9 +5,9 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from authcodes.demo import PLANS, Plan, refuse_taken
-from brands.hosts import hostname_of
-from brands.models import Brand, BrandHostname
+from brands.models.tenants import Brand, BrandHostname
+from brands.tenants.hostnames import hostname_of
+from config.demo.data import PLANS, Plan, refuse_taken
 
 
 def address_in_network(host: str) -> str:

@@ -16,12 +16,14 @@ from django.conf import settings
 from django.db import connections
 from django.http import parse_cookie
 
-from brands import metrics, request_brands
-from brands.limits import address_of, site_of
-from brands.request_brands import KEY, SESSION, TOKEN
-from config.fair_threads import STRANGERS, FairThreadPool, NoThreadError, ThreadLimits
-from config.receiving import BodyTooSlowError, Bounds, Receiving, TooManyBodiesError
-from config.requests import TURNED_AWAY
+from brands.tenants import request_brands
+from brands.tenants.request_brands import KEY, SESSION, TOKEN
+from config.serving.fair_threads import STRANGERS, FairThreadPool, NoThreadError, ThreadLimits
+from config.serving.receiving import BodyTooSlowError, Bounds, Receiving, TooManyBodiesError
+from core.observability import metrics
+from core.redis.rate_limits import site_of
+from core.web.client_address import address_of
+from core.web.middleware import TURNED_AWAY
 
 Environ = dict[str, Any]
 Application = Callable[..., Iterable[bytes]]
@@ -48,7 +50,7 @@ CLASSES = (
     ("/metrics", PROBES),
 )
 SAFE = {"GET", "HEAD", "OPTIONS"}
-LARGEST_UPLOAD = 210_000_000  # bytes of a form of the portal with a file; authcodes.imports takes 200 MB
+LARGEST_UPLOAD = 210_000_000  # bytes of a form of the portal with a file; authcodes.imports.uploads takes 200 MB
 MOST_REMEMBERED = 20_000  # credentials of a kind
 NOBODY = "nobody"  # who looks at the portal's login
 

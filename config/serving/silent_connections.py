@@ -14,7 +14,7 @@ from struct import unpack_from
 from threading import Event, Thread
 from time import monotonic
 
-from brands import limits
+from core.web import client_address
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def _silent(found: list[socket.socket], ports: set[int]) -> Iterator[tuple[float
     for each in found:
         with contextlib.suppress(OSError):
             if each.getsockname()[1] in ports:
-                address = limits.grouped(str(each.getpeername()[0]))  # OSError: it listens
+                address = client_address.grouped(str(each.getpeername()[0]))  # OSError: it listens
                 info = each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES)
                 is_open = len(info) == INFO_BYTES and info[0] == ESTABLISHED
                 if is_open and not unpack_from("Q", info, BYTES_RECEIVED)[0]:

@@ -18,9 +18,8 @@ from rest_framework import exceptions as drf_errors
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from brands.authentication import CHALLENGE
-from brands.refusals import Refused
-from config.bodies import Json, Negotiation, StrictJson
+from core.api.json_codec import Json, Negotiation, StrictJson
+from core.errors import CHALLENGE, Refused
 
 __all__ = ["STATUS", "Json", "Negotiation", "StrictJson", "csrf_failure", "present_error"]
 

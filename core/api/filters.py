@@ -8,8 +8,8 @@ from django import forms
 from django.db.models import QuerySet
 from rest_framework.request import Request
 
-from brands import moments
-from brands.refusals import Invalid
+from core import moments
+from core.errors import Invalid
 
 if TYPE_CHECKING:  # it has no types
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from brands import moments
+from core import moments
 
 # What JSON must write for a field; DRF alone would take "5" and true for numbers, and 5 for text.
 NUMBERS = (serializers.IntegerField, serializers.FloatField, serializers.DecimalField)
@@ -21,7 +21,7 @@ def one_line(text: str) -> None:
 
 
 class MomentInput(serializers.DateTimeField):
-    """A moment within the bounds of brands.moments, in ISO 8601 with digits from 0 to 9."""
+    """A moment within the bounds of core.moments, in ISO 8601 with digits from 0 to 9."""
 
     def to_internal_value(self, value: Any) -> Any:
         if isinstance(value, str) and not value.isascii():
@@ -71,3 +71,12 @@ def mistyped(field: serializers.Field[Any, Any, Any, Any], value: Any) -> str:
     if isinstance(field, serializers.ListField) and isinstance(value, list):
         return next(filter(None, (mistyped(field.child, each) for each in value)), "")
     return ""
+
+
+ID: dict[str, Any] = {"min_value": 1, "max_value": 2**63 - 1}
+MONEY: dict[str, Any] = {
+    "max_digits": 14,
+    "decimal_places": 4,
+    "min_value": 0,
+    "help_text": "At most 4 decimal places.",
+}

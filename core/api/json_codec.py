@@ -14,7 +14,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.utils.encoders import JSONEncoder
 
-from brands.refusals import Invalid
+from core.errors import Invalid
 
 DEEPEST = 50  # objects and lists within each other
 LARGEST_INTEGER = 2**63 - 1

@@ -7,12 +7,14 @@ from urllib.parse import parse_qs, urlsplit
 from django.core.exceptions import ValidationError
 from django.db import DataError
 from django.db.models import Field, QuerySet
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
 from rest_framework.exceptions import NotFound as HttpNotFound
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from brands.refusals import Invalid
+from core.errors import Invalid
 
 
 class Page(CursorPagination):
@@ -62,3 +64,18 @@ def paged(
         raise Invalid("The cursor is not one that this list gave.", details={"field": "cursor"}) from error
     following = page.next_cursor()
     return list(found), {"limit": page.get_page_size(request), "next": following, "has_more": following is not None}
+
+
+def page_parameters(page: type[Page] = Page) -> list[OpenApiParameter]:
+    """How a list's pages are asked for."""
+    limit = {"type": "integer", "minimum": 1, "maximum": page.max_page_size, "default": page.page_size}
+    return [
+        OpenApiParameter("limit", limit, description="Rows per page."),
+        OpenApiParameter("cursor", str, description="What the page before named as the next; opaque."),
+    ]
+
+
+class PaginationOutput(serializers.Serializer[Any]):
+    limit = serializers.IntegerField(help_text="Rows per page.")
+    next = serializers.CharField(allow_null=True, help_text="The `cursor` of the next page; null on the last one.")
+    has_more = serializers.BooleanField()

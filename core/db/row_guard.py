@@ -1,7 +1,7 @@
 """The database guard: whose rows the statements of this thread may see, whatever they ask for.
 
-PostgreSQL enforces it by row-level security (brands.policies). Here stands only what is wanted; the connection
-(brands.postgresql) takes on role and scope before its next statement.
+PostgreSQL enforces it by row-level security (brands.isolation.policies). Here stands only what is wanted; the
+connection (core.db.postgresql) takes on role and scope before its next statement.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from django.db import connections, transaction
 
-from brands import guard
-from brands.postgresql.base import DatabaseWrapper
+from core.db import row_guard
+from core.db.postgresql.base import DatabaseWrapper
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]
     the server sees no Python types. Query logs and counters see it as any other statement.
     """
     connection = cast("DatabaseWrapper", connections["default"])
-    if connection.is_pooled and guard.current() and not connection.in_atomic_block:
+    if connection.is_pooled and row_guard.current() and not connection.in_atomic_block:
         with transaction.atomic():
             return rows(statement, parameters)
     connection.close_if_health_check_failed()

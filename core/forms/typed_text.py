@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from brands.refusals import Invalid
+from core.errors import Invalid
 
 MAX_TYPED = 200
 

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from brands import outgoing
-from brands.refusals import Invalid
+from core.errors import Invalid
+from core.http import client
 
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ASSERTION_SECONDS = 3600
@@ -36,7 +36,7 @@ class ServiceAccount:
 class NotGranted(Exception):  # noqa: N818 - an answer
     """Google's token server gave no token, but this `answer`."""
 
-    def __init__(self, answer: outgoing.Answer) -> None:
+    def __init__(self, answer: client.Answer) -> None:
         super().__init__(f"Google's token server gave no token, but {answer.status}: {answer.body!r}"[:500])
         self.answer = answer
 
@@ -80,7 +80,7 @@ def access_token(account: ServiceAccount, *, scope: str) -> str:
         token, until = _tokens.get(name, ("", 0.0))
     if until > monotonic():
         return token
-    answer = outgoing.send(
+    answer = client.send(
         "POST",
         settings.GOOGLE_TOKEN_URL,
         headers={"Content-Type": "application/x-www-form-urlencoded"},
@@ -121,7 +121,7 @@ def _signer(private_key: str) -> RSAPrivateKey:
     return key
 
 
-def _granted(answer: outgoing.Answer) -> tuple[str, float]:
+def _granted(answer: client.Answer) -> tuple[str, float]:
     try:
         found = json.loads(answer.body) if answer.status == 200 else {}
         return str(found["access_token"]), float(found["expires_in"])

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from brands.tracing import ids
+from core.observability.tracing import ids
 
 # What opens a door, and whom a person is: neither is for a log, whatever an error's text quotes. A pattern begins where
 # a word does and takes it whole: a long address that somebody sends would else keep us busy for minutes.

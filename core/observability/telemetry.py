@@ -9,9 +9,9 @@ from typing import Any
 
 from django.conf import settings
 
-from brands import tracing
-from brands.tracing import Work
-from config.logs import NO_ROUTE, cleaned
+from core.observability import tracing
+from core.observability.log_format import NO_ROUTE, cleaned
+from core.observability.tracing import Work
 
 # Of a request Sentry learns the method, and its route as the transaction: addresses, bodies, cookies and headers are
 # full of keys and people.

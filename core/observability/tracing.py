@@ -9,7 +9,7 @@ from typing import Self
 Ids = Mapping[str, str]
 
 _ids: ContextVar[Ids] = ContextVar("ids", default={})  # noqa: B039 - never changed, always replaced
-# What opens a span around each piece of work; config.telemetry puts it here where somebody collects them.
+# What opens a span around each piece of work; core.observability.telemetry puts it here where somebody collects them.
 opened: "list[Callable[[Work], AbstractContextManager[object]]]" = []
 
 

@@ -6,7 +6,7 @@ While Redis is away nothing is held back.
 from dataclasses import dataclass
 from typing import Any
 
-from brands.limits import ask, command, run
+from core.redis.client import ask, command, run
 
 # KEYS: failures in a row, the rest. ARGV: how many open it, milliseconds that a probe has. Answers how long to wait.
 WAIT = """

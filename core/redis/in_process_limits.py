@@ -9,7 +9,7 @@ from math import ceil
 from threading import Lock
 from time import monotonic
 
-from brands.refusals import RateLimited
+from core.errors import RateLimited
 
 SHARE = 4  # a quarter of the limit, one call at least
 MAX_KEYS = 20_000

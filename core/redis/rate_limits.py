@@ -1,32 +1,26 @@
 """How often somebody may call: counters in Redis that hold exactly, over all threads, processes and hosts.
 
-Without Redis each process counts for itself and lets less pass (`brands/in_process_limits.py`); names in FAIL_CLOSED
-are refused.
+Without Redis each process counts for itself and lets less pass (`core/redis/in_process_limits.py`); names in
+FAIL_CLOSED are refused.
 """
 
-import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
-from hashlib import sha1
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from collections.abc import Sequence
+from functools import lru_cache
+from ipaddress import IPv6Address
 from math import ceil
-from threading import Lock, local
-from time import monotonic, time
-from typing import Any, TypeVar
+from time import time
 
-import redis
 from django.conf import settings
-from django.http import HttpRequest
 from limits import RateLimitItem, parse
 from limits.storage import RedisStorage
 from limits.strategies import MovingWindowRateLimiter
-from redis.connection import ConnectionInterface
-from redis.maint_notifications import MaintNotificationsConfig
-from rest_framework.request import Request
 
-from brands import in_process_limits, metrics
-from brands.refusals import RateLimited, Unavailable
+from core.errors import RateLimited, Unavailable
+from core.observability import metrics
+from core.redis import in_process_limits
+from core.redis.client import PAUSE_SECONDS, ask, client_at, forget_lines, run
+from core.web.client_address import NETWORK_BITS
 
 # Where passwords are tried, or other brands' prefixes, an hour without Redis must not become an hour of free guesses.
 FAIL_CLOSED = {
@@ -43,9 +37,6 @@ FAIL_CLOSED = {
     "account_mail_address",
     "fake_report",
 }
-PAUSE_SECONDS = 1  # after a failure Redis is left alone so long: each try may cost a whole timeout
-WARN_SECONDS = 30
-NETWORK_BITS = 64  # what one IPv6 customer is given; they may call from any address in it
 SITE_BITS = 48  # what a company is given: 65,536 such networks
 NETWORK_SHARE = 10  # one network makes at most a tenth of the calls with a brand's app keys
 SITE_FACTOR = 4  # so much of what one network may, all networks of a site may together
@@ -68,45 +59,6 @@ for number, key in ipairs(KEYS) do
 end
 return {0, 0}
 """
-
-T = TypeVar("T")
-logger = logging.getLogger(__name__)
-
-
-class Outage:
-    """What this process knows of Redis being away; it heals by itself."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._over_at = self._warned_at = float("-inf")
-
-    @property
-    def is_on(self) -> bool:
-        return monotonic() < self._over_at
-
-    def begin(self, error: Exception) -> None:
-        with self._lock:
-            now = monotonic()
-            self._over_at = now + PAUSE_SECONDS
-            if now - self._warned_at > WARN_SECONDS:
-                self._warned_at = now
-                logger.warning("Each process limits for itself, Redis does not answer: %s", error)
-
-
-class Lines(local):
-    """The connections that a thread has opened, by their URL. They are not lent, so a call need not wait for a pool."""
-
-    def __init__(self) -> None:
-        self.opened: dict[str, ConnectionInterface] = {}
-
-
-outage = Outage()
-lines = Lines()
-
-
-def forget_lines() -> None:
-    """In a child of a fork, which would talk on its parent's."""
-    lines.opened.clear()
 
 
 os.register_at_fork(after_in_child=forget_lines)
@@ -172,109 +124,6 @@ def _app_windows(item: RateLimitItem, brand_id: int, network: str) -> dict[str, 
     return {window_key(item, "brand", brand_id, "app", whose): amount for whose, amount in amounts.items()}
 
 
-def client_address(request: HttpRequest | Request) -> str:
-    """Whom limits count for a guest."""
-    return address_of(request.META)
-
-
-def address_of(headers: Mapping[str, Any]) -> str:
-    """Of a request's META or environ: the address that the outermost trusted proxy saw, as IPv4 or as IPv6 /64.
-
-    settings.TRUSTED_PROXIES says how many proxies append to X-Forwarded-For; what stands further left in it was
-    written by the client, and is not believed.
-    """
-    socket: str = headers.get("REMOTE_ADDR", "")
-    trusted = settings.TRUSTED_PROXIES
-    forwarded = headers.get("HTTP_X_FORWARDED_FOR") if trusted else None
-    if not forwarded:
-        return grouped(socket) or "unknown"
-    hops = forwarded.split(",")
-    return grouped(hops[-min(trusted, len(hops))]) or grouped(socket) or "unknown"
-
-
-@lru_cache(maxsize=4_096)
-def grouped(text: str) -> str:
-    """The address in `text` (it may carry a port), an IPv6 one as its network; empty where there is none."""
-    address = address_in(text.strip())
-    if isinstance(address, IPv6Address):
-        if not address.ipv4_mapped:
-            spare = 128 - NETWORK_BITS
-            return f"{IPv6Address(int(address) >> spare << spare)}/{NETWORK_BITS}"
-        address = address.ipv4_mapped
-    return str(address) if address else ""
-
-
-def address_in(text: str) -> IPv4Address | IPv6Address | None:
-    bare = text[1:].partition("]")[0] if text.startswith("[") else text
-    if bare.count(":") == 1:
-        bare = bare.partition(":")[0]
-    try:
-        return ip_address(bare)
-    except ValueError:
-        return None
-
-
-def ask(question: Callable[[], T]) -> T | None:
-    """What Redis answers, or None while it does not."""
-    if outage.is_on:
-        return None
-    try:
-        return question()
-    except redis.RedisError as error:
-        outage.begin(error)
-        hang_up()
-        return None
-
-
-def hang_up() -> None:
-    """What is asked after an outage goes to whoever is behind the address then: a master that was made a replica
-    keeps its connections, and refuses every write on them."""
-    for connection in lines.opened.values():
-        connection.disconnect()  # type: ignore[no-untyped-call]
-    lines.opened.clear()
-    client().connection_pool.disconnect(inuse_connections=False)
-
-
-def run(script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
-    """What a Lua script answers, which Redis keeps under its hash."""
-    try:
-        return command("EVALSHA", digest(script), len(keys), *keys, *arguments)
-    except redis.exceptions.NoScriptError:
-        return command("EVAL", script, len(keys), *keys, *arguments)
-
-
-@cache
-def digest(script: str) -> str:
-    return sha1(script.encode(), usedforsecurity=False).hexdigest()
-
-
-def command(*words: Any) -> Any:
-    """What Redis answers to one command, by the shortest way: its client spends more on a call than Redis does."""
-    connection = line()
-    connection.send_command(*words)  # type: ignore[no-untyped-call]
-    return connection.read_response()
-
-
-def line() -> ConnectionInterface:
-    """This thread's own connection. It opens itself when it is used, and anew where the server has closed it."""
-    url = settings.REDIS_URL
-    connection: ConnectionInterface | None = lines.opened.get(url)
-    if connection is None:
-        pool = client_at(url).connection_pool
-        connection = lines.opened[url] = pool.connection_class(**pool.connection_kwargs)
-    elif connection.is_connected and is_spoilt(connection):
-        connection.disconnect()  # type: ignore[no-untyped-call]
-    return connection
-
-
-def is_spoilt(connection: ConnectionInterface) -> bool:
-    """Whether there is something to read before anything was asked: the server has gone, or answers of before."""
-    try:
-        return bool(connection.can_read())
-    except (redis.RedisError, OSError):
-        return True
-
-
 def wait_seconds(item: RateLimitItem, *who: str) -> int:
     """Until the oldest counted call leaves the window and the next one passes."""
     window = ask(lambda: limiter().get_window_stats(item, *who))
@@ -310,23 +159,6 @@ def limiter() -> MovingWindowRateLimiter:
     return limiter_at(settings.REDIS_URL)
 
 
-def client() -> redis.Redis:
-    return client_at(settings.REDIS_URL)
-
-
 @lru_cache(maxsize=4)
 def limiter_at(url: str) -> MovingWindowRateLimiter:
     return MovingWindowRateLimiter(RedisStorage("redis://", connection_pool=client_at(url).connection_pool))
-
-
-@lru_cache(maxsize=4)
-def client_at(url: str) -> redis.Redis:
-    """A client that gives up soon: a customer waits for each answer."""
-    pool = redis.ConnectionPool.from_url(
-        url,
-        socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
-        socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
-        # They keep a connection from being closed when its thread has ended.
-        maint_notifications_config=MaintNotificationsConfig(enabled=False),
-    )
-    return redis.Redis(connection_pool=pool)

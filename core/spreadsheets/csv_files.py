@@ -11,7 +11,7 @@ from typing import IO, cast
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.refusals import Invalid
+from core.errors import Invalid
 
 # Spaces and zero-width marks that spreadsheets skip before they decide whether a cell is a formula.
 _SKIPPED = r"\u0020\u00a0\u00ad\u1680\u180e\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff"

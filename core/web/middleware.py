@@ -10,21 +10,15 @@ from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.contrib.auth.middleware import AuthenticationMiddleware
-from django.contrib.messages.middleware import MessageMiddleware
-from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
-from django.utils.deprecation import MiddlewareMixin
-from django.utils.functional import SimpleLazyObject
 from django.utils.http import parse_header_parameters
 
-from brands import metrics
-from brands.outgoing import LOOP_NAME
-from brands.staff_login import sessions
-from brands.tracing import Work
-from config.api import handler400, handler404, handler503
-from config.logs import cleaned
+from core.api.exception_handler import handler400, handler404, handler503
+from core.http.client import LOOP_NAME
+from core.observability import metrics
+from core.observability.log_format import cleaned
+from core.observability.tracing import Work
 
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # W3C Trace Context: version, trace, span, flags.
@@ -32,7 +26,7 @@ TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9
 # What asks these knows an address and no hostname, and their answers depend on neither.
 PROBES = {"/healthz", "/readyz", "/metrics"}
 NOWHERE = "(none)"
-TURNED_AWAY = "loyalty.turned_away"  # in the environ: why config.admission has no thread for the request
+TURNED_AWAY = "loyalty.turned_away"  # in the environ: why config.serving.admission has no thread for the request
 API = "/api/v1/"
 
 activity = logging.getLogger("activity")  # a line for every request, where settings.LOG_ACTIVITY asks for it
@@ -42,31 +36,6 @@ class TracedRequest(HttpRequest):
     """A request that went through RequestId."""
 
     request_id: str
-
-
-class ForBrowsers(MiddlewareMixin):
-    """What browsers need and programs do not: a call of the API without a session's cookie goes past it."""
-
-    def __call__(self, request: HttpRequest) -> Any:
-        if request.path_info.startswith(API) and settings.SESSION_COOKIE_NAME not in request.COOKIES:
-            return self.get_response(request)
-        return super().__call__(request)
-
-
-class Sessions(ForBrowsers, SessionMiddleware):
-    """Django's, for browsers."""
-
-
-class Users(ForBrowsers, AuthenticationMiddleware):
-    """Django's, for browsers; the user reaches no more than their session does."""
-
-    def process_request(self, request: HttpRequest) -> None:
-        super().process_request(request)
-        request.user = SimpleLazyObject(lambda: sessions.user_of(request))  # type: ignore[assignment] # as Django's own
-
-
-class Messages(ForBrowsers, MessageMiddleware):
-    """Django's, for browsers."""
 
 
 class RequestId:

@@ -15,14 +15,16 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.lists import ChoicesFilter, DayFilter
-from brands.models import Brand
-from brands.portal import TenantAdmin, badge, page_of, person
-from brands.refusals import Refused
-from brands.roles import ACT, reach
-from brands.unfolded import display
-from loyalty import approvals
-from loyalty.models import PointsApproval
+from brands.identity.roles import ACT, reach
+from brands.models.tenants import Brand
+from core.errors import Refused
+from loyalty.models.approvals import PointsApproval
+from loyalty.points import approvals
+from portal.base.badges import badge
+from portal.base.tenant_admin import TenantAdmin, page_of
+from portal.base.tenant_scope import person
+from portal.lists.filters import DayFilter
+from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"pending": "warning", "approved": "success", "rejected": "danger", "withdrawn": ""}
 

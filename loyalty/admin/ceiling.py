@@ -10,11 +10,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands.audited import CHOSEN
-from brands.models import Brand
-from brands.portal import TenantAdmin, person
-from loyalty import approvals
-from loyalty.models import RewardType
+from brands.models.tenants import Brand
+from loyalty.models.levels import RewardType
+from loyalty.points import approvals
+from portal.base.audit_mixin import CHOSEN
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import person
 
 HELD_BACK = "_points_held_back"
 

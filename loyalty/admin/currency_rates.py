@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from brands.portal import TenantAdmin
-from loyalty.models import CurrencyRate
+from loyalty.models.orders import CurrencyRate
+from portal.base.tenant_admin import TenantAdmin
 
 
 @admin.register(CurrencyRate)

@@ -14,11 +14,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.lists import ChoicesFilter, DayFilter, ValuesFilter
-from brands.portal import TenantAdmin, badge
-from brands.unfolded import display
-from loyalty import events
-from loyalty.models import Event
+from events import leases
+from events.models import Event
+from portal.base.badges import badge
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import DayFilter, ValuesFilter
+from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"pending": "info", "done": "success", "refused": "warning", "ignored": "", "dead": "danger"}
 
@@ -76,7 +77,7 @@ class EventPage(TenantAdmin):
     @admin.action(description=gettext_lazy("Redeliver: give dead events another chance"), permissions=["act"])
     def redeliver(self, request: HttpRequest, queryset: QuerySet[Event]) -> None:
         dead = self.chosen(request, queryset.filter(status=Event.Status.DEAD))
-        again = [event for event in dead if events.redeliver(event=event, at=timezone.now())]
+        again = [event for event in dead if leases.redeliver(event=event, at=timezone.now())]
         self.report(request, again, _("Redelivered"))
 
 

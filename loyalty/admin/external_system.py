@@ -16,13 +16,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 
-from brands.admin.api_keys import WhyForm
-from brands.portal import badge
-from brands.unfolded import action, display
-from loyalty import events, external
-from loyalty.admin.signed import CalledForm, SignedPage
-from loyalty.external import Decision
-from loyalty.models import ExternalSystem
+from events import messages as events
+from loyalty.admin.signing_secrets import CalledForm, SignedPage
+from loyalty.integrations import external_system
+from loyalty.integrations.external_system import Decision
+from loyalty.models.external_system import ExternalSystem
+from portal.base.badges import badge
+from portal.base.confirmation import WhyForm
+from portal.unfold import action, display
 
 
 @admin.register(ExternalSystem)
@@ -42,14 +43,14 @@ class ExternalSystemPage(SignedPage):
     def health(self, system: ExternalSystem) -> SafeString:
         if not system.is_active:
             return badge("", _("Not asked"))
-        breaker = external.breaker_of(system)
+        breaker = external_system.breaker_of(system)
         if breaker.is_open():
             return badge("danger", _("Does not answer; it is left alone and tried now and then"))
         return badge("success", _("Asked"))
 
     @display(description=gettext_lazy("events that wait for it"))
     def held(self, system: ExternalSystem) -> SafeString | str:
-        found = external.held(brand_id=system.brand_id)
+        found = external_system.held(brand_id=system.brand_id)
         if not found.number:
             return _("No event waits")
         asked = {"lane": events.EXTERNAL, "status__exact": "pending", "brand__id__exact": system.brand_id}
@@ -62,7 +63,7 @@ class ExternalSystemPage(SignedPage):
 
     @method_decorator(sensitive_variables("text"))
     def create(self, request: HttpRequest, obj: ExternalSystem, form: Any) -> ExternalSystem:  # noqa: ARG002
-        made, text = external.create(
+        made, text = external_system.create(
             brand=obj.brand,
             url=obj.url,
             when_refused=obj.when_refused,
@@ -73,7 +74,7 @@ class ExternalSystemPage(SignedPage):
         return made
 
     def store(self, obj: ExternalSystem, fields: set[str]) -> None:
-        external.change(system=obj, fields=fields)
+        external_system.change(system=obj, fields=fields)
 
     @action(description=gettext_lazy("Ask a test question"), url_path="test", icon="send", permissions=["turn"])
     def try_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -81,7 +82,7 @@ class ExternalSystemPage(SignedPage):
         return self.ask(request, object_id, WhyForm, self.tried_out, words=words, button=_("Ask"))
 
     def tried_out(self, request: HttpRequest, row: ExternalSystem, told: dict[str, Any]) -> HttpResponse:
-        verdict = external.test(system=row)
+        verdict = external_system.test(system=row)
         facts = {"milliseconds": verdict.milliseconds, "reason": verdict.reason}
         if verdict.decision is None:
             words, level = _("No usable answer after %(milliseconds)d ms: %(reason)s"), messages.ERROR

@@ -10,16 +10,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from brands import panels, zones
-from brands.exporting import ExportingAdmin
-from brands.lists import ChoicesFilter
-from brands.models import AuditEntry, Brand, User
-from brands.number_columns import format_number, format_points
-from brands.panels import Line, Panel
-from brands.portal import badge
-from brands.unfolded import display
-from loyalty import ledger
-from loyalty.models import LoyaltyTransaction, UserPoints
+from brands.models.audit import AuditEntry
+from brands.models.people import User
+from brands.models.tenants import Brand
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import ledger
+from portal.base import customer_panels
+from portal.base.badges import badge
+from portal.base.customer_panels import Line, Panel
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists import local_time
+from portal.lists.number_columns import format_number, format_points
+from portal.unfold import ChoicesFilter, display
 
 SIGNS = {"earned": 1, "redeemed": -1, "expired": -1}
 COLOURS = {"earned": "success", "redeemed": "info", "expired": "warning"}
@@ -42,7 +45,7 @@ class LedgerPage(ExportingAdmin):
     @display(description=_("created at"), ordering="loyalty_transaction_id")
     def when(self, line: LoyaltyTransaction) -> SafeString:
         """Lines are numbered as they come, so their key sorts them by time."""
-        return zones.told(line.created_at, line.user_point.brand.zone)
+        return local_time.told(line.created_at, line.user_point.brand.zone)
 
     @display(description=_("customer"))
     def customer(self, line: LoyaltyTransaction) -> User:
@@ -100,23 +103,23 @@ def panel(customer: User, brand: Brand) -> Panel:
     """A customer's last lines at a brand."""
     account = UserPoints.objects.filter(user=customer, brand=brand).first()
     rows = LoyaltyTransaction.objects.filter(user_point=account).order_by("-loyalty_transaction_id")
-    lines = list(rows[: panels.MOST]) if account else []
+    lines = list(rows[: customer_panels.MOST]) if account else []
     people = adjusters(account.pk, lines) if account else {}
     balances = balances_after(account.points, lines) if account else []
     return Panel(
         gettext("Points"),
         [
             Line(
-                zones.told(line.created_at, brand.zone),
+                local_time.told(line.created_at, brand.zone),
                 state_of(line),
                 line.note or line.reason_id,
                 detail_of(line, balance, people.get(line.pk, "")),
-                panels.address_of(line),
+                customer_panels.address_of(line),
             )
             for line, balance in zip(lines, balances, strict=True)
         ],
         gettext("No points were earned or taken yet."),
-        panels.list_of(LoyaltyTransaction, customer),
+        customer_panels.list_of(LoyaltyTransaction, customer),
     )
 
 

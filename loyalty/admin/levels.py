@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from loyalty.admin.ceiling import CeilingAdmin
-from loyalty.models import BrandLevel
+from loyalty.models.levels import BrandLevel
 
 
 @admin.register(BrandLevel)

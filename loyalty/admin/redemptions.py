@@ -13,15 +13,15 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.audited import deed
-from brands.exporting import ExportingAdmin
-from brands.lists import ChoicesFilter, DayFilter
-from brands.refusals import Refused
-from brands.roles import ACT
-from brands.unfolded import TextareaWidget, action, display
-from loyalty import redemption_codes, redemptions
+from brands.identity.roles import ACT
+from core.errors import Refused
 from loyalty.admin.till import Till, state_badge
-from loyalty.models import Redemption
+from loyalty.models.rewards import Redemption
+from loyalty.rewards import cancellation, codes
+from portal.base.audit_mixin import deed
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists.filters import DayFilter
+from portal.unfold import ChoicesFilter, TextareaWidget, action, display
 
 
 class ReasonForm(forms.Form):
@@ -60,13 +60,13 @@ class RedemptionPage(Till, ExportingAdmin):
 
     @display(description=gettext_lazy("code"))
     def code_masked(self, redemption: Redemption) -> str:
-        return redemption_codes.masked(redemption.code)
+        return codes.masked(redemption.code)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Codes are found as they are read out."""
-        code = redemption_codes.read(search_term)
+        code = codes.read(search_term)
         return super().get_search_results(request, queryset, code or search_term)
 
     # --- What managers put right
@@ -77,14 +77,14 @@ class RedemptionPage(Till, ExportingAdmin):
     @action(description=gettext_lazy("Cancel: points back"), url_path="cancel", icon="undo", permissions=["put_right"])
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
         about = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
-        return self.ask(request, object_id, redemptions.cancel, _("Cancel this redemption"), about)
+        return self.ask(request, object_id, cancellation.cancel, _("Cancel this redemption"), about)
 
     @action(
         description=gettext_lazy("Take the use back"), url_path="take-back", icon="history", permissions=["put_right"]
     )
     def take_back(self, request: HttpRequest, object_id: str) -> HttpResponse:
         about = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
-        return self.ask(request, object_id, redemptions.take_back, _("Take the use back"), about)
+        return self.ask(request, object_id, cancellation.take_back, _("Take the use back"), about)
 
     def ask(self, request: HttpRequest, object_id: str, act: Any, title: str, about: str) -> HttpResponse:
         """The page that says what will happen, and asks why."""

@@ -5,8 +5,9 @@ from typing import Any
 from django.contrib import admin
 from django.utils.translation import gettext as _
 
-from brands.portal import TenantAdmin, TenantForm
-from loyalty.models import Reward
+from loyalty.models.rewards import Reward
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
 
 
 class RewardForm(TenantForm):

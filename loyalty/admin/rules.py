@@ -2,9 +2,9 @@
 
 from django.contrib import admin
 
-from brands.lists import ChoicesFilter
 from loyalty.admin.ceiling import CeilingAdmin
-from loyalty.models import EarningRule
+from loyalty.models.levels import EarningRule
+from portal.unfold import ChoicesFilter
 
 
 @admin.register(EarningRule)

@@ -17,14 +17,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
-from brands import addresses
-from brands.admin.api_keys import WhyForm
-from brands.portal import TenantAdmin, TenantForm
-from brands.refusals import Refused
-from brands.roles import ACT
-from brands.unfolded import SelectWidget, action
-from loyalty import rotation
-from loyalty.models.signed import Signed
+from brands.identity.roles import ACT
+from brands.tenants import callable_urls
+from core.errors import Refused
+from loyalty.integrations import signing_secrets
+from loyalty.models.signing_secret import Signed
+from portal.base.confirmation import WhyForm
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import SelectWidget, action
 
 HOURS = [
     (24, gettext_lazy("1 day")),
@@ -39,7 +40,7 @@ class CalledForm(TenantForm):
 
     def clean_url(self) -> str:
         try:
-            return addresses.callable_address(self.cleaned_data["url"])
+            return callable_urls.callable_address(self.cleaned_data["url"])
         except Refused as refusal:
             raise forms.ValidationError(refusal.message) from refusal
 
@@ -98,7 +99,7 @@ class SignedPage(TenantAdmin):
     @method_decorator(sensitive_variables("text"))
     def rotated(self, request: HttpRequest, row: Any, told: dict[str, Any]) -> HttpResponse:
         self.remember(request, [row])
-        text = rotation.rotate(row=row, at=timezone.now(), grace=timedelta(hours=told["hours"]))
+        text = signing_secrets.rotate(row=row, at=timezone.now(), grace=timedelta(hours=told["hours"]))
         self.note(request, [row], _("Secret rotated"), reason=told["reason"])
         return self.shown_once(request, row, text)
 

@@ -15,17 +15,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import zones
-from brands.audited import deed
-from brands.number_columns import format_points
-from brands.page import assets
-from brands.portal import badge, person
-from brands.refusals import Refused
-from brands.roles import USE, Reach
-from brands.unfolded import TextWidget, action
-from loyalty import redemption_codes, redemptions
-from loyalty.masking import shown_to
-from loyalty.models import Redemption
+from brands.identity.roles import USE, Reach
+from core.errors import Refused
+from loyalty.members.masking import shown_to
+from loyalty.models.rewards import Redemption
+from loyalty.rewards import cancellation, codes
+from loyalty.rewards import till as redemptions
+from loyalty.rewards.undo import may_take_back, too_late
+from portal.base.audit_mixin import deed
+from portal.base.badges import badge
+from portal.base.tenant_scope import person
+from portal.lists import local_time
+from portal.lists.number_columns import format_points
+from portal.unfold import TextWidget, action
+from scanpage import assets
 
 COLOURS = {"good": "success", "used": "info", "expired": "warning", "cancelled": "", "blocked": "danger"}
 LABELS = {
@@ -105,8 +108,8 @@ class Till:
         redemption = undoable(request, scope, request.POST["undo"])
         try:
             if redemption is None:
-                raise redemptions.too_late()
-            redemptions.take_back(redemption=redemption, deed=deed(request, _("Undone at the till.")))
+                raise too_late()
+            cancellation.take_back(redemption=redemption, deed=deed(request, _("Undone at the till.")))
         except Refused as refusal:
             messages.error(request, refusal.message)
         else:
@@ -129,7 +132,7 @@ def undoable(request: HttpRequest, scope: Reach, number: str) -> Redemption | No
         return None
     rows = scope.of(Redemption.objects.filter(pk=number, used_by=person(request)), "brand")
     redemption = rows.select_related("brand").first()
-    return redemption if redemption and redemptions.may_take_back(redemption, at=timezone.now()) else None
+    return redemption if redemption and may_take_back(redemption, at=timezone.now()) else None
 
 
 def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
@@ -143,10 +146,10 @@ def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
         "verdict": _("Hand over: %(reward)s") % {"reward": redemption.name} if state == "good" else reject(redemption),
         "badge": state_badge(redemption),
         "member": shown_to(request.user, redemption.user_point),
-        "code": redemption_codes.grouped(redemption.code),
-        "taken": zones.told(redemption.created_at, zone),
-        "ends": zones.told(redemption.expires_at, zone) if redemption.expires_at else _("never"),
-        "used": zones.told(redemption.used_at, zone) if redemption.used_at else "",
+        "code": codes.grouped(redemption.code),
+        "taken": local_time.told(redemption.created_at, zone),
+        "ends": local_time.told(redemption.expires_at, zone) if redemption.expires_at else _("never"),
+        "used": local_time.told(redemption.used_at, zone) if redemption.used_at else "",
     }
 
 
@@ -156,9 +159,9 @@ def reject(redemption: Redemption) -> str:
     state = redemptions.state_of(redemption, timezone.now())
     if state == "used" and redemption.used_at:
         who = redemption.used_by.get_full_name() if redemption.used_by else _("another system")
-        return format_html(_("Do not hand over: used {} by {}"), zones.told(redemption.used_at, zone), who)
+        return format_html(_("Do not hand over: used {} by {}"), local_time.told(redemption.used_at, zone), who)
     if state == "expired" and redemption.expires_at:
-        return format_html(_("Do not hand over: expired {}"), zones.told(redemption.expires_at, zone))
+        return format_html(_("Do not hand over: expired {}"), local_time.told(redemption.expires_at, zone))
     if state == "blocked":
         return _("Do not hand over: the member is blocked")
     return _("Do not hand over: cancelled")

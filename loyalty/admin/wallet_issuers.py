@@ -14,18 +14,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from brands.audit import HIDDEN
-from brands.lists import ChoicesFilter
-from brands.portal import TenantAdmin, TenantForm, badge
-from brands.refusals import Invalid
-from brands.roles import ACT, ADD, CHANGE
-from brands.unfolded import FileWidget, PasswordWidget, TextWidget, action, display
-from loyalty.models import Platform, WalletIssuer, WalletPass
+from brands.audit_log import HIDDEN
+from brands.identity.roles import ACT, ADD, CHANGE
+from core.errors import Invalid
+from loyalty.models.wallets import Platform, WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.apple.certificates import AppleKeys, Upload
 from loyalty.wallets.google import accounts
 from loyalty.wallets.google.accounts import GoogleKeys
+from portal.base.badges import badge
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import ChoicesFilter, FileWidget, PasswordWidget, TextWidget, action, display
 
 LARGEST_FILE = 100_000  # bytes; keys and certificates have a few thousand
 

@@ -14,14 +14,15 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.lists import ChoicesFilter, StateFilter
-from brands.models import Brand, User
-from brands.portal import TenantAdmin, badge
-from brands.unfolded import display
-from loyalty import events
-from loyalty.models import WalletPass
-from loyalty.models.wallets import stale
+from brands.models.people import User
+from brands.models.tenants import Brand
+from events import publishing
+from loyalty.models.wallets import WalletPass, stale
 from loyalty.wallets import passes
+from portal.base.badges import badge
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import StateFilter
+from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"issued": "info", "held": "success", "removed": ""}
 
@@ -105,5 +106,5 @@ class WalletPassPage(TenantAdmin):
         with transaction.atomic():
             for brand_id, keys in of_brand.items():
                 messages = passes.chosen_changed(passes=keys, brand_id=brand_id, at=now)
-                events.publish(messages=messages, brand_id=brand_id, at=now)
+                publishing.publish(messages=messages, brand_id=brand_id, at=now)
         self.report(request, chosen, _("To be refreshed"))

@@ -21,15 +21,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 
-from brands.admin.api_keys import WhyForm
-from brands.audited import deed
-from brands.lists import ChoicesFilter, DayFilter, OwnRowsFilter, ValuesFilter
-from brands.portal import TenantAdmin, badge
-from brands.roles import ACT
-from brands.unfolded import CheckboxesWidget, action, display
-from loyalty import webhook_endpoints, webhooks
-from loyalty.admin.signed import CalledForm, SignedPage
-from loyalty.models import WebhookDelivery, WebhookEndpoint, WebhookType
+from brands.identity.roles import ACT
+from loyalty.admin.signing_secrets import CalledForm, SignedPage
+from loyalty.integrations import webhook_endpoints, webhook_events
+from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookType
+from portal.base.audit_mixin import deed
+from portal.base.badges import badge
+from portal.base.confirmation import WhyForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
+from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
 
 STATES = {"active": "success", "disabled": "", "gone": "danger", "failing": "danger"}
 ENDS = {"waiting": "info", "delivered": "success", "failed": "danger", "dropped": "warning"}
@@ -116,7 +117,7 @@ class EndpointPage(SignedPage):
         return self.ask(request, object_id, forms.Form, self.pinged, words=words, button=_("Send"))
 
     def pinged(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:  # noqa: ARG002
-        message = webhooks.ping(endpoint=row, at=timezone.now())
+        message = webhook_events.ping(endpoint=row, at=timezone.now())
         self.note(request, [row], _("Test sent: %(message)s") % {"message": message.message_id})
         return redirect("admin:loyalty_webhookdelivery_change", message.pk)
 
@@ -147,7 +148,7 @@ class TypeFilter(ValuesFilter):
     parameter_name = "type"
 
     def values(self) -> list[str]:
-        return [*WebhookType.values, webhooks.PING]
+        return [*WebhookType.values, webhook_events.PING]
 
 
 @admin.register(WebhookDelivery)
@@ -220,7 +221,7 @@ class MessagePage(TenantAdmin):
 
     def send_again(self, request: HttpRequest, chosen: list[WebhookDelivery]) -> None:
         at = timezone.now()
-        sent = [message for message in chosen if webhooks.resend(message=message, at=at)]
+        sent = [message for message in chosen if webhook_events.resend(message=message, at=at)]
         self.report(request, sent, _("Sent again"))
         if len(sent) < len(chosen):
             words = _("Not sent: %(number)d, which wait already, or whose webhook is disabled or person erased.")

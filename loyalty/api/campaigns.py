@@ -8,13 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.authentication import for_own_brand
-from brands.openapi import BEARER, endpoint
-from campaigns.models import Campaign
-from campaigns.standing import Standing, standings
-from loyalty.events import iso
-from loyalty.views.account import principal_of
+from brands.identity.authentication import for_own_brand, principal_of
+from campaigns.models.campaigns import Campaign
+from campaigns.progress.overview import Standing, standings
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.json_values import iso
+from core.redis import rate_limits
 
 
 class MilestoneOutput(serializers.Serializer[Any]):
@@ -60,7 +59,7 @@ class Campaigns(APIView):
         A reward that is `claimable` is claimed with `claim_reward`; the others are given when they are reached.
         """
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         found = standings(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
         return Response({"success": True, "data": [present_standing(each) for each in found]})
 

@@ -10,14 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, login_records, login_throttle
-from brands.inputs import Input
-from brands.models import Brand, User
-from brands.openapi import ANYBODY, BEARER, endpoint
-from loyalty import confirmations
-from loyalty.events import iso
-from loyalty.views.account import principal_of
-from loyalty.views.registration import LINK_WORDS, count_mail
+from brands.identity import login_records, login_throttle
+from brands.identity.authentication import principal_of
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.api.inputs import Input
+from core.api.openapi.endpoint import ANYBODY, BEARER, endpoint
+from core.json_values import iso
+from core.redis import rate_limits
+from core.web import client_address
+from loyalty.api.registration import LINK_WORDS, count_mail
+from loyalty.members import confirmations
 
 
 class EmailChangeInput(Input):
@@ -89,8 +92,8 @@ class ConfirmEmailChange(APIView):
         All sessions of the account end. A link allows five attempts and expires after 30 minutes. All links of a brand
         together allow as many wrong passwords a day as its login.
         """
-        network = limits.client_address(request)
-        limits.hit("login", "address", network)
+        network = client_address.client_address(request)
+        rate_limits.hit("login", "address", network)
         given = ConfirmEmailChangeInput.parse(request.data)
         now, request_id = timezone.now(), getattr(request, "request_id", "")
         change = confirmations.open_change(given["token"], at=now)

@@ -1,6 +1,5 @@
 """Events over HTTP: the campaign-event request (spec 4.1) and the hub's envelope (spec 6)."""
 
-import re
 from typing import Any
 
 from django.utils import timezone
@@ -10,41 +9,32 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import guessing, limits, origins, quotas
-from brands.authentication import BearerToken, for_brand_of_key, required_caller
-from brands.guessing import Exemptions, Guesser
-from brands.inputs import Input
-from brands.keys import Caller
-from brands.models import Brand
-from brands.openapi import KEY, KEY_AND_BEARER, endpoint
-from brands.refusals import AuthenticationRequired, BrandMismatch, Forbidden, Invalid, Refused
+from brands.errors import BrandMismatch
+from brands.identity import guessing
+from brands.identity.api_keys import Caller
+from brands.identity.authentication import BearerToken, for_brand_of_key, required_caller
+from brands.identity.guessing import Exemptions, Guesser
+from brands.identity.tokens import Principal
+from brands.models.tenants import Brand
 from brands.scanned import read
-from brands.tokens import Principal
-from loyalty import doors, ingestion, members
+from brands.tenants import origins, quotas
+from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key
+from core.api.inputs import ID, Input
+from core.api.openapi.endpoint import KEY, KEY_AND_BEARER, endpoint
+from core.errors import AuthenticationRequired, Forbidden, Refused
+from core.redis import rate_limits
+from core.web import client_address
+from loyalty import doors, ingestion
 from loyalty.ingestion import EnvelopeInput
-from loyalty.payloads import (
-    ID,
-    KIND_OF_TYPE,
-    PAYLOADS,
-    LoginPayload,
-    OrderPayload,
-    ProfilePayload,
-    ScanPayload,
-)
+from loyalty.payloads import KIND_OF_TYPE, PAYLOADS, LoginPayload, OrderPayload, ProfilePayload, ScanPayload
+from loyalty.points import accounts
 
-IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 ORIGIN_HEADER = OpenApiParameter(
     "origin",
     str,
     OpenApiParameter.HEADER,
     required=True,
     description="A hostname of the key's brand, bare or as an origin. Browsers send theirs by themselves.",
-)
-IDEMPOTENCY_HEADER = OpenApiParameter(
-    "Idempotency-Key",
-    {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
-    OpenApiParameter.HEADER,
-    description="The same key with the same request gets the same answer again and does nothing twice.",
 )
 
 
@@ -115,14 +105,6 @@ class AccrualOutput(serializers.Serializer[Any]):
     success = serializers.BooleanField()
     message = serializers.CharField()
     data = AccrualData()  # type: ignore[assignment]
-
-
-def idempotency_key(request: Request) -> str:
-    """The header's value, or "" without it. Raises Invalid for one that cannot be a key, an empty one too."""
-    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
-    if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
-        raise Invalid("An Idempotency-Key has 1 to 255 printable ASCII characters without spaces.")
-    return key or ""
 
 
 def bearer_of(request: Request, caller: Caller) -> Principal:
@@ -199,12 +181,12 @@ class CampaignEvent(APIView):
         origins.check(origin=request.headers.get("origin"), brand_id=caller.brand_id)
         principal = bearer_of(request, caller)
         if not caller.is_hub:
-            limits.hit("campaign_event", caller.brand_id, principal.user_id)
+            rate_limits.hit("campaign_event", caller.brand_id, principal.user_id)
         given = CampaignEventInput.parse(request.data)
         if given["brand_id"] != caller.brand_id:
             raise BrandMismatch
         if caller.is_hub:  # a hub speaks for many users; each has the limit
-            limits.hit("campaign_event", caller.brand_id, given["user_id"])
+            rate_limits.hit("campaign_event", caller.brand_id, given["user_id"])
             quotas.count_event(caller.brand_id)
         action = self.read_action(request, caller, principal, given)
         data = doors.credit_now(action) if caller.is_hub else self.credit_guarded(request, action)
@@ -212,7 +194,7 @@ class CampaignEvent(APIView):
 
     def credit_guarded(self, request: Request, action: doors.Action) -> dict[str, Any]:
         """Codes can be guessed by this door as by the others, and it locks out like them."""
-        guesser = Guesser(f"user:{action.bearer_id}", limits.client_address(request), action.brand.pk)
+        guesser = Guesser(f"user:{action.bearer_id}", client_address.client_address(request), action.brand.pk)
         reading = read(action.payload["product"]["authCode"])
         guessing.check(guesser, reading=reading, exemptions=exemptions(action), calls=None)
         try:
@@ -248,8 +230,8 @@ def exemptions(action: doors.Action) -> Exemptions:
     who = {"user_id": action.bearer_id, "brand_id": action.brand.pk}
     return Exemptions(
         has_good_tag=lambda: False,
-        has_earned=lambda: members.has_earned(**who, before=action.at),
-        is_established=lambda: members.is_established(**who, at=action.at),
+        has_earned=lambda: accounts.has_earned(**who, before=action.at),
+        is_established=lambda: accounts.is_established(**who, at=action.at),
     )
 
 

@@ -10,17 +10,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.audit import Deed
-from brands.authentication import for_brand_of_key
-from brands.inputs import Input
-from brands.keys import Caller
-from brands.models import Brand
-from brands.openapi import KEY, endpoint
-from brands.refusals import Forbidden, Invalid, UserNotFound
-from loyalty import confirmations, corrections, enrolment, members
-from loyalty.events import iso
-from loyalty.models import UserPoints
+from brands.audit_log import Deed
+from brands.errors import UserNotFound
+from brands.identity.api_keys import Caller
+from brands.identity.authentication import for_brand_of_key
+from brands.models.tenants import Brand
+from core.api.inputs import Input
+from core.api.openapi.endpoint import KEY, endpoint
+from core.errors import Forbidden, Invalid
+from core.json_values import iso
+from core.redis import rate_limits
+from loyalty.members import confirmations, corrections, enrolment
+from loyalty.models.accounts import UserPoints
+from loyalty.points import accounts
 
 
 class EnrolmentInput(Input):
@@ -146,19 +148,19 @@ class MemberView(APIView):
             raise UserNotFound
         with transaction.atomic():
             if email := given.get("email"):
-                limits.hit("account_mail", member.user.email, f"hub:{caller.brand_id}")
+                rate_limits.hit("account_mail", member.user.email, f"hub:{caller.brand_id}")
                 corrections.request_email_change(account=member, email=email, deed=deed)
             if {"first_name", "last_name"} & given.keys():
                 first, last = member.names
                 names = {"first_name": given.get("first_name", first), "last_name": given.get("last_name", last)}
                 if (names["first_name"].strip(), names["last_name"].strip()) != member.names:
-                    limits.hit("name_correction", caller.brand_id, member.user_id)
+                    rate_limits.hit("name_correction", caller.brand_id, member.user_id)
                 member = corrections.correct_name(account=member, deed=deed, **names)
         return Response({"success": True, "data": present(member, at)})
 
 
 def present(member: UserPoints, at: datetime) -> dict[str, Any]:
-    first, last = members.names_of(member.user, member.brand_id)
+    first, last = accounts.names_of(member.user, member.brand_id)
     waiting = confirmations.waiting_change(user_id=member.user_id, brand_id=member.brand_id, at=at).first()
     return {
         "user_id": member.user_id,

@@ -10,11 +10,12 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
-from brands.models import Brand, User
-from loyalty.models import Channel, Notice, Topic
-from loyalty.notices import catalogue, composing, gathering, placeholders, preferences, sending
-from loyalty.notices.composing import ACKNOWLEDGE, OPT_OUT
-from loyalty.notices.placeholders import Value
+from brands.models.people import User
+from brands.models.tenants import Brand
+from loyalty.models.notifications import Channel, Notice, Topic
+from loyalty.notifications import batching, catalogue, delivery, placeholders, preferences, rendering
+from loyalty.notifications.placeholders import Value
+from loyalty.notifications.rendering import ACKNOWLEDGE, OPT_OUT
 
 POLICY = (
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"  # no script
@@ -31,7 +32,7 @@ class LinkedPage(View):
     @method_decorator(csrf_exempt)
     @method_decorator(never_cache)
     def dispatch(self, request: HttpRequest, *_: Any, token: str, **__: Any) -> HttpResponse:
-        told = composing.read_link(self.purpose, token)
+        told = rendering.read_link(self.purpose, token)
         if told is None:
             raise Http404
         answer: HttpResponse = super().dispatch(request, told=told)  # type: ignore[assignment]
@@ -93,7 +94,7 @@ class Acknowledge(LinkedPage):
 
     def post(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
         notice = self.notice(told)
-        gathering.acknowledge(notice=notice, at=timezone.now())
+        batching.acknowledge(notice=notice, at=timezone.now())
         notice.refresh_from_db(fields=["acknowledged_at"])
         return self.shown(request, notice)
 
@@ -113,4 +114,4 @@ class Acknowledge(LinkedPage):
 
 def brand_and_language(brand_id: int, user_id: int) -> tuple[Brand, str]:
     brand = Brand.objects.get(pk=brand_id)
-    return brand, preferences.read(user_id, brand_id).language or sending.settings_of(brand_id).language
+    return brand, preferences.read(user_id, brand_id).language or delivery.settings_of(brand_id).language

@@ -19,13 +19,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.inputs import Input
-from brands.refusals import NotFound, Unavailable
-from loyalty.models import WalletPass
+from core.api.inputs import Input
+from core.errors import NotFound, Unavailable
+from core.redis import rate_limits
+from core.web import client_address
+from loyalty.models.wallets import WalletPass
 from loyalty.wallets import devices, passes, renders
 from loyalty.wallets.apple import packages
-from loyalty.wallets.refusals import PassTokenInvalid, WalletUnavailable
+from loyalty.wallets.errors import PassTokenInvalid, WalletUnavailable
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +56,9 @@ class PassKit(APIView):
         if length.isdecimal() and int(length) > LARGEST_BODY:
             raise RequestDataTooBig
         super().initial(request, *args, **kwargs)
-        address = limits.client_address(request)
-        limits.hit("wallet_address", address)  # a device is whatever the caller says
-        limits.hit("wallet", kwargs.get("device") or address)
+        address = client_address.client_address(request)
+        rate_limits.hit("wallet_address", address)  # a device is whatever the caller says
+        rate_limits.hit("wallet", kwargs.get("device") or address)
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
         return super().perform_content_negotiation(request, force=True)

@@ -7,11 +7,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.inputs import Input
-from brands.openapi import ANYBODY, KEY, endpoint
-from loyalty import passwords
-from loyalty.views.sessions import ORIGIN_PARAMETER, CredentialsInput, brand_of, named_brand
+from core.api.inputs import Input
+from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
+from core.redis import rate_limits
+from core.web import client_address
+from loyalty.api.sessions import ORIGIN_PARAMETER, CredentialsInput, brand_of, named_brand
+from loyalty.members import passwords
 
 
 class ForgottenInput(CredentialsInput):
@@ -51,11 +52,11 @@ class ForgotPassword(APIView):
         once; it opens the brand's page. One mail in five minutes is sent, however often it is asked for. Staff get
         none: an owner or the operator gives them a password.
         """
-        network = limits.client_address(request)
-        limits.hit("login", "address", network)
+        network = client_address.client_address(request)
+        rate_limits.hit("login", "address", network)
         given = ForgottenInput.parse(request.data)
         brand = brand_of(request, named=named_brand(request, stated=given.get("brand_id")))
-        limits.hit("login", "forgotten", brand.pk, given["email"], network)
+        rate_limits.hit("login", "forgotten", brand.pk, given["email"], network)
         passwords.forgot(email=given["email"], brand=brand, at=timezone.now())
         return Response({"success": True}, status=202)
 
@@ -80,7 +81,7 @@ class ResetPassword(APIView):
 
         `password` has at least 10 characters, and is neither common nor like the name or address.
         """
-        limits.hit("login", "address", limits.client_address(request))
+        rate_limits.hit("login", "address", client_address.client_address(request))
         given = NewPasswordInput.parse(request.data)
         passwords.reset(token=given["token"], password=given["password"], at=timezone.now())
         return Response({"success": True})

@@ -6,14 +6,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, login_throttle
-from brands.audit import Deed
-from brands.authentication import changing_own_brand
-from brands.inputs import Input
-from brands.models import User
-from brands.openapi import BEARER, endpoint
-from loyalty import erasure
-from loyalty.views.account import principal_of
+from brands.audit_log import Deed
+from brands.identity import login_throttle
+from brands.identity.authentication import changing_own_brand, principal_of
+from brands.models.people import User
+from core.api.inputs import Input
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.redis import rate_limits
+from core.web import client_address
+from loyalty.members import erasure
 
 
 class ErasureInput(Input):
@@ -40,9 +41,9 @@ class Me(APIView):
         other brands stays so. A wrong password counts as a failed login.
         """
         principal = principal_of(request)
-        network, door = limits.client_address(request), login_throttle.at_brand(principal.brand_id)
-        limits.hit("login_address", network)
-        limits.hit("login", "address", door, network)
+        network, door = client_address.client_address(request), login_throttle.at_brand(principal.brand_id)
+        rate_limits.hit("login_address", network)
+        rate_limits.hit("login", "address", door, network)
         given = ErasureInput.parse(request.data)
         email = User.objects.values_list("email", flat=True).get(pk=principal.user_id)
         session = principal.session or f"user {principal.user_id}"

@@ -12,35 +12,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, zones
-from brands.api_filters import ChoiceFilter, DayFilter, ListFilters
-from brands.authentication import for_own_brand
-from brands.models import Brand
-from brands.openapi import BEARER, endpoint
-from brands.paging import Page, paged
-from brands.tokens import Principal
-from loyalty import expiry, levels, members
-from loyalty.events import iso
-from loyalty.levels import Level
-from loyalty.models import BrandLevel, LoyaltyTransaction, UserPoints
-from loyalty.points import plain
+from brands.identity.authentication import for_own_brand, principal_of
+from brands.models.tenants import Brand
+from brands.tenants import local_time
+from core.api.filters import ChoiceFilter, DayFilter, ListFilters
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.pagination import PaginationOutput, page_parameters, paged
+from core.json_values import iso, plain
+from core.redis import rate_limits
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import accounts, expiry, levels
+from loyalty.points.levels import Level, levels_of
 
 ZERO = Decimal(0)
-
-
-def page_parameters(page: type[Page] = Page) -> list[OpenApiParameter]:
-    """How a list's pages are asked for."""
-    limit = {"type": "integer", "minimum": 1, "maximum": page.max_page_size, "default": page.page_size}
-    return [
-        OpenApiParameter("limit", limit, description="Rows per page."),
-        OpenApiParameter("cursor", str, description="What the page before named as the next; opaque."),
-    ]
-
-
-class PaginationOutput(serializers.Serializer[Any]):
-    limit = serializers.IntegerField(help_text="Rows per page.")
-    next = serializers.CharField(allow_null=True, help_text="The `cursor` of the next page; null on the last one.")
-    has_more = serializers.BooleanField()
 
 
 class NextLevelOutput(serializers.Serializer[Any]):
@@ -87,12 +72,6 @@ class TransactionsOutput(serializers.Serializer[Any]):
     pagination = PaginationOutput()
 
 
-def principal_of(request: Request) -> Principal:
-    """The token's user and brand; the view's permission has made sure that there is one."""
-    assert isinstance(request.auth, Principal)  # noqa: S101 - BearerToken is the only authentication here
-    return request.auth
-
-
 class Points(APIView):
     """4.3: the customer's balance and level at the token's brand."""
 
@@ -108,13 +87,13 @@ class Points(APIView):
     def get(self, request: Request) -> Response:
         """The customer's balance and level at the token's brand; zeros for one who is not enrolled yet."""
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         return Response({"success": True, "data": present_account(brand, principal.user_id)})
 
 
 def present_account(brand: Brand, user_id: int) -> dict[str, Any]:
-    account = members.account_of(brand_id=brand.pk, user_id=user_id)
+    account = accounts.account_of(brand_id=brand.pk, user_id=user_id)
     lifetime = account.lifetime if account else ZERO
     following = levels.following(levels=levels_of(brand), lifetime=lifetime)
     return {
@@ -142,13 +121,6 @@ def present_next(level: Level, lifetime: Decimal) -> dict[str, Any]:
     }
 
 
-def levels_of(brand: Brand) -> list[Level]:
-    fields = ("name", "threshold", "scan_reward_type", "scan_reward_value")
-    return [
-        Level(*found) for found in BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list(*fields)
-    ]
-
-
 DAY = {"type": "string", "format": "date"}
 FILTERS = [
     OpenApiParameter("reason", str, enum=LoyaltyTransaction.Reason.values, description="Only lines of this reason."),
@@ -170,7 +142,7 @@ class TransactionFilters(ListFilters):
         if asked["first_day"] or asked["last_day"]:
             brand = get_object_or_404(Brand, pk=principal_of(self.request).brand_id)
             days = asked["first_day"], asked["last_day"]
-            queryset = queryset.filter(zones.on_days("created_at", *days, brands=[brand]))
+            queryset = queryset.filter(local_time.on_days("created_at", *days, brands=[brand]))
         return queryset.filter(reason=asked["reason"]) if asked["reason"] else queryset
 
 
@@ -190,7 +162,7 @@ class Transactions(APIView):
     def get(self, request: Request) -> Response:
         """Every change of the customer's balance at the token's brand, newest first."""
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         mine = LoyaltyTransaction.objects.filter(
             user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id
         )

@@ -9,15 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.authentication import changing_own_brand, for_own_brand
-from brands.inputs import Input
-from brands.openapi import BEARER, endpoint
-from brands.refusals import Invalid
-from loyalty import profile
-from loyalty.models import Channel, Language, Topic
-from loyalty.profile import Profile
-from loyalty.views.account import principal_of
+from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
+from core.api.inputs import Input
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.errors import Invalid
+from core.redis import rate_limits
+from loyalty.members import profile
+from loyalty.members.profile import Profile
+from loyalty.models.notifications import Channel, Language, Topic
 
 PHONE = r"^(\+[1-9][0-9]{6,14})?$"
 LANGUAGES = ["", *Language.values]
@@ -84,7 +83,7 @@ class ProfileView(APIView):
     def get(self, request: Request) -> Response:
         """The customer's name, phone, language, and what they want to hear from the token's brand."""
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         found = profile.read(user_id=principal.user_id, brand_id=principal.brand_id)
         return Response({"success": True, "data": present(found)})
 
@@ -105,7 +104,7 @@ class ProfileView(APIView):
         one switch cannot be turned off.
         """
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         if request.META.get("CONTENT_LENGTH") in {None, "", "0"}:
             raise Invalid(_("Send what is to change."))
         given = ProfileInput.parse(request.data)

@@ -9,15 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.authentication import changing_own_brand
-from brands.inputs import Input
-from brands.openapi import BEARER, endpoint
-from brands.refusals import NotFound
-from loyalty.events import iso
-from loyalty.models import Device
-from loyalty.notices import devices
-from loyalty.views.account import principal_of
+from brands.identity.authentication import changing_own_brand, principal_of
+from core.api.inputs import Input
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.errors import NotFound
+from core.json_values import iso
+from core.redis import rate_limits
+from loyalty.models.notifications import Device
+from loyalty.notifications import devices
 
 TOKEN: dict[str, Any] = {"max_length": 1024, "help_text": "The device's token of Firebase Cloud Messaging."}
 
@@ -68,7 +67,7 @@ class Devices(APIView):
         is theirs no more.
         """
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         given = DeviceInput.parse(request.data)
         made = devices.register(
             user_id=principal.user_id,
@@ -95,7 +94,7 @@ class Devices(APIView):
     def delete(self, request: Request) -> Response:
         """Send no more push messages to this device. Call it when the customer logs out."""
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         given = DeviceTokenInput.parse({"token": request.query_params.get("token", "")})
         if not devices.remove(user_id=principal.user_id, brand_id=principal.brand_id, token=given["token"]):
             raise NotFound

@@ -9,23 +9,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.authentication import changing_own_brand, for_brand_of_key, for_own_brand
-from brands.inputs import Input
-from brands.keys import Caller
-from brands.openapi import BEARER, KEY, endpoint
-from brands.paging import paged
-from brands.refusals import Forbidden, Invalid
-from loyalty import redemption_codes, redemptions
-from loyalty.doors import keyed_id
-from loyalty.events import iso
-from loyalty.masking import masked
-from loyalty.models import Redemption
-from loyalty.points import plain
-from loyalty.redemptions import Claimed, Undone, Wish
-from loyalty.views.account import PaginationOutput, page_parameters, principal_of
-from loyalty.views.events import IDEMPOTENCY_HEADER, IDEMPOTENCY_KEY, idempotency_key
-from loyalty.views.rewards import OBSTACLES
+from brands.identity.api_keys import Caller
+from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
+from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, keyed_id
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.pagination import PaginationOutput, page_parameters, paged
+from core.errors import Forbidden, Invalid
+from core.json_values import iso, plain
+from core.redis import rate_limits
+from loyalty.api.rewards import OBSTACLES
+from loyalty.models.rewards import Redemption
+from loyalty.rewards import codes, redeem, till, undo
+from loyalty.rewards.redeem import Claimed, Wish
+from loyalty.rewards.undo import Undone
 
 STATES = ["good", "used", "expired", "cancelled", "blocked"]
 NEEDED_KEY = OpenApiParameter(
@@ -84,26 +80,6 @@ class RedemptionsOutput(serializers.Serializer[Any]):
     pagination = PaginationOutput()
 
 
-class TillInput(Input):
-    code = serializers.CharField(max_length=100, help_text="With or without separators, in any case.")
-
-
-class TillData(serializers.Serializer[Any]):
-    redemption_id = serializers.IntegerField()
-    name = serializers.CharField(help_text="Of the reward.")
-    cost = serializers.FloatField()
-    member = serializers.CharField(help_text="Masked.")
-    state = serializers.ChoiceField(choices=STATES)
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(allow_null=True)
-    used_at = serializers.DateTimeField(allow_null=True)
-
-
-class TillOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = TillData()  # type: ignore[assignment]
-
-
 class Redeem(APIView):
     """Take a reward for points."""
 
@@ -132,7 +108,7 @@ class Redeem(APIView):
         again. The key is required because a request whose answer was lost would otherwise cost twice.
         """
         principal = principal_of(request)
-        limits.hit("redeem", principal.brand_id, principal.user_id)
+        rate_limits.hit("redeem", principal.brand_id, principal.user_id)
         key = idempotency_key(request)
         if not key:
             raise Invalid("Send an Idempotency-Key, new for each wish.", details={"header": "Idempotency-Key"})
@@ -143,13 +119,13 @@ class Redeem(APIView):
             key=keyed_id("redeem", principal.brand_id, principal.user_id, key),
             at=timezone.now(),
         )
-        return Response({"success": True, "data": present_redeemed(redemptions.redeem(wish))}, status=201)
+        return Response({"success": True, "data": present_redeemed(redeem.redeem(wish))}, status=201)
 
 
 def present_redeemed(redemption: Redemption) -> dict[str, Any]:
     return {
         "redemption_id": redemption.pk,
-        "code": redemption_codes.grouped(redemption.code),
+        "code": codes.grouped(redemption.code),
         "cost": plain(redemption.cost),
         "new_balance": plain(redemption.balance_after),
         "expires_at": iso(redemption.expires_at) if redemption.expires_at else None,
@@ -158,7 +134,7 @@ def present_redeemed(redemption: Redemption) -> dict[str, Any]:
 
 
 def present_undo(redemption: Redemption) -> dict[str, Any]:
-    end = redemptions.undo_until(redemption, timezone.now())
+    end = undo.undo_until(redemption, timezone.now())
     return {"undo_until": iso(end) if end else None}
 
 
@@ -200,8 +176,8 @@ class Undo(APIView):
         milestone gave cannot be given back.
         """
         principal = principal_of(request)
-        limits.hit("redeem", principal.brand_id, principal.user_id)
-        undone = redemptions.undo(
+        rate_limits.hit("redeem", principal.brand_id, principal.user_id)
+        undone = undo.undo(
             brand_id=principal.brand_id, user_id=principal.user_id, redemption_id=redemption_id, at=timezone.now()
         )
         return Response({"success": True, "data": present_undone(undone)})
@@ -272,8 +248,8 @@ class ClaimAsReward(APIView):
 
 def claim(request: Request, milestone_id: int) -> Response:
     principal = principal_of(request)
-    limits.hit("redeem", principal.brand_id, principal.user_id)
-    claimed = redemptions.claim(
+    rate_limits.hit("redeem", principal.brand_id, principal.user_id)
+    claimed = redeem.claim(
         brand_id=principal.brand_id, user_id=principal.user_id, milestone_id=milestone_id, at=timezone.now()
     )
     return Response({"success": True, "data": present_claimed(claimed)})
@@ -286,7 +262,7 @@ def present_claimed(claimed: Claimed) -> dict[str, Any]:
         "reward_name": claimed.milestone.reward_name,
         "points": plain(claimed.milestone.reward_points),
         "redemption_id": redemption.pk if redemption else None,
-        "code": redemption_codes.grouped(redemption.code) if redemption else None,
+        "code": codes.grouped(redemption.code) if redemption else None,
     }
 
 
@@ -306,7 +282,7 @@ class Redemptions(APIView):
     def get(self, request: Request) -> Response:
         """The rewards that the customer took or won at the token's brand, newest first, with their codes."""
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         theirs = Redemption.objects.select_related("user_point")
         mine = theirs.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
         found, pagination = paged(request, mine, order=("-id",), view=self)
@@ -320,7 +296,7 @@ def present_mine(redemption: Redemption) -> dict[str, Any]:
         "milestone_id": redemption.milestone_id,
         "name": redemption.name,
         "cost": plain(redemption.cost),
-        "code": redemption_codes.grouped(redemption.code),
+        "code": codes.grouped(redemption.code),
         **present_state(redemption),
         **present_undo(redemption),
     }
@@ -328,87 +304,14 @@ def present_mine(redemption: Redemption) -> dict[str, Any]:
 
 def present_state(redemption: Redemption) -> dict[str, Any]:
     return {
-        "state": redemptions.state_of(redemption, timezone.now()),
+        "state": till.state_of(redemption, timezone.now()),
         "created_at": iso(redemption.created_at),
         "expires_at": iso(redemption.expires_at) if redemption.expires_at else None,
         "used_at": iso(redemption.used_at) if redemption.used_at else None,
     }
 
 
-TILL_ERRORS = ["API_KEY_INVALID", "FORBIDDEN", "REDEMPTION_CODE_UNKNOWN", "RATE_LIMITED"]
-
-
 def require_till(caller: Caller) -> None:
     """A till speaks through the brand's hub. Raises Forbidden."""
     if not caller.is_hub:
         raise Forbidden("Only a hub key may look codes up.")
-
-
-def present_till(redemption: Redemption) -> dict[str, Any]:
-    return {
-        "redemption_id": redemption.pk,
-        "name": redemption.name,
-        "cost": plain(redemption.cost),
-        "member": masked(redemption.user_point),
-        **present_state(redemption),
-    }
-
-
-class CheckRedemption(APIView):
-    """What a code is worth."""
-
-    authentication_classes = ()
-    permission_classes = ()
-
-    @endpoint(
-        "check_redemption",
-        tag="Rewards",
-        summary="Check a code",
-        needs=[KEY],
-        errors=TILL_ERRORS,
-        request=TillInput,
-        responses=TillOutput,
-    )
-    @for_brand_of_key
-    def post(self, request: Request, caller: Caller) -> Response:
-        """For a till: what a customer's code is for, and whether it is still good. Needs a hub key.
-
-        A member who is blocked gets nothing for a code that is otherwise good; its `state` is `blocked` then.
-        The code may be typed with or without separators; a slip in it is noticed.
-        """
-        require_till(caller)
-        given = TillInput.parse(request.data)
-        found = redemptions.find(brand_ids=[caller.brand_id], text=given["code"])
-        return Response({"success": True, "data": present_till(found)})
-
-
-class UseRedemption(APIView):
-    """Hand the reward out: the code is used."""
-
-    authentication_classes = ()
-    permission_classes = ()
-
-    @endpoint(
-        "use_redemption",
-        tag="Rewards",
-        summary="Use a code",
-        needs=[KEY],
-        errors=[*TILL_ERRORS, "REDEMPTION_USED", "REDEMPTION_EXPIRED", "REDEMPTION_CANCELLED", "MEMBER_BLOCKED"],
-        parameters=[IDEMPOTENCY_HEADER],
-        request=TillInput,
-        responses=TillOutput,
-    )
-    @for_brand_of_key
-    def post(self, request: Request, caller: Caller) -> Response:
-        """For a till: mark a customer's code as used, once. Needs a hub key.
-
-        With an Idempotency-Key the same request again is answered the same; otherwise a second one is REDEMPTION_USED.
-        """
-        require_till(caller)
-        given = TillInput.parse(request.data)
-        at = timezone.now()
-        key = idempotency_key(request)
-        found = redemptions.find(brand_ids=[caller.brand_id], text=given["code"])
-        asked = keyed_id("use", caller.brand_id, found.pk, key or at.isoformat())
-        used = redemptions.use(redemption=found, at=at, key_id=caller.key_id, request=asked)
-        return Response({"success": True, "data": present_till(used)})

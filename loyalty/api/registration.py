@@ -12,16 +12,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.authentication import BearerToken
-from brands.inputs import Input
-from brands.models import Brand, User
-from brands.openapi import ANYBODY, BEARER, KEY, endpoint
-from brands.refusals import AuthenticationRequired
-from loyalty import confirmations, events, sessions
-from loyalty.views.account import principal_of
-from loyalty.views.profile import Switch
-from loyalty.views.sessions import ORIGIN_PARAMETER, CredentialsInput, TokensOutput, brand_of, named_brand, present
+from brands.identity.authentication import BearerToken, principal_of
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core import json_values
+from core.api.inputs import Input
+from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, endpoint
+from core.errors import AuthenticationRequired
+from core.redis import rate_limits
+from core.web import client_address
+from loyalty.api.profile import Switch
+from loyalty.api.sessions import ORIGIN_PARAMETER, CredentialsInput, TokensOutput, brand_of, named_brand, present
+from loyalty.members import confirmations, sessions
 
 CODE_WORDS = "The six digits of the e-mail; spaces do not matter."
 LINK_WORDS = "The last part of the link's address."
@@ -83,9 +85,9 @@ class VerificationOutput(serializers.Serializer[None]):
 def count_mail(request: Request, brand_id: int, email: str) -> None:
     """Raises RateLimited: one network has few mails sent to an address. Whatever others ask for refuses nobody here;
     the worker bounds what one mailbox gets."""
-    network = limits.client_address(request)
-    limits.hit("account_mail", email, network)
-    limits.hit("account_mail_address", brand_id, email, network)
+    network = client_address.client_address(request)
+    rate_limits.hit("account_mail", email, network)
+    rate_limits.hit("account_mail_address", brand_id, email, network)
 
 
 class Register(APIView):
@@ -113,14 +115,16 @@ class Register(APIView):
 
         Where the installation confirms no addresses, `registration_id` is null and the account is there at once.
         """
-        limits.hit("register", limits.client_address(request))
+        rate_limits.hit("register", client_address.client_address(request))
         given = RegisterInput.parse(request.data)
         brand = brand_of(request, named=named_brand(request, stated=given.pop("brand_id", None)))
         if not settings.REGISTRATION_CONFIRMS_EMAIL:
             return registered(sessions.register(brand=brand, at=timezone.now(), **given).pk)
         count_mail(request, brand.pk, given["email"])
         begun = sessions.begin_registration(brand=brand, at=timezone.now(), **given)
-        return registered(begun.user_id, registration_id=begun.confirmation_id, expires_at=events.iso(begun.expires_at))
+        return registered(
+            begun.user_id, registration_id=begun.confirmation_id, expires_at=json_values.iso(begun.expires_at)
+        )
 
 
 def registered(user_id: int, *, registration_id: uuid.UUID | None = None, expires_at: str | None = None) -> Response:
@@ -149,7 +153,7 @@ class ConfirmRegistration(APIView):
 
         A registration takes five tries and lasts 30 minutes.
         """
-        limits.hit("login", "address", limits.client_address(request))
+        rate_limits.hit("login", "address", client_address.client_address(request))
         given = ConfirmRegistrationInput.parse(request.data)
         at = timezone.now()
         if "code" in given:
@@ -208,7 +212,7 @@ class ConfirmVerification(APIView):
 
         A code takes five tries and lasts 30 minutes.
         """
-        limits.hit("login", "address", limits.client_address(request))
+        rate_limits.hit("login", "address", client_address.client_address(request))
         given = ProofInput.parse(request.data)
         if "token" in given:
             return verification(confirmations.confirm_by_link(token=given["token"], at=timezone.now()))
@@ -223,4 +227,4 @@ class ConfirmVerification(APIView):
 
 def verification(user: User, *, status: int = 200) -> Response:
     verified_at = user.email_verified_at
-    return Response({"success": True, "email_verified_at": verified_at and events.iso(verified_at)}, status=status)
+    return Response({"success": True, "email_verified_at": verified_at and json_values.iso(verified_at)}, status=status)

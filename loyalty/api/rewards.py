@@ -13,19 +13,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits
-from brands.authentication import for_own_brand
-from brands.models import Brand
-from brands.openapi import BEARER, endpoint
-from brands.paging import paged
-from loyalty import levels, members, redemptions, rewards
-from loyalty.events import iso
-from loyalty.levels import Level
-from loyalty.models import Redemption, Reward, UserPoints
-from loyalty.points import plain
-from loyalty.refusals import NotEnoughPointsForReward
-from loyalty.rewards import Holder
-from loyalty.views.account import PaginationOutput, levels_of, page_parameters, principal_of
+from brands.identity.authentication import for_own_brand, principal_of
+from brands.models.tenants import Brand
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.pagination import PaginationOutput, page_parameters, paged
+from core.json_values import iso, plain
+from core.redis import rate_limits
+from loyalty.errors import NotEnoughPointsForReward
+from loyalty.models.accounts import UserPoints
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.points import accounts, levels
+from loyalty.points.levels import Level, levels_of
+from loyalty.rewards import redeem, rules
+from loyalty.rewards.rules import Holder
 
 ZERO = Decimal(0)
 OBSTACLES = [
@@ -84,7 +84,7 @@ class Rewards(APIView):
         An offer that is still to begin is listed too; one that ended or was switched off is not.
         """
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         at = timezone.now()
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         offered = Reward.objects.offered(at).filter(brand=brand).select_related("minimum_level")
@@ -94,7 +94,7 @@ class Rewards(APIView):
 
 
 def present_rewards(found: Sequence[Reward], *, brand: Brand, user_id: int, at: datetime) -> list[dict[str, Any]]:
-    account = members.account_of(brand_id=brand.pk, user_id=user_id)
+    account = accounts.account_of(brand_id=brand.pk, user_id=user_id)
     ladder = levels_of(brand)
     taken = taken_by(account, found)
     return [present_reward(reward, holder_of(brand, account, ladder, taken.get(reward.pk, 0)), at) for reward in found]
@@ -121,7 +121,7 @@ def holder_of(brand: Brand, account: UserPoints | None, ladder: Sequence[Level],
 
 
 def present_reward(reward: Reward, holder: Holder, at: datetime) -> dict[str, Any]:
-    obstacle = rewards.obstacle(redemptions.offer_of(reward), holder, at)
+    obstacle = rules.obstacle(redeem.offer_of(reward), holder, at)
     lacks_points = obstacle is not None and obstacle.code == NotEnoughPointsForReward.code
     return {
         "id": reward.pk,

@@ -11,16 +11,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import limits, login_records, login_throttle, tokens
-from brands.authentication import caller_of
-from brands.hosts import brand_called
-from brands.inputs import Input
-from brands.models import Brand, User
-from brands.openapi import ANYBODY, KEY, endpoint
-from brands.refusals import BrandMismatch, Invalid
-from brands.tokens import TokenPair
-from loyalty import sessions
-from loyalty.payloads import ID
+from brands.errors import BrandMismatch
+from brands.identity import login_records, login_throttle, tokens
+from brands.identity.authentication import caller_of
+from brands.identity.tokens import TokenPair
+from brands.models.people import User
+from brands.models.tenants import Brand
+from brands.tenants.hostnames import brand_called
+from core.api.inputs import ID, Input
+from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
+from core.errors import Invalid
+from core.redis import rate_limits
+from core.web import client_address
+from loyalty.members import sessions
 
 LONGEST_EMAIL = 254
 ORIGIN_PARAMETER = OpenApiParameter(
@@ -146,13 +149,13 @@ class Login(APIView):
         at most; after 50 a day from all networks only devices that send the `device_token` of an earlier login may
         try, until tomorrow or a new password.
         """
-        network = limits.client_address(request)
+        network = client_address.client_address(request)
         given = LoginInput.parse(request.data)
         named = named_brand(request, stated=given.get("brand_id"))
         told = told_brand(request, named=named)
         door = login_throttle.at_brand(told.pk if told else None)
-        limits.hit("login_address", network)
-        limits.hit("login", "address", door, network)
+        rate_limits.hit("login_address", network)
+        rate_limits.hit("login", "address", door, network)
         attempt = login_throttle.begin(
             door=door, email=given["email"], network=network, device=given.get("device_token", "")
         )
@@ -191,7 +194,7 @@ class Refresh(APIView):
         30 seconds. When it comes a second time later, somebody has copied it: the whole session ends, and the user
         logs in again.
         """
-        limits.hit("scan", "refresh", limits.client_address(request))
+        rate_limits.hit("scan", "refresh", client_address.client_address(request))
         given = RefreshInput.parse(request.data)
         return present(tokens.rotate(refresh=given["refresh"], at=timezone.now()))
 
@@ -213,7 +216,7 @@ class Revoke(APIView):
     )
     def post(self, request: Request) -> Response:
         """End the session of a refresh token, and its access tokens with it."""
-        limits.hit("scan", "refresh", limits.client_address(request))
+        rate_limits.hit("scan", "refresh", client_address.client_address(request))
         given = RefreshInput.parse(request.data)
         tokens.revoke(refresh=given["refresh"], at=timezone.now())
         return Response(status=204)

@@ -13,20 +13,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import guard, limits
-from brands.authentication import changing_own_brand, for_own_brand
-from brands.models import Brand
-from brands.openapi import BEARER, endpoint
-from loyalty import events, members
-from loyalty.models import Platform, UserPoints, WalletPass
-from loyalty.refusals import MemberBlocked, UserNotEnrolled
-from loyalty.views.account import principal_of
+from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
+from brands.models.tenants import Brand
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.db import row_guard
+from core.redis import rate_limits
+from events import publishing
+from loyalty.errors import MemberBlocked, UserNotEnrolled
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import Platform, WalletPass
+from loyalty.points import accounts
 from loyalty.wallets import images, issuers, passes, renders
 from loyalty.wallets.apple import packages
 from loyalty.wallets.cards import card_of, look_of
+from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import links
 from loyalty.wallets.passes import Changed
-from loyalty.wallets.refusals import WalletUnavailable
 
 ERRORS = [
     "AUTHENTICATION_REQUIRED",
@@ -43,13 +45,13 @@ FOR_EVER = "public, max-age=31536000, immutable"  # another logo has another add
 def member_of(request: Request) -> UserPoints:
     """The customer's account at the token's brand; who wants a card joins, where the brand lets everybody in."""
     principal = principal_of(request)
-    limits.hit("read", principal.brand_id, principal.user_id)
+    rate_limits.hit("read", principal.brand_id, principal.user_id)
     brand = get_object_or_404(Brand, pk=principal.brand_id)
-    account = members.account_of(brand_id=brand.pk, user_id=principal.user_id)
+    account = accounts.account_of(brand_id=brand.pk, user_id=principal.user_id)
     if account is None:
         if not brand.auto_enroll:
             raise UserNotEnrolled
-        made = members.enrol(user_id=principal.user_id, brand_id=brand.pk, at=timezone.now())
+        made = accounts.enrol(user_id=principal.user_id, brand_id=brand.pk, at=timezone.now())
         account = UserPoints.objects.get(pk=made)
     if account.status == UserPoints.Status.BLOCKED:
         raise MemberBlocked
@@ -81,7 +83,7 @@ class Wallets(APIView):
     def get(self, request: Request) -> Response:
         """For which wallets the token's brand makes cards at the moment: what buttons to show. Makes no card."""
         principal = principal_of(request)
-        limits.hit("read", principal.brand_id, principal.user_id)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
         now = timezone.now()
         offered = {it.value: is_offered(principal.brand_id, it, now) for it in Platform}
         return Response({"success": True, "data": offered})
@@ -89,7 +91,7 @@ class Wallets(APIView):
 
 def is_offered(brand_id: int, platform: str, at: datetime) -> bool:
     try:
-        with guard.brand_wide("an issuer's keys are shown to nobody, and it alone says whether there are passes"):
+        with row_guard.brand_wide("an issuer's keys are shown to nobody, and it alone says whether there are passes"):
             issuers.usable(brand_id=brand_id, platform=platform, at=at)
     except WalletUnavailable:
         return False
@@ -161,7 +163,7 @@ class GooglePass(APIView):
         if is_new:  # Google is told without the customer waiting for it
             changed = Changed(issued.pk, account.user_id, issued.version, is_first=True)
             message = passes.refresh(changed, account.brand_id, wait_seconds=0)
-            events.publish(messages=[message], brand_id=account.brand_id, at=now, once=True)
+            publishing.publish(messages=[message], brand_id=account.brand_id, at=now, once=True)
         found = WalletPass.objects.filter(pk=issued.pk).get()
         link = links.save_link(
             wallet_pass=found, card=card_of(found), keys=issuer.for_google, with_class=not issuer.look_pushed

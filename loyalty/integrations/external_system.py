@@ -16,13 +16,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import addresses, outgoing, signing
-from brands.breaker import Breaker
-from brands.models import Brand
-from loyalty import events, wake
-from loyalty.events import Delivery, TryLater
-from loyalty.models import Event, ExternalSystem
-from loyalty.refusals import ExternallyRefused
+from brands.models.tenants import Brand
+from brands.tenants import callable_urls
+from core import json_values
+from core.http import client, webhook_signatures
+from core.redis.circuit_breaker import Breaker
+from events import messages, worker_signals
+from events.messages import Delivery, TryLater
+from events.models import Event
+from loyalty.errors import ExternallyRefused
+from loyalty.models.external_system import ExternalSystem
 
 logger = logging.getLogger(__name__)
 
@@ -80,8 +83,8 @@ def consult(*, system_id: int, delivery: Delivery, question: Question) -> None:
     What an event's worker of the points' lane would have to wait for goes to a lane of its own first. Raises
     OtherLane for that, TryLater where the event is held, ExternallyRefused for a final no.
     """
-    if delivery.lane == events.POINTS and not delivery.at_the_door:
-        raise events.OtherLane(events.EXTERNAL, retry_hours=RETRY_HOURS)
+    if delivery.lane == messages.POINTS and not delivery.at_the_door:
+        raise messages.OtherLane(messages.EXTERNAL, retry_hours=RETRY_HOURS)
     system = ExternalSystem.objects.filter(pk=system_id, is_active=True).first()
     if system is None:  # switched off meanwhile
         return
@@ -106,7 +109,7 @@ def obey(system: ExternalSystem, delivery: Delivery, verdict: Verdict) -> None:
 def held_for(delivery: Delivery, verdict: Verdict) -> timedelta:
     """Growing pauses, with one attempt just before the event's end."""
     left = delivery.give_up_at - LAST_TRY - timezone.now()
-    wanted = max(events.pause(delivery.attempts), verdict.rest)
+    wanted = max(messages.pause(delivery.attempts), verdict.rest)
     return min(wanted, left) if left > timedelta() else wanted
 
 
@@ -117,9 +120,9 @@ def verdict_of(system: ExternalSystem, delivery: Delivery, question: Question) -
     if rest:
         return Verdict(None, _("It failed several times and is left alone for a while."), rest=timedelta(seconds=rest))
     seats = SEATS_OF_THE_SLOW if breaker.is_slow() and not delivery.at_the_door else None
-    with wake.seat(lane=f"external:{system.brand_id}", seats=seats) as seated:
+    with worker_signals.seat(lane=f"external:{system.brand_id}", seats=seats) as seated:
         if not seated:  # another brand's is not to wait for this one's
-            raise TryLater(_("Held: the external loyalty system is slow."), after=events.pause(delivery.attempts))
+            raise TryLater(_("Held: the external loyalty system is slow."), after=messages.pause(delivery.attempts))
         verdict = ask(system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question))
     note(breaker, verdict)
     return verdict
@@ -135,7 +138,9 @@ def note(breaker: Breaker, verdict: Verdict) -> None:
 
 def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, Any]) -> Verdict:
     """One question, once more if it fails at once; two seconds in all. Never raises for what the other side does."""
-    body = events.ENCODER.encode({"type": kind, "timestamp": events.iso(timezone.now()), "data": data}).encode()
+    body = json_values.ENCODER.encode(
+        {"type": kind, "timestamp": json_values.iso(timezone.now()), "data": data}
+    ).encode()
     began = monotonic()
     verdict, soon = _try(system, message_id, body, BUDGET_SECONDS)
     left = BUDGET_SECONDS - SECOND_TRY_AFTER_SECONDS - (monotonic() - began)
@@ -148,18 +153,20 @@ def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, A
 def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -> tuple[Verdict, bool]:
     """The verdict, and whether another try may do better."""
     at = timezone.now()
-    signed = signing.signed_headers(message_id=message_id, at=at, body=body, secrets_in_use=system.secrets_in_use(at))
+    signed = webhook_signatures.signed_headers(
+        message_id=message_id, at=at, body=body, secrets_in_use=system.secrets_in_use(at)
+    )
     about = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Idempotency-Key": message_id}
     try:
-        answer = outgoing.send(
+        answer = client.send(
             "POST",
             system.url,
-            headers={**about, **outgoing.LOOP, **signed},
+            headers={**about, **client.LOOP, **signed},
             content=body,
             timeout_seconds=seconds,
             most_bytes=LARGEST_ANSWER_BYTES,
         )
-    except outgoing.NotReached as error:
+    except client.NotReached as error:
         return Verdict(None, str(error)), True
     if answer.status != 200:
         return Verdict(None, _("It answered %(status)d.") % {"status": answer.status}), answer.status in MOMENTARY
@@ -199,17 +206,17 @@ class Held:
 
 
 def held(*, brand_id: int) -> Held:
-    waiting = Event.objects.pending().filter(lane=events.EXTERNAL, brand_id=brand_id)
+    waiting = Event.objects.pending().filter(lane=messages.EXTERNAL, brand_id=brand_id)
     return Held(waiting.count(), waiting.order_by("created_at").values_list("created_at", flat=True).first())
 
 
 @sensitive_variables("secret")
 def create(*, brand: Brand, url: str, when_refused: str, when_away: str, is_active: bool) -> tuple[ExternalSystem, str]:
     """A brand's system and its secret, which nobody is shown again. Raises Invalid, naming the field."""
-    secret = signing.new_secret()
+    secret = webhook_signatures.new_secret()
     made = ExternalSystem.objects.create(
         brand=brand,
-        url=addresses.callable_address(url),
+        url=callable_urls.callable_address(url),
         when_refused=when_refused,
         when_away=when_away,
         is_active=is_active,

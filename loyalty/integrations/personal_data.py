@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from loyalty import events, webhook_calls, webhooks
-from loyalty.models import WebhookDelivery
+from core import json_values
+from loyalty.integrations import webhook_delivery, webhook_events
+from loyalty.models.webhooks import WebhookDelivery
 
 
 def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
@@ -17,7 +18,7 @@ def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
             "type": message.type,
             "data": json.loads(message.body)["data"],
             "state": message.state,
-            "at": events.iso(message.created_at),
+            "at": json_values.iso(message.created_at),
         }
         for message in theirs.iterator(chunk_size=500)
     )
@@ -25,4 +26,4 @@ def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it
     """That something was told stays, and what it was goes; what was not told yet never will be."""
-    webhook_calls.forget_answers(webhooks.forget_person(user_id=user_id, brand_id=brand_id, at=at))
+    webhook_delivery.forget_answers(webhook_events.forget_person(user_id=user_id, brand_id=brand_id, at=at))

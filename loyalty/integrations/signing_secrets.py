@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
-from brands import signing
-from loyalty.models.signed import Signed
+from core.http import webhook_signatures
+from loyalty.models.signing_secret import Signed
 
 
 @sensitive_variables("secret")
 def rotate(*, row: Signed, at: datetime, grace: timedelta) -> str:
     """A new secret, shown once; what it is sent is signed with the old one too for `grace`."""
-    secret = signing.new_secret()
+    secret = webhook_signatures.new_secret()
     with transaction.atomic():
         held = type(row)._default_manager.select_for_update(no_key=True).get(pk=row.pk)  # noqa: SLF001
         held.rotate(secret=secret, at=at, grace=grace)

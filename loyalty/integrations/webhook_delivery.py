@@ -13,11 +13,13 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands import outgoing, quotas, signing
-from brands.models import BrandQuota
-from loyalty import events, wake, webhook_endpoints
-from loyalty.events import Delivery, TryLater
-from loyalty.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
+from brands.models.quotas import BrandQuota
+from brands.tenants import quotas
+from core.http import client, webhook_signatures
+from events import leases, messages, worker_signals
+from events.messages import Delivery, TryLater
+from loyalty.integrations import webhook_endpoints
+from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 
 State = WebhookDelivery.State
 
@@ -60,7 +62,7 @@ def on_call_webhook(delivery: Delivery) -> None:
     found = WebhookDelivery.objects.select_related("endpoint").filter(pk=delivery.payload["message"])
     message = found.first()
     if message is None or message.state in {State.DELIVERED, State.DROPPED} or not message.body:
-        events.finish(delivery, outcome={"state": message.state if message else "forgotten"})
+        leases.finish(delivery, outcome={"state": message.state if message else "forgotten"})
     elif not message.endpoint.is_active:
         end(delivery, message, State.DROPPED)
     else:
@@ -78,7 +80,7 @@ def seat(delivery: Delivery, message: WebhookDelivery) -> Iterator[None]:
     if rest:
         put_off(delivery, message, max(timedelta(seconds=rest), backlog_pause(delivery)), _("The receiver rests."))
     seats = SEATS_OF_THE_SLOW if message.endpoint.failing_since or breaker.is_slow() else None
-    with wake.seat(lane=f"webhook:{message.endpoint_id}", seats=seats) as seated:
+    with worker_signals.seat(lane=f"webhook:{message.endpoint_id}", seats=seats) as seated:
         if not seated:
             put_off(delivery, message, backlog_pause(delivery), _("The receiver is slow, and others are served first."))
         yield
@@ -98,7 +100,7 @@ def wait_for_quota(delivery: Delivery, message: WebhookDelivery) -> None:
 
 def backlog_pause(delivery: Delivery) -> timedelta:
     """Grows with how often the event came by in vain, so that a long queue does not keep itself busy."""
-    return events.pause(min(delivery.attempts, 9))
+    return messages.pause(min(delivery.attempts, 9))
 
 
 def put_off(delivery: Delivery, message: WebhookDelivery, wait: timedelta, why: str) -> None:
@@ -115,12 +117,12 @@ def note_next(message: WebhookDelivery, at: datetime) -> None:
 def call(message: WebhookDelivery) -> Call:
     """One POST. Never raises for what the receiver does."""
     at, began, body = timezone.now(), monotonic(), message.body.encode()
-    signed = signing.signed_headers(
+    signed = webhook_signatures.signed_headers(
         message_id=message.message_id, at=at, body=body, secrets_in_use=message.endpoint.secrets_in_use(at)
     )
-    headers = {"Content-Type": "application/json", "User-Agent": USER_AGENT, **outgoing.LOOP, **signed}
+    headers = {"Content-Type": "application/json", "User-Agent": USER_AGENT, **client.LOOP, **signed}
     try:
-        answer = outgoing.send(
+        answer = client.send(
             "POST",
             message.endpoint.url,
             headers=headers,
@@ -129,7 +131,7 @@ def call(message: WebhookDelivery) -> Call:
             most_bytes=ANSWER_BYTES,
             cut=True,
         )
-    except outgoing.NotReached as error:
+    except client.NotReached as error:
         return Call(at, since(began), error=str(error))
     more = _("The answer is longer than %(most)d bytes; the rest was not read.") % {"most": ANSWER_BYTES}
     return Call(
@@ -151,7 +153,7 @@ def readable(body: bytes) -> str:
     return body.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def redirected(answer: outgoing.Answer) -> str:
+def redirected(answer: client.Answer) -> str:
     if not 300 <= answer.status < 400:
         return ""
     there = answer.headers.get("location", "")[:300]
@@ -173,7 +175,7 @@ def write(delivery: Delivery, message: WebhookDelivery, made: Call) -> None:
         with transaction.atomic():
             keep(message, made, state=State.FAILED, finished_at=made.at)
             webhook_endpoints.note_failure(endpoint=endpoint, at=made.at)
-        events.give_up(delivery, told(made))
+        leases.give_up(delivery, told(made))
         return
     with transaction.atomic():
         keep(message, made, next_attempt_at=timezone.now() + wait)
@@ -185,7 +187,7 @@ def end(delivery: Delivery, message: WebhookDelivery, state: WebhookDelivery.Sta
     """The message's end and the event's, together."""
     now = timezone.now()
     with transaction.atomic():
-        events.finish(delivery, outcome={"state": state.value, "status": made.status if made else None})
+        leases.finish(delivery, outcome={"state": state.value, "status": made.status if made else None})
         keep(message, made, state=state, next_attempt_at=None, finished_at=now)
         if made and made.succeeded:
             webhook_endpoints.note_success(endpoint=message.endpoint)
@@ -201,7 +203,7 @@ def keep(message: WebhookDelivery, made: Call | None, **changes: object) -> None
     if made:
         changes |= {"attempts": F("attempts") + 1, "last_status": made.status}
     if not WebhookDelivery.objects.filter(pk=message.pk).exclude(body="").update(**changes):
-        raise events.LeaseLost
+        raise messages.LeaseLost
     if made:
         WebhookAttempt.objects.create(
             delivery=message,

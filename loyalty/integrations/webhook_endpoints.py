@@ -8,12 +8,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import addresses, audit, signing
-from brands.audit import Deed, Row
-from brands.breaker import Breaker
-from brands.models import Brand
-from brands.refusals import Invalid
-from loyalty.models import WebhookEndpoint
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.models.tenants import Brand
+from brands.tenants import callable_urls
+from core.errors import Invalid
+from core.http import webhook_signatures
+from core.redis.circuit_breaker import Breaker
+from loyalty.models.webhooks import WebhookEndpoint
 
 State = WebhookEndpoint.State
 MOST_ACTIVE = 20  # of one brand: each is called for each event
@@ -28,10 +30,10 @@ def create(
         # Those of a brand are made one after the other, or two calls would both count one too few.
         Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
         refuse_too_many(brand)
-        secret = signing.new_secret()
+        secret = webhook_signatures.new_secret()
         made = WebhookEndpoint.objects.create(
             brand=brand,
-            url=addresses.callable_address(url),
+            url=callable_urls.callable_address(url),
             types=sorted(set(types)),
             description=description,
             secret=secret,
@@ -77,7 +79,7 @@ def _switch(endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetim
             return False
         changes = {"state": (held.get_state_display(), state.label)}
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(state=state, state_since=at, failing_since=None)
-        audit.record(deed=deed, action=state.label, rows=[Row(held, held.brand_id, changes)])
+        audit_log.record(deed=deed, action=state.label, rows=[Row(held, held.brand_id, changes)])
     endpoint.refresh_from_db(fields=["state", "state_since", "failing_since"])
     return True
 

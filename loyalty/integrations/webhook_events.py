@@ -10,9 +10,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from loyalty import events
-from loyalty.events import Delivery, Message
-from loyalty.models import WebhookDelivery, WebhookEndpoint, WebhookEndpointQuerySet, WebhookType
+from core import json_values
+from events import leases, publishing
+from events.messages import Delivery, Message
+from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookEndpointQuerySet, WebhookType
 
 ANNOUNCE, CALL = "announce", "call-webhook"
 PING = "webhook.test"
@@ -45,7 +46,7 @@ def announcement(
     about = {"user_id": user_id} if user_id is not None else {}
     return Message(
         kind=ANNOUNCE,
-        payload={"type": kind.value, "timestamp": events.iso(at or timezone.now()), "data": {**about, **data}},
+        payload={"type": kind.value, "timestamp": json_values.iso(at or timezone.now()), "data": {**about, **data}},
         arguments={"brand_id": brand_id, **about},
         event_id=event_id or uuid4(),
     )
@@ -117,12 +118,12 @@ def on_announce(delivery: Delivery) -> None:
         made = [message_to(endpoint, delivery.payload["type"], message_id, body, about) for endpoint in endpoints]
         WebhookDelivery.objects.bulk_create(made)
         calls = [replace(call_of(row), event_id=delivery.following_id(f"{CALL}:{row.endpoint_id}")) for row in made]
-        events.finish(delivery, outcome={"endpoints": len(made)}, following=calls)
+        leases.finish(delivery, outcome={"endpoints": len(made)}, following=calls)
 
 
 def body_of(told: dict[str, Any]) -> str:
     """The body as it is sent and signed, each time the same."""
-    return events.ENCODER.encode({"type": told["type"], "timestamp": told["timestamp"], "data": told["data"]})
+    return json_values.ENCODER.encode({"type": told["type"], "timestamp": told["timestamp"], "data": told["data"]})
 
 
 def message_to(
@@ -145,11 +146,11 @@ def call_of(message: WebhookDelivery) -> Message:
 
 def ping(*, endpoint: WebhookEndpoint, at: datetime) -> WebhookDelivery:
     """Send an endpoint a test message, by the way that all messages take; its log tells how it ended."""
-    told = {"type": PING, "timestamp": events.iso(at), "data": {"webhook": endpoint.pk, "message": "Hello."}}
+    told = {"type": PING, "timestamp": json_values.iso(at), "data": {"webhook": endpoint.pk, "message": "Hello."}}
     with transaction.atomic():
         message = message_to(endpoint, PING, f"msg_{uuid4().hex}", body_of(told))
         message.save()
-        events.publish(messages=[call_of(message)], brand_id=endpoint.brand_id, at=at)
+        publishing.publish(messages=[call_of(message)], brand_id=endpoint.brand_id, at=at)
     return message
 
 
@@ -164,7 +165,7 @@ def resend(*, message: WebhookDelivery, at: datetime) -> bool:
     with transaction.atomic():
         if not again.update(state=WebhookDelivery.State.WAITING, next_attempt_at=at, finished_at=None):
             return False
-        events.publish(messages=[call_of(message)], brand_id=message.brand_id, at=at)
+        publishing.publish(messages=[call_of(message)], brand_id=message.brand_id, at=at)
     return True
 
 

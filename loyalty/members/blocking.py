@@ -7,9 +7,11 @@ from operator import attrgetter
 
 from django.db import transaction
 
-from loyalty import events, members
-from loyalty.balances import balance_changed
-from loyalty.models import UserPoints, WalletPass
+from events import messages, publishing
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletPass
+from loyalty.points import accounts as members
+from loyalty.points.balance_events import balance_changed
 
 BRAND = attrgetter("brand_id")
 
@@ -22,11 +24,11 @@ def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at:
         held = WalletPass.objects.filter(account__in=changed).values("account")
         holders = UserPoints.objects.filter(pk__in=held).order_by("brand_id", "pk")
         for brand_id, several in groupby(holders, key=BRAND):
-            events.publish(messages=[told(account) for account in several], brand_id=brand_id, at=at)
+            publishing.publish(messages=[told(account) for account in several], brand_id=brand_id, at=at)
     return changed
 
 
-def told(account: UserPoints) -> events.Message:
+def told(account: UserPoints) -> messages.Message:
     """What a pass says is something else, though the points are the same."""
     return balance_changed(
         brand_id=account.brand_id,

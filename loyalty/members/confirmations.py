@@ -15,14 +15,19 @@ from django.db.models import F, Q, QuerySet
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
-from brands import audit, guard, sql, tokens
-from brands.audit import Deed, Row
-from brands.models import Brand, User
-from brands.refusals import Invalid
-from loyalty import consents, events, members
-from loyalty.events import Message
-from loyalty.models import EmailConfirmation
-from loyalty.notices import composing
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.identity import tokens
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.db import row_guard, sql
+from core.errors import Invalid
+from events import holds, publishing
+from events.messages import Message
+from loyalty.members import consents
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.notifications import rendering
+from loyalty.points import accounts
 
 LIFE = timedelta(minutes=30)
 KEPT = timedelta(days=1)  # whoever comes a little late is answered like whoever comes too late
@@ -114,7 +119,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
     Whoever asked for it may be staff of one brand, and the account opens others too. So it takes the customer's
     password besides the link; an account that opens the portal is never changed this way.
     """
-    found = _tried(_of_link(composing.CHANGE_EMAIL, token).exclude(previous_email=""), at, refusal=link_ended)
+    found = _tried(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at, refusal=link_ended)
     with transaction.atomic():
         user = User.objects.select_for_update(no_key=True).filter(pk=found.user_id or 0, is_active=True).first()
         if user is None or user.email != found.previous_email:
@@ -130,23 +135,23 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
                 user.save(update_fields=["email", "email_verified_at"])
         except IntegrityError as error:  # somebody has the address; that it is so, nobody is told
             raise link_ended() from error
-        events.release(user_id=user.pk)
+        holds.release(user_id=user.pk)
         tokens.revoke_all(user=user, at=at)
         change = {"email": (found.previous_email, found.email)}
-        row = members.account_of(brand_id=found.brand_id, user_id=user.pk) or user
+        row = accounts.account_of(brand_id=found.brand_id, user_id=user.pk) or user
         deed = Deed(None, at, request_id)
-        audit.record(deed=deed, action=_("E-mail address changed"), rows=[Row(row, found.brand_id, change)])
+        audit_log.record(deed=deed, action=_("E-mail address changed"), rows=[Row(row, found.brand_id, change)])
     return user
 
 
 def has_role(user: User) -> bool:
-    with guard.lifted("who works for any brand signs in to the portal with this address"):
+    with row_guard.lifted("who works for any brand signs in to the portal with this address"):
         return user.memberships.exists()
 
 
 def open_change(token: str, *, at: datetime) -> EmailConfirmation:
     """The change that a link may still finish, for counting tries of its account's password. Raises Invalid."""
-    found = _left(_of_link(composing.CHANGE_EMAIL, token).exclude(previous_email=""), at).select_related("brand")
+    found = _left(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at).select_related("brand")
     change = found.first()
     if change is None:
         raise link_ended()
@@ -167,7 +172,7 @@ def finish_registration_by_link(*, token: str, password: str, at: datetime) -> t
     Without that, somebody who opens the link of a registration that was not theirs would give a stranger an account
     in their name. Raises Invalid.
     """
-    found = _tried(_of_link(composing.CONFIRM_REGISTRATION, token).filter(user=None), at)
+    found = _tried(_of_link(rendering.CONFIRM_REGISTRATION, token).filter(user=None), at)
     if not check_password(password, found.password):
         message = _("This is not the password that you registered with.")
         raise Invalid(message, details={"fields": {"password": [message]}})
@@ -185,7 +190,7 @@ def confirm(*, user: User, brand_id: int, code: str, at: datetime) -> User:
 
 def confirm_by_link(*, token: str, at: datetime) -> User:
     """As confirm, for whoever opens the link. Raises Invalid."""
-    return _verified(_tried(_of_link(composing.CONFIRM_EMAIL, token).exclude(user=None), at), at)
+    return _verified(_tried(_of_link(rendering.CONFIRM_EMAIL, token).exclude(user=None), at), at)
 
 
 def code_of(confirmation_id: uuid.UUID) -> str:
@@ -200,7 +205,7 @@ def verify_address(*, user: User, at: datetime) -> None:
     """
     unconfirmed = User.objects.filter(pk=user.pk, email=user.email, email_verified_at=None)
     if unconfirmed.update(email_verified_at=at):
-        events.release(user_id=user.pk)
+        holds.release(user_id=user.pk)
 
 
 def link_ended() -> Invalid:
@@ -232,11 +237,11 @@ def _mail(confirmation: EmailConfirmation, at: datetime, *, is_notice: bool = Fa
         arguments={"brand_id": confirmation.brand_id, "user_id": confirmation.user_id or 0},
         retry_hours=1,
     )
-    events.publish(messages=[message], brand_id=confirmation.brand_id, at=at)
+    publishing.publish(messages=[message], brand_id=confirmation.brand_id, at=at)
 
 
 def _of_link(purpose: str, token: str) -> QuerySet[EmailConfirmation]:
-    told = composing.read_link(purpose, token, max_age=LIFE + KEPT) or {}
+    told = rendering.read_link(purpose, token, max_age=LIFE + KEPT) or {}
     try:
         return EmailConfirmation.objects.filter(pk=uuid.UUID(str(told.get("c", ""))))
     except ValueError:
@@ -282,7 +287,7 @@ def _account_of(found: EmailConfirmation, at: datetime) -> User:
                 at=found.created_at,
             )
             if found.brand.auto_enroll:
-                members.enrol(user_id=user.pk, brand_id=found.brand_id, at=at)
+                accounts.enrol(user_id=user.pk, brand_id=found.brand_id, at=at)
     except IntegrityError as error:  # somebody has the address: the mail said so, and held no code
         raise wrong_code() from error
     return user

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from brands.models import Brand
-from loyalty.models import Consent
+from brands.models.tenants import Brand
+from loyalty.models.consents import Consent
 
 
 def links_of(brand: Brand) -> dict[str, str]:

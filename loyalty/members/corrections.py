@@ -9,13 +9,18 @@ from uuid import uuid4
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from brands import audit
-from brands.audit import Deed, Row
-from brands.models import Membership
-from brands.refusals import Invalid, UserNotFound
-from loyalty import confirmations, events, members
-from loyalty.balances import balance_changed
-from loyalty.models import EmailConfirmation, UserPoints, WalletPass
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.errors import UserNotFound
+from brands.models.people import Membership
+from core.errors import Invalid
+from events import publishing
+from loyalty.members import confirmations
+from loyalty.models.accounts import UserPoints
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.wallets import WalletPass
+from loyalty.points import accounts
+from loyalty.points.balance_events import balance_changed
 
 NAMES = ("first_name", "last_name")
 
@@ -31,8 +36,8 @@ def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: 
             if old != new
         }
         if changes:
-            members.set_names(account=member, first_name=after[0], last_name=after[1], at=deed.at)
-            audit.record(deed=deed, action=_("Name corrected"), rows=[Row(member, member.brand_id, changes)])
+            accounts.set_names(account=member, first_name=after[0], last_name=after[1], at=deed.at)
+            audit_log.record(deed=deed, action=_("Name corrected"), rows=[Row(member, member.brand_id, changes)])
             publish_name_change(member, deed)
         member.first_name, member.last_name = after
     return member
@@ -50,7 +55,7 @@ def request_email_change(*, account: UserPoints, email: str, deed: Deed) -> Emai
         email = email.strip().lower()
         made = confirmations.begin_change(user=member.user, brand=member.brand, email=email, at=deed.at)
         # Not which one: the change itself is written down when it is confirmed.
-        audit.record(deed=deed, action=_("New e-mail address asked for"), rows=[Row(member, member.brand_id)])
+        audit_log.record(deed=deed, action=_("New e-mail address asked for"), rows=[Row(member, member.brand_id)])
     return made
 
 
@@ -74,4 +79,4 @@ def publish_name_change(member: UserPoints, deed: Deed) -> None:
         cause=f"name:{uuid4()}",
         wanted=WalletPass.objects.filter(account=member.pk).exists(),
     )
-    events.publish(messages=[message], brand_id=member.brand_id, at=deed.at)
+    publishing.publish(messages=[message], brand_id=member.brand_id, at=deed.at)

@@ -11,12 +11,14 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from brands import audit
-from brands.audit import Deed, Row
-from brands.models import Brand, User
-from brands.refusals import Invalid, UserNotFound
-from loyalty import members
-from loyalty.models import UserPoints
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.errors import UserNotFound
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import Invalid
+from loyalty.models.accounts import UserPoints
+from loyalty.points import accounts
 
 MAX_AT_ONCE = 1000
 
@@ -65,7 +67,7 @@ def enrol_users(brand: Brand, users: Iterable[User], deed: Deed) -> tuple[list[U
     locked = User.objects.select_for_update(no_key=True).filter(pk__in=ids, is_active=True).order_by("pk")
     found = list(locked.values_list("pk", flat=True))
     before = set(UserPoints.objects.filter(brand=brand, user__in=found).values_list("user_id", flat=True))
-    numbers = [members.enrol(user_id=pk, brand_id=brand.pk, at=deed.at) for pk in found if pk not in before]
+    numbers = [accounts.enrol(user_id=pk, brand_id=brand.pk, at=deed.at) for pk in found if pk not in before]
     made = list(UserPoints.objects.filter(pk__in=numbers).select_related("brand"))
-    audit.record(deed=deed, action=_("Enrolled"), rows=[Row(member, brand.pk) for member in made])
+    audit_log.record(deed=deed, action=_("Enrolled"), rows=[Row(member, brand.pk) for member in made])
     return made, len(before)

@@ -11,13 +11,18 @@ from django.db import transaction
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
-from brands import audit, guard, pseudonyms
-from brands.audit import Deed, Row
-from brands.models import Brand, User
-from brands.person_mentions import Mentions
-from brands.refusals import Refused, UserNotFound
-from loyalty import event_erasure, events, ledger, members
-from loyalty.notices import preferences
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.errors import UserNotFound
+from brands.identity import users
+from brands.identity.person_mentions import Mentions
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.db import row_guard
+from core.errors import Refused
+from events import erasure, publishing
+from loyalty.notifications import preferences
+from loyalty.points import accounts, ledger
 
 # Why a scan was refused through whichever brand's app it came: it makes nobody a customer of the code's brand.
 THROUGH_ANY_BRAND = ("bad_tag", "other_brand")
@@ -50,41 +55,41 @@ def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
     else of theirs. Handlers take the event first too. So whatever one of them was about to write is there to be
     erased, or will never be written; and rows that name the person wait for none of this until the very end.
     """
-    with guard.lifted("whether a person stays elsewhere decides what is erased"), transaction.atomic():
-        account = members.account_of(brand_id=brand_id, user_id=user_id)
+    with row_guard.lifted("whether a person stays elsewhere decides what is erased"), transaction.atomic():
+        account = accounts.account_of(brand_id=brand_id, user_id=user_id)
         if account:
-            members.lock(account=account.pk)
+            accounts.lock(account=account.pk)
         user = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
         if user is None:
             raise UserNotFound
-        pseudonyms.refuse_staff(user)
+        users.refuse_staff(user)
         other = elsewhere(user, brand_id)
-        heir = pseudonyms.make(brand_id=brand_id, at=deed.at) if other else user
+        heir = users.make(brand_id=brand_id, at=deed.at) if other else user
         before = User(pk=user.pk, email=user.email, first_name=user.first_name, last_name=user.last_name)
         own_rows = [before, *([account] if account else [])]
         mentions = mentions_of(user, brand_id)
-        event_erasure.drop_waiting(user_id=user_id, brand_id=brand_id, to=heir.pk, at=deed.at)
+        erasure.drop_waiting(user_id=user_id, brand_id=brand_id, to=heir.pk, at=deed.at)
         for path in settings.PERSONAL_DATA.values():
             import_string(f"{path}.erase")(user_id, brand_id, to=heir.pk, at=deed.at)
         if other:
-            pseudonyms.leave_brand(user, brand_id=brand_id, other_brand_id=other)
+            users.leave_brand(user, brand_id=brand_id, other_brand_id=other)
         else:
-            pseudonyms.take_person_out(user)
+            users.take_person_out(user)
         if account:
             ledger.forget_person(account=account.pk, mentions=mentions, pseudonym=heir.email)
-        audit.forget_person(
+        audit_log.forget_person(
             own_rows=own_rows, mentions=mentions, brand_id=None if not other else brand_id, pseudonym=heir.email
         )
         note(heir, brand_id, deed)
-        message = event_erasure.later(user_id=user_id, brand_id=brand_id, to=heir.pk)
-        events.publish(messages=[message], brand_id=brand_id, at=deed.at)
+        message = erasure.later(user_id=user_id, brand_id=brand_id, to=heir.pk)
+        publishing.publish(messages=[message], brand_id=brand_id, at=deed.at)
     return Erased(heir.pk, stays_elsewhere=bool(other))
 
 
 def mentions_of(user: User, brand_id: int) -> Mentions:
     """By which words staff may have written of the person. Call before any of them is gone."""
     phone = preferences.read(user.pk, brand_id).phone
-    corrected = members.names_of(user, brand_id)
+    corrected = accounts.names_of(user, brand_id)
     return Mentions(user.email, user.first_name, user.last_name, phone, corrected)
 
 
@@ -102,5 +107,5 @@ def elsewhere(user: User, brand_id: int) -> int | None:
 
 def note(heir: User, brand_id: int, deed: Deed) -> None:
     """The trail says that somebody was erased, when and by whom, and not who."""
-    row = members.account_of(brand_id=brand_id, user_id=heir.pk) or heir
-    audit.record(deed=deed, action=_("Personal data erased"), rows=[Row(row, brand_id)])
+    row = accounts.account_of(brand_id=brand_id, user_id=heir.pk) or heir
+    audit_log.record(deed=deed, action=_("Personal data erased"), rows=[Row(row, brand_id)])

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from brands.roles import VIEW, reach
-from loyalty.models import UserPoints
+from brands.identity.roles import VIEW, reach
+from loyalty.models.accounts import UserPoints
 
 DOTS = "•••"
 

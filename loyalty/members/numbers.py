@@ -2,7 +2,7 @@
 
 from django.core import signing
 
-SALT = "loyalty.membership"
+SALT = "loyalty.members.numbers"
 
 
 def number(account: int) -> str:

@@ -11,13 +11,15 @@ from django.db.models import Q, QuerySet
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
-from brands import people
-from brands.models import Brand, User
-from brands.refusals import Invalid
-from loyalty import confirmations, events
-from loyalty.events import Message
-from loyalty.models import Template
-from loyalty.notices import composing
+from brands.identity import staff
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import Invalid
+from events import publishing
+from events.messages import Message
+from loyalty.members import confirmations
+from loyalty.models.notifications import Template
+from loyalty.notifications import rendering
 
 LINK_LIFE = timedelta(minutes=30)  # from the moment when the mail is written
 
@@ -36,7 +38,7 @@ def forgot(*, email: str, brand: Brand, at: datetime) -> None:
         arguments={"brand_id": brand.pk, "user_id": user_id},
         retry_hours=1,
     )
-    events.publish(messages=[message], brand_id=brand.pk, at=at)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=at)
 
 
 def reset(*, token: str, password: str, at: datetime) -> User:
@@ -44,14 +46,14 @@ def reset(*, token: str, password: str, at: datetime) -> User:
 
     Raises Invalid for a link that has ended or was used, and for a password that is too weak.
     """
-    told = composing.read_link(composing.NEW_PASSWORD, token, max_age=LINK_LIFE) or {}
+    told = rendering.read_link(rendering.NEW_PASSWORD, token, max_age=LINK_LIFE) or {}
     with transaction.atomic():
         user = customers().select_for_update(no_key=True).filter(pk=told.get("u", 0)).first()
-        if user is None or not constant_time_compare(str(told.get("p", "")), composing.password_mark(user)):
+        if user is None or not constant_time_compare(str(told.get("p", "")), rendering.password_mark(user)):
             message = _("This link has expired or was already used. Request a new one.")
             raise Invalid(message, details={"fields": {"token": [message]}})
         check(password, user)
-        people.set_password(user=user, password=password, at=at)
+        staff.set_password(user=user, password=password, at=at)
         confirmations.verify_address(user=user, at=at)
     return user
 

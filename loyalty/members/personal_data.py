@@ -13,11 +13,15 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import QuerySet
 from django.utils.module_loading import import_string
 
-from brands.models import User
-from campaigns import progress as campaign_progress
-from campaigns.models import RewardClaim, UserLoyaltyCampaign
-from loyalty import confirmations, members, orders
-from loyalty.models import CreditedOrder, LoyaltyTransaction, Redemption, UserPoints
+from brands.models.people import User
+from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from campaigns.progress import advance
+from loyalty.members import confirmations
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.orders import CreditedOrder
+from loyalty.models.rewards import Redemption
+from loyalty.points import accounts, orders
 
 ENCODER = DjangoJSONEncoder()
 ROWS_AT_A_TIME = 500
@@ -93,5 +97,5 @@ def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """The account, with its ledger and redemptions, and the campaigns are the pseudonym's, and closed."""
     confirmations.forget_person(user_id, brand_id)
     orders.hand_over(user_id=user_id, brand_id=brand_id, to=to)
-    campaign_progress.hand_over(user_id=user_id, brand_id=brand_id, to=to)
-    members.hand_over(user_id=user_id, brand_id=brand_id, to=to, at=at)
+    advance.hand_over(user_id=user_id, brand_id=brand_id, to=to)
+    accounts.hand_over(user_id=user_id, brand_id=brand_id, to=to, at=at)

@@ -9,10 +9,12 @@ from datetime import datetime
 
 from django.db import transaction
 
-from brands.models import User
-from loyalty import events, members
-from loyalty.notices import preferences
-from loyalty.notices.preferences import Preferences, Switches
+from brands.identity import users
+from brands.models.people import User
+from events import messages, publishing
+from loyalty.notifications import preferences
+from loyalty.notifications.preferences import Preferences, Switches
+from loyalty.points.accounts import clear_names, lock_named, names_of
 
 NAMES = ("first_name", "last_name")
 
@@ -41,7 +43,7 @@ def read(*, user_id: int, brand_id: int) -> Profile:
 
 
 def as_known(user: User, wishes: Preferences, brand_id: int) -> Profile:
-    return Profile(user, wishes, members.names_of(user, brand_id))
+    return Profile(user, wishes, names_of(user, brand_id))
 
 
 def change(
@@ -54,14 +56,14 @@ def change(
     """
     with transaction.atomic():
         names = new_names(user_id=user_id, brand_id=brand_id, fields=fields)
-        accounts = members.lock_named(user_id=user_id, brand_id=brand_id) if names else []
-        user = members.lock_person(user_id=user_id)
+        accounts = lock_named(user_id=user_id, brand_id=brand_id) if names else []
+        user = users.lock_person(user_id=user_id)
         before = as_known(user, preferences.read(user_id, brand_id), brand_id).fields
         for name, value in names.items():
             setattr(user, name, value)
         if names:
             user.save(update_fields=list(names))
-            members.clear_names(accounts=accounts, names=names, at=at)
+            clear_names(accounts=accounts, names=names, at=at)
         wishes = preferences.read(user_id, brand_id)
         if {"phone", "language"} & set(fields) or switches:
             wishes = preferences.change(
@@ -87,7 +89,7 @@ def new_names(*, user_id: int, brand_id: int, fields: Mapping[str, str]) -> dict
     person = User.objects.filter(pk=user_id).first() if given else None
     if person is None:
         return {}
-    shown = dict(zip(NAMES, members.names_of(person, brand_id), strict=True))
+    shown = dict(zip(NAMES, names_of(person, brand_id), strict=True))
     return {name: value for name, value in given.items() if value != shown[name].strip()}
 
 
@@ -97,10 +99,10 @@ def tell(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime)
     if not changed:
         return
     completed = [name for name in changed if after.fields[name] and not before[name]]
-    message = events.Message(
+    message = messages.Message(
         kind="log-user-profile-update",
         arguments={"brand_id": brand_id, "user_id": after.user.pk},
         payload={"type": "profile", "changedFields": changed, "completedFields": completed},
         wanted=bool(completed),
     )
-    events.publish(messages=[message], brand_id=brand_id, at=at)
+    publishing.publish(messages=[message], brand_id=brand_id, at=at)

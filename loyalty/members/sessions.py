@@ -8,13 +8,17 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import tokens
-from brands.models import Brand, User
-from brands.refusals import Invalid, Refused
-from brands.tokens import TokenPair
-from campaigns.models import Campaign
-from loyalty import confirmations, consents, events, members, passwords
-from loyalty.confirmations import Begun
+from brands.identity import tokens
+from brands.identity.tokens import TokenPair
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from core import json_values
+from core.errors import Invalid, Refused
+from events import messages, publishing
+from loyalty.members import confirmations, consents, passwords
+from loyalty.members.confirmations import Begun
+from loyalty.points import accounts
 
 
 class LoginRefused(Refused):
@@ -42,17 +46,17 @@ def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair
 
 
 def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: datetime) -> None:
-    message = events.Message(
+    message = messages.Message(
         kind="log-user-login",
         arguments={"brand_id": brand.pk, "user_id": user.pk},
         payload={
             "type": Campaign.Type.LOGIN.value,
             "sessionId": pair.session_id,
             "channel": channel,
-            "timestamp": events.iso(at),
+            "timestamp": json_values.iso(at),
         },
     )
-    events.publish(messages=[message], brand_id=brand.pk, at=at)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=at)
 
 
 def begin_registration(
@@ -79,7 +83,7 @@ def register(*, email: str, password: str, brand: Brand, at: datetime, consented
             if consented:
                 consents.record(user_id=user.pk, brand_id=brand.pk, at=at, **consents.links_of(brand))
             if brand.auto_enroll:
-                members.enrol(user_id=user.pk, brand_id=brand.pk, at=at)
+                accounts.enrol(user_id=user.pk, brand_id=brand.pk, at=at)
     except IntegrityError as error:
         message = _("This e-mail address cannot be registered. If it is yours, log in.")
         raise Invalid(message, details={"fields": {"email": [message]}}) from error

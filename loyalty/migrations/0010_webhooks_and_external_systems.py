@@ -1,6 +1,6 @@
 """Where brands want to hear of what happens, what was said to whom, and the loyalty systems that they ask."""
 
-import brands.secrets
+import core.encryption
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
@@ -83,8 +83,8 @@ class Migration(migrations.Migration):
             name="WebhookEndpoint",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("secret", brands.secrets.EncryptedTextField(editable=False)),
-                ("previous_secret", brands.secrets.EncryptedTextField(blank=True, editable=False)),
+                ("secret", core.encryption.EncryptedTextField(editable=False)),
+                ("previous_secret", core.encryption.EncryptedTextField(blank=True, editable=False)),
                 ("previous_secret_ends_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "url",
@@ -162,8 +162,8 @@ class Migration(migrations.Migration):
             name="ExternalSystem",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("secret", brands.secrets.EncryptedTextField(editable=False)),
-                ("previous_secret", brands.secrets.EncryptedTextField(blank=True, editable=False)),
+                ("secret", core.encryption.EncryptedTextField(editable=False)),
+                ("previous_secret", core.encryption.EncryptedTextField(blank=True, editable=False)),
                 ("previous_secret_ends_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "url",

@@ -1,6 +1,6 @@
 """Currencies that brands count, and whom each order was credited to: so far whoever came first."""
 
-import brands.currencies
+import core.currencies
 import django.core.validators
 import django.db.models.deletion
 import django.utils.timezone
@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
             name='CurrencyRate',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('currency', models.CharField(help_text='Such as USD.', max_length=3, validators=[brands.currencies.validate])),
+                ('currency', models.CharField(help_text='Such as USD.', max_length=3, validators=[core.currencies.validate])),
                 ('rate', models.DecimalField(decimal_places=8, help_text="How much of the brand's own currency one of this is worth.", max_digits=18, validators=[django.core.validators.MinValueValidator(0)])),
                 ('brand', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='brands.brand')),
             ],

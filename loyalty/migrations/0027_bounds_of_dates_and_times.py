@@ -1,10 +1,10 @@
-"""Every date and time lies within the bounds of brands.moments; what was stored outside of them moves there."""
+"""Every date and time lies within the bounds of core.moments; what was stored outside of them moves there."""
 
 import django.utils.timezone
-import loyalty.models.events
+import events.models
 from django.db import migrations
 
-from brands.moments import DayField, MomentField, bring_within
+from core.moments import DayField, MomentField, bring_within
 
 
 class Migration(migrations.Migration):
@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='event',
             name='give_up_at',
-            field=MomentField(default=loyalty.models.events.default_give_up_at, help_text='A failure after this moment is final.'),
+            field=MomentField(default=events.models.default_give_up_at, help_text='A failure after this moment is final.'),
         ),
         migrations.AlterField(
             model_name='event',

@@ -1,14 +1,15 @@
 """What a customer holds: points, level, ledger, passes; what a brand pays for; and the events that carry it all."""
 
+from events.models import Event, EventQuerySet, default_give_up_at
 from loyalty.models.accounts import UserPoints
 from loyalty.models.approvals import PointsApproval
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.consents import Consent
-from loyalty.models.events import Event, EventQuerySet, default_give_up_at
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
-from loyalty.models.external import ExternalSystem
+from loyalty.models.external_system import ExternalSystem
+from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel, EarningRule, RewardType
-from loyalty.models.notices import (
+from loyalty.models.notifications import (
     PHONE,
     Channel,
     Device,
@@ -25,7 +26,6 @@ from loyalty.models.notices import (
 )
 from loyalty.models.orders import CreditedOrder, CurrencyRate
 from loyalty.models.rewards import Redemption, Reward
-from loyalty.models.transactions import LoyaltyTransaction
 from loyalty.models.wallets import Platform, WalletDevice, WalletIssuer, WalletPass
 from loyalty.models.webhooks import (
     WebhookAttempt,

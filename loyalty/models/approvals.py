@@ -6,8 +6,9 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand, User
-from brands.moments import MomentField
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.moments import MomentField
 
 
 class PointsApproval(models.Model):

@@ -4,8 +4,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand
-from brands.moments import DayField, MomentField
+from brands.models.tenants import Brand
+from core.moments import DayField, MomentField
 from loyalty.models.accounts import UserPoints
 
 

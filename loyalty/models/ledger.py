@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.moments import MomentField
+from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 
 ZERO = Decimal(0)

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand
+from brands.models.tenants import Brand
 
 ZERO = Decimal(0)
 

@@ -9,9 +9,10 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand, User
-from brands.moments import MomentField
-from brands.secrets import EncryptedTextField
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.encryption import EncryptedTextField
+from core.moments import MomentField
 
 
 class Channel(models.TextChoices):

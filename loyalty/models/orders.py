@@ -6,9 +6,10 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands import currencies
-from brands.models import Brand, User
-from brands.moments import MomentField
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core import currencies
+from core.moments import MomentField
 
 
 class CurrencyRate(models.Model):

@@ -10,9 +10,11 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import ApiKey, Brand, User
-from brands.moments import MomentField
-from campaigns.models import Milestone
+from brands.models.credentials import ApiKey
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Milestone
+from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
 

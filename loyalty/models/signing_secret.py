@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
-from brands.moments import MomentField
-from brands.secrets import EncryptedTextField
+from core.encryption import EncryptedTextField
+from core.moments import MomentField
 
 
 class Signed(models.Model):

@@ -9,9 +9,9 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Brand
-from brands.moments import MomentField
-from brands.secrets import EncryptedTextField
+from brands.models.tenants import Brand
+from core.encryption import EncryptedTextField
+from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 
 # A wallet that has not taken a change for so long is behind, not merely on its way.

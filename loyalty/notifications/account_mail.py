@@ -9,15 +9,21 @@ from typing import Any
 
 from django.utils import timezone
 
-from brands import limits
-from brands.models import Brand, User
-from brands.refusals import RateLimited
-from loyalty import confirmations, events, members
-from loyalty.events import Delivery, Message, TryLater
-from loyalty.models import Channel, EmailConfirmation, NoticeDelivery, Template
-from loyalty.notices import composing, mail, preferences, sending, stopped
-from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel
-from loyalty.notices.composing import Asked
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import RateLimited
+from core.redis import rate_limits
+from events import leases, messages, publishing
+from events.messages import Delivery, Message, TryLater
+from loyalty.members import confirmations
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.notifications import Channel, NoticeDelivery, Template
+from loyalty.notifications import preferences, rendering, suppression
+from loyalty.notifications.channels import email
+from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel
+from loyalty.notifications.delivery import settings_of
+from loyalty.notifications.rendering import Asked
+from loyalty.points import accounts
 
 
 def on_account_mail(delivery: Delivery) -> None:
@@ -29,8 +35,8 @@ def on_account_mail(delivery: Delivery) -> None:
     except Failed as problem:
         outcome = f"failed: {problem}"
     except NotSent as problem:
-        raise TryLater(str(problem), after=events.pause(delivery.attempts)) from problem
-    events.finish(delivery, outcome={"mail": events.readable(outcome)})
+        raise TryLater(str(problem), after=messages.pause(delivery.attempts)) from problem
+    leases.finish(delivery, outcome={"mail": leases.readable(outcome)})
 
 
 def login_paused(*, user: User, brand: Brand, at: datetime) -> None:
@@ -41,7 +47,7 @@ def login_paused(*, user: User, brand: Brand, at: datetime) -> None:
         arguments={"brand_id": brand.pk, "user_id": user.pk},
         retry_hours=12,
     )
-    events.publish(messages=[message], brand_id=brand.pk, at=at)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=at)
 
 
 def _attempt(delivery: Delivery) -> str:
@@ -87,7 +93,7 @@ def _is_within_bound(delivery: Delivery, email: str) -> bool:
     if delivery.attempts > 1:
         return True
     try:
-        limits.hit("account_mail_mailbox", delivery.brand_id, email)
+        rate_limits.hit("account_mail_mailbox", delivery.brand_id, email)
     except RateLimited:
         return False
     return True
@@ -95,9 +101,9 @@ def _is_within_bound(delivery: Delivery, email: str) -> bool:
 
 def _send(delivery: Delivery, address: str, user: User | None, template: str, facts: Mapping[str, Any]) -> str:
     way = (Channel.EMAIL.value, address)
-    if stopped.among(brand_id=delivery.brand_id, addresses=[way]):
+    if suppression.among(brand_id=delivery.brand_id, addresses=[way]):
         return "stopped"
-    brand, own = Brand.objects.get(pk=delivery.brand_id), sending.settings_of(delivery.brand_id)
+    brand, own = Brand.objects.get(pk=delivery.brand_id), settings_of(delivery.brand_id)
     wished = preferences.read(user.pk, brand.pk).language if user else ""
     asked = Asked(
         brand=brand,
@@ -105,9 +111,9 @@ def _send(delivery: Delivery, address: str, user: User | None, template: str, fa
         channel=Channel.EMAIL.value,
         language=wished or own.language,
         facts=facts,
-        customer_name=members.names_of(user, brand.pk)[0] if user else facts.get("first_name", ""),
+        customer_name=accounts.names_of(user, brand.pk)[0] if user else facts.get("first_name", ""),
         user_id=user.pk if user else 0,
     )
     row = NoticeDelivery(delivery_id=delivery.event_id, brand=brand, language=asked.language, channel=asked.channel)
-    mail.send(Parcel(row, own, composing.compose(asked), address))
+    email.send(Parcel(row, own, rendering.compose(asked), address))
     return "sent"

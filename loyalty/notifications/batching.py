@@ -15,11 +15,12 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands import sql
-from brands.refusals import Refused
-from loyalty import events
-from loyalty.events import Delivery, Message
-from loyalty.models import Event, Notice, NoticeSettings, Template
+from core.db import sql
+from core.errors import Refused
+from events import leases, publishing
+from events.messages import Delivery, Message
+from events.models import Event
+from loyalty.models.notifications import Notice, NoticeSettings, Template
 
 SEND = "send-notice"
 NOTICES = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
@@ -89,11 +90,11 @@ def on_notify(delivery: Delivery) -> None:
         return
     settings = NoticeSettings.objects.filter(brand_id=delivery.brand_id, is_active=True).first()
     if settings is None:
-        events.finish(delivery, status=Event.Status.IGNORED)
+        leases.finish(delivery, status=Event.Status.IGNORED)
         return
     at = timezone.now()
     with transaction.atomic():
-        events.finish(delivery)
+        leases.finish(delivery)
         if template == Template.POINTS_EARNED:
             points = gather(delivery, settings.merge_seconds, at=at) if facts["points_earned"] else []
             following = [*points, *beside_points(delivery, at=at)]
@@ -101,21 +102,21 @@ def on_notify(delivery: Delivery) -> None:
             news = News(template, f"event:{delivery.event_id}", facts, [str(delivery.event_id)])
             following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], news=news, at=at)
         if following:
-            events.publish(messages=following, brand_id=delivery.brand_id, at=at)
+            publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
 def on_password_forgotten(delivery: Delivery) -> None:
     """Sent whatever the brand's settings are, like a recall; nobody's id is asked for where nobody has the address."""
     user_id, at = delivery.arguments["user_id"], timezone.now()
     if not user_id:
-        events.finish(delivery, status=Event.Status.IGNORED)
+        leases.finish(delivery, status=Event.Status.IGNORED)
         return
     window = int(at.timestamp()) // PASSWORD_PAUSE_SECONDS
     news = News(Template.PASSWORD_FORGOTTEN, f"password:{window}", {}, [str(delivery.event_id)])
     with transaction.atomic():
-        events.finish(delivery)
+        leases.finish(delivery)
         if following := open_for(delivery.brand_id, user_id=user_id, news=news, at=at):
-            events.publish(messages=following, brand_id=delivery.brand_id, at=at)
+            publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
 def gather(delivery: Delivery, merge_seconds: int, *, at: datetime) -> list[Message]:
@@ -174,7 +175,7 @@ def announce(*, brand_id: int, user_ids: Sequence[int], news: News, at: datetime
         opened = _open(brand_id, user_ids, news, at)
         if opened:
             messages = [to_send(notice_id, told, brand_id, retry_hours=retry_hours) for notice_id, told in opened]
-            events.publish(messages=messages, brand_id=brand_id, at=at)
+            publishing.publish(messages=messages, brand_id=brand_id, at=at)
     return len(opened)
 
 

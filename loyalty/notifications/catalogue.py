@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from loyalty.models import Channel, Language, Template, Topic
+from loyalty.models.notifications import Channel, Language, Template, Topic
 
 WORDS = Path(__file__).parent / "words"
 RIGHT_TO_LEFT = frozenset({Language.ARABIC.value})

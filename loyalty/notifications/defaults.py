@@ -1,7 +1,7 @@
 """How a brand writes to its customers from its first day: by e-mail, until staff decide otherwise."""
 
-from brands.models import Brand
-from loyalty.models import NoticeSettings
+from brands.models.tenants import Brand
+from loyalty.models.notifications import NoticeSettings
 
 
 def create(brand: Brand) -> None:

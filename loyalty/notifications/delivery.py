@@ -16,24 +16,26 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands import quotas
-from brands.breaker import Breaker
-from brands.models import BrandQuota
-from loyalty import events, members, wake
-from loyalty.events import Delivery, Message, TryLater
-from loyalty.masking import DOTS, masked_mail
-from loyalty.models import Channel, Notice, NoticeDelivery, NoticeSettings, Template, Topic
-from loyalty.notices import composing, devices, fcm, gathering, mail, preferences, stopped, twilio
-from loyalty.notices.catalogue import KINDS
-from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel
-from loyalty.notices.composing import Asked
-from loyalty.notices.preferences import Preferences
+from brands.models.quotas import BrandQuota
+from brands.tenants import quotas
+from core.redis.circuit_breaker import Breaker
+from events import leases, messages, publishing, worker_signals
+from events.messages import Delivery, Message, TryLater
+from loyalty.members.masking import DOTS, masked_mail
+from loyalty.models.notifications import Channel, Notice, NoticeDelivery, NoticeSettings, Template, Topic
+from loyalty.notifications import batching, devices, preferences, rendering, suppression
+from loyalty.notifications.catalogue import KINDS
+from loyalty.notifications.channels import email, push, sms
+from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel
+from loyalty.notifications.preferences import Preferences
+from loyalty.notifications.rendering import Asked
+from loyalty.points import accounts
 
 Status = NoticeDelivery.Status
 CHANNELS: dict[str, Callable[[Parcel], str]] = {
-    Channel.EMAIL: mail.send,
-    Channel.SMS: twilio.send,
-    Channel.PUSH: fcm.send,
+    Channel.EMAIL: email.send,
+    Channel.SMS: sms.send,
+    Channel.PUSH: push.send,
 }
 # How many senders one brand's slow service may keep waiting.
 SEATS_OF_THE_SLOW = 2
@@ -61,20 +63,20 @@ def on_send_notice(delivery: Delivery) -> None:
     """The handler of `send-notice`: closes the notice and hands it to each of the customer's channels."""
     at = timezone.now()
     with transaction.atomic():
-        events.finish(delivery)
-        notice = gathering.close(notice_id=delivery.payload["notice_id"], at=at)
+        leases.finish(delivery)
+        notice = batching.close(notice_id=delivery.payload["notice_id"], at=at)
         made = queue(notice, delivery.event_id, at=at) if notice else []
         hours = RETRY_HOURS.get(notice.template, DAY) if notice else DAY
         following = [to_deliver(row, hours) for row in made if row.status == Status.QUEUED]
         if following:
-            events.publish(messages=following, brand_id=delivery.brand_id, at=at)
+            publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
 def queue(notice: Notice, event_id: uuid.UUID, *, at: datetime) -> list[NoticeDelivery]:
     """A delivery for each way; those that are refused are written down too, for whoever asks why nothing came."""
     own, wishes = settings_of(notice.brand_id), preferences.read(notice.user_id, notice.brand_id)
     ways = [test_way(notice)] if notice.is_test else list(ways_of(notice, own, wishes))
-    shut = stopped.among(brand_id=notice.brand_id, addresses=[(way.channel, way.address) for way in ways])
+    shut = suppression.among(brand_id=notice.brand_id, addresses=[(way.channel, way.address) for way in ways])
     if not notice.is_test:
         ways = [replace(way, refusal=way.refusal or _refusal(way, shut)) for way in ways]
     language = notice.payload.get("language") if notice.is_test else ""
@@ -165,19 +167,19 @@ def on_deliver(delivery: Delivery) -> None:
     """The handler of `send-email`, `send-sms` and `send-push`: one attempt, outside of any transaction."""
     row = pending(delivery)
     if row is None:
-        events.finish(delivery)
+        leases.finish(delivery)
         return
     try:
         provider_id = attempt(delivery, row)
     except Bounced as outcome:
-        conclude(delivery, row, Status.BOUNCED, error=events.readable(str(outcome)), stops=address_of(row))
+        conclude(delivery, row, Status.BOUNCED, error=leases.readable(str(outcome)), stops=address_of(row))
     except Failed as outcome:
-        conclude(delivery, row, Status.FAILED, error=events.readable(str(outcome)))
+        conclude(delivery, row, Status.FAILED, error=leases.readable(str(outcome)))
     except (NotSent, TryLater) as problem:
         if timezone.now() >= delivery.give_up_at:
-            conclude(delivery, row, Status.FAILED, error=events.readable(str(problem)))
+            conclude(delivery, row, Status.FAILED, error=leases.readable(str(problem)))
         else:
-            NoticeDelivery.objects.filter(pk=row.pk).update(last_error=events.readable(str(problem)))
+            NoticeDelivery.objects.filter(pk=row.pk).update(last_error=leases.readable(str(problem)))
             raise problem if isinstance(problem, TryLater) else later(delivery, problem) from problem
     else:
         conclude(delivery, row, Status.SENT, provider_id=provider_id)
@@ -187,15 +189,15 @@ def attempt(delivery: Delivery, row: NoticeDelivery) -> str:
     """What the channel calls the message. Raises as it does; TryLater while enough senders wait for the brand's."""
     breaker = breaker_of(row)
     seats = SEATS_OF_THE_SLOW if breaker.is_slow() else None
-    with wake.seat(lane=breaker.name, seats=seats) as seated:
+    with worker_signals.seat(lane=breaker.name, seats=seats) as seated:
         if not seated:
             words = _("The service is slow, and others are served first.")
-            raise TryLater(words, after=events.pause(min(delivery.attempts, 6)))
+            raise TryLater(words, after=messages.pause(min(delivery.attempts, 6)))
         wait_for_quota(delivery, row)
         NoticeDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         parcel, began = parcel_of(row), monotonic()
         try:
-            return events.readable(CHANNELS[row.channel](parcel))
+            return leases.readable(CHANNELS[row.channel](parcel))
         finally:
             breaker.took(monotonic() - began)
 
@@ -222,7 +224,7 @@ def breaker_of(row: NoticeDelivery) -> Breaker:
 
 def later(delivery: Delivery, problem: NotSent) -> TryLater:
     """Somebody else's trouble is no error of ours."""
-    return TryLater(str(problem), after=events.pause(delivery.attempts))
+    return TryLater(str(problem), after=messages.pause(delivery.attempts))
 
 
 def pending(delivery: Delivery) -> NoticeDelivery | None:
@@ -244,11 +246,11 @@ def parcel_of(row: NoticeDelivery) -> Parcel:
         channel=row.channel,
         language=row.language,
         facts=row.notice.payload,
-        customer_name=members.names_of(row.user, row.brand_id)[0],
+        customer_name=accounts.names_of(row.user, row.brand_id)[0],
         user_id=row.user_id,
         notice_id=row.notice_id,
     )
-    return Parcel(row, own, composing.compose(asked), address)
+    return Parcel(row, own, rendering.compose(asked), address)
 
 
 def address_of(row: NoticeDelivery) -> str:
@@ -268,13 +270,13 @@ def conclude(
     at = timezone.now()
     outcome: dict[str, Any] = {"delivery_id": str(row.delivery_id), "status": str(status)}
     with transaction.atomic():
-        events.finish(delivery, outcome=outcome, at=at)
+        leases.finish(delivery, outcome=outcome, at=at)
         fields = {"status": status, "provider_id": provider_id, "last_error": error, "finished_at": at, "address": ""}
         NoticeDelivery.objects.filter(pk=row.pk).update(**fields)
         if stops and row.channel == Channel.PUSH and row.device:
             devices.bury(device=row.device, at=at)
         elif stops:
-            stopped.stop(
+            suppression.stop(
                 brand_id=row.brand_id,
                 channel=row.channel,
                 address=stops,

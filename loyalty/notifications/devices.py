@@ -4,8 +4,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from loyalty import members
-from loyalty.models import Device
+from brands.identity import users
+from loyalty.models.notifications import Device
 
 MOST_PER_CUSTOMER = 20
 
@@ -17,7 +17,7 @@ def register(*, user_id: int, brand_id: int, token: str, platform: str, at: date
     active.
     """
     with transaction.atomic():
-        members.lock_person(user_id=user_id)
+        users.lock_person(user_id=user_id)
         about = {"user_id": user_id, "platform": platform, "registered_at": at, "died_at": None}
         made, _new = Device.objects.update_or_create(brand_id=brand_id, token=token, defaults=about)
         theirs = Device.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-registered_at", "-id")

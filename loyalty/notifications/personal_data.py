@@ -5,10 +5,10 @@ from typing import Any
 
 from django.db import transaction
 
-from brands.models import User
-from loyalty.events import iso
-from loyalty.models import Channel, Device, NoticeDelivery
-from loyalty.notices import devices, gathering, preferences, sending, stopped
+from brands.models.people import User
+from core.json_values import iso
+from loyalty.models.notifications import Channel, Device, NoticeDelivery
+from loyalty.notifications import batching, delivery, devices, preferences, suppression
 
 
 def export(user_id: int, brand_id: int) -> dict[str, Any]:
@@ -41,8 +41,8 @@ def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     with transaction.atomic():
         email = User.objects.values_list("email", flat=True).get(pk=user_id)
         phone = preferences.read(user_id, brand_id).phone
-        stopped.forget(brand_id=brand_id, addresses=[(Channel.EMAIL, email), (Channel.SMS, phone)])
-        gathering.forget(user_id, brand_id, to=to, at=at)
-        sending.forget(user_id, brand_id, to=to, at=at)
+        suppression.forget(brand_id=brand_id, addresses=[(Channel.EMAIL, email), (Channel.SMS, phone)])
+        batching.forget(user_id, brand_id, to=to, at=at)
+        delivery.forget(user_id, brand_id, to=to, at=at)
         devices.forget(user_id, brand_id)
         preferences.forget(user_id, brand_id)

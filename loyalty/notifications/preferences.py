@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from brands.refusals import Invalid
-from loyalty.models import PHONE, Channel, Language, NoticePreference, Topic
+from core.errors import Invalid
+from loyalty.models.notifications import PHONE, Channel, Language, NoticePreference, Topic
 
 Switches = Mapping[str, Mapping[str, bool]]  # topic -> channel -> whether it is wanted
 

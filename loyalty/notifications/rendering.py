@@ -12,13 +12,16 @@ from django.utils import translation
 from django.utils.crypto import salted_hmac
 from django.utils.formats import date_format, number_format
 
-from brands import contacts, tokens
-from brands.hosts import hostname_of, site_at
-from brands.models import Brand, User
-from loyalty.models import Channel, NoticeTemplate, Template, Topic, UserPoints
-from loyalty.notices import catalogue, placeholders
-from loyalty.notices.catalogue import KINDS, Words
-from loyalty.notices.placeholders import Value, Values
+from brands.identity import tokens
+from brands.models.people import User
+from brands.models.tenants import Brand
+from brands.tenants import contacts
+from brands.tenants.hostnames import hostname_of, site_at
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import Channel, NoticeTemplate, Template, Topic
+from loyalty.notifications import catalogue, placeholders
+from loyalty.notifications.catalogue import KINDS, Words
+from loyalty.notifications.placeholders import Value, Values
 
 OPT_OUT, ACKNOWLEDGE, NEW_PASSWORD = "notices.opt-out", "notices.acknowledge", "password.new"
 CONFIRM_EMAIL, CONFIRM_REGISTRATION, CHANGE_EMAIL = "email.confirm", "register.confirm", "email.change"

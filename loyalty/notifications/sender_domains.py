@@ -19,11 +19,11 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands.models import Brand
-from brands.refusals import Invalid
-from loyalty import events
-from loyalty.events import Delivery, Message
-from loyalty.models import SenderDomain
+from brands.models.tenants import Brand
+from core.errors import Invalid
+from events import leases, messages, publishing
+from events.messages import Delivery, Message
+from loyalty.models.notifications import SenderDomain
 
 KIND = "check-sender-domain"
 LABEL = "_loyalty-sender"  # below the domain, where a company may delegate it to whoever runs its mail
@@ -81,10 +81,10 @@ def ask(*, domains: Sequence[SenderDomain], at: datetime) -> None:
             kind=KIND,
             payload={"domain_id": domain.pk},
             arguments={"brand_id": domain.brand_id},
-            event_id=uuid.uuid5(events.FOLLOWING, f"{KIND}:{domain.pk}:{at:%Y-%m-%d %H:%M}"),
+            event_id=uuid.uuid5(messages.FOLLOWING, f"{KIND}:{domain.pk}:{at:%Y-%m-%d %H:%M}"),
             retry_hours=1,
         )
-        events.publish(messages=[message], brand_id=domain.brand_id, at=at, once=True)
+        publishing.publish(messages=[message], brand_id=domain.brand_id, at=at, once=True)
 
 
 def ask_for_old_ones(*, at: datetime) -> int:
@@ -105,7 +105,7 @@ def on_check(delivery: Delivery) -> None:
     """The handler of `check-sender-domain`. The look-up is outside of any transaction."""
     domain = SenderDomain.objects.filter(pk=delivery.payload["domain_id"], brand_id=delivery.brand_id).first()
     if domain is None:
-        events.finish(delivery)
+        leases.finish(delivery)
         return
     try:
         found = record_value(domain) in records(record_name(domain))
@@ -114,7 +114,7 @@ def on_check(delivery: Delivery) -> None:
         raise
     at = timezone.now()
     with transaction.atomic():
-        events.finish(delivery, outcome={"verified": found}, at=at)
+        leases.finish(delivery, outcome={"verified": found}, at=at)
         note(domain=domain, found=found, at=at)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q
 
-from loyalty.models import Notice, NoticeDelivery
+from loyalty.models.notifications import Notice, NoticeDelivery
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from brands.models import Brand, User
-from brands.refusals import Invalid
-from loyalty.models import Channel
-from loyalty.notices import composing, devices, gathering, preferences, sending
-from loyalty.notices.gathering import News
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import Invalid
+from loyalty.models.notifications import Channel
+from loyalty.notifications import batching, delivery, devices, preferences, rendering
+from loyalty.notifications.batching import News
 
 
 def send(*, brand: Brand, to: User, template: str, channel: str, language: str, phone: str = "", at: datetime) -> None:
@@ -18,9 +19,9 @@ def send(*, brand: Brand, to: User, template: str, channel: str, language: str, 
 
     Raises Invalid where the channel is not set up, or there is nowhere to send it.
     """
-    facts: dict[str, Any] = dict(composing.sample(brand, template, channel, language).facts)
+    facts: dict[str, Any] = dict(rendering.sample(brand, template, channel, language).facts)
     facts |= {"channel": channel, "language": language}
-    own = sending.settings_of(brand.pk)
+    own = delivery.settings_of(brand.pk)
     if channel == Channel.SMS:
         if not (own.twilio_account_sid and own.twilio_auth_token and own.sms_sender):
             raise Invalid(_("SMS is not set up yet: see the notification settings."))
@@ -35,4 +36,4 @@ def send(*, brand: Brand, to: User, template: str, channel: str, language: str, 
             raise Invalid(_("No device of yours is registered: log in to the brand's app with your own address."))
         facts["device_id"], facts["to"] = mine[-1].pk, mine[-1].token
     news = News(template, f"test:{uuid.uuid4()}", facts, is_test=True)
-    gathering.announce(brand_id=brand.pk, user_ids=[to.pk], news=news, at=at, retry_hours=1)
+    batching.announce(brand_id=brand.pk, user_ids=[to.pk], news=news, at=at, retry_hours=1)

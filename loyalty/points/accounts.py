@@ -7,10 +7,11 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from brands import guard, sql
-from brands.models import Brand, User
-from brands.refusals import TokenInvalid
-from loyalty.models import LoyaltyTransaction, UserPoints
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.db import row_guard, sql
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 
 # A new account begins in the lowest level if that one asks for no points.
 ENROL = """
@@ -39,24 +40,13 @@ def lock(*, account: int) -> None:
     UserPoints.objects.select_for_update(no_key=True).only("pk").get(pk=account)
 
 
-def lock_person(*, user_id: int) -> User:
-    """Take turns with whatever else changes what is known of a person, their erasure above all. Call in a transaction.
-
-    Raises TokenInvalid for who was erased or switched off while this waited.
-    """
-    person = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
-    if person is None:
-        raise TokenInvalid
-    return person
-
-
 def lock_named(*, user_id: int, brand_id: int) -> list[int]:
     """Lock the person's account at this brand, and at every other brand that corrected their name. Returns the ids.
 
     Call in a transaction, before the person is locked: corrections lock an account first too. A first correction that
     another brand makes after this counts as later than what the customer writes.
     """
-    with guard.lifted("a customer's own name holds at every brand"):
+    with row_guard.lifted("a customer's own name holds at every brand"):
         corrected = Q(first_name__isnull=False) | Q(last_name__isnull=False) | Q(brand=brand_id)
         rows = UserPoints.objects.filter(corrected, user_id=user_id)
         return list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
@@ -95,7 +85,7 @@ def set_names(*, account: UserPoints, first_name: str, last_name: str, at: datet
 
 def clear_names(*, accounts: Collection[int], names: Iterable[str], at: datetime) -> None:
     """The customer wrote these `names` themselves: that holds in these locked `accounts`, whatever staff corrected."""
-    with guard.lifted("a customer's own name holds at every brand"):
+    with row_guard.lifted("a customer's own name holds at every brand"):
         for name in names:
             corrected = UserPoints.objects.filter(pk__in=accounts).exclude(**{name: None})
             corrected.update(**{name: None}, updated_at=at)

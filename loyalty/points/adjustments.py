@@ -9,17 +9,22 @@ from uuid import UUID, uuid5
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
-from brands import audit
-from brands.audit import Deed, Row
-from brands.models import AuditEntry, User
-from brands.refusals import Invalid
-from loyalty import events, ledger, levels, webhooks
-from loyalty.balances import balance_changed
-from loyalty.ledger import Credit
-from loyalty.levels import Level
-from loyalty.models import BrandLevel, UserPoints, WalletPass
-from loyalty.points import plain
-from loyalty.refusals import MemberBlocked
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.models.audit import AuditEntry
+from brands.models.people import User
+from core.errors import Invalid
+from core.json_values import plain
+from events import messages, publishing
+from loyalty.errors import MemberBlocked
+from loyalty.integrations import webhook_events
+from loyalty.models.accounts import UserPoints
+from loyalty.models.levels import BrandLevel
+from loyalty.models.wallets import WalletPass
+from loyalty.points import ledger, levels
+from loyalty.points.balance_events import balance_changed
+from loyalty.points.ledger import Credit
+from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
 LINE = "ledger line"  # in the trail, of adjustments alone
@@ -69,7 +74,7 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: Deed) -> Ad
             wanted=WalletPass.objects.filter(account=account).exists(),
         )
         told = [balance, *announcements(account, made, line, key, deed)]
-        events.publish(messages=told, brand_id=account.brand_id, at=deed.at)
+        publishing.publish(messages=told, brand_id=account.brand_id, at=deed.at)
         write_down(account, made, deed)
     return made
 
@@ -127,10 +132,10 @@ def check_level(account: UserPoints, line: Credit, points: Decimal, at: datetime
     return level, levels.crossed(levels=ladder, name=level, before=before, after=line.lifetime)
 
 
-def announcements(account: UserPoints, made: Adjustment, line: Credit, key: UUID, deed: Deed) -> list[events.Message]:
+def announcements(account: UserPoints, made: Adjustment, line: Credit, key: UUID, deed: Deed) -> list[messages.Message]:
     """As after an accrual, for webhooks; of points that are taken they hear nothing."""
-    listened = webhooks.listened_at(account.brand_id) if made.points > 0 else set()
-    credit = webhooks.Credit(
+    listened = webhook_events.listened_at(account.brand_id) if made.points > 0 else set()
+    credit = webhook_events.Credit(
         brand_id=account.brand_id,
         user_id=account.user_id,
         points_earned=plain(made.points),
@@ -144,7 +149,7 @@ def announcements(account: UserPoints, made: Adjustment, line: Credit, key: UUID
         cause=f"{ledger.ADJUSTED}{key}",
         at=deed.at,
     )
-    return webhooks.of_credit(credit, listened=listened, ids=lambda what: uuid5(key, what))
+    return webhook_events.of_credit(credit, listened=listened, ids=lambda what: uuid5(key, what))
 
 
 def write_down(account: UserPoints, made: Adjustment, deed: Deed) -> None:
@@ -153,4 +158,4 @@ def write_down(account: UserPoints, made: Adjustment, deed: Deed) -> None:
         changes["current_level"] = (account.current_level, made.current_level)
     changes[LINE] = (None, made.transaction_id)
     action = _("Points added by hand") if made.points > 0 else _("Points taken by hand")
-    audit.record(deed=deed, action=action, rows=[Row(account, account.brand_id, changes)])
+    audit_log.record(deed=deed, action=action, rows=[Row(account, account.brand_id, changes)])

@@ -16,11 +16,13 @@ from django.db.models import Model
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from brands import roles
-from brands.models import Brand, User
-from brands.refusals import Forbidden, Invalid
-from brands.roles import ACT
-from loyalty.models import PointsApproval, RewardType
+from brands.identity import roles
+from brands.identity.roles import ACT
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import Forbidden, Invalid
+from loyalty.models.approvals import PointsApproval
+from loyalty.models.levels import RewardType
 
 LABEL = "loyalty.pointsapproval"
 MAX_PERCENT = Decimal(100)

@@ -3,8 +3,8 @@
 from decimal import Decimal
 from uuid import UUID, uuid4
 
-from loyalty import events
-from loyalty.points import plain
+from core.json_values import plain
+from events import messages
 
 
 def balance_changed(
@@ -18,12 +18,12 @@ def balance_changed(
     cause: str,
     wanted: bool,
     event_id: UUID | None = None,
-) -> events.Message:
+) -> messages.Message:
     """Balance and level as they are from now on. `wanted`: somebody carries a pass of the account.
 
     Call with the account locked, or unchanged since `wanted` was read: a pass that is made meanwhile waits for us.
     """
-    return events.Message(
+    return messages.Message(
         kind="balance-changed",
         arguments={"brand_id": brand_id, "user_id": user_id},
         payload={

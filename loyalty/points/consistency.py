@@ -1,10 +1,6 @@
 """Proves that balances, ledger, progress and events tell the same story; changes nothing."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-
 from django.conf import settings
-from django.db import connection, transaction
 
 # Each statement returns one row per contradiction: what it is about, what was expected, what was found.
 CHECKS = {
@@ -92,21 +88,3 @@ CHECKS = {
          WHERE p.id IS NULL OR NOT r.milestone_id = ANY (p.milestones_achieved)
     """,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    check: str
-    about: str
-    expected: str
-    found: str
-
-
-def differences(checks: Mapping[str, str]) -> Iterator[Difference]:
-    """Every contradiction, read from one snapshot, so that work going on at the same time is none."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        for check, statement in checks.items():
-            cursor.execute(statement)
-            for row in cursor.fetchall():
-                yield Difference(check, *row)

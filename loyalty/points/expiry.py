@@ -18,14 +18,18 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands import sql, zones
-from brands.models import Brand
-from loyalty import events, ledger
-from loyalty.balances import balance_changed
-from loyalty.expiry_rules import Rule
-from loyalty.ledger import Expired
-from loyalty.models import ExpiryRun, ExpiryWarning, UserPoints, WalletPass
-from loyalty.points import plain
+from brands.models.tenants import Brand
+from brands.tenants import local_time
+from core.db import sql
+from core.json_values import plain
+from events import messages, publishing
+from loyalty.models.accounts import UserPoints
+from loyalty.models.expiry import ExpiryRun, ExpiryWarning
+from loyalty.models.wallets import WalletPass
+from loyalty.points import ledger
+from loyalty.points.balance_events import balance_changed
+from loyalty.points.expiry_rules import Rule
+from loyalty.points.ledger import Expired
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +130,7 @@ def run(*, brand: Brand, at: datetime) -> int:
 def begun(brand: Brand, rule: Rule, kind: ExpiryRun.Kind, day: date) -> int:
     """The id of the day's run, made by whoever comes first. What it does is settled then."""
     ahead = brand.expiry_warning_days if kind == ExpiryRun.Kind.WARN else 0
-    kept_from = zones.midnight(rule.kept_from(day + ahead * DAY), brand.zone)
+    kept_from = local_time.midnight(rule.kept_from(day + ahead * DAY), brand.zone)
     made, _new = ExpiryRun.objects.get_or_create(brand=brand, day=day, kind=kind, defaults={"kept_from": kept_from})
     return made.pk
 
@@ -184,11 +188,11 @@ def expire(held: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Ex
         note=_("Expired: earned before %(day)s") % {"day": held.kept_from.astimezone(held.brand.zone).date()},
         at=at,
     )
-    events.publish(messages=changes(held, gone), brand_id=held.brand_id, at=at)
+    publishing.publish(messages=changes(held, gone), brand_id=held.brand_id, at=at)
     return gone
 
 
-def changes(held: ExpiryRun, gone: Sequence[Expired]) -> list[events.Message]:
+def changes(held: ExpiryRun, gone: Sequence[Expired]) -> list[messages.Message]:
     """For wallets, as after an accrual."""
     passes = set(
         WalletPass.objects.filter(account__in=[each.account for each in gone]).values_list("account_id", flat=True)
@@ -221,13 +225,13 @@ def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> Chunk 
             finish(held)
             return None
         told = warnings(held, [account for account, due in seen if due], brand=brand, rule=rule)
-        events.publish(messages=told, brand_id=brand.pk, at=at, once=True)
+        publishing.publish(messages=told, brand_id=brand.pk, at=at, once=True)
         points = sum((Decimal(str(each.payload["points"])) for each in told), Decimal(0))
         move(held, reached=seen[-1][0], members=len(told), points=points)
         return Chunk(len(told))
 
 
-def warnings(held: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[events.Message]:
+def warnings(held: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[messages.Message]:
     """A warning tells of twice as many days as it comes ahead: where points expire every day, not every day warns."""
     last = held.day + 2 * brand.expiry_warning_days * DAY
     until = dict(ExpiryWarning.objects.filter(user_point__in=accounts).values_list("user_point_id", "until"))
@@ -245,8 +249,8 @@ def warnings(held: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Ru
     return told
 
 
-def warning(held: ExpiryRun, account: int, new: Sequence[Lot]) -> events.Message:
-    return events.Message(
+def warning(held: ExpiryRun, account: int, new: Sequence[Lot]) -> messages.Message:
+    return messages.Message(
         kind="notify",
         arguments={"brand_id": held.brand_id, "user_id": new[0].user_id},
         payload={
@@ -264,7 +268,7 @@ def lots(accounts: Sequence[int], *, brand: Brand, rule: Rule, day: date) -> lis
     """What of these accounts is gone on `day` or before, by account and oldest first."""
     if not accounts:
         return []
-    before = zones.midnight(rule.kept_from(day), brand.zone)
+    before = local_time.midnight(rule.kept_from(day), brand.zone)
     found = sql.rows(LOTS, {"accounts": list(accounts), "before": before})
     return [
         Lot(account, user_id, rule.gone_on(earned_at.astimezone(brand.zone).date()), points)

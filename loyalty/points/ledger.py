@@ -8,9 +8,9 @@ from decimal import Decimal
 
 from django.db import connection
 
-from brands import sql
-from brands.person_mentions import Mentions, without
-from loyalty.refusals import NotEnoughPoints, PointsAlreadyClaimed
+from brands.identity.person_mentions import Mentions, without
+from core.db import sql
+from loyalty.errors import NotEnoughPoints, PointsAlreadyClaimed
 
 # The unique pair (account, reason_id) decides; the balance moves only if the line was new.
 ENTRY = """

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from brands.models.tenants import Brand
+from loyalty.models.levels import BrandLevel
+
 
 @dataclass(frozen=True, slots=True)
 class Level:
@@ -40,3 +43,10 @@ def risen(*, levels: Sequence[Level], name: str, lifetime: Decimal) -> str:
 def crossed(*, levels: Sequence[Level], name: str, before: Decimal, after: Decimal) -> bool:
     """Whether these points took the customer to the level `name`, rather than a threshold lowered meanwhile."""
     return any(level.name == name and before < level.threshold <= after for level in levels)
+
+
+def levels_of(brand: Brand) -> list[Level]:
+    fields = ("name", "threshold", "scan_reward_type", "scan_reward_value")
+    return [
+        Level(*found) for found in BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list(*fields)
+    ]

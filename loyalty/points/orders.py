@@ -7,10 +7,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from brands import sql
-from brands.models import Brand
-from loyalty.models import CreditedOrder, CurrencyRate
-from loyalty.refusals import CurrencyNotAccepted, OrderOfAnother
+from brands.models.tenants import Brand
+from core.db import sql
+from loyalty.errors import CurrencyNotAccepted, OrderOfAnother
+from loyalty.models.orders import CreditedOrder, CurrencyRate
 
 ZERO = Decimal(0)
 

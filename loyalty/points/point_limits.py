@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Sum
 
-from loyalty.ledger import ADJUSTED, RETURNED, WON
-from loyalty.models import LoyaltyTransaction
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points.ledger import ADJUSTED, RETURNED, WON
 
 ZERO = Decimal(0)
 

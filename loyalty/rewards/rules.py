@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from brands.refusals import Refused
-from loyalty.refusals import (
+from core.errors import Refused
+from loyalty.errors import (
     LevelTooLow,
     LoyaltyDisabled,
     MemberBlocked,

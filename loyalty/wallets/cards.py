@@ -7,13 +7,15 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from brands import sql
-from brands.hosts import hostname_of, site_at
-from brands.models import Brand
-from loyalty import levels, membership
-from loyalty.levels import Level
-from loyalty.models import UserPoints, WalletPass
-from loyalty.points import plain
+from brands.models.tenants import Brand
+from brands.tenants.hostnames import hostname_of, site_at
+from core.db import sql
+from core.json_values import plain
+from loyalty.members import numbers
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletPass
+from loyalty.points import levels
+from loyalty.points.levels import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,8 @@ def card_of(wallet_pass: WalletPass) -> Card:
     return Card(
         look=Look(*(*found[7:14], address_of(host))),
         member=f"{first} {last}".strip(),
-        number=membership.number(account),
-        barcode=membership.barcode(account),
+        number=numbers.number(account),
+        barcode=numbers.barcode(account),
         points=points,
         level=level or (held.name if held else ""),
         next_level=following.name if following else "",

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from django.db import transaction
 
-from loyalty import events
-from loyalty.models import Platform, WalletDevice, WalletPass
+from events import publishing
+from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.wallets import passes
-from loyalty.wallets.refusals import PassTokenInvalid
+from loyalty.wallets.errors import PassTokenInvalid
 
 MOST_DEVICES = 50  # of one pass; who holds its token could register without end
 
@@ -34,7 +34,7 @@ def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datet
         if wallet_pass.held_version < wallet_pass.version:
             brand = wallet_pass.brand_id
             messages = passes.chosen_changed(passes=[wallet_pass.pk], brand_id=brand, at=at)
-            events.publish(messages=messages, brand_id=brand, at=at)
+            publishing.publish(messages=messages, brand_id=brand, at=at)
     return is_new
 
 

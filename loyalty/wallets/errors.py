@@ -4,7 +4,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from brands.refusals import Refused, TokenInvalid
+from brands.errors import TokenInvalid
+from core.errors import Refused
 
 
 class WalletUnavailable(Refused):

@@ -7,17 +7,17 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands import outgoing
-from brands.refusals import NotFound
-from loyalty import events
-from loyalty.events import Delivery
-from loyalty.models import Platform, WalletPass
+from core.errors import NotFound
+from core.http import client
+from events import leases, messages, publishing
+from events.messages import Delivery
+from loyalty.models.wallets import Platform, WalletPass
 from loyalty.wallets import devices, issuers, passes
 from loyalty.wallets.apple import push
 from loyalty.wallets.cards import Card, card_of
+from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import api, objects
 from loyalty.wallets.issuers import Issuer
-from loyalty.wallets.refusals import WalletUnavailable
 
 LARGEST_ID = 2**63 - 1
 
@@ -31,10 +31,10 @@ def on_balance_changed(delivery: Delivery) -> None:
     now = timezone.now()
     account = number(delivery, "user_point_id")
     with transaction.atomic():
-        events.finish(delivery, at=now)
+        leases.finish(delivery, at=now)
         messages = passes.account_changed(account=account, brand_id=delivery.brand_id, at=now)
         if messages:
-            events.publish(messages=messages, brand_id=delivery.brand_id, at=now)
+            publishing.publish(messages=messages, brand_id=delivery.brand_id, at=now)
 
 
 def on_refresh_pass(delivery: Delivery) -> None:
@@ -44,7 +44,7 @@ def on_refresh_pass(delivery: Delivery) -> None:
             raise NotFound(_("The brand has no such pass."))
         if found.pushed_version >= found.version or found.state == WalletPass.State.REMOVED:
             passes.left_alone(wallet_pass=found)
-            events.finish(delivery, outcome={"version": found.version, "told": False})
+            leases.finish(delivery, outcome={"version": found.version, "told": False})
         else:
             _tell(found, delivery)
 
@@ -54,7 +54,7 @@ def _tell(found: WalletPass, delivery: Delivery) -> None:
     try:
         issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=now)
         also = tell_apple(found, issuer) if found.platform == Platform.APPLE else tell_google(found, issuer, now)
-    except (WalletUnavailable, NotTold, outgoing.NotReached, events.TryLater) as error:
+    except (WalletUnavailable, NotTold, client.NotReached, messages.TryLater) as error:
         passes.failed(wallet_pass=found, error=str(error), at=timezone.now())
         raise
     except Exception as error:
@@ -62,7 +62,7 @@ def _tell(found: WalletPass, delivery: Delivery) -> None:
         raise
     issuers.note_success(issuer=issuer)
     with transaction.atomic():
-        events.finish(delivery, outcome={"version": found.version, "told": True})
+        leases.finish(delivery, outcome={"version": found.version, "told": True})
         passes.done(wallet_pass=found, at=timezone.now(), **also)
 
 
@@ -80,13 +80,13 @@ def _expire(found: WalletPass, delivery: Delivery) -> None:
         expire_google(found, issuer)
     except api.Later as later:
         passes.failed(wallet_pass=found, error=str(later), at=timezone.now())
-        raise events.TryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
+        raise messages.TryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
     except Exception as error:
         passes.failed(wallet_pass=found, error=str(error), at=timezone.now())
         raise
     with transaction.atomic():
         passes.done(wallet_pass=found, at=timezone.now())
-        events.finish(delivery, outcome={"expired": True})
+        leases.finish(delivery, outcome={"expired": True})
 
 
 def number(delivery: Delivery, name: str) -> int:
@@ -113,7 +113,7 @@ def tell_apple(found: WalletPass, issuer: Issuer) -> dict[str, Any]:
                 issuers.note_error(issuer=issuer, error=why, at=timezone.now())
                 raise NotTold(why)
     if waits:
-        raise events.TryLater(waits[0].why, after=max(each.after for each in waits))
+        raise messages.TryLater(waits[0].why, after=max(each.after for each in waits))
     return {}
 
 
@@ -137,7 +137,7 @@ def tell_google(found: WalletPass, issuer: Issuer, at: datetime) -> dict[str, An
         raise NotTold(str(error)) from error
     except api.Later as later:
         _take_back(found, tells=tells)
-        raise events.TryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
+        raise messages.TryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
     state = WalletPass.State.HELD if kept.get("hasUsers") else found.state
     return {"held_version": found.version, "state": state}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
-from brands import colours
-from brands.models import Picture
+from brands.models.tenants import Picture
+from core import colours
 from loyalty.wallets.cards import Look
 
 ICON = 29  # points, as Apple measures: so many pixels at @1x

@@ -17,17 +17,17 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands.models import Brand
-from brands.refusals import Invalid
-from loyalty import events
-from loyalty.models import Platform, WalletIssuer, WalletPass
-from loyalty.service_accounts import ServiceAccount
+from brands.models.tenants import Brand
+from core.errors import Invalid
+from core.http.google_service_accounts import ServiceAccount
+from events import leases
+from loyalty.models.wallets import Platform, WalletIssuer, WalletPass
 from loyalty.wallets import key_files
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.apple.certificates import AppleKeys, Upload
+from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import accounts
 from loyalty.wallets.google.accounts import GoogleKeys
-from loyalty.wallets.refusals import WalletUnavailable
 
 # Days before the end of a certificate at which staff are told, the last time loudest.
 WARN_DAYS = (60, 30, 7)
@@ -138,7 +138,7 @@ def remove(*, row: WalletIssuer) -> None:
 
 def note_error(*, issuer: Issuer, error: str, at: datetime) -> None:
     """What the platform has against the issuer itself, for staff to read."""
-    WalletIssuer.objects.filter(pk=issuer.pk).update(last_error=events.readable(error), failed_at=at)
+    WalletIssuer.objects.filter(pk=issuer.pk).update(last_error=leases.readable(error), failed_at=at)
 
 
 def note_success(*, issuer: Issuer) -> None:

@@ -13,10 +13,12 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 
-from brands import sql
-from loyalty import events, members
-from loyalty.keeper import Keeper
-from loyalty.models import Platform, UserPoints, WalletPass
+from core.db import sql
+from core.lease_keeper import Keeper
+from events import leases, messages, publishing
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import Platform, WalletPass
+from loyalty.points import accounts
 
 KIND, EXPIRE = "refresh-pass", "expire-pass"
 # For how long a pass is a worker's that renews nothing: one that was killed. A living one renews it as often as this.
@@ -80,7 +82,7 @@ def issue(*, account: UserPoints, platform: str, at: datetime) -> tuple[WalletPa
     if known:
         return known, False
     with transaction.atomic():
-        members.touch(account=account.pk, at=at)
+        accounts.touch(account=account.pk, at=at)
         return WalletPass.objects.get_or_create(
             account=account,
             platform=platform,
@@ -88,13 +90,13 @@ def issue(*, account: UserPoints, platform: str, at: datetime) -> tuple[WalletPa
         )
 
 
-def account_changed(*, account: int, brand_id: int, at: datetime) -> list[events.Message]:
+def account_changed(*, account: int, brand_id: int, at: datetime) -> list[messages.Message]:
     """New versions of a member's passes; returns the updates to publish. Call inside a transaction."""
     found = sql.rows(OF_ACCOUNT, {"account": account, "brand": brand_id, "at": at})
     return [refresh(each, brand_id) for each in _read(found) if each.is_first]
 
 
-def chosen_changed(*, passes: Sequence[int], brand_id: int, at: datetime) -> list[events.Message]:
+def chosen_changed(*, passes: Sequence[int], brand_id: int, at: datetime) -> list[messages.Message]:
     """The same for these passes of a brand."""
     found = sql.rows(CHOSEN, {"passes": list(passes), "brand": brand_id, "at": at})
     return [refresh(each, brand_id) for each in _read(found) if each.is_first]
@@ -104,13 +106,13 @@ def _read(rows: Iterable[tuple[Any, ...]]) -> list[Changed]:
     return [Changed(pk, user_id, version, version == queued) for pk, user_id, version, queued in rows]
 
 
-def refresh(changed: Changed, brand_id: int, *, wait_seconds: float | None = None) -> events.Message:
+def refresh(changed: Changed, brand_id: int, *, wait_seconds: float | None = None) -> messages.Message:
     """The update of a pass, a moment later, so that a burst of changes becomes one."""
-    return events.Message(
+    return messages.Message(
         kind=KIND,
         payload={"pass_id": changed.pk, "version": changed.version},
         arguments={"brand_id": brand_id, "user_id": changed.user_id},
-        event_id=uuid.uuid5(events.FOLLOWING, f"{KIND}:{changed.pk}:{changed.version}"),
+        event_id=uuid.uuid5(messages.FOLLOWING, f"{KIND}:{changed.pk}:{changed.version}"),
         wait_seconds=settings.WALLET_MERGE_SECONDS if wait_seconds is None else wait_seconds,
     )
 
@@ -130,7 +132,7 @@ def refresh_all(*, brand_id: int, platform: str = "", behind: bool = False, at: 
     while portion := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:PORTION]):
         with transaction.atomic():
             messages = chosen_changed(passes=portion, brand_id=brand_id, at=at)
-            events.publish(messages=messages, brand_id=brand_id, at=at)
+            publishing.publish(messages=messages, brand_id=brand_id, at=at)
         last, count = portion[-1], count + len(portion)
     return count
 
@@ -145,7 +147,7 @@ def taken(*, pass_id: int, brand_id: int) -> Iterator[WalletPass | None]:
     parameters = {"id": pass_id, "brand": brand_id, "busy": BUSY_SECONDS}
     if not sql.rows(TAKE, parameters):
         if WalletPass.objects.filter(pk=pass_id, brand_id=brand_id).exists():
-            raise events.TryLater("another worker is talking about this pass", after=timedelta(seconds=3))
+            raise messages.TryLater("another worker is talking about this pass", after=timedelta(seconds=3))
         yield None
         return
     with keeper.holding([(pass_id, brand_id)]):
@@ -182,7 +184,7 @@ def left_alone(*, wallet_pass: WalletPass) -> None:
 
 def failed(*, wallet_pass: WalletPass, error: str, at: datetime) -> None:
     WalletPass.objects.filter(pk=wallet_pass.pk).update(
-        busy_until=None, last_error=events.readable(error), failed_at=at
+        busy_until=None, last_error=leases.readable(error), failed_at=at
     )
 
 
@@ -224,7 +226,7 @@ def of_serial(*, serial: uuid.UUID, identifier: str) -> WalletPass | None:
     return WalletPass.objects.filter(serial=serial, platform=Platform.APPLE, **own).first()
 
 
-def revoke(*, passes: Iterable[WalletPass], to: int) -> list[events.Message]:
+def revoke(*, passes: Iterable[WalletPass], to: int) -> list[messages.Message]:
     """For the erasure of a person's data: no device has the passes' token any more. Returns what Google is to hear."""
     passes = list(passes)
     for each in passes:
@@ -236,7 +238,9 @@ def revoke(*, passes: Iterable[WalletPass], to: int) -> list[events.Message]:
             last_error="",
         )
     return [
-        events.Message(kind=EXPIRE, payload={"pass_id": each.pk}, arguments={"brand_id": each.brand_id, "user_id": to})
+        messages.Message(
+            kind=EXPIRE, payload={"pass_id": each.pk}, arguments={"brand_id": each.brand_id, "user_id": to}
+        )
         for each in passes
         if each.platform == Platform.GOOGLE
     ]

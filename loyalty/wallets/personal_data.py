@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from loyalty import events
-from loyalty.models import WalletPass
+from core import json_values
+from events import publishing
+from loyalty.models.wallets import WalletPass
 from loyalty.wallets import devices, passes
 
 
@@ -16,7 +17,7 @@ def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
             "platform": each.platform,
             "serial": str(each.serial),
             "state": each.state,
-            "created_at": events.iso(each.created_at),
+            "created_at": json_values.iso(each.created_at),
             "devices": each.devices.count(),
         }
         for each in theirs
@@ -28,4 +29,4 @@ def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     theirs = list(WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id))
     messages = passes.revoke(passes=theirs, to=to)  # the passes first, as a device does that registers
     devices.forget_all(theirs)
-    events.publish(messages=messages, brand_id=brand_id, at=at)
+    publishing.publish(messages=messages, brand_id=brand_id, at=at)

@@ -3,8 +3,8 @@
 import zlib
 from datetime import datetime
 
-from brands.limits import ask, command
-from loyalty.models import Platform, WalletPass
+from core.redis.client import ask, command
+from loyalty.models.wallets import Platform, WalletPass
 from loyalty.wallets import issuers
 from loyalty.wallets.apple import packages
 from loyalty.wallets.cards import card_of

@@ -8,10 +8,10 @@ from enum import IntEnum
 
 from django.conf import settings
 
-from brands.models import Brand, BrandHostname
-from loyalty.models import Platform, WalletIssuer, WalletPass
+from brands.models.tenants import Brand, BrandHostname
+from loyalty.models.wallets import Platform, WalletIssuer, WalletPass
 from loyalty.wallets import issuers, key_files
-from loyalty.wallets.refusals import WalletUnavailable
+from loyalty.wallets.errors import WalletUnavailable
 
 logger = logging.getLogger(__name__)
 

@@ -17,10 +17,12 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from brands import audit, zones
-from brands.audit import Changes, Deed, Row
-from brands.models import AuditEntry, User
-from brands.unfolded import ModelAdmin
+from brands import audit_log
+from brands.audit_log import Changes, Deed, Row
+from brands.models.audit import AuditEntry
+from brands.models.people import User
+from portal.lists import local_time
+from portal.unfold import ModelAdmin
 
 ENTRIES_PER_PAGE = 50
 # Beside what was there before, what an action's page keeps on the request until the action has reported.
@@ -50,11 +52,11 @@ class Audited(ModelAdmin):
         before = {key: row for key, row in seen.items() if isinstance(row, self.model)}
         after = self.rows_now([row.pk for row in rows if row.pk in before])
         noted = (
-            Row(row, brand, audit.changes(before[row.pk], after[row.pk]) if row.pk in after else {})
+            Row(row, brand, audit_log.changes(before[row.pk], after[row.pk]) if row.pk in after else {})
             for row in rows
             for brand in self.audited_brands(row)
         )
-        audit.record(deed=deed(request, reason), action=action, rows=noted)
+        audit_log.record(deed=deed(request, reason), action=action, rows=noted)
 
     def remember(self, request: HttpRequest, rows: Iterable[Any]) -> None:
         """Keep what rows are like before an action changes them."""
@@ -83,24 +85,24 @@ class Audited(ModelAdmin):
         obj = form.instance
         if change:
             [now] = self.rows_now([obj.pk]).values()
-            found = audit.changes(getattr(request, CHOSEN)[obj.pk], now)
+            found = audit_log.changes(getattr(request, CHOSEN)[obj.pk], now)
             # What scans and workers changed meanwhile is not this person's doing.
             changes = {name: values for name, values in found.items() if name in form.changed_data}
         else:
-            changes = audit.changes(None, obj)
+            changes = audit_log.changes(None, obj)
         changes |= {**self.changes_beside(form), **dict(changes_of_tables(formsets))}
         if changes:
-            words, reason = audit.CHANGED if change else audit.ADDED, str(form.cleaned_data.get("reason", ""))
+            words, reason = audit_log.CHANGED if change else audit_log.ADDED, str(form.cleaned_data.get("reason", ""))
             rows = [Row(obj, brand, changes) for brand in self.audited_brands(obj)]
-            audit.record(deed=deed(request, reason), action=words, rows=rows)
+            audit_log.record(deed=deed(request, reason), action=words, rows=rows)
 
     def changes_beside(self, form: Any) -> Changes:  # noqa: ARG002 - for those who override it
         """What a form changed that is in no field of its row, or whose values are nobody's business."""
         return {}
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        rows = [Row(obj, brand, audit.changes(obj, None)) for brand in self.audited_brands(obj)]
-        audit.record(deed=deed(request), action=audit.DELETED, rows=rows)
+        rows = [Row(obj, brand, audit_log.changes(obj, None)) for brand in self.audited_brands(obj)]
+        audit_log.record(deed=deed(request), action=audit_log.DELETED, rows=rows)
         self.delete_row(obj)
 
     def delete_row(self, obj: Any) -> None:
@@ -136,14 +138,14 @@ class Audited(ModelAdmin):
             "object": obj,
             "opts": self.opts,
             "entries": page,
-            "told": [(entry, when(entry), audit.lines(entry)) for entry in page],
+            "told": [(entry, when(entry), audit_log.lines(entry)) for entry in page],
             **(extra_context or {}),
         }
         return TemplateResponse(request, "admin/brands/history.html", context)
 
 
 def when(entry: AuditEntry) -> SafeString:
-    return zones.told(entry.at, entry.brand.zone if entry.brand else UTC)
+    return local_time.told(entry.at, entry.brand.zone if entry.brand else UTC)
 
 
 def changes_of_tables(formsets: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
@@ -152,12 +154,12 @@ def changes_of_tables(formsets: Iterable[Any]) -> Iterator[tuple[str, tuple[Any,
         title = formset.model._meta.verbose_name  # noqa: SLF001
         initial = {form.instance.pk: form.initial for form in formset.initial_forms}
         rows: list[tuple[Model, dict[str, tuple[Any, Any]]]] = [
-            *((row, audit.changes(None, row)) for row in formset.new_objects),
+            *((row, audit_log.changes(None, row)) for row in formset.new_objects),
             *(
                 (row, {name: (initial[row.pk].get(name), getattr(row, name)) for name in names})
                 for row, names in formset.changed_objects
             ),
-            *((row, audit.changes(row, None)) for row in formset.deleted_objects),
+            *((row, audit_log.changes(row, None)) for row in formset.deleted_objects),
         ]
         for row, changes in rows:
             yield from ((f"{title} {row}: {name}", values) for name, values in changes.items())

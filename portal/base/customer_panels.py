@@ -12,8 +12,9 @@ from django.utils.http import urlencode
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
-from brands.models import Brand, User
-from brands.roles import VIEW, reach
+from brands.identity.roles import VIEW, reach
+from brands.models.people import User
+from brands.models.tenants import Brand
 
 MOST = 10  # rows in a panel
 

@@ -14,10 +14,10 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.audited import Audited
-from brands.lists import is_beyond_every_column
-from brands.refusals import Invalid
-from brands.unfolded import InlineFormSet
+from core.errors import Invalid
+from portal.base.audit_mixin import Audited
+from portal.lists.changelist import is_beyond_every_column
+from portal.unfold import InlineFormSet
 
 MOST_ROWS = 200  # of a table inside a form; more could not be sent back, with 1000 fields at most
 FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION = "23503", "23505"

@@ -8,12 +8,13 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from brands import pictures
-from brands.models import Brand
-from brands.pictures import LARGEST_UPLOAD, Drawn
-from brands.portal import TenantAdmin, TenantForm
-from brands.refusals import Refused
-from brands.unfolded import FileWidget, SwitchWidget
+from brands.models.tenants import Brand
+from brands.tenants import pictures
+from brands.tenants.pictures import LARGEST_UPLOAD, Drawn
+from core.errors import Refused
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import FileWidget, SwitchWidget
 
 
 class PictureForm(TenantForm):

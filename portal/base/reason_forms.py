@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from brands.unfolded import TextareaWidget
+from portal.unfold import TextareaWidget
 
 
 def reason_field(help_text: Any) -> forms.CharField:

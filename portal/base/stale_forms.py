@@ -18,11 +18,11 @@ from django.utils.formats import date_format
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from brands import audit
-from brands.models import AuditEntry
-from brands.refusals import Invalid
-from brands.secrets import EncryptedTextField
-from brands.unfolded import ModelForm
+from brands import audit_log
+from brands.models.audit import AuditEntry
+from core.encryption import EncryptedTextField
+from core.errors import Invalid
+from portal.unfold import ModelForm
 
 NAME = "row_version"
 LONGEST = 20_000
@@ -153,10 +153,10 @@ def _line(row: Model, field: "Field[Any, Any]", history: list[AuditEntry]) -> st
 
 def value_of(row: Model, field: "Field[Any, Any]") -> str:
     """Empty for what no page shows."""
-    if isinstance(field, EncryptedTextField | FileField) or field.name in audit.SECRET:
+    if isinstance(field, EncryptedTextField | FileField) or field.name in audit_log.SECRET:
         return ""
     if isinstance(field, ForeignKey):
         value: Any = getattr(row, field.name)
     else:
         value = getattr(row, f"get_{field.name}_display", lambda: field.value_from_object(row))()
-    return "—" if value in audit.EMPTY else str(value)[:LONGEST_VALUE]
+    return "—" if value in audit_log.EMPTY else str(value)[:LONGEST_VALUE]

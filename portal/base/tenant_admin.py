@@ -1,82 +1,44 @@
-"""The portal's pages: what keeps each of them inside the brands, and the role, of whoever looks at it.
-
-A page says how a row leads to its brand (`brand_path`); roles.TABLE says who may do what with it. Everything else
-follows: lists, searches, choices, filters, look-ups as one types, forms, histories and actions show and take rows
-within reach, and an id outside of it does not exist.
-"""
+"""The base of all pages of the portal: it keeps each inside the brands, and the role, of whoever looks at it."""
 
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
-from functools import lru_cache
 from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import unquote
-from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetWrapper
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.db.models import DateTimeField, ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.loader import render_to_string
 from django.template.response import SimpleTemplateResponse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from brands import customer_search, roles
-from brands.audited import CHOSEN
-from brands.digits import AsciiDigits
-from brands.gone import MOST_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
-from brands.keyset import KeysetChangeList
-from brands.list_queries import AnswersItsFilters, report_search_error
-from brands.lists import Count, CountedChangeList, EstimatingPaginator, OwnRowsFilter
-from brands.models import AuditEntry, Brand, User
-from brands.number_columns import GroupedNumbers, NumberColumn, is_number
-from brands.refusals import Refused
-from brands.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
-from brands.stale_forms import VersionedForm
-from brands.unfolded import ModelForm, TabularInline
-from brands.zones import MomentColumn
+from brands.identity import customer_search, roles
+from brands.identity.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
+from brands.models.audit import AuditEntry
+from brands.models.tenants import Brand
+from core.errors import Refused
+from core.forms.digits import AsciiDigits
+from portal.base.audit_mixin import CHOSEN
+from portal.base.forms import Lookup, TenantForm
+from portal.base.gone_rows import MOST_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
+from portal.base.stale_forms import VersionedForm
+from portal.lists.changelist import Count, CountedChangeList, EstimatingPaginator
+from portal.lists.filters import OwnRowsFilter
+from portal.lists.keyset_changelist import KeysetChangeList
+from portal.lists.local_time import MomentColumn
+from portal.lists.number_columns import GroupedNumbers, NumberColumn, is_number
+from portal.lists.queries import AnswersItsFilters, report_search_error
+from portal.unfold import ModelForm, TabularInline
 
 MOST_AT_ONCE = 1000  # rows that one action changes in one request
 
 
-class TenantForm(AsciiDigits, VersionedForm):
-    """Whatever a form refers to belongs to the brand of its row, also when its author works for several brands."""
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        brand = cleaned.get("brand")
-        brand_id = brand.pk if brand else getattr(self.instance, "brand_id", None)
-        for name, chosen in list(cleaned.items()):
-            if isinstance(chosen, Model) and brand_id and getattr(chosen, "brand_id", brand_id) != brand_id:
-                self.add_error(name, _("Choose one of the same brand."))
-        return cleaned
-
-    def refuse(self, refusal: Refused) -> None:
-        """Show a refusal at the field that it names."""
-        field = refusal.details.get("field")
-        self.add_error(field if field in self.fields else None, refusal.message)
-
-    def _get_validation_exclusions(self) -> set[str]:
-        """A row stays with its brand, but what must be unique there may change: else only the database would object."""
-        excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc] # missing in the stubs
-        return excluded - {"brand"} if self.instance.pk else excluded
-
-
 class RowForm(AsciiDigits, ModelForm):
     """A row of a table inside a form."""
-
-
-class Lookup(AutocompleteSelect):
-    """A choice looked up while it is typed. What no row's id can be chooses nothing; Django's own fails of it."""
-
-    def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> Any:
-        try:
-            return super().optgroups(name, value, attr)
-        except (ValueError, OverflowError):
-            return super().optgroups(name, [], attr)
 
 
 class Scope(GroupedNumbers):
@@ -366,23 +328,6 @@ class TenantInline(Scope, TabularInline):
         """However many rows a form says it has, few are made."""
         options = {"max_num": MOST_ROWS, "absolute_max": MOST_ROWS, **options}
         return super().get_formset(request, obj, **options)
-
-
-def badge(colour: str, words: Any) -> SafeString:
-    """A state as lists and forms show it, in unfold's colours: success, info, warning, danger, or none."""
-    return _badge(colour, str(words))
-
-
-@lru_cache(maxsize=500)
-def _badge(colour: str, words: str) -> SafeString:
-    """There are few, and a list shows one in each row."""
-    return render_to_string("unfold/helpers/label.html", {"type": colour, "text": words})
-
-
-def person(request: HttpRequest) -> User:
-    """Who looks at the portal; its views let nobody in who is not logged in."""
-    assert isinstance(request.user, User)  # noqa: S101
-    return request.user
 
 
 def page_of(obj: Model, admin_site: Any) -> TenantAdmin:

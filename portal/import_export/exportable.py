@@ -14,9 +14,9 @@ from django.urls import path, reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from brands import roles
-from brands.portal import TenantAdmin
-from brands.roles import ACT, VIEW, Reach
+from brands.identity import roles
+from brands.identity.roles import ACT, VIEW, Reach
+from portal.base.tenant_admin import TenantAdmin
 
 JOB = "authcodes.job"
 

@@ -1,172 +1,20 @@
-"""The portal's lists: counts that stay cheap at millions of rows, and filters that name a person's own rows only."""
+"""Filters of the portal's lists, which name only rows that the person may see."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from typing import Any
 
 from django.contrib.admin.filters import FieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ORDER_VAR
-from django.core.exceptions import EmptyResultSet, ValidationError
-from django.core.paginator import Paginator
+from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils.dateparse import parse_datetime
-from django.utils.functional import cached_property
-from django.utils.translation import gettext as _
 
-from brands import zones
-from brands.models import Brand
-from brands.unfolded import (
-    ChangeList,
-    ChoicesFilter,
-    DropdownFilter,
-    LookupFilter,
-    LookupForm,
-    RangeFilter,
-    TypedFilter,
-)
+from brands.models.tenants import Brand
+from brands.tenants import local_time
+from portal.unfold import ChoicesFilter, DropdownFilter, LookupFilter, LookupForm, RangeFilter, TypedFilter
 
-__all__ = [
-    "ChoicesFilter",
-    "Count",
-    "CountedChangeList",
-    "DayFilter",
-    "DropdownFilter",
-    "EstimatingPaginator",
-    "OwnRowsFilter",
-    "StateFilter",
-    "TextFilter",
-    "ValuesFilter",
-    "counted",
-    "plan_of",
-]
-
-if TYPE_CHECKING:
-    AnyPaginator = Paginator[Any]
-else:
-    AnyPaginator = Paginator
-
-EXACT_UP_TO = 10_000
-# In the planner's units, about 50 ms; a filter that few of a million rows fit costs more to count than to show.
-DEAREST_COUNT = 20_000
-LARGEST_NUMBER = 2**63 - 1
-WIDEST_OFFSET = timedelta(hours=15)
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How many rows there are: exactly, as an estimate or, where `at_least`, as many as were counted before a stop."""
-
-    number: int
-    exact: bool = True
-    at_least: bool = False
-
-    def of(self, shown: int) -> "Count":
-        """When all rows are shown."""
-        return replace(self, number=shown, exact=True, at_least=False)
-
-    @property
-    def words(self) -> str:
-        if self.exact:
-            return f"{self.number:,}"
-        if self.at_least:
-            return _("more than %(number)s") % {"number": f"{self.number - 1:,}"}
-        return _("about %(number)s") % {"number": f"{_rounded(self.number):,}"}
-
-
-def _rounded(number: int) -> int:
-    """To two digits: more would pretend to know."""
-    unit: int = 10 ** max(len(str(number)) - 2, 0)
-    return round(number / unit) * unit
-
-
-def counted(rows: QuerySet[Any]) -> Count:
-    """How many rows there are: counted up to EXACT_UP_TO, and estimated only where even that would be dear."""
-    rows = rows.order_by().values("pk")
-    try:
-        rows.query.sql_with_params()
-    except EmptyResultSet:  # it cannot have any, and Django would fail to explain that
-        return Count(0)
-    some = rows[: EXACT_UP_TO + 1]
-    if plan_of(some)["Total Cost"] <= DEAREST_COUNT:
-        found = some.count()
-        return Count(found) if found <= EXACT_UP_TO else Count(found, exact=False, at_least=True)
-    return Count(plan_of(rows)["Plan Rows"], exact=False)
-
-
-def plan_of(rows: QuerySet[Any]) -> dict[str, Any]:
-    """How PostgreSQL would read them, which it says without doing so."""
-    plan: dict[str, Any] = json.loads(rows.explain(format="json"))[0]["Plan"]
-    return plan
-
-
-class EstimatingPaginator(AnyPaginator):
-    """Counts as `counted` does."""
-
-    template_name = "admin/pages_by_number.html"
-
-    @cached_property
-    def told(self) -> Count:
-        rows = self.object_list
-        return counted(rows) if isinstance(rows, QuerySet) else Count(len(rows))
-
-    @cached_property
-    def count(self) -> int:
-        return self.told.number
-
-
-def is_beyond_every_column(value: str) -> bool:
-    """NUL, numbers without end, moments in zones that are none: PostgreSQL fails of them, and no row holds them."""
-    bare = value.strip().removeprefix("-")
-    if bare.isdecimal():
-        return len(bare) > 19 or int(bare) > LARGEST_NUMBER
-    try:
-        moment = parse_datetime(value)
-    except ValueError:
-        moment = None
-    offset = moment.utcoffset() if moment else None
-    return "\0" in value or bool(offset and abs(offset) > WIDEST_OFFSET)
-
-
-class CountedChangeList(ChangeList):
-    """A changelist that says when its count is an estimate, and refuses what no row can hold."""
-
-    count: Count
-
-    def get_filters_params(self, params: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
-        """What makes PostgreSQL fail can only be mistyped."""
-        found: dict[str, list[str]] = super().get_filters_params(params)
-        if any(is_beyond_every_column(value) for values in found.values() for value in values):
-            raise IncorrectLookupParameters
-        return found
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        self.show_count(self.paginator.told)
-
-    def asks_only(self, *names: str) -> bool:
-        """Whether the list is limited by none but these parameters, each with one value."""
-        asked = {name: values for name, values in self.filter_params.items() if any(values) and name != ORDER_VAR}
-        return not self.query and asked.keys() <= set(names) and all(len(values) == 1 for values in asked.values())
-
-    def show_count(self, count: Count) -> None:
-        self.count, self.result_count = count, count.number
-        self.full_result_count, self.show_full_result_count = None, False
-        self.show_admin_actions = True
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether the address asks for some rows only."""
-        return bool(self.query or any(any(values) for values in self.get_filters_params().values()))
-
-    @property
-    def result_words(self) -> str:
-        names = self.opts.verbose_name, self.opts.verbose_name_plural
-        name = names[0] if self.result_count == 1 else names[1]
-        return _("%(count)s %(name)s") % {"count": self.count.words, "name": name}
+__all__ = ["ChoicesFilter", "DayFilter", "DropdownFilter", "OwnRowsFilter", "StateFilter", "TextFilter", "ValuesFilter"]
 
 
 class OwnRowsForm(LookupForm):
@@ -285,11 +133,11 @@ class DayFilter(RangeFilter):
         return queryset.filter(self.asked(self.page.brands_seen(request), first, last))
 
     def asked(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
-        return zones.on_days(self.field_path, first, last, brands=brands, path=self.page.brand_path)
+        return local_time.on_days(self.field_path, first, last, brands=brands, path=self.page.brand_path)
 
     def _day(self, end: str) -> date | None:
         given = str(self.used_parameters.get(f"{self.field_path}_{end}") or "").strip()
-        day = zones.read_day(given)
+        day = local_time.read_day(given)
         if given and not day:
             raise IncorrectLookupParameters
         return day

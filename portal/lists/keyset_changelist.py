@@ -15,8 +15,8 @@ from django.db.models import F, Field, Model, OrderBy, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
-from brands import lists
-from brands.lists import CountedChangeList, counted, plan_of
+from portal.lists import changelist
+from portal.lists.changelist import CountedChangeList, counted, plan_of
 
 LONGEST_PLACE = 500
 # Expected rows that are rather sorted than met on a walk along the index of the list's order: PostgreSQL thinks that
@@ -187,7 +187,7 @@ class KeysetChangeList(CountedChangeList):
         columns = [self.lookup_opts.pk.name, *(field.name for field, _ in key.parts if not field.primary_key)]
         beyond = self.queryset.filter(key.beyond(place)) if place and place.values else self.queryset
         found = beyond.order_by(*key.ordering(back=back, sort=True)).values_list(*columns)[:most]
-        if self.count.number > lists.EXACT_UP_TO or not self.count.exact:
+        if self.count.number > changelist.EXACT_UP_TO or not self.count.exact:
             walks = [beyond.filter(part).order_by(*key.ordering(back=back)) for part in self.parts]
             walked = key.merged([walk.values_list(*columns)[:most] for walk in walks], back=back)[:most]
             found = walked if self.count.number > FEW or self.count.at_least or walks_an_index(walked) else found

@@ -9,7 +9,7 @@ from django.urls import path, reverse
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 
-from brands.portal import TenantAdmin
+from portal.base.tenant_admin import TenantAdmin
 
 MOST_WATCHED = 100  # rows that one page asks about at once
 

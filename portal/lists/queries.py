@@ -18,8 +18,8 @@ from django.urls import get_resolver
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.refusals import Invalid
-from brands.unfolded import ChangeList, ModelAdmin
+from core.errors import Invalid
+from portal.unfold import ChangeList, ModelAdmin
 
 logger = logging.getLogger(__name__)
 

@@ -20,13 +20,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
-from brands import keys
-from brands.lists import ChoicesFilter
-from brands.models import ApiKey
-from brands.portal import TenantAdmin, TenantForm, badge
-from brands.refusals import Refused
-from brands.roles import ACT
-from brands.unfolded import SelectWidget, TextareaWidget, action, display
+from brands.identity import api_keys
+from brands.identity.roles import ACT
+from brands.models.credentials import ApiKey
+from core.errors import Refused
+from portal.base.badges import badge
+from portal.base.confirmation import WhyForm
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import ChoicesFilter, SelectWidget, action, display
 
 HOURS = [
     (24, gettext_lazy("1 day")),
@@ -35,17 +37,6 @@ HOURS = [
     (24 * 30, gettext_lazy("30 days")),
     (0, gettext_lazy("None: the old key ends at once")),
 ]
-
-
-class WhyForm(forms.Form):
-    """Why something is done; kept in the audit trail."""
-
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=500,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Kept in the audit trail."),
-    )
 
 
 class RotateForm(WhyForm):
@@ -68,8 +59,8 @@ class ApiKeyForm(TenantForm):
         now = timezone.now()
         if expires_at and expires_at <= now:
             self.add_error("expires_at", _("This moment has passed."))
-        if brand and kind and keys.usable(brand=brand, kind=kind, at=now) >= keys.USABLE_AT_ONCE:
-            most = {"most": keys.USABLE_AT_ONCE}
+        if brand and kind and api_keys.usable(brand=brand, kind=kind, at=now) >= api_keys.USABLE_AT_ONCE:
+            most = {"most": api_keys.USABLE_AT_ONCE}
             self.add_error("kind", _("There are %(most)d usable keys of this kind. Revoke one first.") % most)
         return cleaned
 
@@ -143,21 +134,21 @@ class ApiKeyPage(TenantAdmin):
     @method_decorator(sensitive_variables("text"))
     def rotated(self, request: HttpRequest, key: ApiKey, told: dict[str, Any]) -> HttpResponse:
         self.remember(request, [key])
-        made, text = keys.rotate(key=key, at=timezone.now(), grace=timedelta(hours=told["hours"]))
+        made, text = api_keys.rotate(key=key, at=timezone.now(), grace=timedelta(hours=told["hours"]))
         self.note(request, [key], _("Rotated: %(key)s follows") % {"key": made}, reason=told["reason"])
         self.note(request, [made], _("Added: follows %(key)s") % {"key": key}, reason=told["reason"])
         return self.shown_once(request, made, text)
 
     def revoked(self, request: HttpRequest, key: ApiKey, told: dict[str, Any]) -> HttpResponse:
         self.remember(request, [key])
-        keys.revoke(key=key, at=timezone.now())
+        api_keys.revoke(key=key, at=timezone.now())
         self.note(request, [key], _("Revoked"), reason=told["reason"])
         self.message_user(request, _("Revoked: %(key)s. It opens nothing any more.") % {"key": key}, messages.SUCCESS)
         return redirect("admin:brands_apikey_change", key.pk)
 
     @method_decorator(sensitive_variables())
     def create(self, request: HttpRequest, obj: ApiKey, form: Any) -> ApiKey:  # noqa: ARG002 - the page's signature
-        made, text = keys.create(
+        made, text = api_keys.create(
             brand=obj.brand, kind=obj.kind, name=obj.name, at=timezone.now(), expires_at=obj.expires_at
         )
         made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it

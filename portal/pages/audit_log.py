@@ -14,12 +14,12 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from brands import audit
-from brands.exporting import ExportingAdmin
-from brands.lists import DayFilter, DropdownFilter, OwnRowsFilter
-from brands.models import AuditEntry
-from brands.navigation import may_see
-from brands.unfolded import display
+from brands import audit_log
+from brands.models.audit import AuditEntry
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists.filters import DayFilter, OwnRowsFilter
+from portal.shell.navigation import may_see
+from portal.unfold import DropdownFilter, display
 
 
 class KindFilter(DropdownFilter):
@@ -75,4 +75,4 @@ class AuditPage(ExportingAdmin):
 
     @display(description=_("before and after"))
     def changed(self, entry: AuditEntry) -> SafeString:
-        return render_to_string("admin/brands/changes.html", {"lines": audit.lines(entry)})
+        return render_to_string("admin/brands/changes.html", {"lines": audit_log.lines(entry)})

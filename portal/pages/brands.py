@@ -9,14 +9,17 @@ from django.http import HttpRequest
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
-from brands import colours, pictures
-from brands.gone import BoundedTable
-from brands.models import Brand, BrandHostname
-from brands.pictured import Pictured, PictureForm
-from brands.pictures import Drawn
-from brands.portal import TenantForm, TenantInline, person
-from brands.roles import ADD, whole_reach
-from brands.unfolded import ColourWidget, display
+from brands.identity.roles import ADD, whole_reach
+from brands.models.tenants import Brand, BrandHostname
+from brands.tenants import pictures
+from brands.tenants.pictures import Drawn
+from core import colours
+from portal.base.forms import TenantForm
+from portal.base.gone_rows import BoundedTable
+from portal.base.image_mixin import Pictured, PictureForm
+from portal.base.tenant_admin import TenantInline
+from portal.base.tenant_scope import person
+from portal.unfold import ColourWidget, display
 
 
 class HostnameForm(TenantForm):

@@ -7,12 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import quotas
-from brands.lists import ChoicesFilter
-from brands.models import Brand, BrandQuota
-from brands.portal import TenantAdmin
-from brands.roles import VIEW
-from brands.unfolded import display
+from brands.identity.roles import VIEW
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand
+from brands.tenants import quotas
+from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import ChoicesFilter, display
 
 MOST_SHOWN = 20  # brands whose use one page counts
 

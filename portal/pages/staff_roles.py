@@ -12,29 +12,31 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import audit, people
-from brands.admin.api_keys import WhyForm
-from brands.admin.users import password_field
-from brands.audit import Row
-from brands.audited import deed
-from brands.lists import ChoicesFilter
-from brands.models import Membership, User
-from brands.portal import TenantAdmin, TenantForm, person
-from brands.refusals import Invalid, Refused
-from brands.roles import ACT, ADD, Reach, reach, whole_reach
-from brands.staff_login import help_for_staff
-from brands.staff_login.forms import RoleMixin
+from brands import audit_log
+from brands.audit_log import Row
+from brands.identity import staff
+from brands.identity.roles import ACT, ADD, Reach, reach, whole_reach
+from brands.models.people import Membership, User
 from brands.staff_login.models import StaffMail
-from brands.unfolded import action
+from core.errors import Invalid, Refused
+from portal.base.audit_mixin import deed
+from portal.base.confirmation import WhyForm
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import person
+from portal.pages.users import password_field
+from portal.staff_login import help_for_staff
+from portal.staff_login.forms import RoleMixin
+from portal.unfold import ChoicesFilter, action
 
 
 class RoleForm(RoleMixin, TenantForm):
     def clean(self) -> dict[str, Any]:
-        """Said here, where it can be put right; brands.people decides, when nobody else changes roles."""
+        """Said here, where it can be put right; brands.identity.staff decides, when nobody else changes roles."""
         cleaned = super().clean()
         if self.instance.pk and cleaned.get("role", Membership.Role.OWNER) != Membership.Role.OWNER:
             try:
-                people.keep_an_owner(brand_ids=[self.instance.brand_id], without=self.instance.user_id, field="role")
+                staff.keep_an_owner(brand_ids=[self.instance.brand_id], without=self.instance.user_id, field="role")
             except Invalid as refusal:
                 self.refuse(refusal)
         return cleaned
@@ -117,17 +119,17 @@ class MembershipPage(TenantAdmin):
 
     def create(self, request: HttpRequest, obj: Membership, form: Any) -> Membership:
         password = form.cleaned_data["password1"]
-        made = people.give_role(user=obj.user, brand=obj.brand, role=obj.role, password=password, at=timezone.now())
+        made = staff.give_role(user=obj.user, brand=obj.brand, role=obj.role, password=password, at=timezone.now())
         if password:
-            changes = {"password": (audit.HIDDEN, audit.HIDDEN), "is_staff": (False, True)}
-            audit.record(deed=deed(request), action=audit.CHANGED, rows=[Row(obj.user, obj.brand_id, changes)])
+            changes = {"password": (audit_log.HIDDEN, audit_log.HIDDEN), "is_staff": (False, True)}
+            audit_log.record(deed=deed(request), action=audit_log.CHANGED, rows=[Row(obj.user, obj.brand_id, changes)])
         return made
 
     def store(self, obj: Membership, fields: set[str]) -> None:  # noqa: ARG002 - only the role changes
-        people.change_role(membership=obj, role=obj.role)
+        staff.change_role(membership=obj, role=obj.role)
 
     def delete_row(self, obj: Membership) -> None:
-        people.end_membership(membership=obj)
+        staff.end_membership(membership=obj)
 
     def has_help_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """A colleague of the brand's, and never a superuser: what opens their account opens every brand."""

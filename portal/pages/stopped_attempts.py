@@ -2,9 +2,10 @@
 
 from django.contrib import admin
 
-from brands.lists import ChoicesFilter, DayFilter
-from brands.models import StoppedAttempts
-from brands.portal import TenantAdmin
+from brands.models.quotas import StoppedAttempts
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import DayFilter
+from portal.unfold import ChoicesFilter
 
 
 @admin.register(StoppedAttempts)

@@ -14,14 +14,18 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands import audit, guard, people
-from brands.audit import Changes
-from brands.lists import DropdownFilter
-from brands.models import Brand, Membership, User
-from brands.portal import TenantAdmin, TenantForm, person
-from brands.refusals import Invalid
-from brands.roles import ADD, VIEW, Reach, reach
-from brands.unfolded import PasswordWidget, SelectWidget, action
+from brands import audit_log
+from brands.audit_log import Changes
+from brands.identity import staff
+from brands.identity.roles import ADD, VIEW, Reach, reach
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
+from core.db import row_guard
+from core.errors import Invalid
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import person
+from portal.unfold import DropdownFilter, PasswordWidget, SelectWidget, action
 
 # Roles stand in roles.TABLE; Django's groups would be a second truth.
 admin.site.unregister(Group)
@@ -74,7 +78,7 @@ class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # gene
         return cleaned
 
     def validate_unique(self) -> None:
-        with guard.lifted("an address is taken wherever it is used"):
+        with row_guard.lifted("an address is taken wherever it is used"):
             super().validate_unique()
 
     def opens_the_portal(self, cleaned: dict[str, Any]) -> bool:
@@ -82,9 +86,9 @@ class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # gene
         return any(cleaned.get(field) and not getattr(self.instance, field) for field in ("is_staff", "is_superuser"))
 
     def refuse_last_owner(self, field: str) -> None:
-        """Said here, where it can be put right; brands.people decides, when nobody else changes roles."""
+        """Said here, where it can be put right; brands.identity.staff decides, when nobody else changes roles."""
         try:
-            people.refuse_to_switch_off(self.instance, field=field)
+            staff.refuse_to_switch_off(self.instance, field=field)
         except Invalid as refusal:
             self.refuse(refusal)
 
@@ -173,23 +177,23 @@ class UserPage(TenantAdmin):
         told = form.cleaned_data
         if isinstance(form, ColleagueForm):
             return {"role": (None, f"{told['role']} ({told['brand']})")}
-        return {"password": (audit.HIDDEN, audit.HIDDEN)} if told["password1"] else {}
+        return {"password": (audit_log.HIDDEN, audit_log.HIDDEN)} if told["password1"] else {}
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001
         super().save_model(request, obj, form, change)
         if form.cleaned_data["password1"]:
-            people.set_password(user=obj, password=form.cleaned_data["password1"], at=timezone.now())
+            staff.set_password(user=obj, password=form.cleaned_data["password1"], at=timezone.now())
 
     def create(self, request: HttpRequest, obj: User, form: Any) -> User:
         obj.is_staff = True
         told = form.cleaned_data
-        with guard.lifted("a new account is no brand's until it has its first role"):
+        with row_guard.lifted("a new account is no brand's until it has its first role"):
             super().create(request, obj, form)
-            people.give_role(user=obj, brand=told["brand"], role=told["role"], at=timezone.now())
+            staff.give_role(user=obj, brand=told["brand"], role=told["role"], at=timezone.now())
         return obj
 
     def store(self, obj: User, fields: set[str]) -> None:
-        people.save_account(user=obj, fields=fields)
+        staff.save_account(user=obj, fields=fields)
 
 
 def brands_of(user: User) -> list[int | None]:

@@ -9,9 +9,9 @@ from django.shortcuts import redirect
 from django.urls import Resolver404, resolve, reverse
 from django.views.decorators.http import require_POST
 
-from brands import roles
-from brands.models import Brand
-from brands.roles import VIEW
+from brands.identity import roles
+from brands.identity.roles import VIEW
+from brands.models.tenants import Brand
 
 KEY = "brand"
 MOST_OFFERED = 500  # more, which only an operator has, are found in the list of brands

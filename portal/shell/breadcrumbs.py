@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from brands.navigation import GROUPS, may_see
+from portal.shell.navigation import GROUPS, may_see
 
 
 @dataclass(frozen=True, slots=True)

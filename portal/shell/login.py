@@ -6,12 +6,15 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from brands import guard, limits, login_records, login_throttle
-from brands.audit import Deed
-from brands.login_throttle import Attempt
-from brands.models import User
-from brands.refusals import Refused
-from brands.unfolded import AuthenticationForm
+from brands.audit_log import Deed
+from brands.identity import login_records, login_throttle
+from brands.identity.login_throttle import Attempt
+from brands.models.people import User
+from core.db import row_guard
+from core.errors import Refused
+from core.redis import rate_limits
+from core.web import client_address
+from portal.unfold import AuthenticationForm
 
 DEVICE_COOKIE = "portal_device"
 
@@ -36,8 +39,8 @@ class LoginForm(AuthenticationForm):
 
 def begin(request: HttpRequest, email: str) -> Attempt:
     """Count a try of a password at the portal; call before looking at it. Raises RateLimited and Unavailable."""
-    network = limits.client_address(request)
-    limits.hit("login", "portal", network)
+    network = client_address.client_address(request)
+    rate_limits.hit("login", "portal", network)
     device = request.COOKIES.get(DEVICE_COOKIE, "")
     return login_throttle.begin(door=login_throttle.PORTAL, email=email, network=network, device=device)
 
@@ -54,7 +57,7 @@ def succeeded(request: HttpRequest, response: HttpResponse, user: User, *, brand
     no device of the account's, and no other brand hears of it. Returns `response`.
     """
     deed = Deed(user, timezone.now(), _request_id(request))
-    with guard.lifted("logins belong to no brand"):
+    with row_guard.lifted("logins belong to no brand"):
         login_records.logged_in(user=user, deed=deed, brand_id=brand_id)
     if brand_id is None:
         response.set_cookie(

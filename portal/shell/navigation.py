@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from brands.roles import VIEW, reach
+from brands.identity.roles import VIEW, reach
 
 GROUPS: dict[Any, dict[str, str]] = {
     _("Codes"): {

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.dataclasses import SearchResult
 
-from brands.navigation import GROUPS, item, may_see, page_of
-from brands.roles import USE, reach
+from brands.identity.roles import USE, reach
+from portal.shell.navigation import GROUPS, item, may_see, page_of
 
 LONGEST = 200
 # Fewer characters begin too many codes and addresses to read them in passing.

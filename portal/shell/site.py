@@ -1,6 +1,6 @@
 """The portal's site: django-unfold's, seen through the brand that a person chose to look at.
 
-Its search box finds what brands.palette says.
+Its search box finds what portal.shell.search says.
 """
 
 from collections.abc import Callable
@@ -21,16 +21,22 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from unfold.sites import UnfoldAdminSite
 
-from brands import audit, guard, palette, request_brands, roles, switcher
-from brands.audit import Row
-from brands.audited import deed
-from brands.list_queries import UnknownFilter, refused
-from brands.models import User
-from brands.portal import person
-from brands.refusals import QuotaReached
-from brands.staff_login import sessions, views
-from brands.staff_login.account import own
-from brands.staff_login.urls import urls
+from brands import audit_log
+from brands.audit_log import Row
+from brands.identity import roles
+from brands.models.people import User
+from brands.staff_login import sessions
+from brands.tenants import request_brands
+from core.db import row_guard
+from core.errors import QuotaReached
+from portal.base.audit_mixin import deed
+from portal.base.tenant_scope import person
+from portal.lists.queries import UnknownFilter, refused
+from portal.shell import brand_switcher
+from portal.shell import search as palette
+from portal.staff_login import views
+from portal.staff_login.account import own
+from portal.staff_login.urls import urls
 
 
 def stylesheet(_request: HttpRequest) -> str:
@@ -67,7 +73,7 @@ def note_party(request: HttpRequest) -> None:
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
         def seen_through_the_choice(request: HttpRequest, *where: Any, **more: Any) -> Any:
-            switcher.apply(request)
+            brand_switcher.apply(request)
             sessions.seen(request, at=timezone.now())
             note_party(request)
             with roles.guarding(request.user):
@@ -77,10 +83,10 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
                     return refused(request, refusal)
 
         checked = super().admin_view(view, cacheable)
-        return guard.marked(guard.OF_STAFF)(update_wrapper(seen_through_the_choice, checked))
+        return row_guard.marked(row_guard.OF_STAFF)(update_wrapper(seen_through_the_choice, checked))
 
     def get_urls(self) -> list[Any]:
-        choice = path("brand/", self.admin_view(switcher.choose), name="choose_brand")
+        choice = path("brand/", self.admin_view(brand_switcher.choose), name="choose_brand")
         return [choice, *urls(self), *super().get_urls()]
 
     @method_decorator(never_cache)
@@ -90,7 +96,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     @method_decorator(never_cache)
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         session_key = request.session.session_key
-        with guard.lifted("logins belong to no brand"):
+        with row_guard.lifted("logins belong to no brand"):
             answer: HttpResponse = super().logout(request, extra_context)
             sessions.forget(session_key)
         return answer
@@ -99,11 +105,11 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         return OwnChoices.as_view(admin_site=self)(request)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        switch = switcher.context(request) if self.has_permission(request) else {}
+        switch = brand_switcher.context(request) if self.has_permission(request) else {}
         return {**super().each_context(request), **switch}
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        with guard.lifted("logins belong to no brand"), transaction.atomic():
+        with row_guard.lifted("logins belong to no brand"), transaction.atomic():
             answer: HttpResponse = own(super().password_change)(request, extra_context)
             if request.method == "POST" and answer.status_code == 302 and sessions.scope_of(request) is None:
                 self.note_password(request, person(request))
@@ -111,10 +117,10 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         return answer
 
     def note_password(self, request: HttpRequest, whose: User) -> None:
-        changes = {"password": (audit.HIDDEN, audit.HIDDEN)}
+        changes = {"password": (audit_log.HIDDEN, audit_log.HIDDEN)}
         page: Any = self.get_model_admin(User)
         rows = [Row(whose, brand, changes) for brand in page.audited_brands(whose)]
-        audit.record(deed=deed(request), action=audit.CHANGED, rows=rows)
+        audit_log.record(deed=deed(request), action=audit_log.CHANGED, rows=rows)
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
         """django-unfold's own keeps what it found for minutes, whatever brand or role the person has by then."""
@@ -131,5 +137,5 @@ def finished(response: Any) -> Any:
     if isinstance(response, SimpleTemplateResponse):
         return response.render()
     if response.streaming and not isinstance(response, FileResponse):
-        response.streaming_content = guard.carried(response.streaming_content)
+        response.streaming_content = row_guard.carried(response.streaming_content)
     return response

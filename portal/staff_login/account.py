@@ -15,13 +15,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from brands import guard
-from brands.models import User
-from brands.portal import person
-from brands.staff_login import factors, policy, sessions, setup, steps
-from brands.staff_login.forms import PasswordForm
+from brands.models.people import User
+from brands.staff_login import factors, policy, sessions, steps
 from brands.staff_login.models import Factor
-from brands.staff_login.pages import View, private, shown, tried
+from core.db import row_guard
+from portal.base.tenant_scope import person
+from portal.staff_login import setup
+from portal.staff_login.forms import PasswordForm
+from portal.staff_login.pages import View, private, shown, tried
 
 
 def own(view: View) -> View:
@@ -30,7 +31,7 @@ def own(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
         if sessions.scope_of(request) is None:
-            with guard.lifted("a login is one for all brands; the page asks for this user's own rows"):
+            with row_guard.lifted("a login is one for all brands; the page asks for this user's own rows"):
                 return view(request, *where, **more)
         words = _("You came through your brand's identity provider. Log in with your password to change your sign-in.")
         messages.error(request, words)

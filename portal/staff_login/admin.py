@@ -19,16 +19,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import addresses, guard
-from brands.audited import CHOSEN
-from brands.lists import ChoicesFilter, DropdownFilter
-from brands.portal import TenantAdmin, TenantForm, badge, person
-from brands.refusals import Invalid, Refused
-from brands.roles import ACT, ADD, CHANGE
+from brands.identity.roles import ACT, ADD, CHANGE
 from brands.staff_login import invitations, mails, sessions
-from brands.staff_login.forms import RoleMixin
 from brands.staff_login.models import Invitation, SignInSettings
-from brands.unfolded import PasswordWidget, action, display
+from brands.tenants import callable_urls
+from core.db import row_guard
+from core.errors import Invalid, Refused
+from portal.base.audit_mixin import CHOSEN
+from portal.base.badges import badge
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import person
+from portal.staff_login.forms import RoleMixin
+from portal.unfold import ChoicesFilter, DropdownFilter, PasswordWidget, action, display
 
 # Another value of one of these is another provider, or none.
 PROVIDER = ("oidc_active", "oidc_issuer", "oidc_client_id")
@@ -50,7 +53,7 @@ class SignInForm(TenantForm):
         issuer: str = self.cleaned_data["oidc_issuer"].strip()
         if issuer:
             try:
-                addresses.callable_address(issuer)
+                callable_urls.callable_address(issuer)
             except Invalid as refusal:
                 raise ValidationError(refusal.message) from refusal
         return issuer
@@ -214,7 +217,7 @@ class InvitationPage(TenantAdmin):
         return made
 
     def have_mailed(self, request: HttpRequest, invitation: Invitation) -> None:
-        with guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"):
+        with row_guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"):
             mails.write_invitation(invitation=invitation, origin=mails.origin_of(request))
 
     def has_open_permission(self, request: HttpRequest, object_id: Any = None) -> bool:

@@ -6,8 +6,8 @@ from django import forms
 from django.contrib.auth.forms import SetPasswordMixin
 from django.utils.translation import gettext_lazy as _
 
-from brands.models import Membership
-from brands.unfolded import PasswordWidget, TextWidget
+from brands.models.people import Membership
+from portal.unfold import PasswordWidget, TextWidget
 
 CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false", "autofocus": True}
 

@@ -4,12 +4,14 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from brands import audit, guard, limits
-from brands.audit import Row
-from brands.audited import deed
-from brands.models import Membership, User
+from brands import audit_log
+from brands.audit_log import Row
+from brands.models.people import Membership, User
 from brands.staff_login import mails
 from brands.staff_login.models import StaffMail
+from core.db import row_guard
+from core.redis import rate_limits
+from portal.base.audit_mixin import deed
 
 ACTIONS = {
     StaffMail.Kind.PASSWORD_LINK: "Link sent to set a new password",
@@ -30,9 +32,12 @@ def send_link(request: HttpRequest, membership: Membership, *, kind: StaffMail.K
 
     Raises RateLimited, and Invalid where the portal was opened at a brand's hostname.
     """
-    limits.hit("staff_mail", "help", membership.user_id)
+    rate_limits.hit("staff_mail", "help", membership.user_id)
     helper = deed(request, reason)
     words = _("%(who)s of %(brand)s had this link sent to you.") % {"who": helper.person, "brand": membership.brand}
-    with guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"), transaction.atomic():
+    with (
+        row_guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"),
+        transaction.atomic(),
+    ):
         mails.write(user=membership.user, kind=kind, origin=mails.origin_of(request), words=words)
-        audit.record(deed=helper, action=ACTIONS[kind], rows=[Row(membership.user, membership.brand_id)])
+        audit_log.record(deed=helper, action=ACTIONS[kind], rows=[Row(membership.user, membership.brand_id)])

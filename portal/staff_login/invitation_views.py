@@ -11,14 +11,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 
-from brands import portal_login
-from brands.audited import deed
-from brands.models import User
-from brands.refusals import Invalid, Refused
+from brands.models.people import User
 from brands.staff_login import factors, invitations, joining, mails, policy, sessions, steps
-from brands.staff_login.forms import JoinForm, NewPasswordForm
 from brands.staff_login.models import Invitation
-from brands.staff_login.pages import private, shown, tried
+from core.errors import Invalid, Refused
+from portal.base.audit_mixin import deed
+from portal.shell import login
+from portal.staff_login.forms import JoinForm, NewPasswordForm
+from portal.staff_login.pages import private, shown, tried
 
 
 @private
@@ -46,7 +46,7 @@ def by_newcomer(request: HttpRequest, invitation: Invitation, user: User | None)
         index = reverse("admin:index")
         step = steps.after_password(request, newcomer, next_address=index)
         messages.success(request, _("Welcome. You work for %(brand)s now.") % {"brand": invitation.brand})
-        return redirect(step) if step else portal_login.succeeded(request, redirect(index), newcomer)
+        return redirect(step) if step else login.succeeded(request, redirect(index), newcomer)
     return page(request, "join", invitation, form=form, is_customer=user is not None)
 
 

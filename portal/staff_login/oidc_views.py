@@ -10,13 +10,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import limits, portal_login
-from brands.models import User
-from brands.refusals import Forbidden, Refused
+from brands.models.people import User
 from brands.staff_login import factors, oidc, policy, sessions, steps
 from brands.staff_login.models import SignInSettings
 from brands.staff_login.oidc import Attempt, Identity
-from brands.staff_login.pages import private, shown
+from core.errors import Forbidden, Refused
+from core.redis import rate_limits
+from core.web import client_address
+from portal.shell import login
+from portal.staff_login.pages import private, shown
 
 KEY = "oidc"
 PATIENCE_SECONDS = 600
@@ -27,7 +29,7 @@ def begin(request: HttpRequest, slug: str) -> HttpResponse:
     """A brand's own sign-in address: on to its identity provider."""
     provider = provider_of(slug)
     try:
-        limits.hit("staff_oidc", provider.brand_id, limits.client_address(request))
+        rate_limits.hit("staff_oidc", provider.brand_id, client_address.client_address(request))
         redirect_uri = request.build_absolute_uri(reverse("admin:brand_sign_in_done", args=[slug]))
         attempt, page = oidc.begin(provider, redirect_uri=redirect_uri, at=time.time())
     except Refused as refusal:
@@ -42,7 +44,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     """Back from the provider. An attempt is good once, and for the brand that it was begun for."""
     provider = provider_of(slug)
     try:
-        limits.hit("staff_oidc", provider.brand_id, limits.client_address(request))
+        rate_limits.hit("staff_oidc", provider.brand_id, client_address.client_address(request))
         identity = oidc.finish(provider, attempt_of(request), given=request.GET.dict())
         user = oidc.staff_with(identity.email, brand_id=provider.brand_id)
         if user is None:
@@ -62,7 +64,7 @@ def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity:
         steps.wait(request, user, brand_id=brand_id, next_address=reverse("admin:index"))
         return redirect("admin:second_factor")
     sessions.begin(request, user=user, brand_id=brand_id, at=timezone.now())
-    return portal_login.succeeded(request, redirect("admin:index"), user, brand_id=brand_id)
+    return login.succeeded(request, redirect("admin:index"), user, brand_id=brand_id)
 
 
 def attempt_of(request: HttpRequest) -> Attempt:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
 
-from brands.refusals import Refused
+from core.errors import Refused
 
 View = Callable[..., HttpResponse]
 

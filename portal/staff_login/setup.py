@@ -9,15 +9,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands import audit, secrets
-from brands.audit import Deed, Row
-from brands.audited import deed
-from brands.models import User
-from brands.refusals import Invalid
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.models.people import User
 from brands.staff_login import factors, mails, passkeys, steps
-from brands.staff_login.forms import CodeForm, NewPasskeyForm
 from brands.staff_login.models import Factor, StaffMail
-from brands.staff_login.pages import tried
+from core import encryption
+from core.errors import Invalid
+from portal.base.audit_mixin import deed
+from portal.staff_login.forms import CodeForm, NewPasskeyForm
+from portal.staff_login.pages import tried
 
 KEY = "new_app"  # the seed, encrypted, in the session until its first code was typed
 
@@ -43,14 +44,14 @@ class Page:
         shown: dict[str, Any] = {"form": self.form, "passkey_form": self.passkey_form, "has_app": has_app}
         if not has_app:
             seed = self._seed() or factors.new_seed()
-            self.request.session[KEY] = secrets.encrypt(seed)
+            self.request.session[KEY] = encryption.encrypt(seed)
             grouped = " ".join(seed[start : start + 4] for start in range(0, len(seed), 4))
             shown |= {"picture": factors.picture_of(seed, self.user), "seed": grouped}
         return {**shown, "question": json.dumps(passkeys.registration(self.request, self.user))}
 
     def _seed(self) -> str:
         kept = self.request.session.get(KEY)
-        return secrets.decrypt(kept) if kept else ""
+        return encryption.decrypt(kept) if kept else ""
 
     @sensitive_variables("seed")
     def _add_app(self) -> bool:
@@ -82,5 +83,5 @@ def tell(request: HttpRequest, user: User, words: str) -> None:
     done = deed(request)
     with transaction.atomic():
         by = Deed(user, done.at, done.request_id)
-        audit.record(deed=by, action=words, rows=[Row(user, brand_id) for brand_id in brands])
+        audit_log.record(deed=by, action=words, rows=[Row(user, brand_id) for brand_id in brands])
         mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=mails.origin_or_none(request), words=words + ".")

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.urls import URLPattern, path
 
-from brands.staff_login import account, invitation_views, oidc_views, views
+from portal.staff_login import account, invitation_views, oidc_views, views
 
 
 def urls(site: Any) -> list[URLPattern]:

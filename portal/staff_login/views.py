@@ -13,14 +13,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 
-from brands import limits, people, portal_login
-from brands.models import User
-from brands.refusals import Invalid
-from brands.staff_login import factors, mails, passkeys, sessions, setup, steps
-from brands.staff_login.forms import CodeForm, ForgotForm, NewPasswordForm, PasskeyForm, PasswordForm
+from brands.identity import staff
+from brands.models.people import User
+from brands.staff_login import factors, mails, passkeys, sessions, steps
 from brands.staff_login.models import StaffMail
-from brands.staff_login.pages import private, shown, tried
 from brands.staff_login.steps import Pending
+from core.errors import Invalid
+from core.redis import rate_limits
+from core.web import client_address
+from portal.shell import login
+from portal.staff_login import setup
+from portal.staff_login.forms import CodeForm, ForgotForm, NewPasswordForm, PasskeyForm, PasswordForm
+from portal.staff_login.pages import private, shown, tried
 
 
 class PasswordStep(LoginView):
@@ -31,7 +35,7 @@ class PasswordStep(LoginView):
         step = steps.after_password(self.request, form.get_user(), next_address=next_address)
         if step:
             return redirect(step)
-        return portal_login.succeeded(self.request, HttpResponseRedirect(next_address), form.get_user())
+        return login.succeeded(self.request, HttpResponseRedirect(next_address), form.get_user())
 
 
 def log_in(request: HttpRequest, extra_context: dict[str, Any]) -> HttpResponse:
@@ -78,7 +82,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     if used.is_valid() and tried(used, lambda: is_right(request, waiting, used), wrong):
         steps.finish(request, waiting)
         answer = HttpResponseRedirect(waiting.next_address)
-        return portal_login.succeeded(request, answer, waiting.user, brand_id=waiting.brand_id)
+        return login.succeeded(request, answer, waiting.user, brand_id=waiting.brand_id)
     return shown(
         request,
         "second_factor",
@@ -111,7 +115,7 @@ def second_factor_setup(request: HttpRequest) -> HttpResponse:
     codes = factors.new_recovery_codes(user=waiting.user)
     steps.finish(request, waiting)
     answer = shown(request, "codes_first", title=_("Recovery codes"), codes=codes, next_address=waiting.next_address)
-    return portal_login.succeeded(request, answer, waiting.user)
+    return login.succeeded(request, answer, waiting.user)
 
 
 @private
@@ -124,8 +128,8 @@ def forgot(request: HttpRequest) -> HttpResponse:
 
 
 def sent(request: HttpRequest, email: str) -> bool:
-    limits.hit("staff_mail", "address", limits.client_address(request))
-    limits.hit("staff_mail", "email", email)
+    rate_limits.hit("staff_mail", "address", client_address.client_address(request))
+    rate_limits.hit("staff_mail", "email", email)
     user = User.objects.filter(email=email, is_active=True, is_staff=True).first()
     with transaction.atomic():
         mails.write(user=user, kind=StaffMail.Kind.PASSWORD_LINK, origin=mails.origin_of(request))
@@ -157,7 +161,7 @@ def set_password(request: HttpRequest, found: mails.Opened, password: str) -> bo
     """The second factor stays: a mailbox alone does not open the portal."""
     with transaction.atomic():
         mails.use(found, at=timezone.now())
-        people.set_password(user=found.user, password=password, at=timezone.now())
+        staff.set_password(user=found.user, password=password, at=timezone.now())
         setup.tell(request, found.user, _("New password set by a link that was sent to this address"))
     return True
 

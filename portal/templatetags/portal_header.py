@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from brands import breadcrumbs
+from portal.shell import breadcrumbs
 
 register = template.Library()
 

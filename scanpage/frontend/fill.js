@@ -12,7 +12,7 @@ export const word = (name) =>
   (document.getElementById("words").content.querySelector(`[data-word="${CSS.escape(name)}"]`) ||
     document.getElementById("words").content.querySelector('[data-word="other"]')).textContent;
 
-// The link to a contact, by the rules of brands/contacts.py; none for words that name no address and no number.
+// The link to a contact, by the rules of brands/tenants/contacts.py; none for words that name no address and no number.
 const ADDRESS = /[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+/;
 const PHONE = /\+?[0-9(][0-9 ()./\u2010-\u2015-]{4,28}[0-9]/g;
 function reach(text) {

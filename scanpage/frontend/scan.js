@@ -4,7 +4,7 @@ import { call, isCustomer } from "./api.js";
 const REMEMBERED_MS = 30 * 60_000;
 const POLL_MS = 400, PATIENCE_MS = 20_000;
 
-/** The state of the answer to a scan; reading.py has the same rule. */
+/** The state of the answer to a scan; presenters.py has the same rule. */
 export function stateOf({ ok, body }) {
   const known = { AUTH_CODE_INVALID: "unknown", VALIDATION_ERROR: "unknown", RATE_LIMITED: "waiting", SCAN_LIMIT_REACHED: "used" }[body.error];
   if (known || !ok) return known || "trouble";

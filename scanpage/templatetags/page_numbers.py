@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from brands.page.reading import format_number
+from scanpage.presenters import format_number
 
 register = template.Library()
 

@@ -10,10 +10,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from authcodes.dashboard import Codes, Day, Filters, Scans, Status, Top
-from authcodes.models import AuthCode, BatchRange, Scan
-from brands.models import Brand
-from campaigns.models import Campaign
+from authcodes.dashboard.figures import Codes, Day, Scans, Top
+from authcodes.dashboard.filters import Filters, Status
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
 from tests import make
 
 PLACES = ["Pune, Maharashtra", "Mumbai, Maharashtra", "Goa, Goa", ""]

@@ -9,11 +9,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes import batches, changes, jobs, recalls, scanning
-from authcodes.admin.batch_forms import NewBatchForm
-from authcodes.models import AuthCode, BatchRange, Job, Recall
-from authcodes.scanning import Circumstances
-from brands.models import Brand, User
+from authcodes.admin.codes.batch_forms import NewBatchForm
+from authcodes.codes import batches, bulk_changes
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.codes import AuthCode
+from authcodes.recalls import recalls
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from brands.models.people import User
+from brands.models.tenants import Brand
+from jobs import runner
+from jobs.models import Job
 from tests import make
 from tests.portal import address, browser, errors, form_of, in_days, scan, staff, text
 
@@ -77,7 +83,7 @@ def test_codes_of_a_new_batch_are_made_by_a_job(client: Client, brand: Brand) ->
     assert not AuthCode.objects.exists()
 
     job = Job.objects.get()
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     assert (job.brand, job.created_by) == (brand, User.objects.get(is_staff=True))
     assert AuthCode.objects.count() == 25
@@ -197,7 +203,7 @@ def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
 def one_code_of_each(brand: Brand) -> dict[str, AuthCode]:
     codes = {name: make.code(brand) for name in ("scanned", "unscanned", "deactivated", "recalled")}
     scanning.scan(scanned=codes["scanned"].code, about=Circumstances(at=timezone.now()))
-    changes.deactivate(codes=[codes["deactivated"]], at=timezone.now())
+    bulk_changes.deactivate(codes=[codes["deactivated"]], at=timezone.now())
     recall(codes["recalled"].batch)
     return {**codes, "expired": make.expired_code(brand)}
 
@@ -254,7 +260,7 @@ def test_codes_are_switched_off_and_on(client: Client, brand: Brand) -> None:
 
 
 def test_too_many_codes_at_once_are_refused(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("brands.portal.MOST_AT_ONCE", 3)
+    monkeypatch.setattr("portal.base.tenant_admin.MOST_AT_ONCE", 3)
     codes = make.batch(brand, quantity=4).codes.all()
 
     said = act(client, "authcodes.authcode", "deactivate", codes[0], select_across=1, reason="stolen")

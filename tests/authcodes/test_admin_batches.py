@@ -6,12 +6,18 @@ from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import batches, changes, jobs, recalls, scanning
-from authcodes.batches import BatchSettings
-from authcodes.models import AuthCode, BatchRange, Job
-from authcodes.scanning import Circumstances
-from brands.models import AuditEntry, Brand
-from loyalty.models import BrandLevel
+from authcodes.codes import batches, bulk_changes
+from authcodes.codes.batches import BatchSettings
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.recalls import recalls
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from brands.models.audit import AuditEntry
+from brands.models.tenants import Brand
+from jobs import runner
+from jobs.models import Job
+from loyalty.models.levels import BrandLevel
 from tests import make
 from tests.portal import address, browser, form_of, in_days, links, staff, text
 from tests.prints import SCHEME
@@ -200,8 +206,8 @@ def listed(client, where):
 def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=make.product(brand))
-    scanning.scan(scanned=codes[0].code, about=Circumstances(at=timezone.now()))
-    changes.deactivate(codes=codes[8:], at=timezone.now())
+    scan.scan(scanned=codes[0].code, about=Circumstances(at=timezone.now()))
+    bulk_changes.deactivate(codes=codes[8:], at=timezone.now())
     make.batch(brand, quantity=3)
 
     counts = page(client, batch).context["batch_facts"]["counts"]
@@ -231,7 +237,7 @@ def test_pages_of_a_batch_read_only_codes_that_a_partial_index_holds(client, bat
 def test_limit_below_what_was_scanned_is_refused_and_says_how_often(client, brand):
     batch = make.batch(brand, scan_limit=None, quantity=2)
     for _scan in range(3):
-        scanning.scan(scanned=batch.first_code, about=Circumstances(at=timezone.now()))
+        scan.scan(scanned=batch.first_code, about=Circumstances(at=timezone.now()))
 
     def limited(limit):
         its = address("authcodes.batchrange", "change", batch.pk)
@@ -283,7 +289,7 @@ def stopped(brand):
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
     with override_settings(GENERATION_CHUNK=4):
-        jobs.run(job.pk)
+        runner.run(job.pk)
     return batch
 
 
@@ -301,7 +307,7 @@ def test_missing_codes_of_a_stopped_batch_are_made_from_its_page(client, owner, 
     assert answer.headers["Location"] == address("authcodes.job", "change", job.pk)
     assert (job.kind, job.created_by, job.status) == ("generate", owner, "queued")
     assert "Generating: 40 %" in text(client.get(address("authcodes.batchrange")))
-    jobs.run(job.pk)
+    runner.run(job.pk)
     assert (stopped.codes.count(), "Ready" in text(page(client, stopped))) == (10, True)
 
 
@@ -309,7 +315,7 @@ def test_codes_that_are_being_made_or_are_made_are_not_asked_for_again(client, s
     finish(client, stopped)
     assert "Make the missing codes" not in text(page(client, stopped))
     finish(client, stopped)
-    jobs.run(Job.objects.first().pk)
+    runner.run(Job.objects.first().pk)
     finish(client, stopped)
 
     assert "Make the missing codes" not in text(page(client, stopped))
@@ -330,7 +336,7 @@ def test_batch_page_tells_who_did_what_when_and_why(client, brand, owner, batch)
     brand.time_zone = "Asia/Kolkata"
     brand.save()
     at = timezone.now().replace(hour=20, minute=0)
-    changes.deactivate(codes=list(batch.codes.all()), at=at, reason="a pallet was <stolen>", by=owner)
+    bulk_changes.deactivate(codes=list(batch.codes.all()), at=at, reason="a pallet was <stolen>", by=owner)
 
     shown = text(page(client, batch))
 
@@ -349,7 +355,7 @@ def test_history_of_a_batch_is_capped_and_costs_the_same(client, batch):
     page(client, batch)
     first = asked()
     for number in range(30):
-        switch = changes.reactivate if number % 2 else changes.deactivate
+        switch = bulk_changes.reactivate if number % 2 else bulk_changes.deactivate
         switch(codes=[batch.codes.first()], at=timezone.now(), reason=str(number))
 
     assert asked() == first
@@ -369,7 +375,7 @@ def test_settings_that_change_are_in_the_history(client, owner, batch):
 
 def test_code_changes_are_listed_and_filtered(client, batch):
     code = batch.codes.order_by("code").first()
-    changes.deactivate(codes=[code], at=timezone.now(), reason="stolen")
+    bulk_changes.deactivate(codes=[code], at=timezone.now(), reason="stolen")
     page = address("authcodes.codechange")
 
     found = client.get(page, {"kind__exact": "deactivated"}).context["cl"].result_list

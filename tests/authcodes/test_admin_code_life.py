@@ -9,9 +9,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes import changes, imports, jobs, recalls, scanning
-from authcodes.models import Job, Scan
-from authcodes.scanning import Circumstances, Place
+from authcodes.codes import bulk_changes
+from authcodes.imports import commit, uploads
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances, Place
+from jobs import runner
+from jobs.models import Job
 from tests import make
 from tests.portal import address, browser, form_of, scan, staff, text
 
@@ -54,7 +59,7 @@ def test_scans_and_changes_stand_in_one_line_newest_first(client, owner, custome
     now = timezone.now()
     scanning.scan(scanned=code.code, about=Circumstances(at=now - timedelta(hours=2), user_id=customer.pk, place=place))
     deliver()
-    changes.deactivate(codes=[code], at=now - timedelta(hours=1), reason="stolen", by=owner)
+    bulk_changes.deactivate(codes=[code], at=now - timedelta(hours=1), reason="stolen", by=owner)
     scanning.scan(scanned=code.code, about=Circumstances(at=now))
 
     answer = page(client, code)
@@ -75,7 +80,7 @@ def test_times_are_the_brands(client, brand, code):
 
 def test_only_what_was_done_to_this_code_is_told(client, code):
     others = list(code.batch.codes.exclude(pk=code.pk))
-    changes.deactivate(codes=others, at=timezone.now(), reason="the others")
+    bulk_changes.deactivate(codes=others, at=timezone.now(), reason="the others")
     scan(others[0])
 
     assert life(client, code) == ["generated"]
@@ -85,10 +90,10 @@ def test_only_what_was_done_to_this_code_is_told(client, code):
 def upload(brand, owner, product, *names):
     lines = "".join(f"{name},,\r\n" for name in names)
     content = File(BytesIO(f"auth_code,inventory_location,notes\r\n{lines}".encode()))
-    made = imports.upload(brand=brand, kind="list", product=product, file=content, name="spring.csv", by=owner)
-    jobs.run(Job.objects.get(kind="check-import", parameters__import_id=made.pk).pk)
+    made = uploads.upload(brand=brand, kind="list", product=product, file=content, name="spring.csv", by=owner)
+    runner.run(Job.objects.get(kind="check-import", parameters__import_id=made.pk).pk)
     made.refresh_from_db()
-    jobs.run(imports.commit(upload=made, skip_bad=False, by=owner).pk)
+    runner.run(commit.commit(upload=made, skip_bad=False, by=owner).pk)
     made.refresh_from_db()
     return made
 
@@ -123,13 +128,13 @@ def test_an_import_is_told_of_the_codes_that_it_named(client, brand, owner):
 def test_undoing_an_import_is_told_too(client, brand, owner):
     codes, made = imported(brand, owner, 1)
 
-    jobs.run(imports.undo(upload=made, by=owner, at=timezone.now()).pk)
+    runner.run(commit.undo(upload=made, by=owner, at=timezone.now()).pk)
 
     assert life(client, codes[0]) == ["import_undone", "imported", "generated"]
 
 
 def test_of_an_import_with_many_gaps_one_line_says_how_many(client, brand, owner, monkeypatch):
-    monkeypatch.setattr("authcodes.history.MOST_RUNS", 1)
+    monkeypatch.setattr("authcodes.codes.history.MOST_RUNS", 1)
 
     codes, _made = imported(brand, owner, 1, 2, 4)
 
@@ -144,7 +149,7 @@ def test_page_offers_what_the_code_may_become(client, code):
 
     assign = address("authcodes.authcode", "assign") + "?codes=AB-0003"
     assert offered() == {assign, address("authcodes.authcode", "deactivate", code.pk)}
-    changes.deactivate(codes=[code], at=timezone.now(), reason="stolen")
+    bulk_changes.deactivate(codes=[code], at=timezone.now(), reason="stolen")
     assert offered() == {assign, address("authcodes.authcode", "reactivate", code.pk)}
 
 

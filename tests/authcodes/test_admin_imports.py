@@ -8,9 +8,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 import authcodes.admin.imports  # noqa: F401 - the page under test
-from authcodes import imports, jobs
-from authcodes.models import AuthCode, Import, Job
-from brands import roles
+from authcodes.imports import checks, files
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import
+from brands.identity import roles
+from jobs import runner
+from jobs.models import Job
 from tests import make
 from tests.portal import browser, staff, text
 
@@ -56,7 +59,7 @@ def uploaded(person, brand, product, content):
 
 def run_jobs():
     for job in Job.objects.unfinished():
-        jobs.run(job.pk)
+        runner.run(job.pk)
 
 
 def shown(person, upload):
@@ -66,11 +69,11 @@ def shown(person, upload):
 def test_the_upload_page_explains_the_columns_and_offers_templates(brand, owner, product):
     page = text(browser(owner).get(address("add")))
 
-    assert all(f"<code>{name}</code>" in page for names in imports.COLUMNS.values() for name in names)
-    for kind in imports.COLUMNS:
+    assert all(f"<code>{name}</code>" in page for names in checks.COLUMNS.values() for name in names)
+    for kind in checks.COLUMNS:
         answer = browser(owner).get(address("template", kind))
         assert address("template", kind) in page
-        assert b"".join(answer.streaming_content).decode() == "\ufeff" + imports.template(kind)
+        assert b"".join(answer.streaming_content).decode() == "\ufeff" + files.template(kind)
 
 
 def test_a_list_is_uploaded_looked_at_and_committed(brand, owner, product):

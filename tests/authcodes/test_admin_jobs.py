@@ -11,10 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import jobs
 from authcodes.admin.jobs import AFTERWARDS
-from authcodes.models import Import, Job
-from brands.models import Membership
+from authcodes.models.imports import Import
+from brands.models.people import Membership
+from jobs import files, runner
+from jobs.models import Job
 from tests import make
 from tests.portal import address, browser, scan, staff, text
 
@@ -233,7 +234,7 @@ def test_file_that_has_expired_is_explained(client, brand, gone):
     if gone != "lost":
         Job.objects.update(expires_at=timezone.now())
     if gone == "forgotten":
-        jobs.forget_files()
+        files.forget_files()
     if gone == "lost":
         job.result.storage.delete(job.result.name)
 
@@ -357,7 +358,7 @@ def test_from_the_list_to_the_file():
 
     client.post(export_address("authcodes.scan", query), {"brand": brand.pk, "format": "csv"})
     job = Job.objects.get()
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     lines = io.BytesIO(b"".join(download(client, job).streaming_content)).read().decode()
     assert mine.code in lines

@@ -4,10 +4,13 @@ import pytest
 from django.db.models import Q
 from django.utils import timezone
 
-from authcodes import changes, scanning
-from authcodes.models import AuthCode, CodeChange, Job
-from authcodes.scanning import Circumstances
-from brands.models import Membership
+from authcodes.codes import bulk_changes
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from brands.models.people import Membership
+from jobs.models import Job
 from tests import make
 from tests.locks import holding
 from tests.portal import address, browser, links, staff, text
@@ -89,7 +92,7 @@ def test_confirmed_assignment_is_carried_out(client, owner, batch, product):
 def test_taken_and_scanned_codes_are_named_and_the_stretch_is_refused(client, batch, product):
     taken = batch.codes.get(code="AB-0004")
     AuthCode.objects.filter(pk=taken.pk).update(product=make.product(batch.brand, title="Honey"))
-    scanning.scan(scanned=taken.code, about=Circumstances(at=timezone.now()))
+    scan.scan(scanned=taken.code, about=Circumstances(at=timezone.now()))
 
     preview = send(client, batch, "assign", "preview", product=product.pk)
     answer = send(client, batch, "assign", "confirm", product=product.pk)
@@ -166,7 +169,7 @@ def test_change_of_nothing_is_not_offered(client, batch):
 
 def test_taking_back_an_assignment_stops_at_scanned_codes(client, brand):
     batch = make.batch(brand, prefix="CD-", quantity=3)
-    scanning.scan(scanned="CD-0002", about=Circumstances(at=timezone.now()))
+    scan.scan(scanned="CD-0002", about=Circumstances(at=timezone.now()))
 
     assert "keep their product" in send(client, batch, "unassign", "preview").context["obstacle"]
     assert "have been scanned" in errors(send(client, batch, "unassign", "confirm"))["__all__"][0]
@@ -176,7 +179,7 @@ def test_taking_back_an_assignment_stops_at_scanned_codes(client, brand):
 
 
 def test_many_codes_are_changed_by_a_job(client, owner, batch, monkeypatch):
-    monkeypatch.setattr(changes, "CODES_AT_ONCE", 9)
+    monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 9)
 
     preview = send(client, batch, "deactivate", "preview")
     answer = send(client, batch, "deactivate", "confirm")
@@ -330,7 +333,7 @@ BUSY = "Another change of this brand"
 def test_while_another_change_runs_nothing_waits_and_nothing_typed_is_lost(client, batch, product):
     code = batch.codes.first()
 
-    with holding(changes.TURN, [batch.brand_id]):
+    with holding(bulk_changes.TURN, [batch.brand_id]):
         stretch = send(client, batch, "deactivate", "confirm", reason="stolen from a lorry")
         typed = type_in(client, product, "AB-0001", "confirm", notes="by phone")
         one = switch(client, code, "deactivate", "torn off")

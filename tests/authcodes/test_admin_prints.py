@@ -15,13 +15,16 @@ from django.utils import timezone
 from PIL import Image
 from pypdf import PdfReader
 
-from authcodes import changes, prints, qr, recalls
-from authcodes.models import Printer, PrintRun
-from authcodes.prints import Wanted
-from authcodes.proofs import Unreadable
-from authcodes.symbols import symbol
-from brands import pictures
-from brands.models import AuditEntry
+from authcodes.codes import bulk_changes
+from authcodes.models.prints import Printer, PrintRun
+from authcodes.printing import runs
+from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import symbol
+from authcodes.printing.qr.verification import Unreadable
+from authcodes.printing.request import Wanted
+from authcodes.recalls import recalls
+from brands.models.audit import AuditEntry
+from brands.tenants import pictures
 from tests import make
 from tests.portal import address, browser, links, printed, staff, text
 from tests.prints import SCHEME, content, finished, image_says, manifest, pages_say
@@ -180,7 +183,7 @@ def test_first_image_alone_can_be_tried_too(client, batch, what, kind):
 @pytest.mark.parametrize("what", ["labels", "png", "svg"])
 def test_first_page_that_would_say_another_code_is_not_given_away(client, batch, what, monkeypatch):
     look = send(client, batch, "preview", what=what).context["look"]
-    monkeypatch.setattr(qr, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
+    monkeypatch.setattr(images, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
 
     with pytest.raises(Unreadable, match="AB-0001 says"):
         client.get(look)
@@ -514,7 +517,7 @@ def test_of_people_who_print_the_same_at_once_one_is_not_asked(batch):
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_taking_turns_several_are_not_asked(batch, monkeypatch):
-    monkeypatch.setattr(prints, "TURN", "SELECT %s::int")
+    monkeypatch.setattr(runs, "TURN", "SELECT %s::int")
 
     assert confirmed_at_once(batch) > 1
 
@@ -588,7 +591,7 @@ def test_codes_of_another_brand_are_not_in_a_list_to_print(client, brand):
 
 def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
     other = make.batch(brand, prefix="CD-", quantity=2, product=batch.product)
-    changes.deactivate(codes=list(other.codes.all()), at=timezone.now())
+    bulk_changes.deactivate(codes=list(other.codes.all()), at=timezone.now())
     make.batch(brand, prefix="EF-", quantity=2)
     listed = address("authcodes.printrun", "codes") + f"?product__id__exact={batch.product_id}&status=deactivated"
 

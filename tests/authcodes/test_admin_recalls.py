@@ -4,10 +4,15 @@ import pytest
 from django.contrib.messages import get_messages
 from django.utils import timezone
 
-from authcodes import batches, recalls, scanning
-from authcodes.models import Job, LiftedRecall, Recall, Scan
-from authcodes.scanning import Circumstances
-from brands.models import Membership
+from authcodes import errors
+from authcodes.models.batches import Recall
+from authcodes.models.recalls import LiftedRecall
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from brands.models.people import Membership
+from jobs.models import Job
 from tests import make
 from tests.portal import address, browser, scan, staff, text
 
@@ -182,7 +187,7 @@ def test_lifting_needs_a_reason(client, recall, reason):
 def test_recall_that_somebody_else_just_lifted_is_lifted_once(owner, recall):
     recalls.lift_recall(recall=recall, reason="first", at=timezone.now(), by=owner)
 
-    with pytest.raises(batches.BatchRefused, match="lifted already"):
+    with pytest.raises(errors.BatchRefused, match="lifted already"):
         recalls.lift_recall(recall=recall, reason="second", at=timezone.now(), by=owner)
 
     assert LiftedRecall.objects.get().lift_reason == "first"

@@ -6,12 +6,17 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes import recalls, scan_tokens, scanning
-from authcodes.models import Scan
-from authcodes.refusals import ScanNotAdoptable
-from campaigns.models import UserLoyaltyCampaign
-from loyalty import confirmations, events
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from authcodes.errors import ScanNotAdoptable
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from authcodes.scanning import guest_scans, guest_tokens, record, types
+from authcodes.scanning import scan as scanning
+from campaigns.models.campaigns import UserLoyaltyCampaign
+from events import messages, worker
+from events.models import Event
+from loyalty.members import confirmations
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.api import Api, error
 from tests.races import at_once
@@ -130,7 +135,7 @@ def test_a_guest_cannot_adopt_and_a_customer_of_another_brand_finds_nothing(api,
 
 def test_a_customers_own_scan_has_no_token_and_is_nobody_elses(api, brand, customer):
     answer = api.as_customer(customer).verify(make.code(brand)).json()
-    token = scan_tokens.token_of(Scan.objects.get().pk, scanned_at=timezone.now())
+    token = guest_tokens.token_of(Scan.objects.get().pk, scanned_at=timezone.now())
 
     other = api.as_customer(make.customer(brand))
 
@@ -192,7 +197,7 @@ def test_the_token_says_nothing_about_the_secret_it_is_made_with(settings, guest
 
     settings.SECRET_KEY = "another secret of at least fifty characters, 0123456789"
 
-    assert not scan_tokens.proves(answer["scan_token"], scan_id=answer["scan_id"])
+    assert not guest_tokens.proves(answer["scan_token"], scan_id=answer["scan_id"])
 
 
 # --- Where it was ----------------------------------------------------------------------------------------------------
@@ -266,11 +271,11 @@ def racing_brand(transactional_db):
 
 def adopted_at_once(brand):
     """How many of twelve customers were told that the scan is theirs now."""
-    about = scanning.Circumstances(at=timezone.now(), brand_id=brand.pk)
+    about = types.Circumstances(at=timezone.now(), brand_id=brand.pk)
     scan = Scan.objects.get(pk=scanning.scan(scanned=make.code(brand).code, about=about).scan_id)
 
     def claim(customer):
-        scanning.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
+        guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
 
     results = at_once(claim, [make.customer(brand) for _ in range(12)])
     assert all(result is None or isinstance(result, ScanNotAdoptable) for result in results)
@@ -281,7 +286,7 @@ def adopted_at_once(brand):
 def test_of_many_customers_with_the_same_token_one_gets_the_points(racing_brand):
     assert [adopted_at_once(racing_brand) for _ in range(3)] == [1, 1, 1]
 
-    events.drain()
+    worker.drain()
 
     assert UserPoints.objects.filter(points=10).count() == 3
     assert LoyaltyTransaction.objects.count() == 3
@@ -290,10 +295,10 @@ def test_of_many_customers_with_the_same_token_one_gets_the_points(racing_brand)
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_condition_several_are_told_so(racing_brand, monkeypatch):
     guard = "AND user_id IS NULL AND points_status = 'guest'"
-    assert guard in scanning.ADOPT
-    unguarded = scanning.ADOPT.replace(guard, "")
+    assert guard in guest_scans.ADOPT
+    unguarded = guest_scans.ADOPT.replace(guard, "")
     # An event with the scan's own id, which exists once, would be a second guard: here each has an id of its own.
-    monkeypatch.setattr(scanning, "ADOPT", unguarded)
-    monkeypatch.setattr(scanning, "_scan_event", lambda *_: events.Message(kind="x", payload={}, arguments={}))
+    monkeypatch.setattr(guest_scans, "ADOPT", unguarded)
+    monkeypatch.setattr(record, "scan_event", lambda *_: messages.Message(kind="x", payload={}, arguments={}))
 
     assert any(adopted_at_once(racing_brand) > 1 for _ in range(ROUNDS))

@@ -17,12 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from authcodes import archives, proofs, qr
-from authcodes.archives import Image, safe_name
-from authcodes.parallel import spread
-from authcodes.spreadsheets import restored
-from authcodes.symbols import Level
-from authcodes.zips import Writer
+from authcodes.printing.process_pool import spread
+from authcodes.printing.qr import archive, verification
+from authcodes.printing.qr import images as qr
+from authcodes.printing.qr.archive import Image, safe_name
+from authcodes.printing.qr.encoder import Level
+from authcodes.printing.qr.zip_stream import Writer
+from core.spreadsheets.csv_files import restored
 
 URL = "https://scan.example.com/s/"
 SIZE = Decimal(20)
@@ -35,7 +36,7 @@ def images(quantity, *, first=0):
 
 def written(some, *, kind="png", **more):
     file = io.BytesIO()
-    done = archives.write(file, some, kind=kind, size_mm=SIZE, **more)
+    done = archive.write(file, some, kind=kind, size_mm=SIZE, **more)
     return file.getvalue(), done
 
 
@@ -59,7 +60,7 @@ def test_an_archive_holds_each_image_and_at_the_end_a_manifest(kind, processes):
     names = archive.namelist()
     assert names == [*(f"{image.code}.{kind}" for image in some), "manifest.csv"]
     assert names[:-1] == sorted(names[:-1])
-    read = proofs.read_png if kind == "png" else proofs.read_svg
+    read = verification.read_png if kind == "png" else verification.read_svg
     rows = manifest_of(archive)
     assert [row["code"] for row in rows] == [image.code for image in some]
     for image, row in zip(some, rows, strict=True):
@@ -111,9 +112,9 @@ def test_the_manifest_is_safe_for_spreadsheets():
 
 
 def test_of_many_the_first_ones_a_share_and_the_last_are_proved(monkeypatch):
-    monkeypatch.setattr(archives, "ALL_PROVED", 50)
+    monkeypatch.setattr(archive, "ALL_PROVED", 50)
     proved = []
-    monkeypatch.setattr(proofs, "check_png", lambda *_, code: proved.append(int(code[3:])))
+    monkeypatch.setattr(verification, "check_png", lambda *_, code: proved.append(int(code[3:])))
 
     _, done = written(images(420))
 
@@ -129,8 +130,8 @@ def test_an_image_that_says_something_else_stops_it_and_nothing_opens_what_is_wr
     monkeypatch.setattr(qr, "png", lambda *, text, **more: right(text=text.replace(f"{number:07d}", "9999999"), **more))
     file = io.BytesIO()
 
-    with pytest.raises(proofs.Unreadable, match=f"ABC{number:07d}") as refused:
-        archives.write(file, images(150), kind="png", size_mm=SIZE, processes=processes)
+    with pytest.raises(verification.Unreadable, match=f"ABC{number:07d}") as refused:
+        archive.write(file, images(150), kind="png", size_mm=SIZE, processes=processes)
 
     assert refused.value.details == {"code": f"ABC{number:07d}"}
     assert not zipfile.is_zipfile(io.BytesIO(file.getvalue()))
@@ -149,15 +150,15 @@ def test_the_first_bytes_come_before_the_last_image_is_asked_for():
     file = io.BytesIO()
 
     def slow():
-        yield from images(archives.CHUNK)
+        yield from images(archive.CHUNK)
         assert file.tell() > 0
-        yield from images(archives.CHUNK, first=archives.CHUNK)
+        yield from images(archive.CHUNK, first=archive.CHUNK)
 
-    archives.write(file, slow(), kind="png", size_mm=SIZE)
+    archive.write(file, slow(), kind="png", size_mm=SIZE)
 
 
 def test_memory_does_not_grow_with_the_images(monkeypatch):
-    monkeypatch.setattr(archives, "ALL_PROVED", 10)
+    monkeypatch.setattr(archive, "ALL_PROVED", 10)
 
     class Sink(io.RawIOBase):
         def write(self, data):
@@ -166,7 +167,7 @@ def test_memory_does_not_grow_with_the_images(monkeypatch):
     def peak(quantity):
         some = (Image(f"ABC{number:07d}", f"ABC{number:07d}") for number in range(quantity))
         tracemalloc.start()
-        archives.write(Sink(), some, kind="png", size_mm=SIZE)
+        archive.write(Sink(), some, kind="png", size_mm=SIZE)
         used = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return used
@@ -277,7 +278,7 @@ def test_entries_beyond_four_gigabytes_are_found():
 
 def doubled(number):
     if number < 0:
-        raise proofs.Unreadable("no", details={"number": number})
+        raise verification.Unreadable("no", details={"number": number})
     return number * 2
 
 
@@ -288,7 +289,7 @@ def test_work_spread_over_processes_comes_back_in_order(processes):
 
 
 def test_what_goes_wrong_in_a_process_is_raised():
-    with pytest.raises(proofs.Unreadable) as refused:
+    with pytest.raises(verification.Unreadable) as refused:
         list(spread(doubled, [1, 2, -3, 4], processes=2))
 
     assert refused.value.details == {"number": -3}

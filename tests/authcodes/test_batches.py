@@ -7,11 +7,12 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from authcodes import batches, prefixes
-from authcodes.batches import BatchSettings
-from authcodes.dashboard_filters import codes_with
-from authcodes.models import AuthCode, BatchRange
-from authcodes.refusals import BatchRefused
+from authcodes.codes import batches, prefixes
+from authcodes.codes.batches import BatchSettings
+from authcodes.dashboard.filters import codes_with
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
 from tests import make
 from tests.portal import staff
 from tests.races import at_once

@@ -8,12 +8,17 @@ from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes import changes, jobs, scanning
-from authcodes.changes import Assignment, Kind, Order
-from authcodes.models import AuthCode, CodeChange, Job, Scan
-from authcodes.refusals import BatchRefused
-from authcodes.scanning import Circumstances
-from authcodes.stretches import stretch
+from authcodes.codes import bulk_changes
+from authcodes.codes.bulk_changes import Assignment, Kind, Order
+from authcodes.codes.ranges import stretch
+from authcodes.errors import BatchRefused
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from jobs import runner
+from jobs.models import Job
 from tests import make
 from tests.portal import staff
 from tests.races import at_once
@@ -33,7 +38,7 @@ def owner(brand):
 def change(batch, kind, first=1, last=10, *, by=None, reason="", **given):
     assignment = Assignment(**given) if given else None
     codes = stretch(batch=batch, first=str(first), last=str(last))
-    return changes.change(codes=codes, order=Order(kind, reason, assignment), by=by, at=timezone.now())
+    return bulk_changes.change(codes=codes, order=Order(kind, reason, assignment), by=by, at=timezone.now())
 
 
 def assign(batch, first=1, last=10, **given):
@@ -53,9 +58,9 @@ def told(batch):
 def test_switching_codes_off_and_on_counts_what_changed(brand):
     codes = list(make.batch(brand, quantity=3).codes.all())
 
-    assert changes.deactivate(codes=codes[:2], at=timezone.now()) == 2
-    assert changes.deactivate(codes=codes, at=timezone.now()) == 1
-    assert changes.reactivate(codes=codes[:1], at=timezone.now()) == 1
+    assert bulk_changes.deactivate(codes=codes[:2], at=timezone.now()) == 2
+    assert bulk_changes.deactivate(codes=codes, at=timezone.now()) == 1
+    assert bulk_changes.reactivate(codes=codes[:1], at=timezone.now()) == 1
     assert AuthCode.objects.deactivated().count() == 2
 
 
@@ -103,7 +108,9 @@ def test_an_action_with_an_id_is_done_once(batch):
     order = Order(Kind.DEACTIVATED, "stolen")
     codes, action_id = stretch(batch=batch, first="1", last="10"), uuid4()
 
-    done = [changes.change(codes=codes, order=order, by=None, at=timezone.now(), action_id=action_id) for _ in range(2)]
+    done = [
+        bulk_changes.change(codes=codes, order=order, by=None, at=timezone.now(), action_id=action_id) for _ in range(2)
+    ]
 
     assert done == [10, 0]
     assert told(batch) == [("deactivated", "AB-0001", "AB-0010", 10)]
@@ -148,7 +155,7 @@ def test_chosen_codes_share_an_action_and_have_a_line_for_each_run(brand, batch,
     other = make.batch(brand, prefix="CD-", quantity=2)
     codes = [*batch.codes.filter(code__in=["AB-0001", "AB-0002", "AB-0009"]), *other.codes.all()]
 
-    assert changes.deactivate(codes=codes, at=timezone.now(), reason="stolen", by=owner) == 5
+    assert bulk_changes.deactivate(codes=codes, at=timezone.now(), reason="stolen", by=owner) == 5
 
     lines = CodeChange.objects.filter(kind="deactivated").order_by("first_code")
     assert [(line.first_code, line.last_code, line.codes) for line in lines] == [
@@ -166,8 +173,8 @@ def test_chosen_codes_are_assigned_all_or_none(batch):
     assign(batch, 10, 10)
 
     with pytest.raises(BatchRefused, match="Auth code range already assigned"):
-        changes.change_codes(codes=codes, order=order, by=None, at=timezone.now())
-    assert changes.change_codes(codes=codes[:0:-1], order=order, by=None, at=timezone.now()) == 9
+        bulk_changes.change_codes(codes=codes, order=order, by=None, at=timezone.now())
+    assert bulk_changes.change_codes(codes=codes[:0:-1], order=order, by=None, at=timezone.now()) == 9
 
 
 @pytest.mark.parametrize("many", [10, 1000])
@@ -175,13 +182,13 @@ def test_chosen_codes_cost_the_same_statements_however_many(brand, django_assert
     codes = list(make.batch(brand, prefix="AB-", quantity=many).codes.all())
 
     with django_assert_num_queries(7):  # savepoint, turn, update, codes with batches, history, audit trail, release
-        changes.deactivate(codes=codes, at=timezone.now(), reason="stolen")
+        bulk_changes.deactivate(codes=codes, at=timezone.now(), reason="stolen")
 
 
 def test_edited_code_is_noted(batch, owner):
     code = batch.codes.first()
 
-    changes.edit_code(code=code, changed={"notes": "scratched"}, by=owner, at=timezone.now())
+    bulk_changes.edit_code(code=code, changed={"notes": "scratched"}, by=owner, at=timezone.now())
 
     line = batch.changes.get(kind="edited")
     assert (line.first_code, line.codes, line.detail) == (code.code, 1, "notes: empty \u2192 scratched")
@@ -203,11 +210,11 @@ def test_history_is_append_only(batch, statement):
 def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
     product = make.product(batch.brand)
     order = Order(Kind.ASSIGNED, assignment=Assignment(product, "Shelf 4", 7, "note"))
-    job = changes.start_change(codes=stretch(batch=batch, first="2", last="9"), order=order, by=owner)
+    job = bulk_changes.start_change(codes=stretch(batch=batch, first="2", last="9"), order=order, by=owner)
 
-    jobs.run(job.pk)
+    runner.run(job.pk)
     Job.objects.update(status="queued")
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     job.refresh_from_db()
     assert (job.status, job.percent, job.kind) == ("done", 100, "change-codes")
@@ -221,39 +228,39 @@ def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
 
 
 def test_a_job_cancelled_before_it_begins_changes_nothing(batch, owner):
-    job = changes.start_change(
+    job = bulk_changes.start_change(
         codes=stretch(batch=batch, first="1", last="10"), order=Order(Kind.DEACTIVATED, "stolen"), by=owner
     )
     Job.objects.update(cancel_requested=True)
 
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     job.refresh_from_db()
     assert (job.status, AuthCode.objects.deactivated().exists()) == ("cancelled", False)
 
 
-class Cancelling(jobs.Run):
+class Cancelling(runner.Run):
     """Somebody cancels the job when some codes are done."""
 
     def progress(self, done, total):
         if done:
-            raise jobs.Cancelled
+            raise runner.Cancelled
         super().progress(done, total)
 
 
 def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, owner, monkeypatch):
-    monkeypatch.setattr(changes, "CODES_AT_ONCE", 4)
+    monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     whole = stretch(batch=batch, first="1", last="10")
-    job = changes.start_change(codes=whole, order=Order(Kind.DEACTIVATED, "stolen"), by=owner)
+    job = bulk_changes.start_change(codes=whole, order=Order(Kind.DEACTIVATED, "stolen"), by=owner)
 
     Job.objects.update(status="running", attempts=1)
-    with pytest.raises(jobs.Cancelled):
-        changes.run_change(Cancelling(Job.objects.get()))
+    with pytest.raises(runner.Cancelled):
+        bulk_changes.run_change(Cancelling(Job.objects.get()))
     assert told(batch) == [("deactivated", "AB-0001", "AB-0004", 4)]
     assert batch.codes.deactivated().count() == 4
 
     Job.objects.update(status="queued")
-    jobs.run(job.pk)
+    runner.run(job.pk)
     job.refresh_from_db()
     assert (job.status, job.log.partition(" ")[2]) == ("done", "10 codes changed.\n")
     assert told(batch) == [
@@ -265,21 +272,21 @@ def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, ow
 
 
 def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
-    monkeypatch.setattr(changes, "CODES_AT_ONCE", 4)
+    monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     order = Order(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
-    job = changes.start_change(codes=stretch(batch=batch, first="1", last="10"), order=order, by=owner)
+    job = bulk_changes.start_change(codes=stretch(batch=batch, first="1", last="10"), order=order, by=owner)
 
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     assert told(batch) == [("assigned", "AB-0001", "AB-0010", 10)]
 
 
 def test_a_job_that_meets_assigned_codes_fails_and_changes_nothing(batch, owner):
     order = Order(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
-    job = changes.start_change(codes=stretch(batch=batch, first="1", last="10"), order=order, by=owner)
+    job = bulk_changes.start_change(codes=stretch(batch=batch, first="1", last="10"), order=order, by=owner)
     assign(batch, 10, 10)
 
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     job.refresh_from_db()
     assert job.status == "failed"
@@ -301,7 +308,7 @@ def race_of_assignments():
     def take(product):
         order = Order(Kind.ASSIGNED, assignment=Assignment(product))
         together.wait()
-        return changes.change(codes=codes, order=order, by=None, at=timezone.now())
+        return bulk_changes.change(codes=codes, order=order, by=None, at=timezone.now())
 
     results = at_once(take, products)
     return results, set(batch.codes.values_list("product", flat=True)), batch
@@ -318,8 +325,8 @@ def test_of_rival_assignments_one_wins_whole():
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_condition_every_rival_believes_it_won(monkeypatch):
-    blind = changes.CHANGES[Kind.ASSIGNED].partition("AND (product_id")[0]
-    monkeypatch.setitem(changes.CHANGES, Kind.ASSIGNED, blind)
+    blind = bulk_changes.CHANGES[Kind.ASSIGNED].partition("AND (product_id")[0]
+    monkeypatch.setitem(bulk_changes.CHANGES, Kind.ASSIGNED, blind)
 
     results, _owners, _batch = race_of_assignments()
 
@@ -372,6 +379,6 @@ def test_product_no_longer_sold_is_given_to_no_codes(brand):
     order = Order(Kind.ASSIGNED, assignment=Assignment(make.product(brand, is_active=False)))
 
     with pytest.raises(BatchRefused, match="This product is no longer sold"):
-        changes.change_codes(codes=list(batch.codes.all()), order=order, by=None, at=timezone.now())
+        bulk_changes.change_codes(codes=list(batch.codes.all()), order=order, by=None, at=timezone.now())
 
     assert not AuthCode.objects.filter(product__isnull=False).exists()

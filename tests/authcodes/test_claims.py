@@ -6,11 +6,14 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes import recalls, reconcile, scanning
-from authcodes.models import Scan
-from authcodes.scanning import Circumstances
-from loyalty import events
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from authcodes.scanning import consistency, scan
+from authcodes.scanning.types import Circumstances
+from events import messages, publishing, worker
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 
 
@@ -26,14 +29,14 @@ def report(brand, customer, code, *, source="shop.customer-app", event_id=None):
             "payload": {"type": "authenticator_scan", "product": {"authCode": str(code)}},
         },
     )
-    events.receive(event=event)
-    events.drain()
+    publishing.receive(event=event)
+    worker.drain()
     event.refresh_from_db()
     return event
 
 
 def scan_as(customer, code):
-    return scanning.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    return scan.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk))
 
 
 def test_a_scan_that_only_a_hub_reports_takes_a_slot_and_earns(brand, customer):
@@ -93,7 +96,7 @@ def test_an_accepted_scan_stands_when_its_campaign_ends_before_the_points(brand,
     running.ends_at = timezone.now() + timedelta(milliseconds=1)
     running.save()
 
-    events.drain()
+    worker.drain()
 
     assert make.account(customer, brand).points == 10
 
@@ -112,9 +115,9 @@ def test_a_hubs_facts_come_before_the_catalogues(brand, customer, stated):
             "payload": {"type": "authenticator_scan", "product": {"authCode": code.code, **stated}},
         },
     )
-    events.receive(event=event)
+    publishing.receive(event=event)
 
-    events.drain()
+    worker.drain()
 
     assert make.account(customer, brand).points == {"redeem_point_value": 99, "retailPrice": 5}[next(iter(stated))]
 
@@ -128,7 +131,7 @@ def test_a_percentage_promises_and_earns_at_most_the_ceiling(brand, settings, to
     code = make.code(brand, product=make.product(brand, retail_price=99_999_999))
 
     promised = scan_as(customer, code).points
-    events.drain()
+    worker.drain()
 
     assert (promised, make.account(customer, brand).points) == (1000, 1000)
 
@@ -141,9 +144,9 @@ def test_a_price_that_a_hub_states_earns_at_most_the_ceiling_and_its_override_al
         event = Event(
             event_id=uuid.uuid4(), source="shop.customer-app", detail_type="scan-auth", brand=brand, detail=detail
         )
-        events.receive(event=event)
+        publishing.receive(event=event)
 
-    events.drain()
+    worker.drain()
 
     assert sorted(LoyaltyTransaction.objects.values_list("points_earned", flat=True)) == [1000, 5000]
 
@@ -169,12 +172,12 @@ def a_mixed_portion(brand):
     recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **words)
     UserPoints.objects.filter(user=other).update(status="blocked")
     for code in ("NO-SUCH-CODE", make.code(brand), shared):
-        message = events.Message(
+        message = messages.Message(
             kind="scan-auth",
             arguments={"brand_id": brand.pk, "user_id": make.customer(brand).pk},
             payload={"type": "authenticator_scan", "product": {"authCode": str(code)}},
         )
-        events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+        publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
 
 @pytest.mark.django_db(transaction=True)
@@ -187,13 +190,13 @@ def test_a_portion_comes_to_what_its_events_come_to_one_by_one(settings, limit):
         make.level(brand)
         make.level(brand, "Silver", 15)
         a_mixed_portion(brand)
-        events.drain()
+        worker.drain()
         found = Event.objects.filter(brand=brand, detail_type="scan-auth").order_by("pk")
         ends.append([(event.status, event.attempts, plain_outcome(event.outcome)) for event in found])
 
     assert ends[0] == ends[1]
     assert {status for status, *_ in ends[0]} == {"done", "refused"}
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def plain_outcome(outcome):

@@ -8,8 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import code_runs, scanning
-from authcodes.scanning import Circumstances
+from authcodes.fraud import code_runs
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
 from tests import make
 from tests.portal import browser, scan, staff, text
 

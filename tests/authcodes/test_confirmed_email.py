@@ -6,14 +6,21 @@ import pytest
 from django.core import signing
 from django.utils import timezone
 
-from authcodes import reconcile, rollups, scanning
-from authcodes.models import DayRollup, Scan
-from authcodes.scanning import Circumstances
-from brands import people
-from brands.models import Brand, User
-from loyalty import confirmations, events
-from loyalty.models import Event, UserPoints
-from loyalty.notices import composing
+from authcodes.models.rollups import DayRollup
+from authcodes.models.scans import Scan
+from authcodes.rollups import rollups
+from authcodes.scanning import consistency
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from brands.identity import staff
+from brands.models.people import User
+from brands.models.tenants import Brand
+from events import delivery as events
+from events import leases, messages, publishing
+from events.models import Event
+from loyalty.members import confirmations
+from loyalty.models.accounts import UserPoints
+from loyalty.notifications import rendering
 from tests import make
 from tests.api import error
 from tests.authcodes.test_claims import report
@@ -79,7 +86,7 @@ def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, custom
 
     assert points_of(customer, brand) == 30
     assert {mine.get(f"scans/{each['scan_id']}").json()["points_status"] for each in answers} == {"awarded"}
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_who_has_confirmed_earns_as_always(api, brand, confirmed, deliver):
@@ -135,7 +142,7 @@ def test_a_confirmed_change_of_the_address_releases_points(api, brand, customer,
     deliver()
 
     change = confirmations.begin_change(user=customer, brand=brand, email="new@example.com", at=timezone.now())
-    token = signing.dumps({"c": str(change.pk)}, salt=composing.CHANGE_EMAIL)
+    token = signing.dumps({"c": str(change.pk)}, salt=rendering.CHANGE_EMAIL)
     confirmations.finish_change(token=token, password=make.PASSWORD, at=timezone.now())
     deliver()
 
@@ -146,7 +153,7 @@ def test_an_opened_invitation_releases_points(api, brand, customer, deliver):
     api.as_customer(customer).verify(make.code(brand))
     deliver()
 
-    people.prove_address(user=customer, at=timezone.now())
+    staff.prove_address(user=customer, at=timezone.now())
     deliver()
 
     assert points_of(customer, brand) == 10
@@ -162,7 +169,7 @@ def test_a_second_scan_before_confirming_is_the_first_ones_heir(api, brand, cust
     assert [told(answer) for answer in answers] == [("success", "accepted", "unconfirmed")] * 3
     assert points_of(customer, brand) == 10
     assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["awarded", "lapsed", "lapsed"]
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, deliver):
@@ -210,7 +217,7 @@ def test_buyers_claim_thirty_codes_that_an_unconfirmed_account_has_scanned(api, 
 
     assert answers == [("success", "accepted", "pending")] * 30
     assert (points_of(confirmed, brand), points_of(customer, brand)) == (300, 0)
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_guests_and_other_unconfirmed_customers_wait_until_it_lapses(api, brand, customer, settings, time_machine):
@@ -246,7 +253,7 @@ def test_a_guests_scan_that_an_unconfirmed_customer_adopts_still_gives_way(api, 
     assert (adopted.status_code, waits(adopted.json())) == (200, True)
     assert told(taken)[2] == "pending"
     assert (points_of(confirmed, brand), points_of(customer, brand)) == (10, 0)
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_what_is_adopted_earns_when_the_address_is_confirmed(api, brand, customer, deliver):
@@ -350,13 +357,13 @@ def test_the_campaign_event_is_kept_and_answered_with_the_reason(api, brand, cus
     assert [error(answer) for answer in answers] == [(403, "EMAIL_NOT_CONFIRMED")] * 2
     assert after.json()["data"]["points_earned"] == 10
     assert points_of(customer, brand) == 10
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def publish(brand, customer, kind, payload):
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = events.Message(kind=kind, payload=payload, arguments=arguments)
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    message = messages.Message(kind=kind, payload=payload, arguments=arguments)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
 
 ORDER = {"type": "order", "order": {"orderId": "7", "currency": "EUR", "subtotal": 30, "total": 30}}
@@ -386,7 +393,7 @@ def test_a_reward_that_was_won_does_not_wait(brand, confirmed, deliver):
     make.milestone(campaign, 1, reward_points=7, auto_claim=True)
     code = make.code(brand)
     scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=confirmed.pk))
-    for delivery in events.claim(limit=1):
+    for delivery in leases.claim(limit=1):
         events.deliver(delivery)
     User.objects.filter(pk=confirmed.pk).update(email_verified_at=None)
     deliver()

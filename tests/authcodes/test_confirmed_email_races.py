@@ -4,11 +4,12 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from authcodes import claims, reconcile, scanning
-from authcodes.scanning import Circumstances
-from brands.models import User
-from loyalty import confirmations, events
-from loyalty.models import LoyaltyTransaction
+from authcodes.scanning import consistency, scan, scan_events
+from authcodes.scanning.types import Circumstances
+from brands.models.people import User
+from events import holds, leases, messages, worker
+from loyalty.members import confirmations
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.races import at_once, in_the_middle_of
 
@@ -36,15 +37,15 @@ def confirmed_while_scanning(brand):
         return confirmations.verify_address(user=User.objects.get(pk=made.user_id), at=timezone.now())
 
     deeds = [
-        lambda: scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk)),
+        lambda: scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk)),
         lambda: confirm_with(mail),
         lambda: confirm_with(again),
-        events.drain,
-        events.drain,
+        worker.drain,
+        worker.drain,
     ]
     at_once(lambda deed: deed(), deeds)
-    events.drain()
-    events.drain()
+    worker.drain()
+    worker.drain()
     return points_of(customer, brand)
 
 
@@ -52,21 +53,21 @@ def test_scanning_and_confirming_at_once_earns_once(racing_brand):
     assert [confirmed_while_scanning(racing_brand) for _ in range(10)] == [10] * 10
 
     assert LoyaltyTransaction.objects.count() == 10
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def read_before(brand, *, still_holds=None):
     """A customer, the delivery of their scan's event, and what an attempt wishes that has read them unconfirmed."""
     customer, code = make.customer(brand), make.code(brand)
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
-    [delivery] = events.claim(limit=1)
-    with pytest.raises(events.Held) as raised:
-        claims.on_scan_auth(delivery)
+    scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    [delivery] = leases.claim(limit=1)
+    with pytest.raises(messages.Held) as raised:
+        scan_events.on_scan_auth(delivery)
     wish = raised.value
     return (
         customer,
         delivery,
-        events.Held(wish.refusal, user_id=wish.user_id, still_holds=still_holds or wish.still_holds),
+        messages.Held(wish.refusal, user_id=wish.user_id, still_holds=still_holds or wish.still_holds),
     )
 
 
@@ -76,8 +77,8 @@ def test_no_confirmation_falls_between_reading_and_waiting(racing_brand):
     def confirm():
         confirmations.verify_address(user=customer, at=timezone.now())
 
-    assert in_the_middle_of(confirm, lambda: events.hold(delivery, wish)) == "later"
-    events.drain()
+    assert in_the_middle_of(confirm, lambda: holds.hold(delivery, wish)) == "later"
+    worker.drain()
     assert points_of(customer, racing_brand) == 10
 
 
@@ -88,8 +89,8 @@ def test_a_confirmation_that_comes_while_an_event_begins_to_wait_releases_it(rac
         with transaction.atomic():
             confirmations.verify_address(user=customer, at=timezone.now())
 
-    in_the_middle_of(lambda: events.hold(delivery, wish), confirm)
-    events.drain()
+    in_the_middle_of(lambda: holds.hold(delivery, wish), confirm)
+    worker.drain()
     assert points_of(customer, racing_brand) == 10
 
 
@@ -97,8 +98,8 @@ def test_control_without_the_lock_on_the_person_the_event_waits_for_a_day(racing
     customer, delivery, wish = read_before(racing_brand, still_holds=lambda: True)
 
     confirmations.verify_address(user=customer, at=timezone.now())
-    events.hold(delivery, wish)
-    events.drain()
+    holds.hold(delivery, wish)
+    worker.drain()
     assert points_of(customer, racing_brand) == 0
 
 
@@ -107,26 +108,26 @@ def claimed_at_once(brand):
     customer = make.customer(brand)
     buyer = make.customer(brand, email_verified_at=timezone.now())
     code = make.code(brand)
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
-    events.drain()
+    scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    worker.drain()
     confirmations.verify_address(user=customer, at=timezone.now())
 
     def buy():
-        return scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=buyer.pk))
+        return scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=buyer.pk))
 
-    at_once(lambda deed: deed(), [events.drain, buy])
+    at_once(lambda deed: deed(), [worker.drain, buy])
     for _ in range(3):
-        events.drain()
+        worker.drain()
     return LoyaltyTransaction.objects.filter(reason_id=code.code).count()
 
 
 def test_the_code_of_an_unconfirmed_scan_is_claimed_or_taken_over_never_both(racing_brand):
     assert [claimed_at_once(racing_brand) for _ in range(20)] == [1] * 20
 
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_control_without_the_claim_on_the_reservation_both_have_it(racing_brand, monkeypatch):
-    monkeypatch.setattr(scanning, "keep_reservation", lambda **_: None)
+    monkeypatch.setattr(scan, "keep_reservation", lambda **_: None)
 
     assert any(claimed_at_once(racing_brand) > 1 for _ in range(60))

@@ -11,17 +11,19 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import dashboard, rollups
-from authcodes.dashboard import Filters
-from authcodes.dashboard_filters import (
+from authcodes.dashboard import figures
+from authcodes.dashboard.filters import (
+    Filters,
     codes_asked,
     codes_first_scanned,
     read_when_and_where,
     scans_asked,
     when_and_where,
 )
-from authcodes.models import AuthCode, Scan
-from brands.models import User
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.rollups import rollups
+from brands.models.people import User
 from tests import make, portal
 from tests.authcodes.dashboards import PLACES, Plainly, all_filters, fill
 
@@ -41,8 +43,8 @@ def test_figures_are_what_plain_counting_finds_for_every_combination_of_filters(
     for shown in (brands[:1], brands[:2]):
         plainly = Plainly(shown)
         for filters in all_filters(shown):
-            assert dashboard.codes(brands=shown, filters=filters) == plainly.codes(filters), filters
-            assert dashboard.scans(brands=shown, filters=filters) == plainly.scans(filters), filters
+            assert figures.codes(brands=shown, filters=filters) == plainly.codes(filters), filters
+            assert figures.scans(brands=shown, filters=filters) == plainly.scans(filters), filters
 
 
 @pytest.mark.parametrize("shown", [1, 2])
@@ -57,18 +59,18 @@ def test_figures_count_the_rows_that_the_filters_mean_for_the_lists(shown: int) 
         asked = codes.filter(codes_asked(filters, brands=brands))
         days = {name: getattr(filters, name) for name in ("first_day", "last_day")}
         scanned = asked.filter(codes_first_scanned(brands=brands, **days, places=filters.where))
-        found = dashboard.codes(brands=brands, filters=filters)
+        found = figures.codes(brands=brands, filters=filters)
         assert (found.assigned, found.scanned) == (asked.count(), scanned.count()), filters
-        total = dashboard.scans(brands=brands, filters=filters).total
+        total = figures.scans(brands=brands, filters=filters).total
         assert total == scans.filter(scans_asked(filters, brands=brands)).count(), filters
 
 
 def test_no_brands_no_figures(db: Any) -> None:
     fill(make.brand(), random.Random(3))
 
-    found = dashboard.figures(brands=[])
+    found = figures.figures(brands=[])
 
-    assert found == dashboard.Figures(dashboard.Codes(), dashboard.Scans(), dashboard.Delivery())
+    assert found == figures.Figures(figures.Codes(), figures.Scans(), figures.Delivery())
 
 
 def test_five_statements_whatever_the_brands_and_filters(django_assert_num_queries: Any) -> None:
@@ -78,7 +80,7 @@ def test_five_statements_whatever_the_brands_and_filters(django_assert_num_queri
     for brands in (few, many):
         for filters in (Filters(), Filters(location="Goa, Goa", campaign_id=1)):
             with django_assert_num_queries(5):
-                dashboard.figures(brands=brands, filters=filters)
+                figures.figures(brands=brands, filters=filters)
 
 
 def test_delivery_counts_the_brands_own_pending_and_dead_events() -> None:
@@ -89,16 +91,16 @@ def test_delivery_counts_the_brands_own_pending_and_dead_events() -> None:
     portal.event(brand, status="dead")
     portal.event(other, status="dead")
 
-    found = dashboard.delivery(brands=[brand])
+    found = figures.delivery(brands=[brand])
 
-    assert found == dashboard.Delivery(pending=2, oldest_at=oldest.created_at, dead=1)
+    assert found == figures.Delivery(pending=2, oldest_at=oldest.created_at, dead=1)
 
 
 def test_percentages_are_of_the_assigned_and_make_a_hundred() -> None:
-    found = dashboard.Codes(assigned=3, scanned=1)
+    found = figures.Codes(assigned=3, scanned=1)
 
     assert (found.unscanned, found.scanned_percent, found.unscanned_percent) == (2, 33.3, 66.7)
-    assert (dashboard.Codes().scanned_percent, dashboard.Codes().unscanned_percent) == (0.0, 0.0)
+    assert (figures.Codes().scanned_percent, figures.Codes().unscanned_percent) == (0.0, 0.0)
 
 
 @pytest.fixture

@@ -10,13 +10,16 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from authcodes import data_exports, job_erasure, jobs
-from authcodes.models import Job
+from authcodes import data_exports
 from authcodes.tasks import forget_files
-from brands.audit import Deed
-from brands.models import User
-from brands.refusals import TokenInvalid
-from loyalty import erasure, members
+from brands.audit_log import Deed
+from brands.errors import TokenInvalid
+from brands.identity import users
+from brands.models.people import User
+from jobs import erasure as job_erasure
+from jobs import runner
+from jobs.models import Job
+from loyalty.members import erasure
 from tests import make
 from tests.races import beside, in_the_middle_of, outcome_of
 from tests.stack import ROOT, database_url
@@ -29,12 +32,12 @@ import sys
 from pathlib import Path
 import django
 django.setup()
-from authcodes import jobs
+from jobs import runner
 def memory(what):
     return int(Path("/proc/self/status").read_text().split(what + ":")[1].split()[0]) // 1024
 Path("/proc/self/clear_refs").write_text("5")
 before = memory("VmRSS")
-jobs.run(int(sys.argv[1]))
+runner.run(int(sys.argv[1]))
 print(memory("VmHWM") - before)
 """
 erasures = []
@@ -53,7 +56,7 @@ def start(brand, customer):
 
 def start_as_a_request_does(brand, customer):
     with transaction.atomic():
-        members.lock_person(user_id=customer.pk)
+        users.lock_person(user_id=customer.pk)
         return data_exports.start(brand=brand, customer=customer, by=None, at=timezone.now())
 
 
@@ -102,7 +105,7 @@ def test_who_is_erased_at_that_moment_gets_no_export(brand, customer):
 
 
 def test_control_without_the_lock_an_export_follows_the_erasure(brand, customer, monkeypatch):
-    monkeypatch.setattr(members, "lock_person", lambda *, user_id: User.objects.get(pk=user_id))
+    monkeypatch.setattr(users, "lock_person", lambda *, user_id: User.objects.get(pk=user_id))
 
     outcome = in_the_middle_of(
         lambda: erase_customer(customer, brand), lambda: start_as_a_request_does(brand, customer)
@@ -128,7 +131,7 @@ def run_while_the_customer_is_erased(brand, customer, settings):
     settings.PERSONAL_DATA = {**settings.PERSONAL_DATA, "slow": __name__}
     job = start(brand, customer)
     erasures.append(brand)
-    jobs.run(job.pk)
+    runner.run(job.pk)
     job.refresh_from_db()
     return job
 
@@ -136,7 +139,7 @@ def run_while_the_customer_is_erased(brand, customer, settings):
 @pytest.mark.parametrize("stays_elsewhere", [True, False])
 def test_an_export_in_flight_is_erased_with_its_customer(brand, customer, settings, stays_elsewhere):
     if stays_elsewhere:
-        make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+        make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
 
     job = run_while_the_customer_is_erased(brand, customer, settings)
 

@@ -10,13 +10,17 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
-from authcodes import data_exports, jobs
-from authcodes.models import Job
+from authcodes import data_exports
 from authcodes.tasks import forget_files
-from brands import quotas
-from brands.audit import Deed
-from brands.models import AuditEntry, BrandQuota
-from loyalty import erasure, events, webhook_endpoints
+from brands.audit_log import Deed
+from brands.models.audit import AuditEntry
+from brands.models.quotas import BrandQuota
+from brands.tenants import quotas
+from events import worker
+from jobs import queue, runner
+from jobs.models import Job
+from loyalty.integrations import webhook_endpoints
+from loyalty.members import erasure
 from tests import make
 from tests.portal import address, browser, staff, text
 
@@ -38,7 +42,7 @@ def ask(caller):
 
 def run_job(customer):
     job = Job.objects.get(customer=customer, kind=KIND, status="queued")
-    jobs.run(job.pk)
+    runner.run(job.pk)
     job.refresh_from_db()
     return job
 
@@ -73,7 +77,7 @@ def test_a_customer_gets_everything_that_the_brand_holds_about_them(api, brand, 
     make.redemption(customer, make.reward(brand, name="A mug"))
     mine.verify(make.code(brand), latitude=46.9, longitude=7.4)
     deliver()
-    events.drain_slow(lane="announce")
+    worker.drain_slow(lane="announce")
 
     assert ask(mine)["status"] == "queued"
     run_job(customer)
@@ -93,7 +97,7 @@ def test_a_customer_gets_everything_that_the_brand_holds_about_them(api, brand, 
 
 def test_nothing_of_other_people_or_brands_is_in_it(api, brand, customer):
     other, neighbour = make.brand(name="Elsewhere"), make.customer(brand)
-    make.members.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
+    make.accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
     make.points(customer, other, 70, reason_id="secret:1")
     make.points(neighbour, brand, 7, reason_id="secret:2")
     mine = api.as_customer(customer)
@@ -202,10 +206,10 @@ class TestTurns:
         self.exports = [start(brand, make.customer(brand)) for _ in range(5)]
 
     def own(self, brand):
-        return jobs.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
+        return queue.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
 
     def turns(self):
-        return list(jobs.in_turn().values_list("pk", flat=True))
+        return list(queue.in_turn().values_list("pk", flat=True))
 
     def test_one_runs_at_a_time_and_the_brands_own_jobs_go_first(self, brand):
         mine = [self.own(brand) for _ in range(3)]
@@ -255,7 +259,7 @@ class TestStaff:
     @pytest.mark.parametrize("role", ["support", "printer"])
     def test_without_the_right_get_neither(self, brand, customer, role):
         job = start(brand, customer)
-        jobs.run(job.pk)
+        runner.run(job.pk)
         somebody = browser(staff(brand, role=role))
 
         url = address("loyalty.userpoints", "export_data", make.account(customer, brand).pk)
@@ -264,7 +268,7 @@ class TestStaff:
 
     def test_of_another_brand_do_not_see_it(self, brand, customer):
         job = start(brand, customer)
-        jobs.run(job.pk)
+        runner.run(job.pk)
         other = browser(staff(make.brand()))
 
         url = address("loyalty.userpoints", "export_data", make.account(customer, brand).pk)
@@ -280,16 +284,16 @@ def erase(person, brand):
 @pytest.mark.parametrize("stays_elsewhere", [True, False])
 def test_erasing_a_customer_erases_their_exports(brand, customer, stays_elsewhere):
     done = start(brand, customer)
-    jobs.run(done.pk)
+    runner.run(done.pk)
     file = Job.objects.get(pk=done.pk).result.name
     assert default_storage.exists(file)
     waiting = start(brand, customer)
     of_neighbour = start(brand, make.customer(brand))
     if stays_elsewhere:
-        make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+        make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
 
     erased = erase(customer, brand)
-    jobs.run(waiting.pk)
+    runner.run(waiting.pk)
     forget_files()
 
     assert not default_storage.exists(file)

@@ -11,13 +11,20 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from authcodes import changes, scanning
-from authcodes.demo import FRESH_AT_LEAST, PLANS, SUPERUSER
-from authcodes.models import AuthCode, BatchRange, Scan
-from authcodes.scanning import Circumstances
-from brands import keys
-from brands.models import ApiKey, Brand, BrandHostname, Membership, User
-from loyalty.models import BrandLevel, EarningRule, UserPoints
+from authcodes.codes import bulk_changes
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from brands import errors
+from brands.identity import api_keys
+from brands.models.credentials import ApiKey
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand, BrandHostname
+from config.demo.data import FRESH_AT_LEAST, PLANS, SUPERUSER
+from loyalty.models.accounts import UserPoints
+from loyalty.models.levels import BrandLevel, EarningRule
 from tests import make
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +100,7 @@ def test_everything_that_opens_something_opens_it(ask: Ask) -> None:
 
     for brand in (found, found["second_brand"]):
         for kind in ("hub", "app"):
-            caller = keys.find(brand[f"{kind}_key"], at=timezone.now())
+            caller = api_keys.find(brand[f"{kind}_key"], at=timezone.now())
             assert (caller.kind, caller.brand_id) == (kind, brand["brand_id"])
         for customer in brand["customers"]:
             person = User.objects.get(pk=customer["user_id"], email=customer["email"], is_staff=False)
@@ -112,14 +119,14 @@ def test_codes_are_genuine_and_unscanned(ask: Ask) -> None:
 
     for brand in (found, found["second_brand"]):
         for code in brand["codes"]:
-            result = scanning.preview(scanned=code, about=Circumstances(at=timezone.now(), brand_id=brand["brand_id"]))
+            result = scan.preview(scanned=code, about=Circumstances(at=timezone.now(), brand_id=brand["brand_id"]))
             assert (result.reason, result.scan_count, result.points > 0) == ("accepted", 0, True)
 
 
 def test_scanned_codes_are_not_given_out_again(ask: Ask) -> None:
     used = ask()["codes"]
     for code in used:
-        scanning.scan(scanned=code, about=Circumstances(at=timezone.now()))
+        scan.scan(scanned=code, about=Circumstances(at=timezone.now()))
 
     assert set(ask()["codes"]).isdisjoint(used)
 
@@ -127,7 +134,7 @@ def test_scanned_codes_are_not_given_out_again(ask: Ask) -> None:
 def test_codes_that_run_out_are_followed_by_more(ask: Ask) -> None:
     brand = Brand.objects.get(pk=ask()["brand_id"])
     fresh = AuthCode.objects.filter(brand=brand, batch__range_name__startswith="Demo codes")
-    changes.deactivate(codes=fresh[FRESH_AT_LEAST - 1 :], at=timezone.now())
+    bulk_changes.deactivate(codes=fresh[FRESH_AT_LEAST - 1 :], at=timezone.now())
     make.batch(brand, prefix="AUR-", starting_number=501, number_width=8, quantity=100)
 
     found = ask()
@@ -149,7 +156,7 @@ def test_demo_shows_every_kind_of_thing() -> None:
     assert {"Three scans each", "Unlimited scans", "Signed", "Expired", "Recalled", "Not assigned yet"} <= set(names)
     reasons = set()
     for code in AuthCode.objects.order_by("batch_id").distinct("batch_id"):
-        reasons.add(scanning.preview(scanned=code.code, about=Circumstances(at=timezone.now())).reason)
+        reasons.add(scan.preview(scanned=code.code, about=Circumstances(at=timezone.now())).reason)
     kinds = Scan.Reason
     assert reasons == {kinds.ACCEPTED, kinds.RECALLED, kinds.EXPIRED, kinds.UNASSIGNED, kinds.BAD_TAG}
 
@@ -171,9 +178,9 @@ def test_lost_file_gets_new_passwords_for_the_same_people(ask: Ask, kept: Path) 
     assert set(User.objects.values_list("pk", "email")) == people
     assert after["customers"][0]["password"] != before["customers"][0]["password"]
     assert User.objects.get(pk=after["customers"][0]["user_id"]).check_password(after["customers"][0]["password"])
-    with pytest.raises(keys.ApiKeyInvalid):
-        keys.find(before["hub_key"], at=timezone.now())
-    assert keys.find(after["hub_key"], at=timezone.now()).brand_id == after["brand_id"]
+    with pytest.raises(errors.ApiKeyInvalid):
+        api_keys.find(before["hub_key"], at=timezone.now())
+    assert api_keys.find(after["hub_key"], at=timezone.now()).brand_id == after["brand_id"]
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"unknown": 1}', "\x00"])
@@ -200,14 +207,14 @@ def test_changed_password_and_revoked_key_are_mended(ask: Ask) -> None:
     person.set_password("something else")
     person.is_active = False
     person.save()
-    keys.revoke(key=ApiKey.objects.get(brand=before["brand_id"], kind="hub"), at=timezone.now())
+    api_keys.revoke(key=ApiKey.objects.get(brand=before["brand_id"], kind="hub"), at=timezone.now())
 
     after = ask()
 
     person.refresh_from_db()
     assert person.is_active
     assert person.check_password(after["staff"][0]["password"])
-    assert keys.find(after["hub_key"], at=timezone.now()).brand_id == after["brand_id"]
+    assert api_keys.find(after["hub_key"], at=timezone.now()).brand_id == after["brand_id"]
     assert after["app_key"] == before["app_key"]
     assert after["staff"][1:] == before["staff"][1:]
 

@@ -8,12 +8,14 @@ import pytest
 from django.utils import timezone
 from pypdf import PdfReader
 
-from authcodes import documents, prints, recalls
-from authcodes.documents import LibrariesMissing
-from authcodes.labels import DEFAULT_PRESET
-from authcodes.models import PrintRun
-from authcodes.prints import Wanted
+from authcodes.models.prints import PrintRun
+from authcodes.printing import documents, selection
+from authcodes.printing.documents import LibrariesMissing
+from authcodes.printing.labels.presets import DEFAULT_PRESET
+from authcodes.printing.request import Wanted
+from authcodes.recalls import recalls
 from brands.scanned import read
+from brands.tenants import hostnames
 from tests import make
 from tests.portal import printed, staff
 from tests.prints import content, finished
@@ -94,7 +96,7 @@ def test_specimen_is_no_code_and_has_as_many_modules(brand, payload):
 
     text = documents.specimen(run, wanted)
 
-    real = prints.payload_of(run.batch.codes.first(), wanted, prints.hostname_of(brand.pk))
+    real = selection.payload_of(run.batch.codes.first(), wanted, hostnames.hostname_of(brand.pk))
     assert len(text) == len(real)
     assert read(text).code == "SPECIME"
 

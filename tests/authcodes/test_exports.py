@@ -10,13 +10,19 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.db import connection
 
-from authcodes import changes, exports, jobs, recalls, workbook
-from authcodes.admin.exports import shown_to
-from authcodes.exports import Format
-from authcodes.models import AuthCode, Job, Scan
-from authcodes.spreadsheets import restored
-from authcodes.workbook import Workbook
-from brands.models import Membership
+from authcodes.codes import bulk_changes
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.recalls import affected, recalls
+from authcodes.reports import columns
+from brands.models.people import Membership
+from core.spreadsheets import report, xlsx
+from core.spreadsheets.csv_files import restored
+from core.spreadsheets.report import Format
+from core.spreadsheets.xlsx import Workbook
+from jobs import file_exports, queue, runner
+from jobs.models import Job
+from portal.lists.selection import shown_to
 from tests import make
 from tests.portal import scan, staff
 
@@ -52,8 +58,8 @@ def files(settings, tmp_path):
 
 def export(brand, by, kind="export-scans", query="", wanted="csv", **more):
     parameters = {"query": query, "format": wanted, "time_zone": "UTC", **more}
-    job = jobs.start(brand=brand, kind=kind, title="Export", parameters=parameters, by=by)
-    jobs.run(job.pk)
+    job = queue.start(brand=brand, kind=kind, title="Export", parameters=parameters, by=by)
+    runner.run(job.pk)
     job.refresh_from_db()
     return job
 
@@ -109,7 +115,7 @@ def test_unscanned_codes_have_the_columns_and_rows_of_the_specification():
     fresh = make.code(brand, at=NOON, expiration_date=date(2099, 12, 31))
     expired = make.expired_code(brand)
     off, recalled, scanned = (make.code(brand) for _ in range(3))
-    changes.deactivate(codes=[off], at=NOON)
+    bulk_changes.deactivate(codes=[off], at=NOON)
     recall(recalled.batch)
     AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
     AuthCode.objects.update(created_at=NOON)
@@ -155,7 +161,7 @@ def test_workbook_holds_text_and_numbers_and_no_formula():
     job = export(brand, staff(brand), wanted="xlsx")
 
     header, *found = cells(job)
-    assert [text for _, text in header] == list(exports.SCANS.columns)
+    assert [text for _, text in header] == list(columns.SCANS.columns)
     assert {kind for row in found for kind, _ in row} == {"inlineStr", "n"}
     assert {row[4][1] for row in found} == {"=1+1", "a<b>&\"c'", "_x005F_x0041_ _x0001_", " wide "}
     assert found[0][5] == ("n", "-0.5")
@@ -164,7 +170,7 @@ def test_workbook_holds_text_and_numbers_and_no_formula():
 
 
 def test_workbook_goes_on_in_a_new_sheet(monkeypatch):
-    monkeypatch.setattr(workbook, "ROWS_PER_SHEET", 3)
+    monkeypatch.setattr(xlsx, "ROWS_PER_SHEET", 3)
     file = io.BytesIO()
 
     with Workbook(file, columns=["a", "n"], numbers=["n"]) as made:
@@ -189,7 +195,7 @@ def test_export_without_rows_has_its_header(wanted):
     job = export(brand, staff(brand), wanted=wanted, query="q=nothing-begins-so")
 
     assert (job.status, job.done) == ("done", 0)
-    assert (rows(job) if wanted == "csv" else [[text for _, text in cells(job)[0]]]) == [list(exports.SCANS.columns)]
+    assert (rows(job) if wanted == "csv" else [[text for _, text in cells(job)[0]]]) == [list(columns.SCANS.columns)]
 
 
 def test_filters_search_and_days_of_the_list_hold_for_the_file():
@@ -288,8 +294,8 @@ def test_affected_customers_are_listed_once_per_code():
     scan(one, user=make.customer(make.brand()), outcome="error", reason="other_brand")
     recall(batch)
 
-    job = exports.start_affected(batch=batch, wanted=Format.CSV, by=staff(brand))
-    jobs.run(job.pk)
+    job = affected.start_affected(batch=batch, wanted=Format.CSV, by=staff(brand))
+    runner.run(job.pk)
 
     job.refresh_from_db()
     moment = "2026-03-01T12:00:00+01:00"
@@ -303,19 +309,19 @@ def test_affected_customers_are_listed_once_per_code():
 
 @pytest.mark.parametrize("wanted", list(Format))
 def test_cancelled_half_way_leaves_no_file_on_offer(wanted, monkeypatch, files):
-    monkeypatch.setattr(exports, "TELL_SECONDS", 0)
-    monkeypatch.setattr(exports, "ASK_EVERY", 2)
+    monkeypatch.setattr(file_exports, "TELL_SECONDS", 0)
+    monkeypatch.setattr(file_exports, "ASK_EVERY", 2)
     brand = berlin()
     for _ in range(6):
         scan(make.code(brand))
-    told = jobs.Run.progress
+    told = runner.Run.progress
 
     def tell(run, done, total):
         if done == 4:
-            jobs.cancel(job=run.job)
+            queue.cancel(job=run.job)
         told(run, done, total)
 
-    monkeypatch.setattr(jobs.Run, "progress", tell)
+    monkeypatch.setattr(runner.Run, "progress", tell)
 
     job = export(brand, staff(brand), wanted=wanted)
 
@@ -331,7 +337,7 @@ def test_a_crash_half_way_leaves_no_file_on_offer(monkeypatch, files):
     def crash(*_):
         raise MemoryError
 
-    monkeypatch.setattr(exports, "_write_csv", crash)
+    monkeypatch.setattr(report, "write_csv", crash)
 
     job = export(brand, staff(brand))
 
@@ -342,7 +348,7 @@ def test_a_crash_half_way_leaves_no_file_on_offer(monkeypatch, files):
 def test_long_exports_outlast_the_statement_timeout():
     brand = berlin()
 
-    with exports.own_connection(brand) as own:
+    with file_exports.own_connection(brand) as own:
         assert own.execute("SHOW statement_timeout").fetchone() == ("0",)
         assert own.execute("SHOW TimeZone").fetchone() == ("Europe/Berlin",)
 
@@ -353,7 +359,7 @@ def test_job_of_a_batch_that_is_gone_fails_with_words():
         brand=brand, kind="export-affected", title="x", parameters={"batch_id": 0, "format": "csv"}
     )
 
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     job.refresh_from_db()
     assert (job.status, "no such batch" in job.log) == ("failed", True)

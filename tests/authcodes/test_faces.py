@@ -4,10 +4,10 @@ import pytest
 from PIL import ImageChops
 from pypdf import PdfReader
 
-from authcodes import faces, lettering, sheets
-from authcodes.designs import Design, Label, letter_warnings
-from authcodes.faces import measured, runs, sans
-from authcodes.labels import PRESETS
+from authcodes.printing.labels import fonts, sheet_pdf, text_layout
+from authcodes.printing.labels.design import Design, Label, letter_warnings
+from authcodes.printing.labels.fonts import measured, runs, sans
+from authcodes.printing.labels.presets import PRESETS
 from tests.authcodes import printed
 from tests.races import at_once
 
@@ -35,7 +35,7 @@ def of(text):
 @pytest.mark.parametrize(("script", "text"), SCRIPTS.items())
 def test_scripts_whose_letters_change_have_a_face(script, text):
     assert of(text) == [(f"NotoSans{script}", text)]
-    assert lettering.unknown(text) == ""
+    assert text_layout.unknown(text) == ""
     assert measured(text, sans()) > 1
 
 
@@ -48,40 +48,40 @@ def test_letters_stand_in_the_first_face_that_has_them():
 
 def test_what_no_face_has_is_replaced_and_told_of():
     assert of("茶 tea") == [("DejaVuSans", "\ufffd tea")]
-    assert lettering.unknown("茶 tea 日本茶 ชา 🫖") == "茶日本🫖"
+    assert text_layout.unknown("茶 tea 日本茶 ชา 🫖") == "茶日本🫖"
     [words] = letter_warnings("茶日")
     assert "\ufffd: 茶 日." in words
     assert letter_warnings("") == []
 
 
 def test_fonts_of_the_installation_stand_in_too(settings):
-    mono = faces.FONTS / "NotoSansThai.ttf"
+    mono = fonts.FONTS / "NotoSansThai.ttf"
     settings.LABEL_FONTS = [mono]
-    faces.others.cache_clear()
-    faces._face_of.cache_clear()
+    fonts.others.cache_clear()
+    fonts._face_of.cache_clear()
     try:
-        assert faces.others()[-1].path == mono
-        assert faces.others()[-1].is_pictured
+        assert fonts.others()[-1].path == mono
+        assert fonts.others()[-1].is_pictured
     finally:
         settings.LABEL_FONTS = []
-        faces.others.cache_clear()
-        faces._face_of.cache_clear()
+        fonts.others.cache_clear()
+        fonts._face_of.cache_clear()
 
 
 def test_threads_that_ask_first_get_the_same_faces():
     """Else each keeps some of its letters in a face of its own, and those do not join."""
-    faces._read.clear()
-    for cached in (faces.face, faces.others, faces._face_of):
+    fonts._read.clear()
+    for cached in (fonts.face, fonts.others, fonts._face_of):
         cached.cache_clear()
 
-    one, other = at_once(lambda _: faces.others(), range(2))
+    one, other = at_once(lambda _: fonts.others(), range(2))
 
     assert all(mine is theirs for mine, theirs in zip(one, other, strict=True))
 
 
 def test_letters_that_join_are_drawn_joined():
     """The three letters of a conjunct are one glyph, so they take less room than one after the other."""
-    face = faces.face("NotoSansDevanagari")
+    face = fonts.face("NotoSansDevanagari")
 
     joined = face.width("\u0915\u094d\u0937")
 
@@ -89,7 +89,7 @@ def test_letters_that_join_are_drawn_joined():
 
 
 def test_a_picture_shows_the_whole_line():
-    face = faces.face("NotoSansKhmer")
+    face = fonts.face("NotoSansKhmer")
 
     drawn = face.picture("តែបៃតង")
 
@@ -99,7 +99,7 @@ def test_a_picture_shows_the_whole_line():
 
 
 def test_picture_of_nothing_is_nearly_nothing():
-    assert faces.face("NotoSansThai").picture(" ").image.size == (1, 1)
+    assert fonts.face("NotoSansThai").picture(" ").image.size == (1, 1)
 
 
 @pytest.mark.parametrize("title", ["ชาเขียวออร์แกนิก", "हरी चाय (जैविक)", "Tea ชา ชา"])
@@ -107,7 +107,7 @@ def test_pictures_of_text_stay_on_their_labels_beside_the_code(title, tmp_path):
     path = tmp_path / "labels.pdf"
     some = [Label(f"{URL}A{number}", f"A{number}", title=title, note=title) for number in range(30)]
     with path.open("wb") as file:
-        sheets.write(file, some, DESIGN)
+        sheet_pdf.write(file, some, DESIGN)
 
     [page] = printed.pages(path)
     [seen] = printed.rasterised(path, dpi=300)

@@ -7,12 +7,13 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import fake_reports
-from authcodes.models import FakeReport
-from brands import tokens
-from brands.audit import Deed
-from brands.models import AuditEntry
-from loyalty import erasure, members
+from authcodes.fraud import fake_reports
+from authcodes.models.fake_reports import FakeReport
+from brands.audit_log import Deed
+from brands.identity import tokens
+from brands.models.audit import AuditEntry
+from loyalty.members import erasure
+from loyalty.points import accounts
 from tests import make
 from tests.api import error, somewhere
 from tests.portal import address, browser, staff, text
@@ -159,7 +160,7 @@ def test_the_front_page_counts_open_reports(brand):
 
 def test_a_persons_reports_are_handed_out_and_erased_with_them(brand, customer):
     other = make.brand()
-    members.enrol(user_id=customer.pk, brand_id=other.pk, at=timezone.now())
+    accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=timezone.now())
     made(brand, user=customer, contact="ada@example.com")
     elsewhere, guest = made(other, user=customer), made(brand)
     assert [row["contact"] for row in fake_reports.export(customer.pk, brand.pk)] == ["ada@example.com"]

@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from authcodes.gtins import check_digit, is_gtin
+from authcodes.codes.gtins import check_digit, is_gtin
 from tests import make
 
 pytestmark = pytest.mark.django_db

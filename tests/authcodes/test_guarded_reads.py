@@ -6,10 +6,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import data_exports, jobs
-from authcodes.models import AuthCode, Job
-from authcodes.views.codes import BrandReader
-from brands import guard
+from authcodes import data_exports
+from authcodes.api.codes import BrandReader
+from authcodes.models.codes import AuthCode
+from core.db import row_guard
+from jobs import queue, runner
+from jobs.models import Job
 from tests import make
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +34,7 @@ def watched():
     seen = []
 
     def watch(execute, sql, *more):
-        seen.append((guard.current(), sql))
+        seen.append((row_guard.current(), sql))
         return execute(sql, *more)
 
     with connection.execute_wrapper(watch):
@@ -49,8 +51,8 @@ def test_a_customer_reads_under_the_guard_of_the_tokens_brand(api, brand, path):
         answer = caller.get(path)
 
     assert answer.status_code == 200, answer.content
-    own = guard.scope_of_customer(brand.pk, customer.pk)
-    wider = guard.scope_of([brand.pk], customer.pk)
+    own = row_guard.scope_of_customer(brand.pk, customer.pk)
+    wider = row_guard.scope_of([brand.pk], customer.pk)
     assert {scope for scope, _sql in seen} <= {own, wider, None}
     for scope, statement in seen:
         assert scope != wider or any(table in statement for table in BRAND_WIDE), statement
@@ -86,21 +88,21 @@ def test_a_customers_data_is_exported_under_the_guard_of_the_brand(brand, settin
     customer = make.customer(brand)
     job = data_exports.start(brand=brand, customer=customer, by=None, at=timezone.now())
     with watched() as seen:
-        jobs.run(job.pk)
+        runner.run(job.pk)
 
     tables = ("loyalty_transaction", "authcodes_scan", "loyalty_noticedelivery", "loyalty_webhookdelivery")
     held = {(table, scope) for scope, sql in seen for table in tables if f'FROM "{table}"' in sql}
-    assert held == {(table, guard.scope_of([brand.pk], customer.pk)) for table in tables}
+    assert held == {(table, row_guard.scope_of([brand.pk], customer.pk)) for table in tables}
 
 
 def test_a_job_sees_the_rows_of_its_brand(brand, settings, monkeypatch):
     make.code(brand)
     make.code(make.brand())
     seen = []
-    monkeypatch.setattr(jobs, "handler_of", lambda _kind: lambda _run: seen.append(AuthCode.objects.count()))
-    job = jobs.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
+    monkeypatch.setattr(runner, "handler_of", lambda _kind: lambda _run: seen.append(AuthCode.objects.count()))
+    job = queue.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
 
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     assert seen == [1]
     assert AuthCode.objects.count() == 2

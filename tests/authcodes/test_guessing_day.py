@@ -6,10 +6,12 @@ import pytest
 from django.conf import settings as project
 from django.utils import timezone
 
-from authcodes import tags
-from authcodes.models import AuthCode, CodeLookup, Scan
-from brands.models import Brand
-from loyalty.models import LoyaltyTransaction
+from authcodes.codes import signed_tags
+from authcodes.models.codes import AuthCode
+from authcodes.models.lookups import CodeLookup
+from authcodes.models.scans import Scan
+from brands.models.tenants import Brand
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 
 SHIPPED = dict(project.RATE_LIMITS)  # before a fixture changes them
@@ -74,7 +76,7 @@ def test_of_signed_codes_none_is_learnt(api, brand, defaults, time_machine, sett
     codes = codes_of(batch)
     defaults()
 
-    calls = guess_for_a_day(api, brand, codes, tag="." + "0" * tags.LENGTH, time_machine=time_machine)
+    calls = guess_for_a_day(api, brand, codes, tag="." + "0" * signed_tags.LENGTH, time_machine=time_machine)
 
     learnt(calls)
     assert found() == 0

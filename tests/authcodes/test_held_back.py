@@ -6,9 +6,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import reconcile
-from authcodes.models import AuthCode, Scan
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.scanning import consistency
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 
 
@@ -52,7 +55,7 @@ def credited(codes):
 
 def differences():
     with connection.cursor() as cursor:
-        for check, statement in reconcile.CHECKS.items():
+        for check, statement in consistency.CHECKS.items():
             cursor.execute(statement)
             yield from ((check, *found) for found in cursor.fetchall())
 

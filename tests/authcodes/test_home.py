@@ -7,9 +7,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import recalls
-from authcodes.labels import PRESETS, preset_for
-from brands.roles import TABLE
+from authcodes.printing.labels.presets import PRESETS, preset_for
+from authcodes.recalls import recalls
+from brands.identity.roles import TABLE
 from tests import make
 from tests.portal import LABELS, address, browser, staff, text
 

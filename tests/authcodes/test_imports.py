@@ -13,12 +13,15 @@ from django.utils import timezone
 from django.utils.translation import override
 from django.utils.translation.trans_real import translation
 
-from authcodes import import_checks, imports, jobs
-from authcodes.imports import ImportRefused
-from authcodes.models import AuthCode, Import, ImportChange, ImportRow, Job
+from authcodes.imports import checks, commit, files, retention, uploads
+from authcodes.imports.uploads import ImportRefused
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import, ImportChange, ImportRow
 from authcodes.tasks import forget_files
-from brands.models import Membership
-from brands.refusals import Forbidden
+from brands.models.people import Membership
+from core.errors import Forbidden
+from jobs import queue, runner
+from jobs.models import Job
 from tests import make
 from tests.races import at_once
 from tests.stack import wait_until
@@ -54,7 +57,7 @@ def member(brand, role="owner"):
 def unchecked(brand, product, content, by=None):
     """An import whose check is yet to run; with a product it is a list."""
     content = content.encode() if isinstance(content, str) else content
-    return imports.upload(
+    return uploads.upload(
         brand=brand,
         kind="list" if product else "ranges",
         product=product,
@@ -67,7 +70,7 @@ def unchecked(brand, product, content, by=None):
 def uploaded(brand, product, content, by=None):
     """An import whose check has run."""
     made = unchecked(brand, product, content, by)
-    jobs.run(Job.objects.get(kind="check-import", parameters__import_id=made.pk).pk)
+    runner.run(Job.objects.get(kind="check-import", parameters__import_id=made.pk).pk)
     made.refresh_from_db()
     return made
 
@@ -77,16 +80,16 @@ def csv_of(header, *lines):
 
 
 def committed(upload, *, skip_bad=False):
-    job = imports.commit(upload=upload, skip_bad=skip_bad, by=upload.uploaded_by)
-    jobs.run(job.pk)
+    job = commit.commit(upload=upload, skip_bad=skip_bad, by=upload.uploaded_by)
+    runner.run(job.pk)
     upload.refresh_from_db()
     job.refresh_from_db()
     return job
 
 
 def undone(upload):
-    job = imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
-    jobs.run(job.pk)
+    job = commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
+    runner.run(job.pk)
     upload.refresh_from_db()
     job.refresh_from_db()
     return job
@@ -173,7 +176,7 @@ def test_an_unreadable_file_is_refused_by_name_and_writes_nothing(brand, product
     assert message in upload.problem
     assert (held(codes), ImportRow.objects.count()) == (before, 0)
     with pytest.raises(ImportRefused):
-        imports.commit(upload=upload, skip_bad=True, by=upload.uploaded_by)
+        commit.commit(upload=upload, skip_bad=True, by=upload.uploaded_by)
 
 
 def test_an_empty_file_is_refused_at_once(brand, product):
@@ -217,7 +220,7 @@ LIST_ERRORS = {
     "script": ("<script>alert(1)</script>,,", ("auth_code", "Auth code not found")),
     "shortened": (
         "1.23E+11,,",
-        ("auth_code", import_checks.SHORTENED),
+        ("auth_code", checks.SHORTENED),
     ),
 }
 
@@ -234,7 +237,7 @@ def test_a_bad_row_of_a_list_is_reported_and_nothing_is_written(brand, product, 
     assert (upload.status, upload.rows, upload.bad_rows) == ("checked", 2, 1)
     assert errors(upload) == {3: error}
     with pytest.raises(ImportRefused, match="1 rows have errors"):
-        imports.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
+        commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
     assert held(codes) == before
 
 
@@ -286,7 +289,7 @@ def test_a_bad_range_is_reported_and_nothing_is_written(brand, product, codes, n
 
     assert (upload.bad_rows, errors(upload)) == (1, {3: error})
     with pytest.raises(ImportRefused):
-        imports.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
+        commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
     assert held(codes) == before
 
 
@@ -331,7 +334,7 @@ def test_eaten_zeros_are_reported_where_two_codes_fit(brand, product, numbers):
 
     upload = uploaded(brand, product, csv_of(LIST, "7,,"))
 
-    assert errors(upload) == {2: ("auth_code", import_checks.AMBIGUOUS)}
+    assert errors(upload) == {2: ("auth_code", checks.AMBIGUOUS)}
 
 
 def test_a_code_as_written_is_not_trusted_where_a_longer_one_may_have_lost_its_zeros(brand, product, numbers):
@@ -340,7 +343,7 @@ def test_a_code_as_written_is_not_trusted_where_a_longer_one_may_have_lost_its_z
     doubtful = uploaded(brand, product, csv_of(LIST, "10,,"))
     with_zeros = uploaded(brand, product, csv_of(LIST, "10,,", "000011,,"))
 
-    assert errors(doubtful) == {2: ("auth_code", import_checks.AMBIGUOUS)}
+    assert errors(doubtful) == {2: ("auth_code", checks.AMBIGUOUS)}
     assert (errors(with_zeros), with_zeros.repaired_rows) == ({}, 0)
 
 
@@ -355,7 +358,7 @@ def test_a_shortened_number_is_never_guessed(brand, product):
 
     upload = uploaded(brand, product, csv_of(LIST, "1.2345E+11,,"))
 
-    assert errors(upload) == {2: ("auth_code", import_checks.SHORTENED)}
+    assert errors(upload) == {2: ("auth_code", checks.SHORTENED)}
 
 
 def test_a_number_whose_end_was_rounded_off_is_reported_unless_others_kept_theirs(brand, product):
@@ -364,7 +367,7 @@ def test_a_number_whose_end_was_rounded_off_is_reported_unless_others_kept_their
     doubtful = uploaded(brand, product, csv_of(LIST, "12345678901234500,,"))
     with_others = uploaded(brand, product, csv_of(LIST, "12345678901234500,,", "12345678901234519,,"))
 
-    assert errors(doubtful) == {2: ("auth_code", import_checks.ROUNDED_OFF)}
+    assert errors(doubtful) == {2: ("auth_code", checks.ROUNDED_OFF)}
     assert errors(with_others) == {}
 
 
@@ -420,9 +423,9 @@ def test_the_same_file_is_not_committed_twice(brand, product, codes):
 def test_a_commit_that_is_run_again_does_nothing_more(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
     committed(upload)
-    again = jobs.start(brand=brand, kind="commit-import", title="", parameters={"import_id": upload.pk}, by=None)
+    again = queue.start(brand=brand, kind="commit-import", title="", parameters={"import_id": upload.pk}, by=None)
 
-    jobs.run(again.pk)
+    runner.run(again.pk)
 
     again.refresh_from_db()
     assert (again.status, "committed before" in again.log) == ("done", True)
@@ -433,7 +436,7 @@ def test_a_check_that_is_run_again_begins_anew(brand, product, codes):
     Import.objects.update(status="checking")
     Job.objects.update(status="queued")
 
-    jobs.run(Job.objects.get().pk)
+    runner.run(Job.objects.get().pk)
 
     upload.refresh_from_db()
     assert (upload.status, upload.rows, ImportRow.objects.count()) == ("checked", 1, 1)
@@ -456,7 +459,7 @@ def test_a_check_whose_job_is_taken_over_while_it_goes_on_is_neither_repeated_no
     def attempt(number):
         if number == 2:
             Job.objects.update(alive_at=timezone.now() - timedelta(minutes=2))
-        jobs.run(Job.objects.get().pk)
+        runner.run(Job.objects.get().pk)
         connection.close()
 
     with ThreadPoolExecutor() as workers:
@@ -479,11 +482,11 @@ def test_a_check_whose_job_is_taken_over_while_it_goes_on_is_neither_repeated_no
 def test_a_check_that_was_taken_over_stores_no_more_rows(brand, product, codes):
     upload = unchecked(brand, product, csv_of(LIST, "A0001,,"))
     Job.objects.update(status="running", attempts=1)
-    older = jobs.Run(Job.objects.get())
+    older = runner.Run(Job.objects.get())
     Job.objects.update(attempts=2)
 
-    with pytest.raises(jobs.Overtaken):
-        imports.run_check(older)
+    with pytest.raises(runner.Overtaken):
+        uploads.run_check(older)
 
     upload.refresh_from_db()
     assert (upload.status, ImportRow.objects.count()) == ("checking", 0)
@@ -496,7 +499,7 @@ def test_a_commit_confirmed_by_many_at_once_happens_once(brand):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"), by=owner)
 
     def confirm(_):
-        return imports.commit(upload=Import.objects.get(pk=upload.pk), skip_bad=False, by=owner)
+        return commit.commit(upload=Import.objects.get(pk=upload.pk), skip_bad=False, by=owner)
 
     outcomes = at_once(confirm, range(12), threads=12)
 
@@ -511,9 +514,9 @@ def test_imports_that_want_the_same_codes_for_two_products_cannot_both_have_them
     make.batch(brand, assigned=False, quantity=20, prefix="A")
     lines = [f"A{number:04},," for number in range(1, 21)]
     both = [uploaded(brand, make.product(brand), csv_of(LIST, *lines), by=owner) for _ in range(2)]
-    ready = [imports.commit(upload=upload, skip_bad=False, by=owner) for upload in both]
+    ready = [commit.commit(upload=upload, skip_bad=False, by=owner) for upload in both]
 
-    at_once(lambda job: jobs.run(job.pk), ready, threads=2)
+    at_once(lambda job: runner.run(job.pk), ready, threads=2)
 
     assert sorted(Job.objects.filter(kind="commit-import").values_list("status", flat=True)) == ["done", "failed"]
     winner = Import.objects.get(status="committed")
@@ -550,7 +553,7 @@ def test_undo_a_day_later_is_refused_and_changes_nothing(brand, product, codes):
     before = held(codes)
 
     with pytest.raises(ImportRefused, match="within 24 hours"):
-        imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now() + timedelta(hours=25))
+        commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now() + timedelta(hours=25))
 
     upload.refresh_from_db()
     assert (held(codes), upload.status) == (before, "committed")
@@ -579,9 +582,9 @@ def test_undo_fails_and_changes_nothing(brand, product, codes, name):
 def test_an_undo_whose_job_was_cancelled_is_let_go(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
     committed(upload)
-    jobs.cancel(job=imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now()))
+    queue.cancel(job=commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now()))
 
-    imports.revive(upload)
+    uploads.revive(upload)
 
     assert upload.status == "committed"
     assert undone(upload).status == "done"
@@ -591,7 +594,7 @@ def test_a_wish_to_cancel_what_is_committed_already_comes_too_late(brand, produc
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
 
     def cancelling(execute, sql, *rest):
-        if sql == imports.TURN:
+        if sql == uploads.TURN:
             Job.objects.update(cancel_requested=True)
         return execute(sql, *rest)
 
@@ -608,7 +611,7 @@ def test_an_undo_that_is_run_again_changes_nothing_more(brand, product, codes):
     Job.objects.filter(pk=job.pk).update(status="queued")
     before = held(codes)
 
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     assert "was undone before" in Job.objects.get(pk=job.pk).log
     assert held(codes) == before
@@ -620,7 +623,7 @@ def test_undo_happens_once(brand, product, codes):
     undone(upload)
 
     with pytest.raises(ImportRefused):
-        imports.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
+        commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
 
 
 @pytest.mark.parametrize(("role", "may"), [("owner", True), ("manager", True), ("printer", False), ("support", False)])
@@ -629,12 +632,12 @@ def test_only_owners_and_managers_commit_what_somebody_else_uploaded(brand, prod
     other = member(brand, role)
 
     if may:
-        assert imports.commit(upload=upload, skip_bad=False, by=other)
+        assert commit.commit(upload=upload, skip_bad=False, by=other)
     else:
         for act in (
-            lambda: imports.commit(upload=upload, skip_bad=False, by=other),
-            lambda: imports.undo(upload=upload, by=other, at=timezone.now()),
-            lambda: imports.discard(upload=upload, by=other),
+            lambda: commit.commit(upload=upload, skip_bad=False, by=other),
+            lambda: commit.undo(upload=upload, by=other, at=timezone.now()),
+            lambda: retention.discard(upload=upload, by=other),
         ):
             with pytest.raises(Forbidden):
                 act()
@@ -644,13 +647,13 @@ def test_an_owner_of_another_brand_may_not_commit(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
 
     with pytest.raises(Forbidden):
-        imports.commit(upload=upload, skip_bad=False, by=member(make.brand()))
+        commit.commit(upload=upload, skip_bad=False, by=member(make.brand()))
 
 
 def test_a_list_needs_a_product_of_its_brand(brand):
     for product in (None, make.product(make.brand())):
         with pytest.raises(ImportRefused, match="Choose the product"):
-            imports.upload(
+            uploads.upload(
                 brand=brand, kind="list", product=product, file=ContentFile(b"x"), name="x", by=member(brand)
             )
 
@@ -658,26 +661,26 @@ def test_a_list_needs_a_product_of_its_brand(brand):
 def test_a_discarded_import_leaves_no_rows_and_cannot_be_committed(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
 
-    imports.discard(upload=upload, by=upload.uploaded_by)
+    retention.discard(upload=upload, by=upload.uploaded_by)
 
     assert (upload.status, ImportRow.objects.count()) == ("discarded", 0)
     with pytest.raises(ImportRefused):
-        imports.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
+        commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
 
 
 def test_an_import_whose_job_was_cancelled_is_let_go(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
-    job = imports.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
-    jobs.cancel(job=job)
+    job = commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
+    queue.cancel(job=job)
 
-    imports.revive(upload)
+    uploads.revive(upload)
 
     assert upload.status == "checked"
-    assert imports.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
+    assert commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
 
 
 def error_rows(upload):
-    return list(csv.reader(io.StringIO("".join(imports.error_csv(upload)))))
+    return list(csv.reader(io.StringIO("".join(files.error_csv(upload)))))
 
 
 def test_the_error_file_is_the_original_with_an_error_column_and_comes_back_when_corrected(brand, product, codes):
@@ -714,9 +717,9 @@ def test_cells_with_quotes_backslashes_and_line_ends_are_stored_as_they_are(bran
 
 @pytest.mark.parametrize("kind", ["list", "ranges"])
 def test_a_template_is_a_header_and_two_sample_rows(kind):
-    rows = list(csv.reader(io.StringIO(imports.template(kind))))
+    rows = list(csv.reader(io.StringIO(files.template(kind))))
 
-    assert rows[0] == imports.COLUMNS[kind]
+    assert rows[0] == checks.COLUMNS[kind]
     assert [len(row) for row in rows] == [len(rows[0])] * 3
 
 
@@ -741,13 +744,13 @@ def test_what_an_import_was_made_of_is_kept_for_a_while_and_then_goes(brand, pro
     committed(upload)
     before, now = held(codes), timezone.now()
 
-    kept = imports.forget_old(at=now + timedelta(days=29))
+    kept = retention.forget_old(at=now + timedelta(days=29))
     assert (kept, ImportRow.objects.count(), ImportChange.objects.count()) == (0, 1, 1)
 
     with TestCase.captureOnCommitCallbacks(execute=True):
-        gone = imports.forget_old(at=now + timedelta(days=31))
+        gone = retention.forget_old(at=now + timedelta(days=31))
     upload.refresh_from_db()
-    assert (gone, imports.forget_old(at=now + timedelta(days=31))) == (1, 0)
+    assert (gone, retention.forget_old(at=now + timedelta(days=31))) == (1, 0)
     assert (ImportRow.objects.count(), ImportChange.objects.count()) == (0, 0)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     assert (upload.status, upload.codes, held(codes)) == ("committed", 1, before)
@@ -761,22 +764,22 @@ def test_an_old_file_that_cannot_be_deleted_is_tried_again(brand, product, codes
     later = timezone.now() + timedelta(days=31)
 
     with TestCase.captureOnCommitCallbacks(execute=True):
-        imports.forget_old(at=later)
+        retention.forget_old(at=later)
     upload.refresh_from_db()
     assert (upload.status, ImportRow.objects.count(), bool(upload.file)) == ("discarded", 0, True)
 
     (path / "in the way").rmdir()
     with TestCase.captureOnCommitCallbacks(execute=True):
-        imports.forget_old(at=later)
+        retention.forget_old(at=later)
     upload.refresh_from_db()
     assert (bool(upload.file), path.exists()) == (False, False)
 
 
 def test_an_import_that_waited_too_long_is_discarded_and_one_that_goes_on_stays(brand, product, codes):
     waiting, running = (uploaded(brand, product, csv_of(LIST, f"A000{n},,")) for n in (1, 2))
-    imports.commit(upload=running, skip_bad=False, by=running.uploaded_by)
+    commit.commit(upload=running, skip_bad=False, by=running.uploaded_by)
 
-    assert [imports.forget_old(at=timezone.now() + timedelta(days=31)) for _ in range(2)] == [1, 0]
+    assert [retention.forget_old(at=timezone.now() + timedelta(days=31)) for _ in range(2)] == [1, 0]
 
     waiting.refresh_from_db()
     assert waiting.status == "discarded"

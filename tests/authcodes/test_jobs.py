@@ -11,11 +11,15 @@ from django.conf import settings as project
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import batches, heartbeat, jobs
-from authcodes.batches import BatchSettings
-from authcodes.models import AuthCode, Job
-from authcodes.tasks import forget_files, resume_jobs
-from brands.refusals import Invalid
+from authcodes.codes import batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.models.codes import AuthCode
+from authcodes.tasks import forget_files
+from core.errors import Invalid
+from jobs import files as jobs
+from jobs import heartbeat, queue, runner
+from jobs.models import Job
+from jobs.tasks import resume_jobs
 from tests import make
 from tests.races import at_once
 from tests.stack import wait_until
@@ -41,7 +45,7 @@ def breaks(run):
 
 def is_cancelled_half_way(run):
     run.progress(1, 2)
-    jobs.cancel(job=run.job)
+    queue.cancel(job=run.job)
     run.progress(2, 2)
     seen.append("went on")
 
@@ -55,8 +59,8 @@ def says_nothing(run):
     Job.objects.update(alive_at=timezone.now() - LONG_AGO)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(0.2)")
-    seen.append(jobs.resume())
-    jobs.run(run.job.pk)
+    seen.append(queue.resume())
+    runner.run(run.job.pk)
 
 
 HANDLERS = [counts, refuses, breaks, is_cancelled_half_way, remembers, says_nothing]
@@ -68,18 +72,18 @@ def handlers(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
     own = {work.__name__: f"{__name__}.{work.__name__}" for work in HANDLERS}
     settings.JOB_HANDLERS = {**project.JOB_HANDLERS, **own}
-    jobs.handler_of.cache_clear()
+    runner.handler_of.cache_clear()
     yield
-    jobs.handler_of.cache_clear()
+    runner.handler_of.cache_clear()
 
 
 def start(brand, kind):
-    return jobs.start(brand=brand, kind=kind, title="A test", parameters={}, by=None)
+    return queue.start(brand=brand, kind=kind, title="A test", parameters={}, by=None)
 
 
 def ran(brand, kind):
     job = start(brand, kind)
-    jobs.run(job.pk)
+    runner.run(job.pk)
     job.refresh_from_db()
     return job
 
@@ -124,15 +128,15 @@ def test_a_running_job_stops_when_it_is_cancelled(brand):
 def test_a_waiting_job_is_cancelled_at_once_and_never_runs(brand):
     job = start(brand, "remembers")
 
-    assert jobs.cancel(job=job) is True
-    jobs.run(job.pk)
+    assert queue.cancel(job=job) is True
+    runner.run(job.pk)
 
     job.refresh_from_db()
     assert (job.status, seen) == ("cancelled", [])
 
 
 def test_a_job_that_ended_cannot_be_cancelled(brand):
-    assert jobs.cancel(job=ran(brand, "counts")) is False
+    assert queue.cancel(job=ran(brand, "counts")) is False
 
 
 @pytest.mark.django_db(transaction=True)
@@ -140,14 +144,14 @@ def test_a_job_that_is_called_for_many_times_runs_once():
     brand = make.brand()
     job = start(brand, "remembers")
 
-    at_once(jobs.run, [job.pk] * 20)
+    at_once(runner.run, [job.pk] * 20)
 
     assert seen == [1]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_job_whose_handler_waits_for_long_is_not_taken_for_abandoned(monkeypatch):
-    monkeypatch.setattr(jobs, "BEAT", timedelta(milliseconds=20))
+    monkeypatch.setattr(runner, "BEAT", timedelta(milliseconds=20))
 
     job = ran(make.brand(), "says_nothing")
 
@@ -166,7 +170,7 @@ def test_a_heartbeat_ends_with_its_job_and_with_its_attempt():
         Job.objects.update(attempts=2)
         return signs[-1]
 
-    run = jobs.Run(job)
+    run = runner.Run(job)
     with heartbeat.beating(sign, every=timedelta(milliseconds=1)):
         wait_until(lambda: threading.active_count() == threads)
 
@@ -177,8 +181,8 @@ def test_a_job_whose_worker_went_silent_is_taken_up_again(brand):
     job = start(brand, "remembers")
     Job.objects.update(status="running", attempts=1, alive_at=timezone.now() - LONG_AGO)
 
-    assert jobs.resume() == [job.pk]
-    jobs.run(job.pk)
+    assert queue.resume() == [job.pk]
+    runner.run(job.pk)
 
     assert seen == [2]
 
@@ -187,7 +191,7 @@ def test_a_job_that_ends_its_workers_is_given_up(brand):
     start(brand, "remembers")
     Job.objects.update(status="running", attempts=5, alive_at=timezone.now() - LONG_AGO)
 
-    assert jobs.resume() == []
+    assert queue.resume() == []
     assert Job.objects.get().status == "failed"
 
 
@@ -197,12 +201,12 @@ def test_a_brand_has_two_jobs_running_and_the_others_wait_their_turn(brand):
     running.update(status="running", attempts=1, alive_at=timezone.now())
     Job.objects.update(created_at=timezone.now() - LONG_AGO)
 
-    jobs.run(third.pk)
-    assert (seen, jobs.resume()) == ([], [])
+    runner.run(third.pk)
+    assert (seen, queue.resume()) == ([], [])
     running.filter(pk=first.pk).update(status="done")
-    jobs.run(fourth.pk)
-    assert (seen, jobs.resume()) == ([], [third.pk])
-    jobs.run(third.pk)
+    runner.run(fourth.pk)
+    assert (seen, queue.resume()) == ([], [third.pk])
+    runner.run(third.pk)
 
     assert list(Job.objects.order_by("pk").values_list("status", flat=True)) == ["done", "running", "done", "queued"]
 
@@ -226,7 +230,7 @@ def test_two_brands_with_two_jobs_each_leave_a_worker_to_a_third(brand, settings
     mine, theirs = [[start(each, "remembers") for _ in range(2)] for each in (brand, other)]
     run_now(*mine, theirs[0])
 
-    jobs.run(theirs[1].pk)
+    runner.run(theirs[1].pk)
     assert (seen, Job.objects.get(pk=theirs[1].pk).status) == ([], "queued")
     assert ran(third, "remembers").status == "done"
 
@@ -236,7 +240,7 @@ def test_control_without_shares_two_brands_fill_all_workers(brand, settings):
     many = [start(brand, "remembers") for _ in range(20)]
     run_now(*many[:4])
 
-    jobs.run(many[4].pk)
+    runner.run(many[4].pk)
 
     assert Job.objects.get(pk=many[4].pk).status == "done"
 
@@ -249,7 +253,7 @@ def test_twenty_jobs_of_one_brand_are_behind_the_first_of_another(brand, setting
     called = []
     monkeypatch.setattr(current_app, "send_task", lambda _name, arguments, **_more: called.extend(arguments))
 
-    jobs.run(many[1].pk)
+    runner.run(many[1].pk)
 
     assert called == [late.pk]
 
@@ -259,7 +263,7 @@ def test_a_brand_never_has_all_workers_whatever_is_set(brand, settings):
     first, second = start(brand, "remembers"), start(brand, "remembers")
     run_now(first)
 
-    jobs.run(second.pk)
+    runner.run(second.pk)
 
     assert Job.objects.get(pk=second.pk).status == "queued"
 
@@ -271,17 +275,17 @@ def test_what_beat_calls_has_a_queue_of_its_own(settings):
     }
 
     queues = {task: route["queue"].name for task, route in routed.items()}
-    assert queues.pop("loyalty.tasks.sweep") == "events"
+    assert queues.pop("events.tasks.sweep") == "events"
     assert set(queues.values()) == {"regular"}
-    assert current_app.amqp.router.route({}, "authcodes.tasks.run_job")["queue"].name == "work"
+    assert current_app.amqp.router.route({}, "jobs.tasks.run_job")["queue"].name == "work"
 
 
 def test_a_job_that_ends_calls_for_the_next_of_its_brand(brand, settings, monkeypatch):
     settings.JOBS_PER_BRAND = 1
     waiting = [start(brand, kind) for kind in ("remembers", "breaks", "remembers", "counts")]
-    monkeypatch.setattr(current_app, "send_task", lambda _name, arguments, **_more: jobs.run(*arguments))
+    monkeypatch.setattr(current_app, "send_task", lambda _name, arguments, **_more: runner.run(*arguments))
 
-    jobs.run(waiting[0].pk)
+    runner.run(waiting[0].pk)
 
     assert list(Job.objects.order_by("finished_at").values_list("pk", flat=True)) == [job.pk for job in waiting]
 
@@ -290,10 +294,10 @@ def test_an_attempt_that_was_taken_over_changes_nothing(brand):
     job = start(brand, "remembers")
     Job.objects.update(status="running", attempts=1)
     job.refresh_from_db()
-    slow = jobs.Run(job)
+    slow = runner.Run(job)
     Job.objects.update(attempts=2)
 
-    with pytest.raises(jobs.Overtaken):
+    with pytest.raises(runner.Overtaken):
         slow.progress(1, 1)
     slow.log("still here")
 
@@ -318,7 +322,7 @@ def attempt(brand):
     job = start(brand, "counts")
     Job.objects.update(status="running", attempts=1)
     job.refresh_from_db()
-    return jobs.Run(job)
+    return runner.Run(job)
 
 
 def files(folder):
@@ -328,9 +332,9 @@ def files(folder):
 def test_a_file_of_an_attempt_that_was_taken_over_is_not_kept(brand, tmp_path):
     run = attempt(brand)
 
-    with pytest.raises(jobs.Overtaken):
+    with pytest.raises(runner.Overtaken):
         run.keep(Interrupted(b"ana@example.com", lambda: Job.objects.update(attempts=2)), name="scans.csv")
-    with pytest.raises(jobs.Overtaken):
+    with pytest.raises(runner.Overtaken):
         run.keep(io.BytesIO(b"ana@example.com"), name="scans.csv")
 
     assert files(tmp_path) == []
@@ -341,7 +345,7 @@ def test_a_file_replaces_that_of_an_earlier_attempt(brand, tmp_path, django_capt
     Job.objects.update(attempts=2)
 
     with django_capture_on_commit_callbacks(execute=True):
-        jobs.Run(Job.objects.get()).keep(io.BytesIO(b"all of it"), name="scans.csv")
+        runner.Run(Job.objects.get()).keep(io.BytesIO(b"all of it"), name="scans.csv")
 
     assert files(tmp_path) == [b"all of it"]
     assert Job.objects.get().result.read() == b"all of it"
@@ -399,9 +403,9 @@ def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
 
-    jobs.run(job.pk)
+    runner.run(job.pk)
     stopped_at = AuthCode.objects.count()
-    jobs.run(batches.start_generation(batch=batch, by=None).pk)
+    runner.run(batches.start_generation(batch=batch, by=None).pk)
 
     assert list(Job.objects.order_by("pk").values_list("status", flat=True)) == ["cancelled", "done"]
     assert (stopped_at, AuthCode.objects.count()) == (4, 10)
@@ -413,7 +417,7 @@ def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
 
-    jobs.run(job.pk)
+    runner.run(job.pk)
 
     job.refresh_from_db()
     assert (job.status, job.done, AuthCode.objects.count()) == ("done", 10, 10)
@@ -422,18 +426,18 @@ def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
 class TestAHandlerThatNeverReturns:
     @pytest.fixture
     def run(self, brand):
-        job = jobs.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
+        job = queue.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
         Job.objects.filter(pk=job.pk).update(status=Job.Status.RUNNING, attempts=1)
-        return jobs.Run(Job.objects.get(pk=job.pk))
+        return runner.Run(Job.objects.get(pk=job.pk))
 
     def test_gives_no_sign_of_life_after_an_hour_of_silence(self, run, monkeypatch):
         assert run.give_sign()
-        now = jobs.CLOCK()
-        monkeypatch.setattr(jobs, "CLOCK", lambda: now + jobs.LONGEST_STEP.total_seconds() + 1)
+        now = runner.CLOCK()
+        monkeypatch.setattr(runner, "CLOCK", lambda: now + runner.LONGEST_STEP.total_seconds() + 1)
         assert not run.give_sign()
 
     def test_a_word_of_its_handler_counts(self, run, monkeypatch):
-        now = jobs.CLOCK()
-        monkeypatch.setattr(jobs, "CLOCK", lambda: now + jobs.LONGEST_STEP.total_seconds() + 1)
+        now = runner.CLOCK()
+        monkeypatch.setattr(runner, "CLOCK", lambda: now + runner.LONGEST_STEP.total_seconds() + 1)
         run.log("still here")
         assert run.give_sign()

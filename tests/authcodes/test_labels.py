@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from authcodes import sheets
-from authcodes.labels import A4, DEFAULT_PRESET, LETTER, PRESETS, Sheet
-from brands.refusals import Invalid
+from authcodes.printing.labels import design
+from authcodes.printing.labels.presets import A4, DEFAULT_PRESET, LETTER, PRESETS, Sheet
+from core.errors import Invalid
 
 SHEET = PRESETS["a4-21"].sheet
 INCH = Decimal("25.4")
@@ -40,7 +40,7 @@ def test_a_preset_is_the_sheet_that_one_buys(name, page, per_page, first, last, 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 def test_a_preset_can_be_printed_with_its_code_size(preset):
-    sheets.Design(sheet=preset.sheet, qr_mm=preset.qr_mm).check()
+    design.Design(sheet=preset.sheet, qr_mm=preset.qr_mm).check()
 
 
 def test_the_grids_have_the_code_sizes_that_they_are_named_for():

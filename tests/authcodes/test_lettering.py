@@ -2,7 +2,7 @@
 
 import pytest
 
-from authcodes.lettering import clean, cut, in_order_of_sight, right_to_left, shaped, wrapped
+from authcodes.printing.labels.text_layout import clean, cut, in_order_of_sight, right_to_left, shaped, wrapped
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,16 @@ import pytest
 from django.contrib import admin
 from django.test import Client
 
-from authcodes import job_erasure, jobs
 from authcodes.admin.jobs import TOLD_OF
-from authcodes.models import AuthCode, Job, Scan
-from authcodes.reports import REPORTS
-from brands.exporting import ExportingAdmin
-from brands.models import AuditEntry, Brand
-from brands.roles import ACT, VIEW, may
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.reports.lists import REPORTS
+from brands.identity.roles import ACT, VIEW, may
+from brands.models.audit import AuditEntry
+from brands.models.tenants import Brand
+from jobs import erasure, queue, runner
+from jobs.models import Job
+from portal.import_export.exportable import ExportingAdmin
 from tests import make
 from tests.portal import address, brand_with_everything, browser, page, staff, text
 
@@ -33,7 +36,7 @@ def files(settings: Any, tmp_path: Any) -> None:
 
 
 def ran(job: Job) -> Job:
-    jobs.run(job.pk)
+    runner.run(job.pk)
     job.refresh_from_db()
     return job
 
@@ -97,7 +100,7 @@ def test_roles_take_away_what_they_see_if_they_run_jobs(brand: Brand, role: str)
 def test_a_job_of_somebody_who_may_not_any_more_writes_nothing(label: str, brand: Brand) -> None:
     kind = next(kind for kind, (model, _) in REPORTS.items() if model._meta.label_lower == label)
     parameters = {"query": "", "format": "csv", "time_zone": "UTC"}
-    job = jobs.start(
+    job = queue.start(
         brand=brand, kind=Job.Kind(kind), title="Export", parameters=parameters, by=staff(brand, role="support")
     )
 
@@ -150,7 +153,7 @@ def test_a_job_from_before_still_holds_unscanned_codes_only(brand: Brand) -> Non
     AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
     parameters = {"query": "", "format": "csv", "time_zone": "UTC"}
     by = staff(brand)
-    job = jobs.start(brand=brand, kind=Job.Kind.EXPORT_UNSCANNED, title="x", parameters=parameters, by=by)
+    job = queue.start(brand=brand, kind=Job.Kind.EXPORT_UNSCANNED, title="x", parameters=parameters, by=by)
 
     assert [row[0] for row in rows(ran(job))[1:]] == [fresh.code]
 
@@ -182,7 +185,7 @@ def test_an_erasure_takes_every_file_that_names_customers() -> None:
     tells_of_customers = {Scan._meta.label_lower, AuditEntry._meta.label_lower}
     for kind, (model, report) in REPORTS.items():
         names = "customer_email" in report.columns or model._meta.label_lower in tells_of_customers
-        assert (kind in job_erasure.NAMING) is names, kind
+        assert (kind in erasure.NAMING) is names, kind
 
 
 def test_no_file_holds_the_code_of_a_reward() -> None:

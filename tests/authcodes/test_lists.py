@@ -14,13 +14,19 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes import changes, dashboard, recalls
-from authcodes.dashboard import Filters, Status
-from authcodes.models import AuthCode, Scan
-from brands import keyset, lists
-from brands.list_queries import UnknownFilter
-from brands.models import Brand, User
-from brands.portal import TenantAdmin
+from authcodes.codes import bulk_changes
+from authcodes.dashboard import figures as dashboard
+from authcodes.dashboard.filters import Filters, Status
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from brands.models.people import User
+from brands.models.tenants import Brand
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists import changelist as lists
+from portal.lists import keyset_changelist
+from portal.lists.changelist import plan_of
+from portal.lists.queries import UnknownFilter
 from tests import make
 from tests.authcodes import dashboards
 from tests.portal import address, browser, page, scan, staff, text
@@ -66,7 +72,7 @@ def test_scans_are_filtered_by_their_codes_status_now(client: Client, brand: Bra
         "deactivated": first_scanned(make.code(brand), NOON),
         "recalled": first_scanned(make.code(brand), NOON),
     }
-    changes.deactivate(codes=[codes["deactivated"]], at=NOON)
+    bulk_changes.deactivate(codes=[codes["deactivated"]], at=NOON)
     told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
     recalls.recall_batch(batch=codes["recalled"].batch, at=NOON, **told)
     scans = {name: scan(code) for name, code in codes.items()}
@@ -216,7 +222,7 @@ def test_codes_and_scans_are_found_by_product_and_customer(client: Client, brand
 def test_a_beginning_that_many_codes_share_finds_their_scans(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("authcodes.admin.searching.MOST_CODES", 2)
+    monkeypatch.setattr("authcodes.admin.search.MOST_CODES", 2)
     batch = make.batch(brand, quantity=5, prefix="AB-")
     scans = [scan(code) for code in batch.codes.order_by("pk")]
     scan(make.code(brand))
@@ -273,7 +279,7 @@ def test_pages_show_every_row_once_forwards_and_backwards(
     monkeypatch.setattr(TenantAdmin, "list_per_page", 7)
     if not sort:
         monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
-        monkeypatch.setattr(keyset, "FEW", 0)
+        monkeypatch.setattr(keyset_changelist, "FEW", 0)
     many(brand, 38)
     scan(make.code(make.brand()))
     every = list(changelist(client, label, **query).queryset)
@@ -294,7 +300,7 @@ def test_pages_merge_the_scans_of_several_brands(
 ) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 7)
     monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
-    monkeypatch.setattr(keyset, "FEW", 0)
+    monkeypatch.setattr(keyset_changelist, "FEW", 0)
     other, third = make.brand(), make.brand()
     shown = [*many(brand, 9), *many(other, 9), *(many(third, 3) if superuser else [])]
     if superuser:
@@ -466,16 +472,16 @@ def test_rows_are_found_in_an_index(
     if query.pop("campaign", None):
         query["campaign__campaign_id__exact"] = make.campaign(brand).pk
     shown = changelist(client, label, **query)
-    key = keyset.Key(shown.model, shown.queryset.query.order_by)
+    key = keyset_changelist.Key(shown.model, shown.queryset.query.order_by)
     page = shown.queryset.order_by(*key.ordering(back=False)).values_list("pk", flat=True)[:31]
 
     with connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
         cursor.execute("ANALYZE authcodes_authcode")  # else the plan follows what other tests have left
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
-        plan = keyset.plan_of(page)
+        plan = plan_of(page)
 
-    assert index in {node.get("Index Name") for node in keyset.nodes(plan)}
+    assert index in {node.get("Index Name") for node in keyset_changelist.nodes(plan)}
 
 
 # --- Hostile addresses ------------------------------------------------------------------------------------------------
@@ -553,7 +559,7 @@ def test_no_place_breaks_a_list(client: Client, brand: Brand, label: str, monkey
     monkeypatch.setattr(TenantAdmin, "list_per_page", 1)
     many(brand, 3)
     shown = changelist(client, label)
-    key = keyset.Key(shown.model, shown.queryset.query.order_by)
+    key = keyset_changelist.Key(shown.model, shown.queryset.query.order_by)
     wrong: list[tuple[Any, ...]] = [
         (),
         (None,),
@@ -570,7 +576,7 @@ def test_no_place_breaks_a_list(client: Client, brand: Brand, label: str, monkey
     ]
     for values in wrong:
         for back in (True, False):
-            place = key.write(keyset.Place(back, values), shown.mark)
+            place = key.write(keyset_changelist.Place(back, values), shown.mark)
             assert client.get(address(label), {"p": place}).status_code == 200, values
 
 

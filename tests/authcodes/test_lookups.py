@@ -6,8 +6,9 @@ import pytest
 from django.conf import settings as project
 from django.utils import timezone
 
-from authcodes import lookups
-from authcodes.models import CodeLookup, Scan
+from authcodes.models.lookups import CodeLookup
+from authcodes.models.scans import Scan
+from authcodes.scanning import lookups
 from tests import make
 
 SHIPPED = dict(project.RATE_LIMITS)  # before a fixture changes them

@@ -7,16 +7,25 @@ from django.core.files.base import ContentFile
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import batches, changes, imports, jobs, scanning, tags
-from authcodes.batches import BatchSettings
-from authcodes.changes import Assignment, Order
-from authcodes.import_checks import COLUMNS
-from authcodes.models import AuthCode, BatchRange, CodeChange, Import, ImportRow, Job, Scan
-from authcodes.refusals import BatchRefused
-from authcodes.scanning import Circumstances
-from authcodes.stretches import whole
-from brands.models import Brand, Membership
-from loyalty import approvals
+from authcodes.codes import batches, bulk_changes, signed_tags
+from authcodes.codes.batches import BatchSettings
+from authcodes.codes.bulk_changes import Assignment, Order
+from authcodes.codes.ranges import whole
+from authcodes.errors import BatchRefused
+from authcodes.imports import commit, uploads
+from authcodes.imports.checks import COLUMNS
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import, ImportRow
+from authcodes.models.scans import Scan
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from brands.models.people import Membership
+from brands.models.tenants import Brand
+from jobs import runner
+from jobs.models import Job
+from loyalty.points import approvals
 from tests import make
 from tests.portal import LABELS, address, browser, errors, form_of, links, printed, staff, text
 
@@ -102,9 +111,9 @@ def test_no_change_of_codes_by_a_printer_sets_points(brand, printer):
     now = timezone.now()
 
     with pytest.raises(BatchRefused, match="Only managers and owners"):
-        changes.change(codes=whole(batch), order=order, by=printer, at=now)
+        bulk_changes.change(codes=whole(batch), order=order, by=printer, at=now)
     with pytest.raises(BatchRefused, match="Only managers and owners"):
-        changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
+        bulk_changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
 
 
 def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
@@ -112,8 +121,8 @@ def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
     AuthCode.objects.update(points_per_scan=3)
     undo = Order(CodeChange.Kind.UNASSIGNED, "wrong")
 
-    changes.change_codes(codes=batch.codes.all()[:1], order=undo, by=printer, at=timezone.now())
-    changes.change_codes(codes=batch.codes.all()[1:], order=undo, by=owner, at=timezone.now())
+    bulk_changes.change_codes(codes=batch.codes.all()[:1], order=undo, by=printer, at=timezone.now())
+    bulk_changes.change_codes(codes=batch.codes.all()[1:], order=undo, by=owner, at=timezone.now())
 
     assert sorted(AuthCode.objects.values_list("product", "points_per_scan"), key=str) == [(None, 3), (None, None)]
 
@@ -162,11 +171,11 @@ def test_printer_assigns_no_codes_to_a_product_above_the_ceiling(brand, printer,
     order, now = Order(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=dear)), timezone.now()
 
     with pytest.raises(BatchRefused, match="only managers and owners"):
-        changes.change(codes=whole(batch), order=order, by=printer, at=now)
+        bulk_changes.change(codes=whole(batch), order=order, by=printer, at=now)
     with pytest.raises(BatchRefused, match="only managers and owners"):
-        changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
+        bulk_changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
 
-    assert changes.change(codes=whole(batch), order=order, by=owner, at=now) == 3
+    assert bulk_changes.change(codes=whole(batch), order=order, by=owner, at=now) == 3
 
 
 @pytest.mark.parametrize(("role", "column"), [("printer", "product_sku"), ("manager", "")])
@@ -180,7 +189,7 @@ def test_printer_imports_no_list_of_codes_of_a_product_above_the_ceiling(brand, 
     batch = make.batch(brand, assigned=False, quantity=2)
     content = f"{','.join(COLUMNS['list'])}\n{batch.first_code},,\n".encode()
 
-    imports.upload(brand=brand, kind="list", product=dear, file=ContentFile(content), name="codes.csv", by=printer)
+    uploads.upload(brand=brand, kind="list", product=dear, file=ContentFile(content), name="codes.csv", by=printer)
     run_jobs()
 
     assert "only managers and owners" in ImportRow.objects.get().error
@@ -189,7 +198,7 @@ def test_printer_imports_no_list_of_codes_of_a_product_above_the_ceiling(brand, 
 def checked(brand, by, points, product=None):
     batch, product = make.batch(brand, assigned=False, quantity=2), product or make.product(brand)
     content = f"{RANGES}{product.sku},{batch.first_code},{batch.last_code},,{points}\n".encode()
-    upload = imports.upload(
+    upload = uploads.upload(
         brand=brand, kind="ranges", product=None, file=ContentFile(content), name="codes.csv", by=by
     )
     run_jobs()
@@ -199,7 +208,7 @@ def checked(brand, by, points, product=None):
 
 def run_jobs():
     for job in Job.objects.unfinished():
-        jobs.run(job.pk)
+        runner.run(job.pk)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +232,7 @@ def test_import_sets_only_points_that_its_uploader_may(brand, role, points, erro
 @pytest.mark.parametrize("meanwhile", ["the ceiling falls", "the role ends"])
 def test_import_is_looked_at_again_when_it_is_committed(brand, owner, meanwhile):
     upload = checked(brand, owner, 500)
-    imports.commit(upload=upload, skip_bad=False, by=owner)
+    commit.commit(upload=upload, skip_bad=False, by=owner)
     if meanwhile == "the ceiling falls":
         Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=100)
     else:
@@ -269,7 +278,7 @@ def signed(brand, settings):
 
 
 def tag_of(code):
-    return tags.tag(code=code.code, batch_id=code.batch_id, version=1)
+    return signed_tags.tag(code=code.code, batch_id=code.batch_id, version=1)
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 200), ("support", 403)])
@@ -299,7 +308,7 @@ def is_binary(answer):
 def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, customer, deliver, owner):
     codes = list(signed.codes.order_by("code"))
     scanned, untagged, via_event = codes
-    scanning.scan(
+    scan.scan(
         scanned=f"https://brand.example/s/{scanned.code}.{tag_of(scanned)}",
         about=Circumstances(at=timezone.now(), user_id=customer.pk),
     )
@@ -331,7 +340,7 @@ def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, cus
 
 def test_nothing_that_the_database_keeps_for_support_holds_a_tag(signed, customer, deliver):
     code = signed.codes.first()
-    scanning.scan(scanned=f"{code.code}.{tag_of(code)}", about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=f"{code.code}.{tag_of(code)}", about=Circumstances(at=timezone.now(), user_id=customer.pk))
     deliver()
 
     with connection.cursor() as cursor:

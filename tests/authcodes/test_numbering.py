@@ -2,7 +2,7 @@
 
 import pytest
 
-from authcodes.numbering import Numbering, shared
+from authcodes.codes.numbering import Numbering, shared
 
 
 def test_numbers_are_padded_with_zeros():

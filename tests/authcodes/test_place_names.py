@@ -2,7 +2,7 @@
 
 import pytest
 
-from authcodes import place_names
+from authcodes.places import names
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from authcodes import place_names
     ],
 )
 def test_a_region_that_repeats_its_city_is_left_out(label, shown):
-    assert place_names.short(label) == shown
+    assert names.short(label) == shown

@@ -10,11 +10,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import place_search, rollups
-from authcodes.models import AuthCode, Scan
-from brands import guard
-from brands.models import Brand
-from brands.refusals import Invalid
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.places import search
+from authcodes.rollups import rollups
+from brands.models.tenants import Brand
+from core.db import row_guard
+from core.errors import Invalid
 from tests import make
 from tests.portal import address, browser, scan, staff, text
 
@@ -96,7 +98,7 @@ def test_places_of_rolled_up_days_are_known(client: Client, brand: Brand) -> Non
     scanned(brand, ZURICH)
     rollups.catch_up(brand=brand, at=timezone.now())
 
-    assert place_search.scanned_places([brand]) == [BERLIN, PUNE, ZURICH]
+    assert search.scanned_places([brand]) == [BERLIN, PUNE, ZURICH]
     assert places_of(client, SCANS, location="Berlin") == [BERLIN]
 
 
@@ -156,9 +158,9 @@ def test_the_database_shows_no_place_of_another_brand(brand: Brand) -> None:
     scanned(other, BERLIN)
     AuthCode.objects.filter(brand=other).update(inventory_location="Bergen")
 
-    with guard.within([brand.pk]):
-        assert place_search.scanned_places([other]) == []
-        assert place_search.places_of_codes([other], "inventory_location") == []
+    with row_guard.within([brand.pk]):
+        assert search.scanned_places([other]) == []
+        assert search.places_of_codes([other], "inventory_location") == []
 
 
 @pytest.mark.parametrize("typed", ["x" * 201, "x" * 10_000, "Ber\0lin", "Ber\nlin"])
@@ -166,7 +168,7 @@ def test_what_no_place_is_called_is_refused_in_words(client: Client, brand: Bran
     scanned(brand, BERLIN)
 
     with pytest.raises(Invalid):
-        place_search.meant(typed, [BERLIN])
+        search.meant(typed, [BERLIN])
     assert offered(client, typed).status_code == 400
     answer = client.get(address(SCANS), {"location": typed}, follow=True)
     home = client.get(reverse("admin:index"), {"location": typed})
@@ -179,12 +181,12 @@ def test_what_no_place_is_called_is_refused_in_words(client: Client, brand: Bran
 
 
 def test_too_many_places_are_refused_in_words() -> None:
-    known = [f"City {n}, Region" for n in range(place_search.MAX_MATCHES + 1)]
+    known = [f"City {n}, Region" for n in range(search.MAX_MATCHES + 1)]
 
-    with pytest.raises(place_search.TooManyPlaces, match="Type more of the name"):
-        place_search.meant("city", known)
-    assert place_search.meant("city 77,", known)[0] == "City 77, Region"
-    assert len(place_search.suggested("city", known)) == place_search.MAX_SUGGESTED
+    with pytest.raises(search.TooManyPlaces, match="Type more of the name"):
+        search.meant("city", known)
+    assert search.meant("city 77,", known)[0] == "City 77, Region"
+    assert len(search.suggested("city", known)) == search.MAX_SUGGESTED
 
 
 @pytest.mark.parametrize("kind", ["", "nonsense", "notes", "location; DROP"])
@@ -207,12 +209,12 @@ def test_statements_do_not_grow_with_places_and_scans(client: Client, brand: Bra
 
 def test_known_places_are_read_from_indexes(brand: Brand) -> None:
     """Under the role that the portal reads with, whose policies keep LIKE away from indexes."""
-    with guard.within([brand.pk]), connection.cursor() as cursor:
+    with row_guard.within([brand.pk]), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         for statement, index in [
-            (place_search.CLOSED_DAYS, "cell_rollup_of_place"),
-            (place_search.OF_CODES["inventory_location"], "auth_code_of_inventory"),
-            (place_search.OF_CODES["location"], "auth_code_of_location"),
+            (search.CLOSED_DAYS, "cell_rollup_of_place"),
+            (search.OF_CODES["inventory_location"], "auth_code_of_inventory"),
+            (search.OF_CODES["location"], "auth_code_of_location"),
         ]:
             cursor.execute("EXPLAIN " + statement, {"brands": [brand.pk], "most": 10})
             plan = "\n".join(line for [line] in cursor.fetchall())

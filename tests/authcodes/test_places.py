@@ -10,8 +10,9 @@ from threading import Barrier
 import pytest
 from celery.signals import worker_init
 
-from authcodes import places, tasks
-from authcodes.places import Place, nearest
+from authcodes import tasks
+from authcodes.places import geocoder
+from authcodes.places.geocoder import Place, nearest
 
 KNOWN_CITIES = {
     "Paris, Île-de-France": (48.8584, 2.2945),  # Eiffel Tower
@@ -64,7 +65,7 @@ def test_suburb_beyond_the_pull_keeps_its_name():
 
 
 def test_named_place_has_the_lowest_score_of_its_region():
-    atlas, random = places.loaded_atlas(), Random(50)
+    atlas, random = geocoder.loaded_atlas(), Random(50)
 
     for latitude, longitude in [near_a_place(atlas, random) for _ in range(50)]:
         closest = atlas.closest(latitude, longitude)
@@ -75,9 +76,9 @@ def test_named_place_has_the_lowest_score_of_its_region():
 
 
 def test_pull_grows_with_the_square_root_of_population_and_stops():
-    assert places.pull_km(0) == 0
-    assert places.pull_km(250_000) == 4
-    assert places.pull_km(1_000_000) == places.pull_km(30_000_000) == places.LONGEST_PULL_KM
+    assert geocoder.pull_km(0) == 0
+    assert geocoder.pull_km(250_000) == 4
+    assert geocoder.pull_km(1_000_000) == geocoder.pull_km(30_000_000) == geocoder.LONGEST_PULL_KM
 
 
 @pytest.mark.parametrize("position", [(0, 0), (-48.88, -123.39), (30, -40), (-40, 80)])
@@ -125,7 +126,7 @@ def test_position_off_the_earth_is_refused(position):
 
 
 def test_search_agrees_with_brute_force_on_200_points():
-    atlas, random = places.loaded_atlas(), Random(200)
+    atlas, random = geocoder.loaded_atlas(), Random(200)
     anywhere = [(random.uniform(-60, 80), random.uniform(-180, 180)) for _ in range(100)]
     inhabited = [near_a_place(atlas, random) for _ in range(100)]
 
@@ -151,28 +152,28 @@ def test_search_agrees_with_brute_force_where_the_map_ends(tmp_path, south, nort
 def test_circle_that_touches_the_pole_is_searched(tmp_path):
     """Where rounding alone decides whether the pole lies inside, and with it every meridian."""
     atlas = small_atlas(tmp_path, [(89.95, 80.0)])
-    touching = 90 - degrees(100 / places.EARTH_RADIUS_KM)
+    touching = 90 - degrees(100 / geocoder.EARTH_RADIUS_KM)
 
     for step in range(-50, 50):
         assert_nearest_of_all(atlas, (touching + step * 1e-14, 0.0))
 
 
 def test_threads_load_one_atlas_and_agree():
-    places.read_atlas.cache_clear()
+    geocoder.read_atlas.cache_clear()
 
     answers = at_once(8, lambda: [nearest(latitude=lat, longitude=lon).label for lat, lon in KNOWN_CITIES.values()])
 
     assert answers == [list(KNOWN_CITIES)] * 8
-    assert places.read_atlas.cache_info().misses == 1
+    assert geocoder.read_atlas.cache_info().misses == 1
 
 
 def test_control_threads_without_the_lock_load_an_atlas_each():
     """The control: without it the test above could pass with no lock at all."""
-    places.read_atlas.cache_clear()
+    geocoder.read_atlas.cache_clear()
 
-    at_once(2, lambda: places.read_atlas(places.PLACES_FILE))
+    at_once(2, lambda: geocoder.read_atlas(geocoder.PLACES_FILE))
 
-    assert places.read_atlas.cache_info().misses == 2
+    assert geocoder.read_atlas.cache_info().misses == 2
 
 
 def at_once(count, action):
@@ -186,7 +187,7 @@ def small_atlas(folder, positions):
     file = folder / "places.tsv.gz"
     with gzip.open(file, "wt", encoding="utf-8") as lines:
         lines.writelines(f"City {n}\tRegion\tXX\t{lat}\t{lon}\t0\n" for n, (lat, lon) in enumerate(positions))
-    return places.read_atlas(file)
+    return geocoder.read_atlas(file)
 
 
 def near_a_place(atlas, random):
@@ -199,15 +200,15 @@ def wrapped(longitude):
 
 
 def plainly_nearest(latitude, longitude):
-    atlas = places.loaded_atlas()
+    atlas = geocoder.loaded_atlas()
     _, index = atlas.closest(latitude, longitude)
     return atlas.place(index)
 
 
 def scores_of_region(atlas, latitude, longitude, region_id):
     return {
-        index: places.distance_km(latitude, longitude, atlas.latitudes[index], atlas.longitudes[index])
-        - places.pull_km(atlas.populations[index])
+        index: geocoder.distance_km(latitude, longitude, atlas.latitudes[index], atlas.longitudes[index])
+        - geocoder.pull_km(atlas.populations[index])
         for index, other in enumerate(atlas.region_ids)
         if other == region_id
     }
@@ -227,7 +228,7 @@ def brute_force(atlas, latitude, longitude):
     x, y, z = unit_vector(latitude, longitude)
     cosines = [x * a + y * b + z * c for a, b, c in unit_vectors(atlas)]
     index = cosines.index(max(cosines))
-    return 2 * places.EARTH_RADIUS_KM * asin(dist((x, y, z), unit_vectors(atlas)[index]) / 2)
+    return 2 * geocoder.EARTH_RADIUS_KM * asin(dist((x, y, z), unit_vectors(atlas)[index]) / 2)
 
 
 @cache
@@ -241,9 +242,9 @@ def unit_vector(latitude, longitude):
 
 
 def test_a_worker_loads_the_places_before_it_forks():
-    places.read_atlas.cache_clear()
+    geocoder.read_atlas.cache_clear()
 
     tasks.load_places()
 
-    assert places.read_atlas.cache_info().currsize == 1
+    assert geocoder.read_atlas.cache_info().currsize == 1
     assert tasks.load_places in [listener() for _key, listener in worker_init.receivers]

@@ -8,13 +8,14 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from authcodes import batches, prefixes
-from authcodes.batches import BatchSettings
-from authcodes.models import BatchRange, CodePrefix
-from authcodes.numbering import Numbering, shared
-from authcodes.refusals import BatchRefused
-from brands import limits
-from brands.models import AuditEntry
+from authcodes.codes import batches, prefixes
+from authcodes.codes.batches import BatchSettings
+from authcodes.codes.numbering import Numbering, shared
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange
+from authcodes.models.prefixes import CodePrefix
+from brands.models.audit import AuditEntry
+from core.redis import rate_limits
 from tests import make
 from tests.portal import address, browser, errors, staff, text
 from tests.races import at_once
@@ -218,7 +219,7 @@ def test_asking_is_limited_per_person_and_brand_and_stands_in_the_trail(brand, s
         reserve(other, prefix)
     owner, colleague = staff(brand), staff(brand)
     for person in (owner, colleague):  # a database made anew counts ids from one, and Redis remembers
-        limits.limiter().clear(limits.limit("prefix"), "prefix", str(person.pk), str(brand.pk))
+        rate_limits.limiter().clear(rate_limits.limit("prefix"), "prefix", str(person.pk), str(brand.pk))
 
     answers = [prefix_errors(owner, brand, prefix) for prefix in "PQRS"]
 
@@ -238,9 +239,9 @@ def test_people_whom_an_owner_makes_ask_no_more_than_their_brand(brand, settings
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "prefix": "2/hour", "prefix_brand": "3/hour"}
     other, people = make.brand(), [staff(brand, role="owner") for _ in range(3)]
     for each in (brand, other):
-        limits.limiter().clear(limits.limit("prefix_brand"), "prefix_brand", str(each.pk))
+        rate_limits.limiter().clear(rate_limits.limit("prefix_brand"), "prefix_brand", str(each.pk))
         for person in people:
-            limits.limiter().clear(limits.limit("prefix"), "prefix", str(person.pk), str(each.pk))
+            rate_limits.limiter().clear(rate_limits.limit("prefix"), "prefix", str(person.pk), str(each.pk))
     reserve(make.brand(), "P")
 
     answers = [prefix_errors(person, brand, "P")[0] for person in people for _ in range(2)]

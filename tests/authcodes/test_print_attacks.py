@@ -7,10 +7,12 @@ from django.test import Client
 from PIL import Image
 from pypdf import PdfReader
 
-from authcodes.models import BatchRange, Job, PrintRun
-from authcodes.refusals import BatchRefused
-from brands import pictures
-from brands.models import Brand
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange
+from authcodes.models.prints import PrintRun
+from brands.models.tenants import Brand
+from brands.tenants import pictures
+from jobs.models import Job
 from tests import make
 from tests.portal import address, browser, errors, printed, staff, text
 from tests.prints import content, finished, manifest

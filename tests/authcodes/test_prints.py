@@ -12,17 +12,25 @@ from django.db.models import Count, Max, Min
 from django.utils import timezone
 from PIL import Image
 
-from authcodes import archives, changes, jobs, prints, proofs, recalls
 from authcodes.admin.jobs import is_on_offer
-from authcodes.documents import settings_of
-from authcodes.labels import PRESETS, Sheet
-from authcodes.models import AuthCode, Job, PrintRun
-from authcodes.prints import Wanted
-from authcodes.stretches import whole
-from brands import pictures
-from brands.models import Brand, BrandHostname
-from brands.refusals import Invalid
+from authcodes.codes import bulk_changes, ranges
+from authcodes.codes.ranges import whole
+from authcodes.models.codes import AuthCode
+from authcodes.models.prints import PrintRun
+from authcodes.printing import checks, selection
+from authcodes.printing import runs as prints
+from authcodes.printing.documents import settings_of
+from authcodes.printing.labels import design
+from authcodes.printing.labels.presets import PRESETS, Sheet
+from authcodes.printing.qr import archive, verification
+from authcodes.printing.request import Wanted
+from authcodes.recalls import recalls
+from brands.models.tenants import Brand, BrandHostname
 from brands.scanned import MAX_CODE_LENGTH, read
+from brands.tenants import pictures
+from core.errors import Invalid
+from jobs import runner
+from jobs.models import Job
 from tests import make
 from tests.portal import staff
 from tests.prints import SCHEME, content, finished, image_says, manifest, pages_say, start
@@ -47,13 +55,13 @@ def recall(batch):
 
 
 def selection_of(batch):
-    return prints.of_stretch(whole(batch))
+    return selection.of_stretch(whole(batch))
 
 
 def list_of(brand):
     codes = AuthCode.objects.filter(brand=brand)
     found = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
-    return prints.Selection(brand, codes, **found)
+    return selection.Selection(brand, codes, **found)
 
 
 # --- What comes out --------------------------------------------------------------------------------------------------
@@ -83,7 +91,11 @@ def test_lines_instead_of_pixels(brand):
     data = content(finished(start(batch, what="svg", payload="code")).job)
 
     archive = zipfile.ZipFile(io.BytesIO(data))
-    assert [proofs.read_svg(archive.read(row["file"])) for row in manifest(data)] == ["AB-0001", "AB-0002", "AB-0003"]
+    assert [verification.read_svg(archive.read(row["file"])) for row in manifest(data)] == [
+        "AB-0001",
+        "AB-0002",
+        "AB-0003",
+    ]
 
 
 def test_sheets_of_labels_say_every_code_page_by_page(brand, tmp_path):
@@ -134,8 +146,8 @@ def test_label_has_what_was_asked_for(brand):
     product = make.product(brand, title="Green tea", sku="GT-1")
     code = make.code(brand, product=product, expiration_date=date(2099, 12, 31))
 
-    bare = prints.label_of(code, Wanted(title=False), "h")
-    full = prints.label_of(code, Wanted(sku=True, expiry=True), "h")
+    bare = selection.label_of(code, Wanted(title=False), "h")
+    full = selection.label_of(code, Wanted(sku=True, expiry=True), "h")
 
     assert bare.details == []
     assert (full.text, *full.details) == (code.code, "Green tea", "GT-1", "Expires 31 Dec 2099")
@@ -168,9 +180,9 @@ def test_recall_before_the_worker_comes_stops_it(brand):
 
 def test_deactivated_codes_are_told_of(brand):
     batch = make.batch(brand, quantity=3)
-    changes.deactivate(codes=[batch.codes.first()], at=timezone.now())
+    bulk_changes.deactivate(codes=[batch.codes.first()], at=timezone.now())
 
-    assert prints.warnings(selection_of(batch), Wanted()) == [
+    assert checks.warnings(selection_of(batch), Wanted()) == [
         "1 of these codes are deactivated. They are printed, and scan as not valid."
     ]
 
@@ -206,10 +218,10 @@ def test_modules_that_may_not_scan_are_told_of(brand):
     batch = make.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-")
     small = Wanted(what="png", level="H", size_mm=Decimal(20))
 
-    (warning,) = prints.warnings(selection_of(batch), small)
+    (warning,) = checks.warnings(selection_of(batch), small)
 
     assert "Below 0.396 mm" in warning
-    assert prints.warnings(selection_of(batch), Wanted(what="png")) == []
+    assert checks.warnings(selection_of(batch), Wanted(what="png")) == []
 
 
 @pytest.mark.parametrize("what", ["png", "labels"])
@@ -220,12 +232,12 @@ def test_densest_symbol_of_a_list_is_the_one_that_is_told_of(brand, what):
     listed = list_of(brand)
     small = Wanted(what=what, size_mm=Decimal(20))
 
-    (warning,) = prints.warnings(listed, small)
+    (warning,) = checks.warnings(listed, small)
 
-    assert prints.densest_of(listed, small).batch == dense
+    assert checks.densest_of(listed, small).batch == dense
     assert "0.396 mm" in warning
-    assert prints.warnings(listed, small, thorough=False) == []
-    assert prints.warnings(listed, replace(small, level="L", payload="code")) == []
+    assert checks.warnings(listed, small, thorough=False) == []
+    assert checks.warnings(listed, replace(small, level="L", payload="code")) == []
 
 
 def test_every_batch_of_a_list_must_fit_a_digital_link(brand):
@@ -234,7 +246,7 @@ def test_every_batch_of_a_list_must_fit_a_digital_link(brand):
     make.batch(brand, prefix="SEVENTEEN-LETTERS", product=product)
 
     with pytest.raises(Invalid, match="at most 20 characters"):
-        prints.check(list_of(brand), Wanted(payload="gs1"))
+        checks.check(list_of(brand), Wanted(payload="gs1"))
 
 
 @pytest.mark.parametrize("batches_listed", [1, 30])
@@ -244,13 +256,13 @@ def test_looking_at_every_batch_costs_no_more_queries(brand, batches_listed, dja
     listed = list_of(brand)
 
     with django_assert_num_queries(2):
-        prints.densest_of(listed, Wanted())
+        checks.densest_of(listed, Wanted())
 
 
 def test_size_wins_over_the_number_of_labels(brand):
     wanted = Wanted(size_mm=Decimal("50.8"))
 
-    (warning,) = prints.warnings(selection_of(make.batch(brand)), wanted)
+    (warning,) = checks.warnings(selection_of(make.batch(brand)), wanted)
 
     assert wanted.design().sheet == PRESETS["grid-20"].sheet
     assert "The size counts" in warning
@@ -282,7 +294,7 @@ def test_earlier_runs_are_those_that_share_a_code(brand):
     }
     Job.objects.filter(print_run=runs["cancelled"]).update(status="cancelled")
     Job.objects.filter(print_run=runs["failed"]).update(status="failed")
-    asked = prints.of_stretch(prints.stretch(batch=batch, first="4", last="6"))
+    asked = selection.of_stretch(ranges.stretch(batch=batch, first="4", last="6"))
 
     assert list(prints.earlier(asked)) == [runs["within"]]
     assert list(prints.earlier(selection_of(batch))) == [runs["within"], runs["before"]]
@@ -327,7 +339,7 @@ def test_codes_are_read_in_portions(brand, django_assert_num_queries):
     batch = make.batch(brand, quantity=5)
 
     with django_assert_num_queries(4):
-        found = [(it.code, it.batch, it.product) for it in prints.streamed(batch.codes.all(), portion=2)]
+        found = [(it.code, it.batch, it.product) for it in selection.streamed(batch.codes.all(), portion=2)]
 
     assert [code for code, _, _ in found] == sorted(batch.codes.values_list("code", flat=True))
 
@@ -336,7 +348,7 @@ class Killed(BaseException):
     """As the kernel ends a process: nothing else is done."""
 
 
-class Dying(jobs.Run):
+class Dying(runner.Run):
     """A worker that is killed when everything is made and nothing is recorded."""
 
     def progress(self, done, total):
@@ -347,7 +359,7 @@ class Dying(jobs.Run):
 
 def test_killed_job_offers_no_file_and_prints_when_it_is_taken_up_again(brand):
     run = start(make.batch(brand, quantity=5), what="png")
-    job = jobs._take(run.job_id)
+    job = runner._take(run.job_id)
 
     with pytest.raises(Killed):
         prints.run_batch(Dying(job))
@@ -371,12 +383,12 @@ def test_cancelled_job_leaves_no_file(brand):
 
 
 def test_last_of_many_labels_is_read_again_too(monkeypatch):
-    monkeypatch.setattr(archives, "ALL_PROVED", 3)
-    monkeypatch.setattr(archives, "PROVED_EVERY", 10)
+    monkeypatch.setattr(archive, "ALL_PROVED", 3)
+    monkeypatch.setattr(archive, "PROVED_EVERY", 10)
     proof = prints.Proof()
 
     texts = [f"CODE-{number:03d}" for number in range(25)]
-    labels = list(proof.of(prints.Label(text, text) for text in texts))
+    labels = list(proof.of(design.Label(text, text) for text in texts))
 
     assert [label.payload for label in labels] == texts
     assert (proof.drawn, proof.read) == (25, 6)  # 0, 1, 2, 10, 20 and 24

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 from PIL import Image
 
-from authcodes import proofs, qr
-from authcodes.symbols import Level
+from authcodes.printing.qr import images, verification
+from authcodes.printing.qr.encoder import Level
 
 URL = "https://scan.example.com/s/"
 
@@ -31,16 +31,16 @@ def with_rows(data, change):
 @pytest.mark.parametrize("size", ["20", "33.3", "50.8", "120"])
 def test_both_ways_read_the_same(level, size):
     for text in (f"{URL}ABC0000000001.8K2MZ00011T", "ABC0001", f"{URL}{'x' * 60}"):
-        data = qr.png(text=text, size_mm=Decimal(size), level=level)
+        data = images.png(text=text, size_mm=Decimal(size), level=level)
 
-        assert proofs._modules_of(data) is not None, "the quick way did not understand it"
-        assert proofs.read_png(data) == proofs.read_png_by_pillow(data) == text
+        assert verification._modules_of(data) is not None, "the quick way did not understand it"
+        assert verification.read_png(data) == verification.read_png_by_pillow(data) == text
 
 
 def test_every_code_says_what_it_was_made_of():
     for number in range(300):
         text = f"{URL}ABC{number:010d}"
-        assert proofs.read_png(qr.png(text=text, size_mm=Decimal(20))) == text
+        assert verification.read_png(images.png(text=text, size_mm=Decimal(20))) == text
 
 
 def dot(rows):
@@ -55,37 +55,37 @@ def first_row(rows):
 
 @pytest.mark.parametrize("change", [dot, first_row])
 def test_picture_with_a_single_wrong_pixel_is_left_to_pillow(change):
-    data = with_rows(qr.png(text=URL), change)
+    data = with_rows(images.png(text=URL), change)
 
-    assert proofs._modules_of(data) is None
-    assert proofs.read_png(data) == proofs.read_png_by_pillow(data)
+    assert verification._modules_of(data) is None
+    assert verification.read_png(data) == verification.read_png_by_pillow(data)
 
 
 def test_pictures_of_other_programs_are_left_to_pillow():
     file = io.BytesIO()
-    with Image.open(io.BytesIO(qr.png(text=URL))) as image:
+    with Image.open(io.BytesIO(images.png(text=URL))) as image:
         image.convert("RGB").rotate(3, expand=True, fillcolor="white").save(file, "PNG")
 
-    assert proofs._modules_of(file.getvalue()) is None
-    assert proofs.read_png(file.getvalue()) == URL
+    assert verification._modules_of(file.getvalue()) is None
+    assert verification.read_png(file.getvalue()) == URL
 
 
 @pytest.mark.parametrize("place", [0, 20, 45, 100, -20, -5])
 def test_damaged_file_is_not_understood(place):
-    data = bytearray(qr.png(text=URL))
+    data = bytearray(images.png(text=URL))
     data[place] ^= 0x40
 
-    assert proofs._modules_of(bytes(data)) is None
+    assert verification._modules_of(bytes(data)) is None
 
 
 def test_file_with_more_behind_it_is_not_understood():
-    assert proofs._modules_of(qr.png(text=URL) + b"<script>") is None
-    assert proofs._modules_of(b"") is None
+    assert verification._modules_of(images.png(text=URL) + b"<script>") is None
+    assert verification._modules_of(b"") is None
 
 
 def test_image_of_another_text_is_refused():
-    with pytest.raises(proofs.Unreadable, match="says"):
-        proofs.check_png(qr.png(text=f"{URL}A1"), f"{URL}A2", code="A2")
+    with pytest.raises(verification.Unreadable, match="says"):
+        verification.check_png(images.png(text=f"{URL}A1"), f"{URL}A2", code="A2")
 
 
 def test_symbol_with_too_many_wrong_modules_is_refused():
@@ -94,5 +94,5 @@ def test_symbol_with_too_many_wrong_modules_is_refused():
             if rows[row * 78] == 0 and 100 < row < 520:
                 rows[row * 78 + 20 : row * 78 + 55] = bytes(35)
 
-    with pytest.raises(proofs.Unreadable, match="cannot be read"):
-        proofs.check_png(with_rows(qr.png(text=f"{URL}ABC0000000001.8K2MZ00011T"), smear), "x")
+    with pytest.raises(verification.Unreadable, match="cannot be read"):
+        verification.check_png(with_rows(images.png(text=f"{URL}ABC0000000001.8K2MZ00011T"), smear), "x")

@@ -11,8 +11,8 @@ import weasyprint
 import zxingcpp
 from PIL import Image
 
-from authcodes import proofs, qr
-from authcodes.symbols import QUIET_ZONE, Level, symbol
+from authcodes.printing.qr import images, verification
+from authcodes.printing.qr.encoder import QUIET_ZONE, Level, symbol
 
 TEXTS = [
     "ABC0001234567",
@@ -38,19 +38,19 @@ def read(image):
 @pytest.mark.parametrize("size_mm", SIZES)
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_png_is_read_again(text, size_mm):
-    assert read(opened(qr.png(text=text, size_mm=size_mm))) == text
+    assert read(opened(images.png(text=text, size_mm=size_mm))) == text
 
 
 @pytest.mark.parametrize("level", Level)
 def test_each_level_is_read_and_is_the_one_asked_for(level):
-    found = zxingcpp.read_barcode(opened(qr.png(text=TEXTS[1], level=level)))
+    found = zxingcpp.read_barcode(opened(images.png(text=TEXTS[1], level=level)))
 
     assert (found.text, found.ec_level) == (TEXTS[1], level.name)
 
 
 @pytest.mark.parametrize("size_mm", SIZES)
 def test_a_png_has_one_bit_a_pixel_and_says_300_dpi(size_mm):
-    data = qr.png(text=TEXTS[1], size_mm=size_mm)
+    data = images.png(text=TEXTS[1], size_mm=size_mm)
 
     bit_depth, colour = struct.unpack(">BB", data[24:26])
     per_metre = struct.unpack(">IIB", data[data.index(b"pHYs") + 4 :][:9])
@@ -63,8 +63,8 @@ def test_a_png_has_one_bit_a_pixel_and_says_300_dpi(size_mm):
 @pytest.mark.parametrize("text", TEXTS)
 def test_each_module_is_a_square_of_whole_pixels(text, size_mm):
     drawn = symbol(text)
-    image = opened(qr.png(text=text, size_mm=size_mm))
-    modules = qr.modules_across(drawn)
+    image = opened(images.png(text=text, size_mm=size_mm))
+    modules = images.modules_across(drawn)
     scale = image.width // modules
 
     assert image.size == (modules * scale, modules * scale)
@@ -79,21 +79,21 @@ def test_each_module_is_a_square_of_whole_pixels(text, size_mm):
 
 @pytest.mark.parametrize("size_mm", SIZES)
 def test_a_png_is_as_large_as_asked_for_and_less_than_a_pixel_a_module_larger(size_mm):
-    image = opened(qr.png(text=TEXTS[2], size_mm=size_mm))
+    image = opened(images.png(text=TEXTS[2], size_mm=size_mm))
 
     wanted = int(size_mm * 300 / Decimal("25.4"))
-    assert wanted <= image.width < wanted + qr.modules_across(symbol(TEXTS[2]))
+    assert wanted <= image.width < wanted + images.modules_across(symbol(TEXTS[2]))
 
 
 def test_the_same_code_is_always_the_same_file():
-    assert qr.png(text=TEXTS[1]) == qr.png(text=TEXTS[1])
-    assert qr.svg(text=TEXTS[1]) == qr.svg(text=TEXTS[1])
+    assert images.png(text=TEXTS[1]) == images.png(text=TEXTS[1])
+    assert images.svg(text=TEXTS[1]) == images.svg(text=TEXTS[1])
 
 
 @pytest.mark.parametrize("text", TEXTS[:4])
 def test_an_svg_is_read_again_when_another_program_draws_it(text, tmp_path):
     size_mm = Decimal("50.8")
-    svg = qr.svg(text=text, size_mm=size_mm).decode()
+    svg = images.svg(text=text, size_mm=size_mm).decode()
     page = f"<style>@page {{ size: 60mm 60mm; margin: 4mm }} svg {{ display: block }}</style>{svg}"
     weasyprint.HTML(string=page).write_pdf(tmp_path / "page.pdf")
     subprocess.run(["pdftoppm", "-r", "300", "-png", "-singlefile", "page.pdf", "page"], cwd=tmp_path, check=True)
@@ -101,12 +101,12 @@ def test_an_svg_is_read_again_when_another_program_draws_it(text, tmp_path):
     image = Image.open(tmp_path / "page.png")
     assert read(image) == text
     left, top, right, bottom = image.convert("L").point(lambda grey: 255 if grey < 128 else 0).getbbox()
-    dark = size_mm * (1 - Decimal(2 * QUIET_ZONE) / qr.modules_across(symbol(text)))
+    dark = size_mm * (1 - Decimal(2 * QUIET_ZONE) / images.modules_across(symbol(text)))
     assert [(right - left) / 300 * 25.4, (bottom - top) / 300 * 25.4] == pytest.approx([float(dark)] * 2, abs=0.1)
 
 
 def test_an_svg_says_its_size_and_counts_in_modules():
-    svg = qr.svg(text=TEXTS[0], size_mm=Decimal("25.4")).decode()
+    svg = images.svg(text=TEXTS[0], size_mm=Decimal("25.4")).decode()
 
     assert re.findall(r' (?:width|height|viewBox)="([^"]+)"', svg) == ["25.4mm", "25.4mm", "0 0 29 29"]
     assert set(re.sub(r'[^d]d="([^"]*)"|.', r"\1", svg)) <= set("Mhvz-0123456789 ")
@@ -114,29 +114,31 @@ def test_an_svg_says_its_size_and_counts_in_modules():
 
 @pytest.mark.parametrize(("size_mm", "small"), [(Decimal("11.48"), True), (Decimal("11.49"), False)])
 def test_a_module_below_five_printer_dots_is_known(size_mm, small):
-    assert (qr.module_mm(symbol(TEXTS[0]), size_mm) < qr.SMALLEST_MODULE_MM) is small
+    assert (images.module_mm(symbol(TEXTS[0]), size_mm) < images.SMALLEST_MODULE_MM) is small
 
 
-@pytest.mark.parametrize(("make", "check"), [(qr.png, proofs.check_png), (qr.svg, proofs.check_svg)])
+@pytest.mark.parametrize(
+    ("make", "check"), [(images.png, verification.check_png), (images.svg, verification.check_svg)]
+)
 def test_a_proof_finds_an_image_of_another_code(make, check):
     check(make(text=TEXTS[1]), TEXTS[1], code="A1")
 
-    with pytest.raises(proofs.Unreadable, match="A1 says something else") as refused:
+    with pytest.raises(verification.Unreadable, match="A1 says something else") as refused:
         check(make(text=TEXTS[1]), TEXTS[2], code="A1")
     assert refused.value.details == {"code": "A1"}
 
 
 def test_a_proof_finds_an_image_that_nobody_can_read():
-    image = opened(qr.png(text=TEXTS[1])).convert("1")
+    image = opened(images.png(text=TEXTS[1])).convert("1")
     image.paste(255, (0, 0, image.width // 2, image.height))
     spoiled = io.BytesIO()
     image.save(spoiled, "PNG")
 
-    with pytest.raises(proofs.Unreadable, match="A1 cannot be read"):
-        proofs.check_png(spoiled.getvalue(), TEXTS[1], code="A1")
+    with pytest.raises(verification.Unreadable, match="A1 cannot be read"):
+        verification.check_png(spoiled.getvalue(), TEXTS[1], code="A1")
 
 
 @pytest.mark.parametrize("spoil", [(b"v1h-", b"v2h-"), (b'<path d="', b'<path e="'), (b"viewBox", b"viewbox")])
 def test_a_proof_finds_an_svg_that_is_not_made_of_modules(spoil):
-    with pytest.raises(proofs.Unreadable, match="cannot be read"):
-        proofs.check_svg(qr.svg(text=TEXTS[1]).replace(*spoil), TEXTS[1])
+    with pytest.raises(verification.Unreadable, match="cannot be read"):
+        verification.check_svg(images.svg(text=TEXTS[1]).replace(*spoil), TEXTS[1])

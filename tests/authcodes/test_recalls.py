@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from authcodes import recalls
-from authcodes.refusals import BatchRefused
+from authcodes.errors import BatchRefused
+from authcodes.recalls import recalls
 from tests import make
 from tests.portal import staff
 

@@ -5,12 +5,14 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import reconcile, scanning
-from authcodes.models import AuthCode, Scan
-from authcodes.scanning import Circumstances
-from campaigns.models import UserLoyaltyCampaign
-from loyalty import events
-from loyalty.models import Event, UserPoints
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.scanning import consistency, scan
+from authcodes.scanning.types import Circumstances
+from campaigns.models.campaigns import UserLoyaltyCampaign
+from events import worker
+from events.models import Event
+from loyalty.models.accounts import UserPoints
 from tests import make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,13 +26,13 @@ def credited():
     make.milestone(make.campaign(brand), 1, reward_points=5)
     customer = make.customer(brand)
     for code in make.batch(brand, quantity=2).codes.all():
-        scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
-    events.drain()
+        scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    worker.drain()
     return customer
 
 
 def found():
-    return sorted({difference.check for difference in reconcile.differences()})
+    return sorted({difference.check for difference in consistency.differences()})
 
 
 def test_books_that_agree_show_no_difference(credited, capsys):

@@ -5,12 +5,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes import recalls, reconcile, scanning
-from authcodes.models import AuthCode, Scan
-from authcodes.refusals import ScanNotAdoptable
-from authcodes.scanning import Circumstances
-from brands.models import User
-from loyalty import events
+from authcodes.errors import ScanNotAdoptable
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from authcodes.scanning import consistency, guest_scans, record
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from brands.models.people import User
+from core import json_values
+from events import worker
 from tests import make
 from tests.api import error
 from tests.races import at_once
@@ -41,7 +45,7 @@ def test_buyers_claim_thirty_codes_that_a_guest_has_burnt(api, brand, customer, 
 
     assert answers == [("success", "accepted", "pending")] * 30
     assert make.account(customer, brand).points == 300
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_the_buyer_learns_that_the_code_was_checked_before(api, brand, customer):
@@ -64,7 +68,7 @@ def test_another_guest_is_told_that_it_is_reserved_and_until_when(api, brand, se
     until = first.scanned_at + timedelta(minutes=settings.GUEST_SCAN_MINUTES)
     assert told(response) == ("warning", "reserved", "not_eligible")
     assert response.json()["message"].startswith("Somebody who is not logged in has just scanned this code.")
-    assert response.json()["reserved_until"] == events.iso(until)
+    assert response.json()["reserved_until"] == json_values.iso(until)
 
 
 def test_another_guest_gets_it_when_it_has_lapsed_and_may_adopt_it(api, brand, customer, deliver, time_machine):
@@ -80,7 +84,7 @@ def test_another_guest_gets_it_when_it_has_lapsed_and_may_adopt_it(api, brand, c
     assert adopted.status_code == 200
     assert make.account(customer, brand).points == 10
     assert api.get(f"scans/{first['scan_id']}").json()["points_status"] == "lapsed"
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_the_guest_comes_too_late_when_a_customer_was_faster(api, brand, customer):
@@ -109,7 +113,7 @@ def test_validate_and_the_campaign_event_take_a_reserved_code_for_free(api, bran
     assert app.post("auth-codes/validate", {"code": code.code}).json()["valid"] is True
     assert api.guest().post("auth-codes/validate", {"code": code.code}).json()["valid"] is False
     assert app.credit(customer, code).json()["data"]["points_earned"] == 10
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_of_a_code_for_two_one_slot_is_taken_over(api, brand, customer):
@@ -123,7 +127,7 @@ def test_of_a_code_for_two_one_slot_is_taken_over(api, brand, customer):
     assert answers == ["accepted", "accepted", "limit_reached"]
     code.refresh_from_db()
     assert (code.scan_count, code.slots_given_back) == (4, 2)
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_what_is_recalled_or_switched_off_is_not_taken_over(api, brand, customer):
@@ -169,7 +173,7 @@ def test_a_scan_that_is_too_old_is_not_adopted_whatever_proves_it(brand, custome
     made = scanning.scan(scanned=code.code, about=Circumstances(at=then, brand_id=brand.pk))
 
     with pytest.raises(ScanNotAdoptable):
-        scanning.adopt(scan=Scan.objects.get(pk=made.scan_id), user_id=customer.pk, at=timezone.now())
+        guest_scans.adopt(scan=Scan.objects.get(pk=made.scan_id), user_id=customer.pk, at=timezone.now())
 
 
 # --- Many at once ----------------------------------------------------------------------------------------------------
@@ -196,7 +200,7 @@ def claimed_at_once(brand):
     def claim(numbered):
         number, customer = numbered
         if number % 2:
-            return scanning.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
+            return guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
         return scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
 
     at_once(claim, list(enumerate(customers)))
@@ -206,13 +210,13 @@ def claimed_at_once(brand):
 def test_of_many_who_adopt_and_scan_at_once_one_has_the_code(racing_brand):
     assert [claimed_at_once(racing_brand) for _ in range(5)] == [1] * 5
 
-    events.drain()
+    worker.drain()
 
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_control_without_the_lock_on_the_guests_scan_several_have_it(racing_brand, monkeypatch):
-    unlocked = scanning.TAKE_OVER.replace("FOR UPDATE", "").replace("<= b.scan_limit", "<= 99 + b.scan_limit")
-    monkeypatch.setattr(scanning, "TAKE_OVER", unlocked)
+    unlocked = record.TAKE_OVER.replace("FOR UPDATE", "").replace("<= b.scan_limit", "<= 99 + b.scan_limit")
+    monkeypatch.setattr(record, "TAKE_OVER", unlocked)
 
     assert any(claimed_at_once(racing_brand) > 1 for _ in range(20))

@@ -11,22 +11,16 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from authcodes import dashboard, rollup_checks, rollups, scanning
-from authcodes.dashboard import Filters, Status
-from authcodes.models import (
-    CellRollup,
-    DayRollup,
-    PlaceRollup,
-    RollupMark,
-    Scan,
-    Scanner,
-    ScannerRollup,
-    VainAttempt,
-)
-from authcodes.scanning import Circumstances
+from authcodes.dashboard import figures
+from authcodes.dashboard.filters import Filters, Status
+from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
+from authcodes.models.scans import Scan
+from authcodes.rollups import consistency, rollups
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
 from authcodes.tasks import roll_up_closed_days
-from brands.models import Brand
-from loyalty import events
+from brands.models.tenants import Brand
+from events import worker
 from tests import make, portal
 from tests.authcodes.dashboards import fill
 
@@ -98,7 +92,7 @@ def test_today_is_not_rolled_up_and_yet_counted(brand: Brand) -> None:
     roll_up_closed_days()
 
     assert not DayRollup.objects.exists()
-    assert dashboard.scans(brands=[brand], filters=Filters()).accepted == 1
+    assert figures.scans(brands=[brand], filters=Filters()).accepted == 1
     with pytest.raises(ValueError, match="has not ended"):
         rollups.roll_up(brand=brand, day=local(timezone.now()))
 
@@ -132,9 +126,9 @@ def test_points_and_places_that_settle_late_are_picked_up(brand: Brand) -> None:
     Scan.objects.filter(pk=recent.pk).update(points_status="awarded", points_awarded=5)
     rollups.catch_up(brand=brand, at=timezone.now())
 
-    found = dashboard.scans(brands=[brand], filters=Filters())
+    found = figures.scans(brands=[brand], filters=Filters())
     assert (found.points, [place.name for place in found.places]) == (Decimal(12), ["Goa, Goa"])
-    assert list(rollup_checks.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_a_day_rolled_up_out_of_order_hides_none_before_it(brand: Brand) -> None:
@@ -144,7 +138,7 @@ def test_a_day_rolled_up_out_of_order_hides_none_before_it(brand: Brand) -> None
     rollups.roll_up(brand=brand, day=local(days_ago(2)))
 
     assert RollupMark.objects.get(brand=brand).until is None
-    assert dashboard.scans(brands=[brand], filters=Filters()).accepted == 2
+    assert figures.scans(brands=[brand], filters=Filters()).accepted == 2
 
 
 def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuilt(brand: Brand) -> None:
@@ -153,11 +147,11 @@ def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuil
     brand.time_zone = "America/Los_Angeles"
     brand.save()
 
-    before = dashboard.scans(brands=[brand], filters=Filters())
+    before = figures.scans(brands=[brand], filters=Filters())
     rollups.catch_up(brand=brand, at=timezone.now())
 
     assert before.days[0].day == local(days_ago(5)) - timedelta(days=1)
-    assert dashboard.scans(brands=[brand], filters=Filters()) == before
+    assert figures.scans(brands=[brand], filters=Filters()) == before
     assert RollupMark.objects.get(brand=brand).time_zone == "America/Los_Angeles"
 
 
@@ -168,16 +162,16 @@ def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> No
     scanned(brand, days_ago(3))
     rollups.catch_up(brand=brand, at=timezone.now())
     scanned_ones, unscanned_ones = Filters(status=Status.SCANNED), Filters(status=Status.UNSCANNED)
-    before = dashboard.scans(brands=[brand], filters=unscanned_ones)
+    before = figures.scans(brands=[brand], filters=unscanned_ones)
     code.scan_count, code.first_scan_at = 1, timezone.now()
     code.save()
     portal.scan(code, user=make.customer(brand), scan_count=1, scanned_at=timezone.now())
 
     for _when in ("before they are rolled up again", "after that"):
-        assert dashboard.scans(brands=[brand], filters=unscanned_ones) == dashboard.Scans()
-        found = dashboard.scans(brands=[brand], filters=scanned_ones)
+        assert figures.scans(brands=[brand], filters=unscanned_ones) == figures.Scans()
+        found = figures.scans(brands=[brand], filters=scanned_ones)
         assert (found.accepted, found.errors, found.scanners) == (2, 1, 3)
-        assert list(rollup_checks.differences()) == []
+        assert list(consistency.differences()) == []
         rollups.catch_up(brand=brand, at=timezone.now())
 
     assert (before.errors, before.scanners, VainAttempt.objects.count()) == (1, 1, 0)
@@ -188,14 +182,14 @@ def test_points_that_are_asked_for_again_after_weeks_are_found(brand: Brand) -> 
     rollups.catch_up(brand=brand, at=timezone.now())
 
     about = Circumstances(at=timezone.now(), user_id=limited.user_id)
-    scanning.scan(scanned=limited.code, about=about)
+    scan.scan(scanned=limited.code, about=about)
     rollups.catch_up(brand=brand, at=timezone.now())  # before they are there
-    events.drain()
+    worker.drain()
     rollups.catch_up(brand=brand, at=timezone.now())
 
     rolled_up = DayRollup.objects.get(day=local(limited.scanned_at))
     assert (rolled_up.points, rolled_up.unsettled) == (1, 0)
-    assert list(rollup_checks.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_check_rollups_agrees_and_rebuild_makes_it_agree(brand: Brand) -> None:
@@ -243,7 +237,7 @@ def test_check_rollups_finds_a_code_whose_first_scan_is_missing(brand: Brand) ->
     code.scan_count = 1
     code.save()
 
-    assert [each.about for each in rollup_checks.differences()] == [f"batch {code.batch_id}"]
+    assert [each.about for each in consistency.differences()] == [f"batch {code.batch_id}"]
 
 
 def test_a_rollup_of_one_brand_leaves_others_alone(brand: Brand) -> None:

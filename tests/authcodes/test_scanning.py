@@ -4,15 +4,16 @@ from decimal import Decimal
 
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.models import Scan
-from authcodes.scanning import Circumstances, Place
-from loyalty.models import Event, LoyaltyTransaction
+from authcodes.models.scans import Scan
+from authcodes.scanning import locate, scan
+from authcodes.scanning.types import Circumstances, Place
+from events.models import Event
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 
 
 def scan_as(customer, code, **about):
-    return scanning.scan(
+    return scan.scan(
         scanned=str(code),
         about=Circumstances(at=timezone.now(), user_id=customer and customer.pk, **about),
     )
@@ -54,4 +55,4 @@ def test_city_and_region_that_the_app_knows_are_kept_from_the_first_scan(brand, 
 
     code.refresh_from_db()
     assert code.first_scan_location == "Paris, Ile-de-France"
-    assert scanning.locate_pending(limit=10) == 0
+    assert locate.locate_pending(limit=10) == 0

@@ -3,11 +3,15 @@
 import pytest
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.models import AuthCode, Scan
-from authcodes.scanning import Circumstances
-from loyalty import events
-from loyalty.models import Event, LoyaltyTransaction
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.scanning import limited_points, record
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from core.db import uuid7
+from events import worker
+from events.models import Event
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.races import at_once
 
@@ -33,7 +37,7 @@ def test_of_a_hundred_users_on_a_single_use_code_exactly_one_gets_it(brand):
     code, customers = make.code(brand), [make.customer(brand) for _ in range(100)]
 
     results = scan_once_each(code, customers)
-    events.drain()
+    worker.drain()
 
     assert sorted(result.outcome for result in results) == ["success"] + ["warning"] * 99
     assert AuthCode.objects.get().scan_count == 1
@@ -43,7 +47,7 @@ def test_of_a_hundred_users_on_a_single_use_code_exactly_one_gets_it(brand):
 
 def test_control_without_the_condition_in_the_update_several_get_it(brand, monkeypatch):
     guard = "AND (b.scan_limit IS NULL OR c.scan_count - c.slots_given_back < b.scan_limit)"
-    monkeypatch.setattr(scanning, "ACCEPT", scanning.ACCEPT.replace(guard, ""))
+    monkeypatch.setattr(record, "ACCEPT", record.ACCEPT.replace(guard, ""))
     code, customers = make.code(brand), [make.customer(brand) for _ in range(100)]
 
     results = scan_once_each(code, customers)
@@ -62,7 +66,7 @@ def test_a_limit_of_seven_gives_seven_slots(brand):
 
 def test_one_idempotency_key_sent_many_times_at_once_is_one_scan(brand):
     code, customer = make.code(brand, scan_limit=None), make.customer(brand)
-    scan_id, at = scanning.time_ordered_id(), timezone.now()
+    scan_id, at = uuid7.time_ordered_id(), timezone.now()
 
     def scan(_number):
         about = Circumstances(at=at, user_id=customer.pk)
@@ -81,7 +85,7 @@ def ask_again_at_once(brand):
     brand.save()
     make.points(customer, brand, 1)
     scan_once_each(code, [customer])
-    events.drain()
+    worker.drain()
     brand.daily_point_limit = None
     brand.save()
     return scan_once_each(code, [customer] * 12)
@@ -91,7 +95,7 @@ def test_points_that_a_limit_held_back_are_asked_for_once(brand):
     results = ask_again_at_once(brand)
 
     assert Event.objects.filter(detail_type="scan-auth", status="pending").count() == 1
-    events.drain()
+    worker.drain()
     [line] = LoyaltyTransaction.objects.filter(points_earned=10)
     scan = Scan.objects.get(outcome="success")
     assert {(result.scan_id, result.points_status) for result in results} == {(scan.pk, "pending")}
@@ -100,7 +104,7 @@ def test_points_that_a_limit_held_back_are_asked_for_once(brand):
 
 def test_control_without_the_condition_they_are_asked_for_several_times(brand, monkeypatch):
     guard = "AND points_status IN ('limited', 'not_eligible')"
-    monkeypatch.setattr(scanning, "REOPEN", scanning.REOPEN.replace(guard, ""))
+    monkeypatch.setattr(limited_points, "REOPEN", limited_points.REOPEN.replace(guard, ""))
 
     ask_again_at_once(brand)
 

@@ -9,12 +9,12 @@ from decimal import Decimal
 import pytest
 from PIL import Image
 
-from authcodes import pdfs, sheet_proofs, sheets
-from authcodes.designs import Design, Label
-from authcodes.labels import PRESETS
-from authcodes.proofs import Unreadable
-from authcodes.sheet_proofs import Sample, check
-from authcodes.symbols import Level
+from authcodes.printing.labels import pdf_writer, sheet_pdf, sheet_verification
+from authcodes.printing.labels.design import Design, Label
+from authcodes.printing.labels.presets import PRESETS
+from authcodes.printing.labels.sheet_verification import Sample, check
+from authcodes.printing.qr.encoder import Level
+from authcodes.printing.qr.verification import Unreadable
 
 URL = "https://scan.example.com/s/"
 DESIGNS = {name: Design(preset.sheet, preset.qr_mm) for name, preset in PRESETS.items()}
@@ -28,7 +28,7 @@ def made(some, design):
     """The file, its pages and what they should show."""
     file = io.BytesIO()
     sample = Sample(per_page=design.sheet.per_page, start=design.start)
-    pages = sheets.write(file, sample.watched(some), design)
+    pages = sheet_pdf.write(file, sample.watched(some), design)
     return file, pages, sample.whole()
 
 
@@ -59,8 +59,8 @@ def test_corrections_of_a_printer_do_not_keep_pages_from_being_read():
 
 
 def test_sample_is_the_first_pages_some_between_and_the_last(monkeypatch):
-    monkeypatch.setattr(sheet_proofs, "FIRST_PAGES", 2)
-    monkeypatch.setattr(sheet_proofs, "EVERY_PAGE", 4)
+    monkeypatch.setattr(sheet_verification, "FIRST_PAGES", 2)
+    monkeypatch.setattr(sheet_verification, "EVERY_PAGE", 4)
 
     file, pages, expected = made(labels(20 * 7 - 3), DESIGNS["grid-20"])
 
@@ -120,7 +120,7 @@ def test_page_that_is_missing_is_found():
 
 
 def test_picture_in_a_quiet_zone_is_found(monkeypatch):
-    painter = sheets._Painter
+    painter = sheet_pdf._Painter
     monkeypatch.setattr(painter, "_logo", lambda self: _over_the_code(self))
 
     file, pages, expected = made(labels(1), replace(DESIGNS["letter-30"], logo=picture()))
@@ -132,5 +132,5 @@ def test_picture_in_a_quiet_zone_is_found(monkeypatch):
 def _over_the_code(painter):
     """A logo of which a corner lies at the symbol's right edge."""
     name = painter.document.image(Image.new("RGB", (20, 20), "navy"))
-    right = (painter.placement.left + painter.placement.size) * pdfs.POINTS_PER_MM
+    right = (painter.placement.left + painter.placement.size) * pdf_writer.POINTS_PER_MM
     return f"q 20 0 0 20 {right - 3:.3f} 30 cm {name} Do Q\n"

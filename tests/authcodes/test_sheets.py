@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from authcodes import designs, placement, sheets
-from authcodes.designs import Design, Label
-from authcodes.labels import PRESETS, Sheet
-from authcodes.qr import modules_across
-from authcodes.symbols import Level, symbol
-from brands.refusals import Invalid
+from authcodes.printing.labels import layout, sheet_pdf
+from authcodes.printing.labels.design import Design, Label, module_warnings
+from authcodes.printing.labels.presets import PRESETS, Sheet
+from authcodes.printing.qr.encoder import Level, symbol
+from authcodes.printing.qr.images import modules_across
+from core.errors import Invalid
 from tests.authcodes import printed
 
 URL = "https://scan.example.com/s/"
@@ -51,7 +51,7 @@ def pdf(tmp_path):
     def write(some, design):
         path = tmp_path / "labels.pdf"
         with path.open("wb") as file:
-            write.pages = sheets.write(file, some, design)
+            write.pages = sheet_pdf.write(file, some, design)
         return path
 
     return write
@@ -236,7 +236,7 @@ def test_arabic_is_joined_and_written_from_the_right(pdf):
     [(left, _, right, _)] = [
         box for _, box, word in found if word in {"\ufee1\ufefc\ufeb3", "\ufeb3\ufefc\ufee1", title}
     ]
-    assert right == pytest.approx(4.7625 + 66.675 - placement.PAD, abs=0.1)
+    assert right == pytest.approx(4.7625 + 66.675 - layout.PAD, abs=0.1)
     assert left > 4.7625 + 40
 
 
@@ -284,18 +284,18 @@ def test_fonts_are_embedded_and_the_page_asks_not_to_be_fitted(pdf):
 def test_the_same_labels_are_always_the_same_file():
     one, other = io.BytesIO(), io.BytesIO()
     for file in (one, other):
-        sheets.write(file, labels(40, title="سلام"), replace(DESIGNS["letter-30"], logo=picture()))
+        sheet_pdf.write(file, labels(40, title="سلام"), replace(DESIGNS["letter-30"], logo=picture()))
 
     assert one.getvalue() == other.getvalue()
 
 
 def test_progress_is_told_by_page_and_may_stop_it():
     told = []
-    sheets.write(io.BytesIO(), iter(labels(65)), DESIGNS["letter-30"], progress=told.append)
+    sheet_pdf.write(io.BytesIO(), iter(labels(65)), DESIGNS["letter-30"], progress=told.append)
 
     assert told == [30, 60, 65]
     with pytest.raises(ZeroDivisionError):
-        sheets.write(io.BytesIO(), labels(65), DESIGNS["letter-30"], progress=lambda done: 1 // (done - 60))
+        sheet_pdf.write(io.BytesIO(), labels(65), DESIGNS["letter-30"], progress=lambda done: 1 // (done - 60))
 
 
 def test_memory_does_not_grow_with_the_pages():
@@ -306,7 +306,7 @@ def test_memory_does_not_grow_with_the_pages():
     def peak(pages):
         some = (Label(f"{URL}ABC{number:07d}", f"ABC{number:07d}", title="Oil") for number in range(30 * pages))
         tracemalloc.start()
-        assert sheets.write(Sink(), some, DESIGNS["letter-30"]) == pages
+        assert sheet_pdf.write(Sink(), some, DESIGNS["letter-30"]) == pages
         used = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return used
@@ -343,7 +343,7 @@ def test_a_design_that_cannot_be_printed_is_refused_by_name(change, field):
     file = io.BytesIO()
 
     with pytest.raises(Invalid) as refused:
-        sheets.write(file, labels(1), design)
+        sheet_pdf.write(file, labels(1), design)
 
     assert refused.value.details == {"field": field}
     assert file.getvalue() == b""
@@ -351,14 +351,14 @@ def test_a_design_that_cannot_be_printed_is_refused_by_name(change, field):
 
 def test_nothing_to_print_is_refused():
     with pytest.raises(Invalid):
-        sheets.write(io.BytesIO(), [], DESIGNS["letter-30"])
+        sheet_pdf.write(io.BytesIO(), [], DESIGNS["letter-30"])
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_calibration_page_has_a_cross_on_each_corner_and_rulers_of_100_mm(name, tmp_path):
     design = replace(DESIGNS[name], offset_x=Decimal("1.2"))
     path = tmp_path / "calibration.pdf"
-    path.write_bytes(sheets.calibration(design))
+    path.write_bytes(sheet_pdf.calibration(design))
 
     [page] = printed.pages(path)
 
@@ -377,7 +377,7 @@ def test_the_calibration_page_has_a_cross_on_each_corner_and_rulers_of_100_mm(na
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_words_of_the_calibration_page_are_clear_of_its_rulers(name, tmp_path):
     path = tmp_path / "calibration.pdf"
-    path.write_bytes(sheets.calibration(DESIGNS[name]))
+    path.write_bytes(sheet_pdf.calibration(DESIGNS[name]))
 
     [page] = printed.pages(path)
 
@@ -400,7 +400,7 @@ def near(one, other):
 
 def test_rulers_have_a_tick_each_millimetre(tmp_path):
     path = tmp_path / "calibration.pdf"
-    path.write_bytes(sheets.calibration(DESIGNS["a4-21"]))
+    path.write_bytes(sheet_pdf.calibration(DESIGNS["a4-21"]))
 
     [page] = printed.pages(path)
 
@@ -412,7 +412,7 @@ def test_rulers_have_a_tick_each_millimetre(tmp_path):
 def test_small_modules_are_warned_of():
     design = DESIGNS["letter-30"]
 
-    assert designs.module_warnings(design, Label(f"{URL}ABC0000001", "")) == []
+    assert module_warnings(design, Label(f"{URL}ABC0000001", "")) == []
     payload = f"https://{'a' * 60}.example.com/s/ABC0000001.8K2MZ0Q9X1T"
-    [words] = designs.module_warnings(design, Label(payload, "", level=Level.H))
+    [words] = module_warnings(design, Label(payload, "", level=Level.H))
     assert "0.396" in words

@@ -8,12 +8,13 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from authcodes import qr, sheets
-from authcodes.designs import Design, Label
-from authcodes.labels import PRESETS, Sheet
-from authcodes.placement import Placement
-from authcodes.sketches import MOST_DRAWN, sketch
-from authcodes.symbols import QUIET_ZONE, symbol
+from authcodes.printing.labels import sheet_pdf
+from authcodes.printing.labels.design import Design, Label
+from authcodes.printing.labels.layout import Placement
+from authcodes.printing.labels.presets import PRESETS, Sheet
+from authcodes.printing.labels.preview import MOST_DRAWN, sketch
+from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import QUIET_ZONE, symbol
 from tests.prints import pages
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,7 +38,7 @@ def labels(count, **more):
 def test_codes_are_where_the_pdf_has_them(name, by_column, tmp_path):
     design = design_of(name, start=2, by_column=by_column)
     file = io.BytesIO()
-    sheets.write(file, labels(3, title="Green tea", sku="GT-1"), design)
+    sheet_pdf.write(file, labels(3, title="Green tea", sku="GT-1"), design)
     (page,) = pages(file.getvalue(), tmp_path, DPI)
 
     found = {it.text: it.position.top_left for it in zxingcpp.read_barcodes(Image.open(page))}
@@ -45,7 +46,7 @@ def test_codes_are_where_the_pdf_has_them(name, by_column, tmp_path):
     place = Placement(design)
     for index, label in enumerate(labels(3), 1):
         x, y = map(float, design.sheet.place(index, by_column=by_column))
-        quiet = QUIET_ZONE * place.size / qr.modules_across(symbol(label.payload))
+        quiet = QUIET_ZONE * place.size / images.modules_across(symbol(label.payload))
         corner = found[label.payload]
         assert corner.x * MILLIMETRES == pytest.approx(x + place.left + quiet, abs=0.4)
         assert corner.y * MILLIMETRES == pytest.approx(y + place.height - place.bottom - place.size + quiet, abs=0.4)

@@ -6,8 +6,8 @@ import tracemalloc
 import pytest
 from django.db import connection
 
-from authcodes import spreadsheets
-from authcodes.spreadsheets import Unreadable, neutral, neutral_sql, restored
+from core.spreadsheets import csv_files
+from core.spreadsheets.csv_files import Unreadable, neutral, neutral_sql, restored
 
 FORMULAS = [
     *(f"{mark}cmd" for mark in ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")),
@@ -50,7 +50,7 @@ def test_postgresql_quotes_the_same_texts(text):
 
 
 def rows(content):
-    return [(row.line, row.values) for row in spreadsheets.read(io.BytesIO(content))]
+    return [(row.line, row.values) for row in csv_files.read(io.BytesIO(content))]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -65,7 +65,7 @@ def test_rows_come_with_their_lines(delimiter, end, encoding):
 def test_a_character_and_a_line_end_may_lie_across_two_chunks(monkeypatch):
     content = "a,b\r\né,ü\r\n".encode()
     for size in range(1, 12):
-        monkeypatch.setattr(spreadsheets, "CHUNK", size)
+        monkeypatch.setattr(csv_files, "CHUNK", size)
         assert rows(content) == [(1, ["a", "b"]), (2, ["é", "ü"])]
 
 
@@ -96,7 +96,7 @@ def test_a_large_file_takes_no_more_memory_than_a_small_one():
     file = io.BytesIO(b"a,b\n" + b"1,2\n" * 200_000)
     tracemalloc.start()
 
-    number = sum(1 for _ in spreadsheets.read(file))
+    number = sum(1 for _ in csv_files.read(file))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 

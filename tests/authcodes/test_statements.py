@@ -6,11 +6,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.scanning import Circumstances
-from brands import tokens
-from loyalty import events, webhook_endpoints
-from loyalty.models import Event, LoyaltyTransaction, WebhookType
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from brands.identity import tokens
+from events import delivery as events
+from events import leases, worker
+from events.models import Event
+from loyalty.integrations import webhook_endpoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.webhooks import WebhookType
 from tests import make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,7 +53,7 @@ def test_an_accrual_takes_four_statements(brand):
     scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
 
     def deliver_one():
-        for delivery in events.claim(limit=1):
+        for delivery in leases.claim(limit=1):
             events.deliver(delivery)
 
     statements = statements_of(deliver_one)
@@ -65,7 +69,7 @@ def test_a_portion_is_claimed_read_decided_and_written_together(brand, settings,
         about = Circumstances(at=timezone.now(), user_id=people[number % customers].pk)
         scanning.scan(scanned=code.code, about=about)
 
-    statements = statements_of(events.drain)
+    statements = statements_of(worker.drain)
 
     # Of each portion a claim, the codes, and a round for each event of the customer who has most of them: facts and
     # writing. One look while nobody calls, and a last one when everybody does again.
@@ -82,7 +86,7 @@ def test_webhooks_add_none(brand, settings):
 
     scan = statements_of(lambda: scanning.scan(scanned=code.code, about=about))
     again = statements_of(lambda: scanning.scan(scanned=code.code, about=about))
-    [delivery] = events.claim(limit=1)
+    [delivery] = leases.claim(limit=1)
     accrual = statements_of(lambda: events.deliver(delivery))
 
     # Of a used-up code its customer's earlier scan is looked for: a limit may have held its points back.

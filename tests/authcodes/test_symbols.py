@@ -8,8 +8,8 @@ import pytest
 import qrcode
 from qrcode import util
 
-from authcodes import symbols
-from authcodes.symbols import Level, TooLong, symbol
+from authcodes.printing.qr import encoder
+from authcodes.printing.qr.encoder import Level, TooLong, symbol
 from tests.races import at_once
 
 URL = "https://scan.example.com/s/"
@@ -25,7 +25,7 @@ def by_library(text, level, *, version, mask):
 
 
 def encoder_of(text, level):
-    return symbols.encoders[len(text.encode()), set(text) <= set(ALPHANUMERIC), level]
+    return encoder.encoders[len(text.encode()), set(text) <= set(ALPHANUMERIC), level]
 
 
 def texts(alphabet, length, count=12, *, prefix="", seed=0):
@@ -67,7 +67,7 @@ def test_a_symbol_is_the_smallest_that_holds_its_text(level):
 
 
 def test_the_first_of_a_kind_chooses_the_mask_as_the_library_does(monkeypatch):
-    monkeypatch.setattr(symbols, "encoders", {})
+    monkeypatch.setattr(encoder, "encoders", {})
     code = qrcode.QRCode(error_correction=Level.M.value, border=0)
     code.add_data(f"{URL}first", optimize=0)
     code.make()
@@ -97,10 +97,10 @@ def threads_take_turns_often():
 @pytest.mark.usefixtures("threads_take_turns_often")
 def test_threads_that_fill_the_same_tables_draw_the_same_symbols_as_one_alone(monkeypatch):
     first, *others = texts(ALPHANUMERIC, 8, 12, prefix=URL)
-    monkeypatch.setattr(symbols, "encoders", {})
+    monkeypatch.setattr(encoder, "encoders", {})
     symbol(first)
     alone = [symbol(text) for text in others]
-    monkeypatch.setattr(symbols, "encoders", {})
+    monkeypatch.setattr(encoder, "encoders", {})
     symbol(first)
 
     together = at_once(lambda _: [symbol(text) for text in others], range(2))
@@ -109,10 +109,10 @@ def test_threads_that_fill_the_same_tables_draw_the_same_symbols_as_one_alone(mo
 
 
 def test_encoders_do_not_pile_up(monkeypatch):
-    monkeypatch.setattr(symbols, "encoders", {})
-    monkeypatch.setattr(symbols, "MOST_ENCODERS", 3)
+    monkeypatch.setattr(encoder, "encoders", {})
+    monkeypatch.setattr(encoder, "MOST_ENCODERS", 3)
 
     for length in range(1, 9):
         symbol("A" * length)
 
-    assert len(symbols.encoders) <= 3
+    assert len(encoder.encoders) <= 3

@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes import qr, recalls
-from authcodes.models import Scan
-from loyalty.models import Event
+from authcodes.models.scans import Scan
+from authcodes.printing.qr import images
+from authcodes.recalls import recalls
+from events.models import Event
 from tests import make
 from tests.api import error
 
@@ -91,7 +92,7 @@ def test_untagged_guesses_at_a_recalled_batch_lock_out_at_the_campaign_event(api
 def test_an_accepted_scan_of_a_signed_code_earns_by_its_own_event_which_has_no_tag(api, brand, customer, deliver):
     code = make.code(brand, signed=True)
 
-    api.as_customer(customer).verify(qr.printed(code))
+    api.as_customer(customer).verify(images.printed(code))
     deliver()
 
     assert Event.objects.get(detail_type="scan-auth").status == "done"
@@ -103,7 +104,7 @@ def test_history_finds_a_signed_code_by_itself_and_by_its_tag_and_not_by_another
 
     statuses = [
         hub.get(f"auth-codes/{text}/scans").status_code
-        for text in (code.code, qr.printed(code), f"{code}.00000000000", "NO-SUCH")
+        for text in (code.code, images.printed(code), f"{code}.00000000000", "NO-SUCH")
     ]
 
     assert statuses == [200, 200, 404, 404]

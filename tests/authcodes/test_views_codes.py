@@ -12,12 +12,14 @@ from django.test import Client
 from django.utils import timezone
 from PIL import Image
 
-from authcodes import qr, recalls, scanning
-from authcodes.models import Scan
-from authcodes.scanning import Circumstances, Place
-from authcodes.symbols import symbol
-from authcodes.views.codes import ADDRESS_LASTS, DAY, image_address
-from brands.models import Membership
+from authcodes.api.qr_images import ADDRESS_LASTS, DAY, image_address
+from authcodes.models.scans import Scan
+from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import symbol
+from authcodes.recalls import recalls
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances, Place
+from brands.models.people import Membership
 from tests import make
 from tests.api import error
 from tests.prints import SCHEME
@@ -38,7 +40,7 @@ def staff(api, brand):
 
 def scan_as(customer, code, **about):
     circumstances = Circumstances(at=timezone.now(), user_id=customer and customer.pk, **about)
-    return scanning.scan(scanned=str(code), about=circumstances)
+    return scan.scan(scanned=str(code), about=circumstances)
 
 
 def addresses(api, batch, **query):
@@ -134,7 +136,7 @@ def test_outcomes_that_are_none_are_refused(hub, brand, outcome):
 def test_another_brands_customer_who_tried_the_code_stays_unknown(hub, brand):
     code, other = make.code(brand), make.brand()
     about = Circumstances(at=timezone.now(), user_id=make.customer(other).pk, brand_id=other.pk)
-    scanning.scan(scanned=code.code, about=about)
+    scan.scan(scanned=code.code, about=about)
 
     body = hub.get(f"auth-codes/{code}/scans").json()
 
@@ -285,7 +287,7 @@ def test_image_of_a_signed_code_carries_its_tag(hub, brand, settings):
 
     read = zxingcpp.read_barcode(picture(fetch(addresses(hub, batch).json()[0]))).text
 
-    assert read == f"{SCHEME}://{brand.hostnames.get()}/s/{qr.printed(batch.codes.get())}"
+    assert read == f"{SCHEME}://{brand.hostnames.get()}/s/{images.printed(batch.codes.get())}"
     assert hub.post("auth-codes/validate", {"code": read}).json()["valid"] is True
 
 
@@ -301,7 +303,7 @@ def test_image_is_good_for_print(hub, brand):
 @pytest.mark.parametrize("image", ["png", "svg"])
 def test_image_that_would_say_another_code_is_not_given_away(hub, brand, image, monkeypatch):
     [address] = addresses(hub, make.batch(brand), image=image).json()
-    monkeypatch.setattr(qr, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
+    monkeypatch.setattr(images, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
 
     answer = Client(raise_request_exception=False).get(address)
 

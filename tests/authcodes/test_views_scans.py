@@ -6,11 +6,16 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from authcodes import changes, recalls, scanning, tags
-from authcodes.models import AuthCode, Scan
-from brands.models import Brand, Membership
-from campaigns.models import Campaign
-from loyalty.models import Event, UserPoints
+from authcodes.codes import bulk_changes, signed_tags
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from authcodes.scanning import locate
+from brands.models.people import Membership
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from events.models import Event
+from loyalty.models.accounts import UserPoints
 from tests import make
 from tests.api import error, somewhere
 from tests.locks import holding, impatient
@@ -45,7 +50,7 @@ def wrong_code(brand, reason):
     code = make.code(brand)
     if reason == "bad_tag":
         return f"{code}.0000"
-    changes.deactivate(codes=[code], at=timezone.now())
+    bulk_changes.deactivate(codes=[code], at=timezone.now())
     return code
 
 
@@ -163,7 +168,7 @@ def test_signed_code_needs_its_tag(api, brand, settings):
 
 
 def scanning_text(code):
-    return f"{code}.{tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)}"
+    return f"{code}.{signed_tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)}"
 
 
 # --- Warnings --------------------------------------------------------------------------------------------------------
@@ -188,7 +193,7 @@ def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, mine, brand):
 
 def test_recall_beats_everything(api, brand):
     code = make.code(brand)
-    changes.deactivate(codes=[code], at=timezone.now())
+    bulk_changes.deactivate(codes=[code], at=timezone.now())
     recall(code)
 
     response = scan(api, code)
@@ -301,7 +306,7 @@ def test_coordinates_are_named_by_the_geocoder_whatever_city_was_stated(api, bra
     scan(api, make.code(brand), location={"latitude": 48.8566, "longitude": 2.3522, "city": "FAKE!"})
 
     assert Scan.objects.get().location.startswith("Paris, ")
-    assert scanning.locate_pending(limit=10) == 0
+    assert locate.locate_pending(limit=10) == 0
 
 
 def test_hub_scans_for_its_customers(api, brand, customer, deliver):

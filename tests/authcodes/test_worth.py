@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.models import Scan
-from authcodes.scanning import Circumstances
-from loyalty import events
+from authcodes.models.scans import Scan
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from events import worker
 from tests import make
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def customer(brand):
 
 
 def scan_as(customer, code):
-    return scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    return scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
 
 
 def over(brand, how):
@@ -44,7 +44,7 @@ def over(brand, how):
 @pytest.mark.parametrize("how", ["off", "ended", "not started"])
 def test_scans_earn_their_usual_points_while_the_campaign_is_not_running(brand, customer, how):
     result = scan_as(customer, make.code(brand, campaign=over(brand, how)))
-    events.drain()
+    worker.drain()
 
     assert (result.reason, result.points_status) == ("accepted", "pending")
     assert make.account(customer, brand).points == 10
@@ -52,7 +52,7 @@ def test_scans_earn_their_usual_points_while_the_campaign_is_not_running(brand, 
 
 def test_points_of_the_batch_go_before_the_levels_after_the_campaign_too(brand, customer):
     scan_as(customer, make.code(brand, campaign=over(brand, "ended"), points_per_scan=25))
-    events.drain()
+    worker.drain()
 
     assert make.account(customer, brand).points == 25
 
@@ -60,7 +60,7 @@ def test_points_of_the_batch_go_before_the_levels_after_the_campaign_too(brand, 
 @pytest.mark.parametrize("how", ["off", "ended", "not started"])
 def test_scans_earn_nothing_where_the_batch_says_so(brand, customer, how):
     result = scan_as(customer, make.code(brand, campaign=over(brand, how), after_campaign="nothing"))
-    events.drain()
+    worker.drain()
 
     assert (result.reason, result.points_status) == ("campaign_inactive", "not_eligible")
     assert make.account(customer, brand).points == 0
@@ -70,7 +70,7 @@ def test_campaign_that_is_over_does_not_advance(brand, customer):
     campaign = over(brand, "ended")
 
     scan_as(customer, make.code(brand, campaign=campaign))
-    events.drain()
+    worker.drain()
 
     assert not campaign.progress_rows.exists()
 
@@ -81,7 +81,7 @@ def test_product_no_longer_sold_stays_genuine_and_earns_nothing(brand, customer)
     code.product.save()
 
     result = scan_as(customer, code)
-    events.drain()
+    worker.drain()
 
     assert (result.outcome, result.reason, result.points_status) == ("success", "product_inactive", "not_eligible")
     assert result.points == 0
@@ -93,7 +93,7 @@ def test_points_of_a_scan_stand_when_the_product_stops_being_sold_after_it(brand
     scan_as(customer, code)
     type(code.product).objects.update(is_active=False)
 
-    events.drain()
+    worker.drain()
 
     assert make.account(customer, brand).points == 10
 
@@ -105,7 +105,7 @@ def test_scan_of_a_product_that_was_not_sold_can_be_scanned_again_when_it_is(bra
     type(code.product).objects.update(is_active=True)
 
     scan_as(customer, code)
-    events.drain()
+    worker.drain()
 
     assert make.account(customer, brand).points == 10
     assert list(Scan.objects.order_by("scanned_at").values_list("reason", flat=True)) == [

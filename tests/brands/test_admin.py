@@ -12,11 +12,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from brands import authentication, keys, people, tokens
-from brands.models import ApiKey, AuditEntry, Brand, BrandHostname, Membership, User, validate_time_zone
-from brands.portal_login import LoginForm
-from brands.portal_site import PortalSite
-from brands.refusals import ApiKeyInvalid, Invalid
+from brands.errors import ApiKeyInvalid
+from brands.identity import api_keys, authentication, tokens
+from brands.identity import staff as people
+from brands.models.audit import AuditEntry
+from brands.models.credentials import ApiKey
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand, BrandHostname, validate_time_zone
+from core.errors import Invalid
+from portal.shell.login import LoginForm
+from portal.shell.site import PortalSite
 from tests import make
 from tests.portal import address, browser, errors, form_of, staff, text
 
@@ -47,7 +52,7 @@ def add_key(client: Client, brand: Brand, **fields: Any) -> Any:
 
 
 def stored_key(brand: Brand) -> tuple[ApiKey, str]:
-    return keys.create(brand=brand, kind="hub", name="Shop", at=timezone.now())
+    return api_keys.create(brand=brand, kind="hub", name="Shop", at=timezone.now())
 
 
 def shown_key(response: Any) -> str:
@@ -58,7 +63,7 @@ def shown_key(response: Any) -> str:
 
 def opens(key: str) -> bool:
     try:
-        return bool(keys.find(key, at=timezone.now()))
+        return bool(api_keys.find(key, at=timezone.now()))
     except ApiKeyInvalid:
         return False
 
@@ -69,7 +74,7 @@ def test_new_key_is_shown_in_the_answer_only(client: Client, brand: Brand, caplo
     answer = add_key(client, brand)
 
     key = shown_key(answer)
-    assert keys.find(key, at=timezone.now()).brand_id == brand.pk
+    assert api_keys.find(key, at=timezone.now()).brand_id == brand.pk
     assert "no-store" in answer["Cache-Control"]
     made = ApiKey.objects.get()
     later = [client.get(where) for where in (address("brands.apikey"), address("brands.apikey", "change", made.pk))]
@@ -189,7 +194,7 @@ def test_keys_are_ended_by_owners_of_their_brand_only(client: Client, brand: Bra
 
 
 def test_key_cannot_be_changed(client: Client, brand: Brand) -> None:
-    key, _ = keys.create(brand=brand, kind="app", name="Shop", at=timezone.now())
+    key, _ = api_keys.create(brand=brand, kind="app", name="Shop", at=timezone.now())
 
     assert client.post(address("brands.apikey", "change", key.pk), {"kind": "hub"}).status_code == 403
     assert ApiKey.objects.get(pk=key.pk).kind == "app"
@@ -371,7 +376,7 @@ def test_the_form_of_roles_does_not_tell_what_a_customer_is_elsewhere(
 ) -> None:
     """And takes nobody's account away: who works for a brand logs in nowhere as a customer."""
     shared, working = make.customer(brand), make.customer(brand, is_staff=True)
-    make.members.enrol(user_id=shared.pk, brand_id=make.brand().pk, at=timezone.now())
+    make.accounts.enrol(user_id=shared.pk, brand_id=make.brand().pk, at=timezone.now())
     Membership.objects.create(user=working, brand=make.brand(), role="owner")
 
     for sent in ({}, NEW_PASSWORD):
@@ -468,7 +473,7 @@ def test_time_zone_must_be_one(client: Client, brand: Brand, zone: str) -> None:
 
 
 def test_time_zone_must_be_one_that_the_database_knows(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
-    monkeypatch.setattr("brands.models.available_timezones", lambda: {"Europe/Berlin", "Mars/Olympus"})
+    monkeypatch.setattr("brands.models.tenants.available_timezones", lambda: {"Europe/Berlin", "Mars/Olympus"})
 
     validate_time_zone("Europe/Berlin")
     with pytest.raises(ValidationError):

@@ -8,11 +8,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes import changes
-from authcodes.models import CodeChange, Import
-from authcodes.stretches import Stretch
-from brands.models import ApiKey, AuditEntry, Brand, Membership, User
-from campaigns.models import Milestone
+from authcodes.codes import bulk_changes
+from authcodes.codes.ranges import Stretch
+from authcodes.models.code_history import CodeChange
+from authcodes.models.imports import Import
+from brands.models.audit import AuditEntry
+from brands.models.credentials import ApiKey
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Milestone
 from tests import make
 from tests.portal import address, browser, form_of, staff, text
 
@@ -121,7 +125,7 @@ def test_action_and_its_entries_stand_or_fall_together(
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("brands.audit.record", fail)
+    monkeypatch.setattr("brands.audit_log.record", fail)
     with pytest.raises(RuntimeError), transaction.atomic():
         client.post(
             address("loyalty.userpoints"), {"action": "block", "reason": "Agreed", "_selected_action": [member.pk]}
@@ -302,14 +306,14 @@ def test_codes_that_are_switched_off_stand_in_the_history_of_their_batch(
     owner: User, brand: Brand, one_by_one: bool
 ) -> None:
     batch = make.batch(brand, quantity=3)
-    order = changes.Order(CodeChange.Kind.DEACTIVATED, reason="Stolen")
+    order = bulk_changes.Order(CodeChange.Kind.DEACTIVATED, reason="Stolen")
     codes = list(batch.codes.order_by("code"))
 
     if one_by_one:
-        changes.change_codes(codes=codes[:2], order=order, by=owner, at=timezone.now())
+        bulk_changes.change_codes(codes=codes[:2], order=order, by=owner, at=timezone.now())
     else:
         stretch = Stretch(batch, codes[0].code, codes[1].code, 2)
-        changes.change(codes=stretch, order=order, by=owner, at=timezone.now())
+        bulk_changes.change(codes=stretch, order=order, by=owner, at=timezone.now())
 
     entry = AuditEntry.objects.get()
     assert (entry.kind, entry.row_id) == ("authcodes.batchrange", str(batch.pk))

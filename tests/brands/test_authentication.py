@@ -9,9 +9,12 @@ from rest_framework.permissions import AllowAny
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands import authentication, keys, limits, request_brands, tokens
-from brands.models import Membership, User
-from brands.refusals import ApiKeyInvalid, RateLimited, TokenInvalid
+from brands.errors import ApiKeyInvalid, TokenInvalid
+from brands.identity import api_keys, authentication, tokens
+from brands.models.people import Membership, User
+from brands.tenants import request_brands
+from core.errors import RateLimited
+from core.redis import client
 from tests import make
 
 pytestmark = pytest.mark.urls(__name__)
@@ -141,7 +144,7 @@ def test_loaded_fields_stand_in_the_models_order():
 
 
 def test_key_in_the_header_is_found(brand):
-    _, text = keys.create(brand=brand, kind="app", name="App", at=timezone.now())
+    _, text = api_keys.create(brand=brand, kind="app", name="App", at=timezone.now())
 
     assert get("/api/key", **{"api-key": text}).json() == {"kind": "app"}
 
@@ -154,9 +157,9 @@ def test_unusable_key_is_refused_even_where_none_is_needed(rf, db):
 
 def test_calls_with_the_public_key_from_one_network_stop_no_others_and_no_hub(rf, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "brand": "20/minute"}
-    for key in limits.client().scan_iter(f"*/brand/{brand.pk}/*"):  # a database made anew counts ids from one
-        limits.client().delete(key)
-    texts = {kind: keys.create(brand=brand, kind=kind, name=kind, at=timezone.now())[1] for kind in ("app", "hub")}
+    for key in client.client().scan_iter(f"*/brand/{brand.pk}/*"):  # a database made anew counts ids from one
+        client.client().delete(key)
+    texts = {kind: api_keys.create(brand=brand, kind=kind, name=kind, at=timezone.now())[1] for kind in ("app", "hub")}
 
     def call(kind, address):
         return authentication.caller_of(rf.get("/", headers={"api-key": texts[kind]}, REMOTE_ADDR=address))
@@ -242,7 +245,7 @@ def test_a_token_is_learned_where_its_user_was_found_active(client, access, bran
 
 
 def test_a_key_teaches_nothing_of_a_header_that_nobody_looked_at(client, brand):
-    _key, text = keys.create(brand=brand, kind="hub", name="test", at=timezone.now())
+    _key, text = api_keys.create(brand=brand, kind="hub", name="test", at=timezone.now())
 
     found = learned(client, "/api/key", authorization="Bearer junk", **{"api-key": text})
 

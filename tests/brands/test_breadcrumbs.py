@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from brands.navigation import GROUPS
-from loyalty.models import StoppedAddress
+from loyalty.models.notifications import StoppedAddress
+from portal.shell.navigation import GROUPS
 from tests import make
 from tests.portal import address, browser, staff, text
 

@@ -8,13 +8,13 @@ from uuid import uuid4
 
 import pytest
 
-from brands import limits
-from brands.breaker import Breaker
+from core.redis import client
+from core.redis.circuit_breaker import Breaker
 
 ELSEWHERE = """
 import django
 django.setup()
-from brands.breaker import Breaker
+from core.redis.circuit_breaker import Breaker
 breaker = Breaker(name={name!r}, failures=2, rest_seconds=30)
 print({what})
 """
@@ -92,7 +92,7 @@ def test_what_one_process_finds_out_another_knows(breaker):
 @pytest.fixture
 def redis_away(settings, tmp_path, monkeypatch):
     """Nobody listens where Redis was; what this process makes of it is over with the test."""
-    monkeypatch.setattr(limits, "outage", limits.Outage())
+    monkeypatch.setattr(client, "outage", client.Outage())
     settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
 
 
@@ -103,4 +103,4 @@ def test_while_redis_is_away_nothing_is_held_back(breaker, request):
     request.getfixturevalue("redis_away")
 
     assert (breaker.wait(), breaker.failed(), breaker.is_open()) == (0, 0, False)
-    assert limits.outage.is_on
+    assert client.outage.is_on

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brands import colours
+from core import colours
 
 
 @pytest.mark.parametrize(

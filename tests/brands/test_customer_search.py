@@ -9,12 +9,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from brands import customer_search, guard
-from brands.audit import Deed
-from brands.customer_words import CustomerWord
-from brands.models import Brand, User
-from brands.refusals import Invalid
-from loyalty import erasure, members
+from brands.audit_log import Deed
+from brands.identity import customer_search
+from brands.models.customer_words import CustomerWord
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.db import row_guard
+from core.errors import Invalid
+from loyalty.members import erasure
+from loyalty.points import accounts
 from tests import make
 from tests.portal import address, browser, scan, staff
 
@@ -57,10 +60,10 @@ def test_other_texts_find_nobody(client: Client, brand: Brand, typed: str) -> No
 
 def test_a_brand_finds_a_member_by_the_name_that_it_calls_them(client: Client, brand: Brand) -> None:
     ann, other = make.customer(brand, **ANN), make.brand()
-    members.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
+    accounts.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
     account, theirs = make.account(ann, brand), make.account(ann, other)
 
-    members.set_names(account=account, first_name="Annabel", last_name="Stone", at=timezone.now())
+    accounts.set_names(account=account, first_name="Annabel", last_name="Stone", at=timezone.now())
 
     assert [row.user for row in listed(client, MEMBERS, "annabel stone")] == [ann]
     assert listed(client, MEMBERS, "brien") == []
@@ -117,7 +120,7 @@ def test_the_database_shows_no_word_of_another_brand(brand: Brand) -> None:
     other = make.brand()
     make.customer(other, **ANN)
 
-    with guard.within([brand.pk]):
+    with row_guard.within([brand.pk]):
         assert CustomerWord.objects.count() == 0
         assert customer_search.meant("ann", [other.pk]) == []
 
@@ -129,8 +132,8 @@ def words(user: User, brand: Brand) -> set[str]:
 def test_words_follow_names_addresses_and_membership(brand: Brand) -> None:
     other = make.brand()
     ann = make.customer(brand, email="ann@example.com", first_name="Ann", last_name="Straße")
-    members.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
-    with guard.within([brand.pk]):
+    accounts.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
+    with row_guard.within([brand.pk]):
         User.objects.filter(pk=ann.pk).update(last_name="Ångström")
     User.objects.filter(pk=ann.pk).update(email="new@example.org")
 
@@ -141,7 +144,7 @@ def test_words_follow_names_addresses_and_membership(brand: Brand) -> None:
 def test_no_word_of_an_erased_person_is_left(brand: Brand) -> None:
     other = make.brand()
     ann, both = make.customer(brand, **ANN), make.customer(brand, email="both@here.test")
-    members.enrol(user_id=both.pk, brand_id=other.pk, at=timezone.now())
+    accounts.enrol(user_id=both.pk, brand_id=other.pk, at=timezone.now())
 
     for person in (ann, both):
         erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now(), reason="wish"))
@@ -191,7 +194,7 @@ def test_statements_do_not_grow_with_members(client: Client, brand: Brand) -> No
 
 def test_words_are_read_from_an_index(brand: Brand) -> None:
     """Under the role that the portal reads with, whose policies keep LIKE away from indexes."""
-    with transaction.atomic(), guard.within([brand.pk]):
+    with transaction.atomic(), row_guard.within([brand.pk]):
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
         plan = customer_search.matching("ann", [brand.pk])[:10].explain()

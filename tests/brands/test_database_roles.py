@@ -8,9 +8,10 @@ from django.db import ProgrammingError, connection, models, transaction
 from django.db.utils import IntegrityError
 from django.test.utils import isolate_apps
 
-from brands import checks, database_roles, guard, policies
-from brands.models import AuditEntry
-from brands.postgresql import roles
+from brands.isolation import checks, database_roles, policies
+from brands.models.audit import AuditEntry
+from core.db import row_guard
+from core.db.postgresql import roles
 from tests.conftest import NOT_TRUNCATED
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +44,7 @@ def test_every_table_has_row_level_security_or_a_reason(names):
             assert not found
             assert set(tenants) <= {"SELECT"}, table
         else:
-            assert is_secured, f"{table} lacks row-level security: migrate, and see brands.policies"
+            assert is_secured, f"{table} lacks row-level security: migrate, and see brands.isolation.policies"
             assert found == GUARDED, table
 
 
@@ -153,7 +154,7 @@ def test_the_guard_adds_no_condition_to_what_scans_and_accruals_ask(statement):
     ours = plan()
     with connection.as_owner():
         owners = plan()
-    with guard.within([1]):
+    with row_guard.within([1]):
         guarded = plan()
 
     assert ours == owners
@@ -182,7 +183,7 @@ def test_with_two_logins_the_application_cannot_become_the_owner(names):
     shop.settings_dict = {**owner, "USER": "shop_login", "PASSWORD": "shop", "OWNER": {"USER": owner["USER"]}}
     try:
         assert who(shop) == (names[0], "shop_login")
-        with guard.within([1]):
+        with row_guard.within([1]):
             assert who(shop) == (names[1], "shop_login")
         with shop.as_owner():
             assert who(shop) == (owner["USER"], owner["USER"])

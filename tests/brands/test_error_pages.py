@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from brands.models import Brand
+from brands.models.tenants import Brand
 from tests import make
 from tests.portal import address, browser, staff, text
 

@@ -12,10 +12,10 @@ from django.db import connection
 from django.db.models import Model
 from django.test import Client
 
-from brands.digits import NUMERIC
-from brands.models import Brand
-from campaigns.models import Campaign
-from loyalty.models import BrandLevel
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from core.forms.digits import NUMERIC
+from loyalty.models.levels import BrandLevel
 from tests import make
 from tests.portal import LABELS, address, brand_with_everything, browser, errors, form_of, page, staff, text
 

@@ -5,10 +5,12 @@ import threading
 import pytest
 from django.db import ProgrammingError, connection, connections, transaction
 
-from authcodes.models import Product
-from brands import guard, sql
-from brands.models import Brand, User
-from loyalty.models import LoyaltyTransaction, UserPoints
+from authcodes.models.products import Product
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.db import row_guard, sql
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 
 
@@ -34,18 +36,18 @@ def seen() -> tuple[int, ...]:
 
 def test_only_rows_of_the_brands_in_scope_are_seen(two):
     assert seen() == (2, 2, 2, 2, 2)
-    with guard.within([two[0].pk]):
+    with row_guard.within([two[0].pk]):
         assert seen() == (1, 1, 1, 1, 1)
         assert list(Brand.objects.all()) == [two[0]]
-    with guard.within(brand.pk for brand in two):
+    with row_guard.within(brand.pk for brand in two):
         assert seen() == (2, 2, 2, 2, 2)
-    with guard.within([]):
+    with row_guard.within([]):
         assert seen() == (0, 0, 0, 0, 0)
     assert seen() == (2, 2, 2, 2, 2)
 
 
 def test_a_role_without_a_scope_sees_nothing(two):
-    with guard.within([two[0].pk]), connection.cursor() as cursor:
+    with row_guard.within([two[0].pk]), connection.cursor() as cursor:
         cursor.execute("RESET loyalty.brand_ids")
         cursor.execute("SELECT count(*) FROM brands_brand")
         assert cursor.fetchone() == (0,)
@@ -54,7 +56,7 @@ def test_a_role_without_a_scope_sees_nothing(two):
 
 def test_nothing_is_written_for_another_brand(two):
     own, other = two
-    with guard.within([own.pk]):
+    with row_guard.within([own.pk]):
         with pytest.raises(ProgrammingError, match="row-level security"), transaction.atomic():
             Product.objects.create(brand=other, sku="x", title="x")
         assert Product.objects.filter(brand=other).update(title="stolen") == 0
@@ -64,8 +66,8 @@ def test_nothing_is_written_for_another_brand(two):
 
 
 def test_lifting_the_guard_ends_with_its_block(two):
-    with guard.within([two[0].pk]):
-        with guard.lifted("a test"):
+    with row_guard.within([two[0].pk]):
+        with row_guard.lifted("a test"):
             assert seen()[0] == 2
         assert seen()[0] == 1
 
@@ -73,36 +75,36 @@ def test_lifting_the_guard_ends_with_its_block(two):
 @pytest.mark.django_db(transaction=True)
 class TestNoScopeOutlivesItsBlock:
     def test_an_error_inside(self, brand):
-        with pytest.raises(ZeroDivisionError), guard.within([brand.pk]):
+        with pytest.raises(ZeroDivisionError), row_guard.within([brand.pk]):
             assert role() == "tenant"
             raise ZeroDivisionError
         assert role() == "app"
 
     def test_a_statement_that_fails(self, brand):
-        with pytest.raises(ProgrammingError), guard.within([brand.pk]), transaction.atomic():
+        with pytest.raises(ProgrammingError), row_guard.within([brand.pk]), transaction.atomic():
             sql.rows("SELECT * FROM nowhere", {})
         assert role() == "app"
 
     def test_a_transaction_that_is_rolled_back_takes_the_scope_with_it(self, brand):
         other = make.brand()
-        with guard.within([brand.pk]):
+        with row_guard.within([brand.pk]):
             with pytest.raises(ZeroDivisionError), transaction.atomic():
-                with guard.within([other.pk]):
+                with row_guard.within([other.pk]):
                     assert list(Brand.objects.all()) == [other]
                 raise ZeroDivisionError
             assert list(Brand.objects.all()) == [brand]
 
     def test_a_savepoint_that_is_rolled_back(self, brand):
-        with guard.within([brand.pk]), transaction.atomic():
+        with row_guard.within([brand.pk]), transaction.atomic():
             with pytest.raises(ZeroDivisionError), transaction.atomic():
-                with guard.lifted("a test"):
+                with row_guard.lifted("a test"):
                     assert role() == "app"
                 raise ZeroDivisionError
             assert role() == "tenant"
 
     def test_a_connection_that_is_opened_inside(self, brand):
         make.brand()
-        with guard.within([brand.pk]):
+        with row_guard.within([brand.pk]):
             connection.close()
             assert sql.rows("SELECT id FROM brands_brand", {}) == [(brand.pk,)]
             beside = connections["default"].copy()
@@ -118,7 +120,7 @@ class TestNoScopeOutlivesItsBlock:
             found.append(role())
             connection.close()
 
-        with guard.within([brand.pk]):
+        with row_guard.within([brand.pk]):
             thread = threading.Thread(target=look)
             thread.start()
             thread.join()
@@ -126,8 +128,8 @@ class TestNoScopeOutlivesItsBlock:
 
     def test_chunks_that_are_streamed_later_keep_theirs(self, brand):
         make.brand()
-        with guard.within([brand.pk]):
-            chunks = guard.carried(Brand.objects.count() for _ in range(2))
+        with row_guard.within([brand.pk]):
+            chunks = row_guard.carried(Brand.objects.count() for _ in range(2))
         assert [next(chunks), Brand.objects.count(), next(chunks)] == [1, 2, 1]
         assert list(chunks) == []
 
@@ -153,7 +155,7 @@ class TestBehindPgBouncer:
 
     def test_a_statement_alone_brings_its_scope(self, brand):
         before = self.left()
-        with guard.within([brand.pk]):
+        with row_guard.within([brand.pk]):
             assert list(Brand.objects.filter(name__startswith="%").values_list("pk")) == []
             assert list(Brand.objects.all()) == [brand]
             assert Brand.objects.filter(pk=brand.pk).update(name="100 %") == 1
@@ -161,7 +163,7 @@ class TestBehindPgBouncer:
 
     def test_a_transaction_has_it_until_it_ends(self, brand):
         before = self.left()
-        with guard.within([brand.pk]):
+        with row_guard.within([brand.pk]):
             for _ in range(2):
                 with transaction.atomic():
                     assert sql.rows("SELECT id FROM brands_brand", {}) == [(brand.pk,)]
@@ -169,5 +171,5 @@ class TestBehindPgBouncer:
                 assert self.left() == before
 
     def test_a_prepared_statement_alone(self, brand):
-        with guard.within([brand.pk]):
+        with row_guard.within([brand.pk]):
             assert sql.rows("SELECT id FROM brands_brand", {}) == [(brand.pk,)]

@@ -9,9 +9,10 @@ from django.db.models import ForeignKey
 from django.test import Client
 from django.urls import reverse
 
-from brands.models import Brand, Membership
-from brands.roles import Reach
-from loyalty.models import UserPoints
+from brands.identity.roles import Reach
+from brands.models.people import Membership
+from brands.models.tenants import Brand
+from loyalty.models.accounts import UserPoints
 from tests import make
 from tests.portal import LABELS, address, brand_with_everything, browser, scan, staff, text
 

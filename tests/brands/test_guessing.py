@@ -7,10 +7,11 @@ from contextlib import suppress
 import pytest
 from django.conf import settings as project
 
-from brands import guessing, in_process_limits, limits
-from brands.guessing import Exemptions, Guesser
-from brands.refusals import RateLimited
+from brands.identity import guessing
+from brands.identity.guessing import Exemptions, Guesser
 from brands.scanned import Reading
+from core.errors import RateLimited
+from core.redis import client, in_process_limits, rate_limits
 
 NONE = Exemptions(lambda: False, lambda: False, lambda: False)
 GOOD_TAG = Exemptions(lambda: True, lambda: False, lambda: False)
@@ -270,8 +271,8 @@ def test_a_site_of_ipv6_has_four_networks_budget(rates, who):
 
 
 def test_a_scan_is_one_round_trip_whatever_is_counted(who, monkeypatch):
-    asked, command = [], limits.command
-    monkeypatch.setattr(limits, "command", lambda *words: asked.append(words[0]) or command(*words))
+    asked, command = [], client.command
+    monkeypatch.setattr(client, "command", lambda *words: asked.append(words[0]) or command(*words))
 
     assert passes(user(who), "BIS-1")
     guessing.count_unknown(user(who))
@@ -294,7 +295,7 @@ def test_a_call_counts_as_any_other(rates, who, at_once):
 
     assert sum(passed) == 100
     with pytest.raises(RateLimited) as refusal:
-        limits.hit("scan", guesser.identity)
+        rate_limits.hit("scan", guesser.identity)
     assert 55 <= refusal.value.retry_after <= 60
 
 
@@ -310,14 +311,14 @@ def test_a_window_moves(rates, who):
 
 def test_a_script_that_redis_has_forgotten_is_sent_again(rates, who):
     rates(scan="2/minute")
-    limits.client().script_flush()
+    client.client().script_flush()
     guesser = user(who)
 
     assert [passes(guesser) for _ in range(3)] == [True, True, False]
 
 
 def test_while_redis_is_away_a_process_lets_a_part_of_each_budget_pass(rates, who, settings, tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "outage", limits.Outage())
+    monkeypatch.setattr(client, "outage", client.Outage())
     settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
     rates(plain_codes="40/hour", unknown_code="20/hour")
     in_process_limits.clear()

@@ -7,21 +7,22 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from brands import keys
-from brands.keys import Caller
-from brands.models import ApiKey
-from brands.refusals import ApiKeyInvalid, Invalid
+from brands.errors import ApiKeyInvalid
+from brands.identity import api_keys
+from brands.identity.api_keys import Caller
+from brands.models.credentials import ApiKey
+from core.errors import Invalid
 from tests import make
 
 NOW = timezone.now()
 
 
 def make_key(brand, kind="hub", **fields):
-    return keys.create(brand=brand, kind=kind, name="Shop", at=NOW, **fields)
+    return api_keys.create(brand=brand, kind=kind, name="Shop", at=NOW, **fields)
 
 
 def find(text, at=NOW):
-    return keys.find(text, at=at)
+    return api_keys.find(text, at=at)
 
 
 @pytest.mark.parametrize("kind", ["hub", "app"])
@@ -59,7 +60,7 @@ def test_key_with_another_kinds_beginning_is_refused(brand):
 def test_revoked_key_is_refused(brand):
     key, text = make_key(brand)
 
-    keys.revoke(key=key, at=NOW)
+    api_keys.revoke(key=key, at=NOW)
 
     with pytest.raises(ApiKeyInvalid):
         find(text)
@@ -67,8 +68,8 @@ def test_revoked_key_is_refused(brand):
 
 def test_revoking_again_keeps_the_first_moment(brand):
     key, _ = make_key(brand)
-    keys.revoke(key=key, at=NOW)
-    keys.revoke(key=key, at=NOW + timedelta(hours=1))
+    api_keys.revoke(key=key, at=NOW)
+    api_keys.revoke(key=key, at=NOW + timedelta(hours=1))
 
     assert key.revoked_at == NOW
 
@@ -102,18 +103,18 @@ def test_other_kinds_and_other_brands_have_their_own_two(brand):
 def test_revoked_and_expired_keys_leave_room(brand):
     first, _ = make_key(brand)
     make_key(brand, expires_at=NOW)
-    keys.revoke(key=first, at=NOW)
+    api_keys.revoke(key=first, at=NOW)
 
     make_key(brand)
     make_key(brand)
 
-    assert keys.usable(brand=brand, kind="hub", at=NOW) == 2
+    assert api_keys.usable(brand=brand, kind="hub", at=NOW) == 2
 
 
 def test_rotated_key_serves_until_the_grace_is_over(brand):
     key, old = make_key(brand)
 
-    _, new = keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
+    _, new = api_keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
 
     assert find(old, NOW + timedelta(hours=23))
     assert find(new, NOW + timedelta(hours=23))
@@ -126,7 +127,7 @@ def test_rotation_without_grace_ends_the_old_key_at_once(brand):
     make_key(brand)
     key, old = make_key(brand)
 
-    keys.rotate(key=key, at=NOW, grace=timedelta(0))
+    api_keys.rotate(key=key, at=NOW, grace=timedelta(0))
 
     with pytest.raises(ApiKeyInvalid):
         find(old)
@@ -135,7 +136,7 @@ def test_rotation_without_grace_ends_the_old_key_at_once(brand):
 def test_rotation_does_not_prolong_a_key(brand):
     key, _ = make_key(brand, expires_at=NOW + timedelta(hours=1))
 
-    keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
+    api_keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
 
     assert key.expires_at == NOW + timedelta(hours=1)
 
@@ -145,7 +146,7 @@ def test_refused_rotation_changes_nothing(brand):
     key, _ = make_key(brand)
 
     with pytest.raises(Invalid):
-        keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
+        api_keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
 
     assert ApiKey.objects.get(pk=key.pk).expires_at is None
 
@@ -197,7 +198,7 @@ def test_digest_is_looked_up_by_its_index(brand):
     _, text = make_key(brand)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("EXPLAIN " + keys.FIND, {"digest": keys._digest(text), "at": NOW})
+        cursor.execute("EXPLAIN " + api_keys.FIND, {"digest": api_keys._digest(text), "at": NOW})
         plan = str(cursor.fetchall())
 
     assert "api_key_digest_unique" in plan

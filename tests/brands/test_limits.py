@@ -13,10 +13,12 @@ from django.conf import settings as project
 from django.core.cache import cache
 from rest_framework.throttling import SimpleRateThrottle
 
-from brands import guessing, in_process_limits, limits
-from brands.guessing import Exemptions, Guesser
-from brands.limits import Outage
-from brands.refusals import RateLimited, Unavailable
+from brands.identity import guessing
+from brands.identity.guessing import Exemptions, Guesser
+from core.errors import RateLimited, Unavailable
+from core.redis import client, in_process_limits, rate_limits
+from core.redis.client import Outage
+from core.web import client_address
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def who():
 def outage(monkeypatch):
     in_process_limits.clear()
     fresh = Outage()
-    monkeypatch.setattr(limits, "outage", fresh)
+    monkeypatch.setattr(client, "outage", fresh)
     return fresh
 
 
@@ -48,7 +50,7 @@ def no_redis(settings, tmp_path):
 
 def passes(name, *identifiers):
     try:
-        limits.hit(name, *identifiers)
+        rate_limits.hit(name, *identifiers)
     except RateLimited:
         return False
     return True
@@ -60,22 +62,22 @@ def passes(name, *identifiers):
 def test_call_after_the_last_is_refused_with_the_time_to_wait(rates, who):
     rates(scan="3/minute")
     for _ in range(3):
-        limits.hit("scan", who)
+        rate_limits.hit("scan", who)
 
     with pytest.raises(RateLimited) as refusal:
-        limits.hit("scan", who)
+        rate_limits.hit("scan", who)
 
     assert 59 <= refusal.value.retry_after <= 60
 
 
 def test_call_passes_after_that_time_and_not_before(rates, who):
     rates(scan="2/2second")
-    limits.hit("scan", who)
+    rate_limits.hit("scan", who)
     time.sleep(1)
-    limits.hit("scan", who)
+    rate_limits.hit("scan", who)
 
     with pytest.raises(RateLimited) as refusal:
-        limits.hit("scan", who)
+        rate_limits.hit("scan", who)
     time.sleep(refusal.value.retry_after)
 
     assert refusal.value.retry_after == 1
@@ -95,7 +97,7 @@ def test_window_moves_so_no_boundary_doubles_the_limit(rates, who):
 
 def test_everybody_has_an_own_count(rates, who):
     rates(scan="1/minute", read="1/minute")
-    limits.hit("scan", who, 1)
+    rate_limits.hit("scan", who, 1)
 
     assert passes("scan", who, 2)
     assert passes("read", who, 1)
@@ -151,7 +153,7 @@ def test_what_processes_count_for_themselves_is_bounded(rates, monkeypatch):
     monkeypatch.setattr(in_process_limits, "MAX_KEYS", 50)
 
     for number in range(200):
-        limits.hit("scan", number)
+        rate_limits.hit("scan", number)
 
     assert len(in_process_limits._buckets) <= 50
 
@@ -161,7 +163,7 @@ def test_what_processes_count_for_themselves_is_bounded(rates, monkeypatch):
 def test_passwords_cannot_be_tried_while_redis_is_away(who, name):
     for _ in range(2):
         with pytest.raises(Unavailable):
-            limits.hit(name, who)
+            rate_limits.hit(name, who)
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -174,16 +176,16 @@ def test_one_error_does_not_open_the_limits(rates, who):
 
 @pytest.mark.usefixtures("no_redis")
 def test_outage_is_told_once(who, caplog, outage, monkeypatch):
-    monkeypatch.setattr(limits, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(client, "PAUSE_SECONDS", 0)
     for _ in range(10):
-        limits.hit("scan", who)
+        rate_limits.hit("scan", who)
 
-    assert [(record.levelno, record.name) for record in caplog.records] == [(logging.WARNING, "brands.limits")]
+    assert [(record.levelno, record.name) for record in caplog.records] == [(logging.WARNING, "core.redis.client")]
 
 
 def test_limits_hold_again_as_soon_as_redis_is_back(rates, who, outage, monkeypatch):
     rates(scan="1/minute")
-    monkeypatch.setattr(limits, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(client, "PAUSE_SECONDS", 0.05)
     outage.begin(redis.ConnectionError("gone"))
     assert [passes("scan", who), passes("scan", who)] == [True, False]
 
@@ -195,9 +197,9 @@ def test_limits_hold_again_as_soon_as_redis_is_back(rates, who, outage, monkeypa
 def test_dead_connections_are_replaced_at_once(rates, who):
     """As after a restart of Redis: the first call counts, it does not pass for free."""
     rates(scan="1/minute")
-    limits.hit("scan", who)
+    rate_limits.hit("scan", who)
     with redis.Redis.from_url(project.REDIS_URL) as another:
-        another.client_kill_filter(_id=str(limits.client().client_id()))
+        another.client_kill_filter(_id=str(client.client().client_id()))
 
     assert not passes("scan", who)
 
@@ -215,24 +217,24 @@ def test_a_dead_line_is_replaced_at_once(rates, who):
     rates(scan="1/minute")
     counted(who)
     with redis.Redis.from_url(project.REDIS_URL) as another:
-        another.client_kill_filter(_id=str(limits.command("CLIENT", "ID")))
+        another.client_kill_filter(_id=str(client.command("CLIENT", "ID")))
 
     assert not counted(who)
 
 
 def test_after_an_outage_lines_are_new(who, outage, monkeypatch):
     """A master that was made a replica keeps its connections, and would refuse every write on them."""
-    monkeypatch.setattr(limits, "PAUSE_SECONDS", 0)
-    before = limits.command("CLIENT", "ID"), limits.client().client_id()
+    monkeypatch.setattr(client, "PAUSE_SECONDS", 0)
+    before = client.command("CLIENT", "ID"), client.client().client_id()
 
-    assert limits.ask(lambda: limits.command("REFUSED")) is None
+    assert client.ask(lambda: client.command("REFUSED")) is None
 
-    assert not {limits.command("CLIENT", "ID"), limits.client().client_id()} & set(before)
+    assert not {client.command("CLIENT", "ID"), client.client().client_id()} & set(before)
 
 
 def test_threads_that_have_ended_leave_no_line(who, at_once):
     """However many there were: the server would run out of connections, and the limits would be off."""
-    lines = at_once(40, lambda: limits.command("CLIENT", "ID"))
+    lines = at_once(40, lambda: client.command("CLIENT", "ID"))
     gc.collect()
 
     assert len(set(lines)) == 40
@@ -241,18 +243,18 @@ def test_threads_that_have_ended_leave_no_line(who, at_once):
 
 
 def test_a_child_does_not_talk_on_its_parents_line(who):
-    own = limits.command("CLIENT", "ID")
+    own = client.command("CLIENT", "ID")
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         try:
-            os.write(writing, str(limits.command("CLIENT", "ID")).encode())
+            os.write(writing, str(client.command("CLIENT", "ID")).encode())
         finally:
             os._exit(0)
     os.waitpid(child, 0)
 
     assert int(os.read(reading, 99)) != own
-    assert limits.command("CLIENT", "ID") == own
+    assert client.command("CLIENT", "ID") == own
 
 
 def test_redis_that_does_not_answer_is_given_up_soon(settings, who, tmp_path):
@@ -262,8 +264,8 @@ def test_redis_that_does_not_answer_is_given_up_soon(settings, who, tmp_path):
         settings.REDIS_URL = f"unix://{tmp_path}/silent.sock"
         settings.REDIS_TIMEOUT_SECONDS = 0.1
         began = time.monotonic()
-        limits.hit("scan", who)
-        limits.hit("scan", who)
+        rate_limits.hit("scan", who)
+        rate_limits.hit("scan", who)
 
     assert time.monotonic() - began < 1
 
@@ -273,7 +275,7 @@ def test_redis_that_does_not_answer_is_given_up_soon(settings, who, tmp_path):
 
 def brand_passes(brand, **where):
     try:
-        limits.hit_brand(brand, **where)
+        rate_limits.hit_brand(brand, **where)
     except RateLimited:
         return False
     return True
@@ -304,8 +306,8 @@ def test_one_network_makes_a_tenth_of_the_calls_with_app_keys(rates, who):
 
 
 def test_a_call_with_a_key_is_one_round_trip(who, monkeypatch):
-    asked, command = [], limits.command
-    monkeypatch.setattr(limits, "command", lambda *words: asked.append(words[0]) or command(*words))
+    asked, command = [], client.command
+    monkeypatch.setattr(client, "command", lambda *words: asked.append(words[0]) or command(*words))
 
     assert brand_passes(who, app_in="2001:db8::/64")
     assert set(asked) <= {"EVALSHA", "EVAL"}
@@ -356,14 +358,14 @@ def test_address_is_the_one_that_the_outermost_trusted_proxy_saw(rf, settings, p
     settings.TRUSTED_PROXIES = proxies
     headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
 
-    assert limits.client_address(rf.get("/", headers=headers, REMOTE_ADDR="10.0.0.1")) == expected
+    assert client_address.client_address(rf.get("/", headers=headers, REMOTE_ADDR="10.0.0.1")) == expected
 
 
 @pytest.mark.parametrize(
     ("socket", "expected"), [("2001:db8::1", "2001:db8::/64"), ("fe80::1%eth0", "fe80::/64"), ("", "unknown")]
 )
 def test_sockets_address_is_grouped_alike(rf, socket, expected):
-    assert limits.client_address(rf.get("/", REMOTE_ADDR=socket)) == expected
+    assert client_address.client_address(rf.get("/", REMOTE_ADDR=socket)) == expected
 
 
 @pytest.mark.parametrize(
@@ -378,7 +380,7 @@ def test_sockets_address_is_grouped_alike(rf, socket, expected):
     ],
 )
 def test_site_of_a_network(network, site):
-    assert limits.site_of(network) == site
+    assert rate_limits.site_of(network) == site
 
 
 def test_a_site_has_so_many_times_the_limit_of_one_network_and_no_more(rates, who):
@@ -387,4 +389,4 @@ def test_a_site_has_so_many_times_the_limit_of_one_network_and_no_more(rates, wh
 
     passed = [passes("register", f"{site}:{number:x}::/64") for number in range(1, 31)]
 
-    assert passed == [True] * 3 * limits.SITE_FACTOR + [False] * (30 - 3 * limits.SITE_FACTOR)
+    assert passed == [True] * 3 * rate_limits.SITE_FACTOR + [False] * (30 - 3 * rate_limits.SITE_FACTOR)

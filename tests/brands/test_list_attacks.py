@@ -16,9 +16,12 @@ from django.http import HttpRequest
 from django.test import Client, RequestFactory
 from django.urls import NoReverseMatch, reverse
 
-from authcodes.models import BatchRange
-from brands.models import Brand, User
-from loyalty.models import LoyaltyTransaction, NoticeSettings, UserPoints
+from authcodes.models.batches import BatchRange
+from brands.models.people import User
+from brands.models.tenants import Brand
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.notifications import NoticeSettings
 from tests import make
 from tests.brands.chains import chains, own_models, questions
 from tests.portal import LABELS, address, brand_with_everything, browser, page, staff, text
@@ -194,8 +197,8 @@ def doors(label: str) -> list[str]:
 
 
 def test_a_job_refuses_a_chain_as_the_list_does(own: Any) -> None:
-    from authcodes.admin.exports import shown_to
-    from brands.list_queries import UnknownFilter
+    from portal.lists.queries import UnknownFilter
+    from portal.lists.selection import shown_to
 
     with pytest.raises(UnknownFilter):
         shown_to(staff(own[0]), BatchRange, "product__brand__members__user__id__exact=1")

@@ -6,9 +6,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from brands import lists
-from brands.lists import Count, EstimatingPaginator, counted
-from brands.models import Brand, Membership
+from brands.models.people import Membership
+from brands.models.tenants import Brand
+from portal.lists import changelist
+from portal.lists.changelist import Count, EstimatingPaginator, counted
 from tests import make
 from tests.portal import LABELS, address, browser, event, printed, scan, staff, text
 
@@ -74,7 +75,7 @@ def test_long_lists_are_counted_up_to_the_limit(
     brand: Brand, monkeypatch: pytest.MonkeyPatch, *, analyzed: bool
 ) -> None:
     """Whatever the planner expects: its statistics may be old."""
-    monkeypatch.setattr(lists, "EXACT_UP_TO", 10)
+    monkeypatch.setattr(changelist, "EXACT_UP_TO", 10)
     if not analyzed:
         analyze_codes()
     codes = make.batch(brand, quantity=400).codes.filter(scan_count=0, location="").order_by("-pk")
@@ -94,7 +95,7 @@ def analyze_codes() -> None:
 
 
 def test_what_is_dear_to_count_is_estimated(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "DEAREST_COUNT", 0)
+    monkeypatch.setattr(changelist, "DEAREST_COUNT", 0)
 
     codes = make.batch(brand, quantity=3).codes.all()
 
@@ -125,7 +126,7 @@ def test_lists_say_when_their_count_is_an_estimate(brand: Brand, monkeypatch: py
     many(brand, 31)
     assert "31 events" in text(client.get(address("loyalty.event")))
 
-    monkeypatch.setattr(lists, "DEAREST_COUNT", 0)
+    monkeypatch.setattr(changelist, "DEAREST_COUNT", 0)
 
     for label in ("loyalty.event", "authcodes.scan"):
         assert "about " in text(client.get(address(label)))
@@ -141,7 +142,7 @@ def test_a_list_that_is_limited_says_so_and_leads_back(brand: Brand) -> None:
 
 
 def test_a_list_that_is_shown_whole_was_counted(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "DEAREST_COUNT", 0)
+    monkeypatch.setattr(changelist, "DEAREST_COUNT", 0)
     make.batch(brand, quantity=3)
 
     assert "3 results" in " ".join(

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from authcodes import batches
-from authcodes.models import BatchRange, Import, Job
-from brands.models import Brand
+from authcodes.codes import batches
+from authcodes.models.batches import BatchRange
+from authcodes.models.imports import Import
+from brands.models.tenants import Brand
+from jobs.models import Job
 from tests import make
 from tests.portal import address, browser, staff, text
 

@@ -8,11 +8,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from brands import limits, login_throttle, people
-from brands.login_throttle import DAY_SECONDS, PORTAL, begin
-from brands.models import AuditEntry, Membership, User
-from brands.refusals import RateLimited
-from loyalty.models import Event
+from brands.identity import login_throttle, staff
+from brands.identity.login_throttle import DAY_SECONDS, PORTAL, begin
+from brands.models.audit import AuditEntry
+from brands.models.people import Membership, User
+from core.errors import RateLimited
+from core.redis import client as redis_client
+from events.models import Event
 from tests import make
 from tests.api import Api, error, somewhere
 from tests.make import PASSWORD
@@ -40,7 +42,7 @@ def tried(times, email, *, networks=lambda: "198.51.100.7", door=PORTAL, device=
 
 def elapse(email, seconds, *, doors=("portal",)):
     """As if that many seconds had passed: every counter of the account is nearer to its end."""
-    client = limits.client()
+    client = redis_client.client()
     for key in client.scan_iter(match=f"{login_throttle._prefix(email)}*"):
         left = client.pttl(key) - seconds * 1000
         client.pexpire(key, left) if left > 0 else client.delete(key)
@@ -96,7 +98,7 @@ def test_parallel_tries_are_no_more_than_serial_ones(email, at_once):
 
 def test_the_race_is_there_where_nobody_counts_before_looking(email, at_once):
     """The control: who asks first whether there are tries left, and counts afterwards, lets more through."""
-    client, key = limits.client(), f"loyalty:tests:{email}"
+    client, key = redis_client.client(), f"loyalty:tests:{email}"
     passed = []
 
     def careless():
@@ -126,7 +128,7 @@ def test_a_device_of_before_a_new_password_is_like_any_other(email):
     """A new password is what people set when somebody else was in."""
     person = make.user(email=email)
     device = login_throttle.make_device(person)
-    people.set_password(user=person, password="another pass phrase", at=timezone.now())
+    staff.set_password(user=person, password="another pass phrase", at=timezone.now())
     tried(60, email, networks=somewhere)
 
     assert tried(1, email, networks=somewhere, device=device) == 0
@@ -241,7 +243,7 @@ def test_the_owner_hears_of_it_and_a_new_password_is_the_way_out(shop):
     mails = Event.objects.filter(detail_type="account-mail", brand=shop)
     assert [mail.detail["arguments"]["user_id"] for mail in mails] == [customer.pk]
 
-    people.set_password(user=customer, password="another pass phrase", at=timezone.now())
+    staff.set_password(user=customer, password="another pass phrase", at=timezone.now())
 
     assert guess(shop, customer.email, "another pass phrase").status_code == 200
 

@@ -7,10 +7,10 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
-from brands import moments
-from brands.models import Brand
-from brands.moments import DayField, MomentField
-from campaigns.models import Campaign
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from core import moments
+from core.moments import DayField, MomentField
 from tests import make
 from tests.api import Api
 from tests.brands.test_reading_changes_nothing import LEAVES, addresses

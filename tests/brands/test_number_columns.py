@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.utils.safestring import SafeString
 
-from brands import number_columns
+from portal.lists import number_columns
 from tests import make
 from tests.portal import address, browser, form_of, staff, text
 

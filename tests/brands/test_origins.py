@@ -2,9 +2,9 @@
 
 import pytest
 
-from brands import origins
-from brands.models import BrandHostname
-from brands.refusals import OriginNotAllowed
+from brands.errors import OriginNotAllowed
+from brands.models.tenants import BrandHostname
+from brands.tenants import origins
 from tests import make
 
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.utils import timezone
 
-from brands import outgoing
+from core.http import client
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def loopback_allowed(settings):
 
 def test_the_answer_comes_whole():
     with server(b"HTTP/1.1 201 Created\r\nX-What: yes\r\nContent-Length: 4\r\n\r\nfine") as (url, seen):
-        answer = outgoing.send("POST", url, headers={"X-Mine": "1"}, content=b"{}")
+        answer = client.send("POST", url, headers={"X-Mine": "1"}, content=b"{}")
 
     assert (answer.status, answer.headers["x-what"], answer.body) == (201, "yes", b"fine")
     assert seen[0].startswith(b"POST /hook HTTP/1.1\r\n")
@@ -55,7 +55,7 @@ def test_the_answer_comes_whole():
 
 def test_a_redirect_is_an_answer_like_others():
     with server(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n") as (url, _):
-        assert outgoing.send("GET", url).status == 302
+        assert client.send("GET", url).status == 302
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_redirect_is_an_answer_like_others():
 def test_private_addresses_are_refused_before_anything_is_sent(settings, host):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
-    with pytest.raises(outgoing.NotReached, match="private address"):
-        outgoing.send("GET", f"http://{host}:9/")
+    with pytest.raises(client.NotReached, match="private address"):
+        client.send("GET", f"http://{host}:9/")
 
 
 @pytest.mark.parametrize(
@@ -97,30 +97,30 @@ def test_private_addresses_are_refused_before_anything_is_sent(settings, host):
 def test_addresses_that_stand_for_private_ones_are_private(settings, address):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
-    assert not outgoing.is_allowed(ip_address(address.partition("%")[0]))
+    assert not client.is_allowed(ip_address(address.partition("%")[0]))
 
 
 def test_public_addresses_are_allowed():
-    assert outgoing.is_allowed(ip_address("93.184.215.14"))
-    assert outgoing.is_allowed(ip_address("2606:2800:21f:cb07:6820:80da:af6b:8b2c"))
+    assert client.is_allowed(ip_address("93.184.215.14"))
+    assert client.is_allowed(ip_address("2606:2800:21f:cb07:6820:80da:af6b:8b2c"))
 
 
 def test_plain_http_is_for_private_networks():
-    assert outgoing.is_allowed(ip_address("127.0.0.1"), encrypts=False)
-    assert not outgoing.is_allowed(ip_address("93.184.215.14"), encrypts=False)
+    assert client.is_allowed(ip_address("127.0.0.1"), encrypts=False)
+    assert not client.is_allowed(ip_address("93.184.215.14"), encrypts=False)
 
 
 def test_a_public_address_is_not_called_without_encryption():
-    with pytest.raises(outgoing.NotReached, match="called by https only"):
-        outgoing.send("GET", "http://93.184.215.14/", timeout_seconds=1)
+    with pytest.raises(client.NotReached, match="called by https only"):
+        client.send("GET", "http://93.184.215.14/", timeout_seconds=1)
 
 
 @pytest.mark.parametrize("host", ["127.1", "0x7f000001", "017700000001", "0", "169.254.43518", "user:word@127.0.0.1"])
 def test_other_spellings_of_private_addresses_are_refused_too(settings, host):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
-    with pytest.raises(outgoing.NotReached, match="private address"):
-        outgoing.send("GET", f"https://{host}:9/")
+    with pytest.raises(client.NotReached, match="private address"):
+        client.send("GET", f"https://{host}:9/")
 
 
 def test_a_name_is_resolved_once_and_what_was_checked_is_called(settings, monkeypatch):
@@ -139,9 +139,9 @@ def test_a_name_is_resolved_once_and_what_was_checked_is_called(settings, monkey
     monkeypatch.setattr(socket, "getaddrinfo", rebinding)
     with server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as (url, seen):
         there = url.replace("127.0.0.1", "shop.example")
-        first = outgoing.send("GET", there)
-        with pytest.raises(outgoing.NotReached, match="private address"):
-            outgoing.send("GET", there)
+        first = client.send("GET", there)
+        with pytest.raises(client.NotReached, match="private address"):
+            client.send("GET", there)
 
     assert (first.status, asked, len(seen)) == (200, ["shop.example"] * 2, 1)
     assert b"Host: shop.example:" in seen[0]
@@ -151,16 +151,16 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse(settings, mon
     both = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)) for address in ("93.184.215.14", "10.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
 
-    with pytest.raises(outgoing.NotReached, match="private address"):
-        outgoing.send("GET", "https://two.example/")
+    with pytest.raises(client.NotReached, match="private address"):
+        client.send("GET", "https://two.example/")
 
 
 def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(3))
     began = time.monotonic()
 
-    with pytest.raises(outgoing.NotReached, match=r"within 0\.2 seconds"):
-        outgoing.send("GET", "https://slow.example/", timeout_seconds=0.2)
+    with pytest.raises(client.NotReached, match=r"within 0\.2 seconds"):
+        client.send("GET", "https://slow.example/", timeout_seconds=0.2)
 
     assert time.monotonic() - began < 1
 
@@ -169,7 +169,7 @@ def test_where_the_operator_chose_the_address_any_network_will_do(settings):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
     with server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as (url, _):
-        assert outgoing.send("GET", url, anywhere=True).status == 200
+        assert client.send("GET", url, anywhere=True).status == 200
 
 
 def test_proxies_of_the_environment_are_not_asked(monkeypatch):
@@ -177,7 +177,7 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
 
     with server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as (url, _):
-        assert outgoing.send("GET", url).status == 200
+        assert client.send("GET", url).status == 200
 
 
 @pytest.mark.parametrize(
@@ -188,8 +188,8 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch):
 def test_however_slowly_it_drips_the_deadline_holds(parts):
     with server(*parts, pause=0.05) as (url, _):
         began = time.monotonic()
-        with pytest.raises(outgoing.NotReached, match=r"within 0\.3 seconds"):
-            outgoing.send("GET", url, timeout_seconds=0.3)
+        with pytest.raises(client.NotReached, match=r"within 0\.3 seconds"):
+            client.send("GET", url, timeout_seconds=0.3)
 
     assert time.monotonic() - began < 1
 
@@ -197,8 +197,8 @@ def test_however_slowly_it_drips_the_deadline_holds(parts):
 def test_a_large_answer_is_cut_off():
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     endless = server(head, *[b"1000\r\n" + b"x" * 4096 + b"\r\n"] * 1000)
-    with endless as (url, _), pytest.raises(outgoing.NotReached, match="larger than 5000 bytes"):
-        outgoing.send("GET", url, most_bytes=5000)
+    with endless as (url, _), pytest.raises(client.NotReached, match="larger than 5000 bytes"):
+        client.send("GET", url, most_bytes=5000)
 
 
 @pytest.mark.parametrize(
@@ -219,19 +219,19 @@ def test_a_large_answer_is_cut_off():
     ],
 )
 def test_what_is_no_web_address_is_refused(url):
-    with pytest.raises(outgoing.NotReached):
-        outgoing.send("GET", url)
+    with pytest.raises(client.NotReached):
+        client.send("GET", url)
 
 
 def test_nobody_listens():
-    with pytest.raises(outgoing.NotReached, match="ConnectError"):
-        outgoing.send("GET", "http://127.0.0.1:9/")
+    with pytest.raises(client.NotReached, match="ConnectError"):
+        client.send("GET", "http://127.0.0.1:9/")
 
 
 def test_of_a_large_answer_the_beginning_may_do():
     endless = server(CHUNKED, *[b"1000\r\n" + b"x" * 4096 + b"\r\n"] * 1000)
     with endless as (url, _):
-        answer = outgoing.send("GET", url, most_bytes=5000, cut=True)
+        answer = client.send("GET", url, most_bytes=5000, cut=True)
 
     assert (answer.status, answer.body, answer.cut) == (200, b"x" * 5000, True)
 
@@ -243,7 +243,7 @@ def test_nothing_is_decompressed():
     bomb = gzip.compress(b"0" * 10_000_000)
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(bomb)}\r\n\r\n".encode()
     with server(head, bomb) as (url, seen):
-        answer = outgoing.send("GET", url)
+        answer = client.send("GET", url)
 
     assert answer.body == bomb
     assert b"Accept-Encoding: identity" in seen[0]
@@ -263,15 +263,15 @@ def test_nothing_is_decompressed():
     ids=["many headers", "long header", "negative", "two lengths", "ends early", "another protocol", "silence"],
 )
 def test_what_is_no_answer_is_told_as_such(parts):
-    with server(*parts) as (url, _), pytest.raises(outgoing.NotReached):
-        outgoing.send("GET", url, timeout_seconds=2)
+    with server(*parts) as (url, _), pytest.raises(client.NotReached):
+        client.send("GET", url, timeout_seconds=2)
 
 
 def test_promises_of_an_answer_without_end_are_cut_off():
     with server(*[b"HTTP/1.1 100 Continue\r\n\r\n"] * 1000, pause=0.01) as (url, _):
         began = time.monotonic()
-        with pytest.raises(outgoing.NotReached, match=r"within 0\.3 seconds"):
-            outgoing.send("GET", url, timeout_seconds=0.3)
+        with pytest.raises(client.NotReached, match=r"within 0\.3 seconds"):
+            client.send("GET", url, timeout_seconds=0.3)
 
     assert time.monotonic() - began < 1
 
@@ -280,9 +280,9 @@ def test_a_receiver_that_does_not_read_is_not_waited_for():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         began = time.monotonic()
-        with pytest.raises(outgoing.NotReached, match=r"within 0\.3 seconds"):
+        with pytest.raises(client.NotReached, match=r"within 0\.3 seconds"):
             url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
-            outgoing.send("POST", url, content=b"x" * 30_000_000, timeout_seconds=0.3)
+            client.send("POST", url, content=b"x" * 30_000_000, timeout_seconds=0.3)
 
     assert time.monotonic() - began < 1
 
@@ -335,7 +335,7 @@ def test_a_certificate_for_the_name_is_accepted(certified, monkeypatch):
     on_loopback(monkeypatch)
     with tls_server(certified) as (port, seen):
         trusting = ssl.create_default_context(cafile=certified[0])
-        answer = outgoing.send("GET", f"https://shop.example:{port}/", tls=trusting)
+        answer = client.send("GET", f"https://shop.example:{port}/", tls=trusting)
 
     assert (answer.status, len(seen)) == (200, 1)
 
@@ -344,16 +344,16 @@ def test_a_certificate_for_another_name_is_not(certified, monkeypatch):
     on_loopback(monkeypatch)
     with tls_server(certified) as (port, seen):
         trusting = ssl.create_default_context(cafile=certified[0])
-        with pytest.raises(outgoing.NotReached, match="Hostname mismatch"):
-            outgoing.send("GET", f"https://bank.example:{port}/", tls=trusting)
+        with pytest.raises(client.NotReached, match="Hostname mismatch"):
+            client.send("GET", f"https://bank.example:{port}/", tls=trusting)
 
     assert seen == []
 
 
 def test_an_unknown_authority_is_not_trusted(certified, monkeypatch):
     on_loopback(monkeypatch)
-    with tls_server(certified) as (port, seen), pytest.raises(outgoing.NotReached, match="self-signed certificate"):
-        outgoing.send("GET", f"https://shop.example:{port}/")
+    with tls_server(certified) as (port, seen), pytest.raises(client.NotReached, match="self-signed certificate"):
+        client.send("GET", f"https://shop.example:{port}/")
 
     assert seen == []
 
@@ -361,8 +361,8 @@ def test_an_unknown_authority_is_not_trusted(certified, monkeypatch):
 def test_a_handshake_that_drips_is_cut_off():
     with server(*[b"\x16"] * 100, pause=0.05) as (url, _):
         began = time.monotonic()
-        with pytest.raises(outgoing.NotReached):
-            outgoing.send("GET", url.replace("http:", "https:"), timeout_seconds=0.3)
+        with pytest.raises(client.NotReached):
+            client.send("GET", url.replace("http:", "https:"), timeout_seconds=0.3)
 
     assert time.monotonic() - began < 1
 
@@ -382,7 +382,7 @@ def test_a_handshake_that_drips_is_cut_off():
     ],
 )
 def test_a_server_asks_for_peace_in_seconds_or_by_a_date(asked, seconds):
-    answer = outgoing.Answer(429, {"retry-after": asked}, b"")
+    answer = client.Answer(429, {"retry-after": asked}, b"")
 
     wish = answer.retry_after(at=datetime(2026, 11, 20, 12, tzinfo=UTC), at_most=timedelta(hours=1))
 

@@ -9,8 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from authcodes.models import AuthCode
-from brands.models import Brand, Membership
+from authcodes.models.codes import AuthCode
+from brands.models.people import Membership
+from brands.models.tenants import Brand
 from tests import make
 from tests.portal import address, browser, staff
 

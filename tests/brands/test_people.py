@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from django.contrib.messages import get_messages
 
-from brands import people
-from brands.models import Brand, Membership, User
-from brands.refusals import Invalid
+from brands.identity import staff as people
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
+from core.errors import Invalid
 from tests import make
 from tests.portal import address, browser, errors, form_of, staff
 from tests.races import at_once

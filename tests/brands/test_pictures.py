@@ -15,10 +15,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from PIL import Image, ImageFile, PngImagePlugin
 
-from brands import pictures
-from brands.drawing import webp_size
-from brands.models import AuditEntry, BrandQuota, Picture
-from brands.refusals import Invalid, Unavailable
+from brands.models.audit import AuditEntry
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Picture
+from brands.tenants import pictures
+from brands.tenants.picture_drawing import webp_size
+from core.errors import Invalid, Unavailable
 from tests import make
 from tests.portal import address, browser, errors, form_of, staff, text
 
@@ -188,7 +190,8 @@ def test_a_picture_takes_neither_memory_nor_time_of_the_web_process(upload):
 
 def test_control_the_same_picture_decoded_here_takes_memory():
     program = (
-        "import io; from pathlib import Path; from PIL import Image; from brands import drawing;"
+        "import io; from pathlib import Path; from PIL import Image;"
+        " from brands.tenants import picture_drawing as drawing;"
         "content = io.BytesIO(); Image.new('P', (4000, 3000)).save(content, 'PNG');"
         "peak = lambda: int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) // 1024;"
         "before = peak(); drawing.logo(content.getvalue()); print(peak() - before)"
@@ -201,7 +204,8 @@ def test_control_the_same_picture_decoded_here_takes_memory():
 def test_the_program_that_decodes_bounds_its_own_memory():
     """A decoder that wants more than it may is answered, and the process ends."""
     greedy = (
-        "import sys; sys.argv[1:] = ['logo']; from brands import drawing; drawing.logo = lambda upload: bytes(2**30);"
+        "import sys; sys.argv[1:] = ['logo']; from brands.tenants import picture_drawing as drawing;"
+        " drawing.logo = lambda upload: bytes(2**30);"
     )
     program = f"{greedy} drawing.main('logo', sys.stdin.buffer, sys.stdout.buffer)"
     said = subprocess.run([sys.executable, "-c", program], input=b"", capture_output=True, check=True).stdout

@@ -12,11 +12,14 @@ from django.db.models import ForeignKey
 from django.test import Client
 from django.urls import reverse
 
-from authcodes.models import AuthCode, BatchRange, Printer
-from brands.models import Brand, Membership, User
-from brands.roles import CHANGE, TABLE, VIEW, may
-from campaigns.models import Milestone
-from loyalty.models import UserPoints
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.prints import Printer
+from brands.identity.roles import CHANGE, TABLE, VIEW, may
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Milestone
+from loyalty.models.accounts import UserPoints
 from tests import make, wallets
 from tests.log_watch import LogWatch
 from tests.portal import (

@@ -4,7 +4,7 @@ import pytest
 from django.db import DataError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
-from brands import sql
+from core.db import sql
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,14 +9,21 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes import batches, imports, jobs, prefixes
-from authcodes.batches import BatchSettings
-from authcodes.models import BatchRange, Import, Job
-from brands import limits, quotas
-from brands.models import AuditEntry, BrandQuota
-from brands.refusals import QuotaReached, RateLimited
-from loyalty import webhooks
-from loyalty.models import Event, WebhookDelivery
+from authcodes.codes import batches, prefixes
+from authcodes.codes.batches import BatchSettings
+from authcodes.imports import uploads
+from authcodes.models.batches import BatchRange
+from authcodes.models.imports import Import
+from brands.models.audit import AuditEntry
+from brands.models.quotas import BrandQuota
+from brands.tenants import quotas
+from core.errors import QuotaReached, RateLimited
+from core.redis import client
+from events.models import Event
+from jobs import queue, runner
+from jobs.models import Job
+from loyalty.integrations import webhook_events
+from loyalty.models.webhooks import WebhookDelivery
 from tests import make
 from tests.api import error
 from tests.loyalty.webhooks import endpoint, hasten, send
@@ -36,9 +43,9 @@ def plain_http(settings):
 def fresh_counters(monkeypatch):
     """What was counted for brands of other runs, which had the same ids."""
     quotas.forget_limits()
-    monkeypatch.setattr(limits, "outage", limits.Outage())
-    for key in limits.client().scan_iter("quota:*"):
-        limits.client().delete(key)
+    monkeypatch.setattr(client, "outage", client.Outage())
+    for key in client.client().scan_iter("quota:*"):
+        client.client().delete(key)
 
 
 @pytest.fixture
@@ -62,11 +69,11 @@ def create(brand, quantity, prefix="Q-"):
 
 
 def start(brand, kind=Job.Kind.GENERATE):
-    return jobs.start(brand=brand, kind=kind, title="A test", parameters={}, by=None)
+    return queue.start(brand=brand, kind=kind, title="A test", parameters={}, by=None)
 
 
 def upload(brand, content=b"auth_code,inventory_location,notes\nX-1,,\n"):
-    return imports.upload(
+    return uploads.upload(
         brand=brand,
         kind="list",
         product=make.product(brand),
@@ -162,8 +169,8 @@ def test_a_job_whose_file_does_not_fit_fails_in_words_and_one_that_fits_counts(b
     job.refresh_from_db()
 
     with pytest.raises(QuotaReached, match="may store 10 bytes; 0 are used"):
-        jobs.Run(job).keep(io.BytesIO(b"x" * 11), name="x.csv")
-    jobs.Run(job).keep(io.BytesIO(b"x" * 9), name="x.csv")
+        runner.Run(job).keep(io.BytesIO(b"x" * 11), name="x.csv")
+    runner.Run(job).keep(io.BytesIO(b"x" * 9), name="x.csv")
 
     assert used(brand, "storage") == 9
 
@@ -226,9 +233,9 @@ def test_webhook_messages_above_the_quota_wait_until_tomorrow_and_are_not_lost(b
     allow(brand, "webhooks", 1)
     with receiver() as shop:
         hook = endpoint(brand, shop)
-        first = webhooks.ping(endpoint=hook, at=timezone.now())
+        first = webhook_events.ping(endpoint=hook, at=timezone.now())
         send()
-        second = webhooks.ping(endpoint=hook, at=timezone.now())
+        second = webhook_events.ping(endpoint=hook, at=timezone.now())
         send()
         assert states(first, second) == ["delivered", "waiting"]
         due = Event.objects.get(detail_type="call-webhook", status="pending").due_at

@@ -14,8 +14,9 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from brands.models import Brand, Membership
-from loyalty.models import WebhookDelivery
+from brands.models.people import Membership
+from brands.models.tenants import Brand
+from loyalty.models.webhooks import WebhookDelivery
 from tests.portal import LABELS, brand_with_everything, browser, staff
 
 pytestmark = pytest.mark.django_db

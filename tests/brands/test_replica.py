@@ -3,7 +3,7 @@
 import pytest
 from django.db import connections
 
-from brands import replica
+from core.db import replica
 
 
 @pytest.fixture

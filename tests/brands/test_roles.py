@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from brands.models import Brand, User
-from brands.roles import ACT, ADD, CHANGE, COLUMNS, DELETE, SUPERUSER, TABLE, VIEW, may
+from brands.identity.roles import ACT, ADD, CHANGE, COLUMNS, DELETE, SUPERUSER, TABLE, VIEW, may
+from brands.models.people import User
+from brands.models.tenants import Brand
 from tests import make
 from tests.log_watch import LogWatch
 from tests.portal import LABELS, READ_ONLY, address, brand_with_everything, browser, page, staff, text
@@ -99,7 +100,7 @@ def test_role_that_ends_ends_at_once(own: Any) -> None:
 
 
 def test_sidebar_has_the_pages_that_a_role_may_see(own: Any, settings: Any) -> None:
-    settings.UNFOLD = {"SIDEBAR": {"navigation": "brands.navigation.navigation"}}
+    settings.UNFOLD = {"SIDEBAR": {"navigation": "portal.shell.navigation.navigation"}}
     shown = text(browser(staff(own[0], role="printer")).get(reverse("admin:index")))
 
     for label in LABELS:

@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from brands import secrets
+from core import encryption
 
 FIRST, SECOND = "a" * 32, "b" * 32
 
@@ -11,35 +11,35 @@ FIRST, SECOND = "a" * 32, "b" * 32
 def test_what_is_stored_says_nothing_and_reads_back(settings):
     settings.STORAGE_SECRETS = {1: FIRST}
 
-    stored = secrets.encrypt("-----BEGIN PRIVATE KEY-----")
+    stored = encryption.encrypt("-----BEGIN PRIVATE KEY-----")
 
     assert "PRIVATE" not in stored
-    assert secrets.decrypt(stored) == "-----BEGIN PRIVATE KEY-----"
+    assert encryption.decrypt(stored) == "-----BEGIN PRIVATE KEY-----"
 
 
 def test_a_new_version_encrypts_and_the_old_one_still_opens(settings):
     settings.STORAGE_SECRETS = {1: FIRST}
-    old = secrets.encrypt("mine")
+    old = encryption.encrypt("mine")
     settings.STORAGE_SECRETS = {1: FIRST, 2: SECOND}
-    new = secrets.encrypt("mine")
+    new = encryption.encrypt("mine")
 
-    assert (secrets.decrypt(old), secrets.decrypt(new)) == ("mine", "mine")
+    assert (encryption.decrypt(old), encryption.decrypt(new)) == ("mine", "mine")
     settings.STORAGE_SECRETS = {2: SECOND}
-    assert secrets.decrypt(new) == "mine"
+    assert encryption.decrypt(new) == "mine"
     with pytest.raises(ImproperlyConfigured, match="STORAGE_SECRETS does not open"):
-        secrets.decrypt(old)
+        encryption.decrypt(old)
 
 
 def test_without_a_secret_nothing_is_stored(settings):
     settings.STORAGE_SECRETS = {}
 
     with pytest.raises(ImproperlyConfigured, match="STORAGE_SECRETS is missing"):
-        secrets.encrypt("mine")
+        encryption.encrypt("mine")
 
 
 def test_a_changed_text_is_not_opened(settings):
     settings.STORAGE_SECRETS = {1: FIRST}
-    stored = secrets.encrypt("mine")
+    stored = encryption.encrypt("mine")
 
     with pytest.raises(ImproperlyConfigured):
-        secrets.decrypt(stored[:-6] + "AAAA==")
+        encryption.decrypt(stored[:-6] + "AAAA==")

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from brands import people, tokens
-from brands.models import Membership, User
+from brands.identity import staff, tokens
+from brands.models.people import Membership, User
 from tests import make
 from tests.api import Api, error
 from tests.make import PASSWORD
@@ -41,7 +41,7 @@ def test_a_new_password_ends_them(brand, customer):
     pair = session(brand, customer)
     assert uses(brand, pair) == GOOD
 
-    people.set_password(user=User.objects.get(pk=customer.pk), password="another pass phrase", at=timezone.now())
+    staff.set_password(user=User.objects.get(pk=customer.pk), password="another pass phrase", at=timezone.now())
 
     assert uses(brand, pair) == ENDED
 
@@ -60,7 +60,7 @@ def test_switching_somebody_on_again_revives_nothing(brand, customer):
     pair, person = session(brand, customer), User.objects.get(pk=customer.pk)
     for is_active in (False, True):
         person.is_active = is_active
-        people.save_account(user=person, fields={"is_active"})
+        staff.save_account(user=person, fields={"is_active"})
 
     assert uses(brand, pair) == ENDED
     assert uses(brand, session(brand, customer)) == GOOD
@@ -75,7 +75,7 @@ def test_switching_staff_on_again_revives_no_session_of_the_portal(brand):
     other = User.objects.get(pk=person.pk)
     for is_active in (False, True):
         other.is_active = is_active
-        people.save_account(user=other, fields={"is_active"})
+        staff.save_account(user=other, fields={"is_active"})
 
     assert client.get("/admin/").status_code == 302
 
@@ -83,7 +83,7 @@ def test_switching_staff_on_again_revives_no_session_of_the_portal(brand):
 def test_a_login_that_was_under_way_when_the_password_changed_gets_nothing(brand, customer):
     """It read the user before, and makes its session after the others were ended."""
     under_way = User.objects.get(pk=customer.pk)
-    people.set_password(user=User.objects.get(pk=customer.pk), password="another pass phrase", at=timezone.now())
+    staff.set_password(user=User.objects.get(pk=customer.pk), password="another pass phrase", at=timezone.now())
 
     assert uses(brand, tokens.issue(user=under_way, brand=brand, at=timezone.now())) == ENDED
 

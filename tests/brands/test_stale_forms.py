@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from brands import stale_forms
-from brands.models import Brand
+from brands.models.tenants import Brand
 from brands.staff_login.models import SignInSettings
+from portal.base import stale_forms
 from tests import make
 from tests.portal import address, browser, errors, form_of, staff, text
 from tests.races import at_once

@@ -6,11 +6,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from brands import guessing, limits, login_throttle, metrics, stopped_attempts
-from brands.guessing import Exemptions, Guesser
-from brands.models import StoppedAttempts
-from brands.refusals import RateLimited
+from brands.identity import guessing, login_throttle
+from brands.identity.guessing import Exemptions, Guesser
+from brands.models.quotas import StoppedAttempts
 from brands.scanned import read
+from brands.tenants import stopped_attempts
+from core.errors import RateLimited
+from core.observability import metrics
+from core.redis import client
 from tests import make
 from tests.portal import address, browser, staff, text
 
@@ -24,8 +27,8 @@ def few(settings, brand):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "plain_codes": "2/hour"}
     yield
     for kind in stopped_attempts.KINDS:
-        limits.client().delete(stopped_attempts.key_of(kind, brand.pk, timezone.now()))
-    limits.client().delete(*limits.client().keys("stopped:hour:*"), "none")
+        client.client().delete(stopped_attempts.key_of(kind, brand.pk, timezone.now()))
+    client.client().delete(*client.client().keys("stopped:hour:*"), "none")
 
 
 def figure(limit):
@@ -103,13 +106,13 @@ def test_a_limit_of_calls_is_counted_for_operators_alone(brand, settings):
 
 
 def test_without_redis_nothing_is_shown(brand, settings, monkeypatch, tmp_path):
-    monkeypatch.setattr(limits, "outage", limits.Outage())
+    monkeypatch.setattr(client, "outage", client.Outage())
     url, settings.REDIS_URL = settings.REDIS_URL, f"unix://{tmp_path}/nobody.sock"
 
     found = stopped_attempts.today([brand.pk])
 
     settings.REDIS_URL = url
-    monkeypatch.setattr(limits, "outage", limits.Outage())
+    monkeypatch.setattr(client, "outage", client.Outage())
     assert found == {}
 
 
@@ -141,7 +144,7 @@ def test_the_list_has_them_by_the_hour_and_storing_again_counts_nothing_twice(br
 def test_what_redis_forgot_takes_nothing_back(brand):
     try_codes(brand, 5)
     stopped_attempts.store(at=timezone.now())
-    limits.client().delete(stopped_attempts.key_of_hour(timezone.now()))
+    client.client().delete(stopped_attempts.key_of_hour(timezone.now()))
     try_codes(brand, 3)
 
     stopped_attempts.store(at=timezone.now())

@@ -6,10 +6,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from authcodes.models import Product
-from brands import pictures, roles
-from brands.models import Brand, Membership, User
-from brands.roles import Reach
+from authcodes.models.products import Product
+from brands.identity import roles
+from brands.identity.roles import Reach
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
+from brands.tenants import pictures
 from tests import make
 from tests.brands.test_pictures import drawing
 from tests.portal import address, browser, staff, text

@@ -14,11 +14,14 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from brands import jwks, outgoing, tokens
-from brands.models import LoginSession, Membership
-from brands.refusals import TokenInvalid, Unavailable
-from brands.tokens import Principal
-from loyalty import members
+from brands.errors import TokenInvalid
+from brands.identity import jwks, tokens
+from brands.identity.tokens import Principal
+from brands.models.credentials import LoginSession
+from brands.models.people import Membership
+from core.errors import Unavailable
+from core.http import client
+from loyalty.points import accounts
 from tests import make
 from tests.api import Api
 
@@ -555,7 +558,7 @@ def test_issuer_out_of_reach_is_unavailable(issuer):
         (200, b"[]"),
         (200, b'{"keys": {}}'),
         (200, b"[" * 90_000),
-        (200, b" " * (outgoing.LARGEST_ANSWER_BYTES + 1)),
+        (200, b" " * (client.LARGEST_ANSWER_BYTES + 1)),
     ],
     ids=["error", "redirect", "no json", "no object", "no list", "too deep", "too long"],
 )
@@ -606,7 +609,7 @@ def spoken_for(issuer, brand, settings):
 @pytest.mark.django_db
 def test_the_external_issuer_speaks_for_customers_of_its_brand(spoken_for, brand):
     registered, enrolled = make.customer(brand), make.customer(make.brand())
-    members.enrol(user_id=enrolled.pk, brand_id=brand.pk, at=timezone.now())
+    accounts.enrol(user_id=enrolled.pk, brand_id=brand.pk, at=timezone.now())
 
     assert [spoken_for(user) for user in (registered, enrolled)] == [200, 200]
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management import call_command
 from playwright.sync_api import Browser
 
-from brands.models import Brand
+from brands.models.tenants import Brand
 from tests import make
 from tests.browser.window import DESKTOP, Window, chromium
 from tests.portal import staff

@@ -5,9 +5,10 @@ from typing import Any
 import httpx
 from django.utils import timezone
 
-from brands import tokens
-from brands.models import Brand, User
-from loyalty.models import Event
+from brands.identity import tokens
+from brands.models.people import User
+from brands.models.tenants import Brand
+from events.models import Event
 from tests.stack import Stack, wait_until
 
 PARIS = {"latitude": 48.8566, "longitude": 2.3522}

@@ -9,14 +9,26 @@ from typing import Any
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
-from authcodes import batches, exports, imports, scanning
-from authcodes.batches import BatchSettings
-from authcodes.exports import Format
-from authcodes.models import AuthCode, BatchRange, Import, Job, Product, Recall, Scan
-from authcodes.scanning import Circumstances, Place
-from brands.models import Brand, User
-from loyalty import redemption_codes, webhook_endpoints
-from loyalty.models import Event, UserPoints, WebhookDelivery, WebhookType
+from authcodes.codes import batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.imports import uploads
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import
+from authcodes.models.products import Product
+from authcodes.models.scans import Scan
+from authcodes.recalls import affected
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances, Place
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.spreadsheets.report import Format
+from events.models import Event
+from jobs.models import Job
+from loyalty.integrations import webhook_endpoints
+from loyalty.models.accounts import UserPoints
+from loyalty.models.webhooks import WebhookDelivery, WebhookType
+from loyalty.rewards import codes
 from tests import make
 from tests.stack import wait_until
 
@@ -60,10 +72,10 @@ def play(brand: Brand, owner: User) -> Scene:
     everybody_scans(brand, chance)
     ready = BatchRange.objects.filter(brand=brand, range_name__startswith="Demo codes").earliest("pk")
     recalled = Recall.objects.get(batch__brand=brand).batch
-    upload = imports.upload(
+    upload = uploads.upload(
         brand=brand, kind="ranges", product=None, file=ContentFile(MISTAKES.encode()), name="autumn.csv", by=owner
     )
-    export = exports.start_affected(batch=recalled, wanted=Format.CSV, by=owner)
+    export = affected.start_affected(batch=recalled, wanted=Format.CSV, by=owner)
     wanted = BatchSettings(
         "Autumn edition", 25_000, Product.objects.get(brand=brand, sku="AUR-GIFT"), "AUT-", signed=False
     )
@@ -89,7 +101,7 @@ def play(brand: Brand, owner: User) -> Scene:
 def a_reward_is_taken(brand: Brand, customer: User) -> str:
     """Returns its code, as the customer reads it out."""
     reward = make.reward(brand, name="A facial at home", cost=50, stock=20)
-    return redemption_codes.grouped(make.redemption(customer, reward).code)
+    return codes.grouped(make.redemption(customer, reward).code)
 
 
 def a_webhook_is_called_twice(brand: Brand) -> int:

@@ -86,8 +86,9 @@ def take(folder: Path, only: list[str]) -> None:
     from django.core.management import call_command
     from django.utils import timezone
 
-    from authcodes.models import AuthCode
-    from brands.models import Brand, BrandHostname, User
+    from authcodes.models.codes import AuthCode
+    from brands.models.people import User
+    from brands.models.tenants import Brand, BrandHostname
     from tests.browser import scenery
     from tests.browser.window import DESKTOP, LOOPBACK, PHONE, Window, chromium
     from tests.stack import Stack

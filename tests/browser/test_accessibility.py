@@ -2,7 +2,7 @@
 
 import pytest
 
-from brands import roles
+from brands.identity import roles
 from tests import make
 from tests.browser.window import DESKTOP, PHONE
 from tests.portal import LABELS, address, brand_with_everything, staff

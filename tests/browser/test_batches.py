@@ -3,7 +3,9 @@
 import pytest
 from django.utils import timezone
 
-from authcodes.models import AuthCode, BatchRange, Job, Recall
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.codes import AuthCode
+from jobs.models import Job
 from tests import make
 from tests.browser.people import scan, settle
 from tests.browser.window import DESKTOP, PHONE

@@ -2,8 +2,8 @@
 
 from django.utils import timezone
 
-from brands import keys
-from brands.models import ApiKey
+from brands.identity import api_keys
+from brands.models.credentials import ApiKey
 from tests import make
 from tests.portal import staff
 
@@ -25,7 +25,7 @@ def test_who_works_for_two_brands_looks_at_one_of_them(window, brand):
 
 
 def test_a_key_is_rotated_and_its_successor_shown_once(window, brand):
-    keys.create(brand=brand, kind=ApiKey.Kind.HUB, name="Till", at=timezone.now())
+    api_keys.create(brand=brand, kind=ApiKey.Kind.HUB, name="Till", at=timezone.now())
     owner = window()
 
     owner.goto("brands/apikey/")
@@ -37,5 +37,5 @@ def test_a_key_is_rotated_and_its_successor_shown_once(window, brand):
     owner.link("I have copied it").click()
     owner.lists(2)
 
-    assert keys.find(text, at=timezone.now()).brand_id == brand.pk
+    assert api_keys.find(text, at=timezone.now()).brand_id == brand.pk
     assert text not in owner.page.content()

@@ -1,6 +1,6 @@
 """Staff give a stretch of codes a product by hand, and switch codes off with a reason."""
 
-from authcodes.models import AuthCode
+from authcodes.models.codes import AuthCode
 from tests import make
 
 

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from authcodes.models import Scan
+from authcodes.models.scans import Scan
 from tests import make
 from tests.browser.people import PARIS, PUNE, scan, settle
 from tests.stack import wait_until

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from authcodes.models import Product
+from authcodes.models.products import Product
 from tests import make
 from tests.browser.window import DESKTOP, PHONE, Window
 from tests.portal import staff

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from authcodes.models import AuthCode
+from authcodes.models.codes import AuthCode
 from tests import make
 
 

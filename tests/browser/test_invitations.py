@@ -6,7 +6,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from brands.models import Membership
+from brands.models.people import Membership
 from brands.staff_login import invitations
 from brands.staff_login.models import Invitation
 from tests.browser.window import DESKTOP, PHONE, Window

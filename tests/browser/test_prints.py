@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from authcodes.models import PrintRun
+from authcodes.models.prints import PrintRun
 from tests import make
 from tests.browser.window import DESKTOP, PHONE
 from tests.prints import image_says, manifest, pages_say

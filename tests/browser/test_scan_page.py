@@ -11,14 +11,17 @@ from django.utils import timezone
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
-from authcodes import qr, recalls
-from authcodes.models import Scan
-from authcodes.views.codes import image_address
-from brands import pictures
-from brands.models import Brand, BrandHostname
-from loyalty import confirmations
-from loyalty.models import EmailConfirmation, LoyaltyTransaction, Redemption
-from loyalty.redemption_codes import grouped
+from authcodes.api.qr_images import image_address
+from authcodes.models.scans import Scan
+from authcodes.printing.qr import images
+from authcodes.recalls import recalls
+from brands.models.tenants import Brand, BrandHostname
+from brands.tenants import pictures
+from loyalty.members import confirmations
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.rewards import Redemption
+from loyalty.rewards.codes import grouped
 from tests import make
 from tests.brands.test_pictures import drawing, noise
 from tests.browser.window import AXE, LOOPBACK, Window
@@ -95,7 +98,7 @@ def product(brand: Brand) -> Any:
 
 def way_of(code: Any) -> str:
     """The path in the address that the printed image of a code holds, as a camera reads it."""
-    image = Image.open(io.BytesIO(qr.png(text=qr.payload(code=code, hostname=LOOPBACK))))
+    image = Image.open(io.BytesIO(images.png(text=images.payload(code=code, hostname=LOOPBACK))))
     [found] = zxingcpp.read_barcodes(image)
     address = re.fullmatch(rf"{SCHEME}://{re.escape(LOOPBACK)}(/s/.+)", found.text)
     assert address

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from django.utils import timezone
 
-from loyalty import webhook_endpoints
-from loyalty.models import WebhookEndpoint
+from loyalty.integrations import webhook_endpoints
+from loyalty.models.webhooks import WebhookEndpoint
 from tests.receivers import Receiver, receiver
 
 PHONE = (390, 844)

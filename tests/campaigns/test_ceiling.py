@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from django.db import IntegrityError, transaction
 
-from brands.models import Brand
-from campaigns.models import Campaign, Milestone
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign, Milestone
 from tests import make
 from tests.portal import address, browser, form_of, staff, text
 

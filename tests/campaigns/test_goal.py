@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from campaigns.models import Campaign, Milestone
+from campaigns.models.campaigns import Campaign, Milestone
 from tests import make
 from tests.portal import address, browser, form_of, staff, text
 

@@ -5,10 +5,10 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from brands import sql
-from campaigns import progress
-from campaigns.models import Campaign, RewardClaim, UserLoyaltyCampaign
-from campaigns.standing import standings
+from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
+from campaigns.progress import advance as progress
+from campaigns.progress.overview import standings
+from core.db import sql
 from tests import make
 
 STEP = f"""

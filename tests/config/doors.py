@@ -12,15 +12,22 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import scan_tokens
-from authcodes.models import AuthCode, Scan
-from authcodes.views.codes import image_address
-from brands import tokens
-from brands.models import Brand, LoginSession, User
-from campaigns.models import RewardClaim, UserLoyaltyCampaign
-from loyalty import confirmations
-from loyalty.models import EmailConfirmation, Event, LoyaltyTransaction, Redemption, Reward, UserPoints
-from loyalty.notices import composing
+from authcodes.api.qr_images import image_address
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.scanning import guest_tokens
+from brands.identity import tokens
+from brands.models.credentials import LoginSession
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from events.models import Event
+from loyalty.members import confirmations
+from loyalty.models.accounts import UserPoints
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.notifications import rendering
 from tests import make, wallets
 from tests.api import Api, error
 from tests.make import PASSWORD
@@ -214,7 +221,7 @@ def newcomer(world: World) -> dict[str, Any]:
 
 
 def proof(world: World) -> dict[str, Any]:
-    return {"scan_token": scan_tokens.token_of(world.guest_scan.pk, scanned_at=world.guest_scan.scanned_at)}
+    return {"scan_token": guest_tokens.token_of(world.guest_scan.pk, scanned_at=world.guest_scan.scanned_at)}
 
 
 def at_brand(world: World) -> dict[str, Any]:
@@ -222,8 +229,8 @@ def at_brand(world: World) -> dict[str, Any]:
 
 
 def new_password(world: World) -> dict[str, Any]:
-    told = {"u": world.customer.pk, "p": composing.password_mark(world.customer)}
-    link = composing.address_of(world.brand, composing.NEW_PASSWORD, told)
+    told = {"u": world.customer.pk, "p": rendering.password_mark(world.customer)}
+    link = rendering.address_of(world.brand, rendering.NEW_PASSWORD, told)
     return {"token": link.rpartition("/")[2], "password": "another long pass phrase"}
 
 

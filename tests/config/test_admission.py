@@ -12,12 +12,12 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from brands import request_brands
-from config import admission
-from config.admission import API, EVENTS, FILES, HEALTH, LOGINS, PAGES, PROBES, Admission
-from config.fair_threads import STRANGERS
-from config.receiving import Bounds, Receiving, TooManyBodiesError
-from config.requests import RequestId
+from brands.tenants import request_brands
+from config.serving import admission, fair_threads
+from config.serving.admission import API, EVENTS, FILES, HEALTH, LOGINS, PAGES, PROBES, Admission
+from config.serving.fair_threads import STRANGERS
+from config.serving.receiving import Bounds, Receiving, TooManyBodiesError
+from core.web.middleware import RequestId
 
 pytestmark = pytest.mark.django_db  # an answer closes the connection that an earlier test has opened
 
@@ -178,7 +178,7 @@ def test_sessions_that_are_new_each_time_are_one_party_together(door, settings):
 def test_who_waits_in_vain_is_told_when_to_come_back(settings):
     settings.WEB_PAGE_THREADS = 2
     door = Door()
-    door.admission.pools[PAGES].limits = admission.ThreadLimits(1, 1, seconds=0.05)
+    door.admission.pools[PAGES].limits = fair_threads.ThreadLimits(1, 1, seconds=0.05)
     door.ask_beside(1, "/admin/slow")
 
     status, headers, content = door.ask("/admin/", HTTP_ACCEPT="application/json")

@@ -24,16 +24,25 @@ from rest_framework.views import APIView
 import authcodes
 import brands
 import campaigns
+import core
+import events
+import jobs
 import loyalty
-from brands.refusals import RateLimited, Refused, Unavailable
-from config import api, bodies
-from config.requests import WholeBodies
+import portal
+from core.api import exception_handler, json_codec
+from core.errors import RateLimited, Refused, Unavailable
+from core.web.middleware import WholeBodies
 from loyalty.doors import StoredRefusal
 from tests.locks import holding, impatient
 
 pytestmark = pytest.mark.urls(__name__)
 
-handler400, handler403, handler404, handler500 = api.handler400, api.handler403, api.handler404, api.handler500
+handler400, handler403, handler404, handler500 = (
+    exception_handler.handler400,
+    exception_handler.handler403,
+    exception_handler.handler404,
+    exception_handler.handler500,
+)
 SECRET = "the table secret_things does not exist"
 
 
@@ -91,7 +100,7 @@ def error_of(response):
 
 def refusals():
     """Every kind of refusal of every app, wherever it is defined."""
-    for app in (brands, campaigns, loyalty, authcodes):
+    for app in (core, brands, jobs, events, portal, campaigns, loyalty, authcodes):
         for module in pkgutil.walk_packages(app.__path__, f"{app.__name__}."):
             importlib.import_module(module.name)
     kinds = [Refused]
@@ -101,21 +110,24 @@ def refusals():
 
 
 def test_every_refusal_has_a_status():
-    assert {kind.code for kind in refusals()} <= set(api.STATUS)
+    assert {kind.code for kind in refusals()} <= set(exception_handler.STATUS)
 
 
 def test_statuses_are_errors_that_http_knows():
-    assert all(HttpResponse(status=status).reason_phrase != "Unknown Status Code" for status in api.STATUS.values())
-    assert all(400 <= status < 600 for status in api.STATUS.values())
+    assert all(
+        HttpResponse(status=status).reason_phrase != "Unknown Status Code"
+        for status in exception_handler.STATUS.values()
+    )
+    assert all(400 <= status < 600 for status in exception_handler.STATUS.values())
 
 
-@pytest.mark.parametrize("code", api.STATUS)
+@pytest.mark.parametrize("code", exception_handler.STATUS)
 def test_refusal_is_answered_with_the_tables_status(code):
     kind = type("Kind", (Refused,), {"code": code})
 
     response = answer_to(kind("No.", details={"why": "because"}))
 
-    assert response.status_code == api.STATUS[code]
+    assert response.status_code == exception_handler.STATUS[code]
     assert response.json() == {
         "success": False,
         "error": code,
@@ -259,7 +271,7 @@ def test_statement_that_takes_too_long_is_stopped_and_says_what_to_narrow(db, ad
     response = answer_to(error.value, address)
 
     assert (response.status_code, response["Retry-After"]) == (503, "5")
-    assert api.TOO_SLOW in response.content.decode()
+    assert exception_handler.TOO_SLOW in response.content.decode()
 
 
 # --- Django's own answers --------------------------------------------------------------------------------------------
@@ -310,8 +322,8 @@ def test_error_pages_ask_no_database():
 def test_failed_csrf_check_is_told_to_programs_and_people():
     request = RequestFactory().post("/api/x")
 
-    assert json.loads(api.csrf_failure(request, "no cookie").content)["error"] == "FORBIDDEN"
-    assert b"<h1>" in api.csrf_failure(RequestFactory().post("/form")).content
+    assert json.loads(exception_handler.csrf_failure(request, "no cookie").content)["error"] == "FORBIDDEN"
+    assert b"<h1>" in exception_handler.csrf_failure(RequestFactory().post("/form")).content
 
 
 # --- Reading bodies --------------------------------------------------------------------------------------------------
@@ -493,14 +505,14 @@ def test_body_without_an_end_is_not_waited_for():
     ],
 )
 def test_answer_is_compact_utf_8(value, written):
-    assert bodies.Json().render(value) == written.encode()
+    assert json_codec.Json().render(value) == written.encode()
 
 
 def test_no_answer_is_no_bytes():
-    assert bodies.Json().render(None) == b""
+    assert json_codec.Json().render(None) == b""
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), Decimal("Infinity")])
 def test_what_is_no_json_is_a_bug(value):
     with pytest.raises((ValueError, OverflowError)):
-        bodies.Json().render(value)
+        json_codec.Json().render(value)

@@ -11,7 +11,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.test import Client
 from django.test.client import ClientHandler
 
-from config.requests import ReadableContentTypes
+from core.web.middleware import ReadableContentTypes
 from tests.api import Api
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ import yaml
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from brands import metrics
+from core.observability import metrics
 from tests.stack import ROOT
 
 OPERATIONS = ROOT / "docs" / "operations"

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, get_resolver
 from django.views.generic import RedirectView
 
-from brands import guard
+from core.db import row_guard
 
 SAFE = ("head", "options", "trace")
 WHO_ASKS = "Says who asks: before it, nobody knows whose rows may be seen."
@@ -104,7 +104,7 @@ def views():
             continue  # to another address of this list
         if kind is None or hasattr(view, "model_admin"):
             by_portal = hasattr(view, "admin_site") or hasattr(view, "model_admin")  # as Django's admin wraps its own
-            found[f"{address} any"] = guard.OF_STAFF if by_portal else getattr(view, "runs_under", "")
+            found[f"{address} any"] = row_guard.OF_STAFF if by_portal else getattr(view, "runs_under", "")
             continue
         for name in kind.http_method_names:
             method = getattr(kind, name, None)
@@ -132,4 +132,4 @@ def test_every_view_runs_under_the_guard_or_says_why_not():
 def test_each_kind_of_caller_has_views_under_the_guard():
     kinds = views().values()
 
-    assert {guard.OF_CUSTOMER, guard.OF_BRAND, guard.OF_STAFF} <= set(kinds)
+    assert {row_guard.OF_CUSTOMER, row_guard.OF_BRAND, row_guard.OF_STAFF} <= set(kinds)

@@ -6,8 +6,8 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 
-from brands.models import Brand
-from config.headers import SecurityHeaders, style_of_errors
+from brands.models.tenants import Brand
+from core.web.security_headers import SecurityHeaders, style_of_errors
 from tests.portal import LABELS, address, browser, staff, text
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,9 @@ from django.test import Client
 from django.urls import path
 from django.utils import timezone
 
-from authcodes.models import Job
 from config import celery, health
-from loyalty.models import Event
+from events.models import Event
+from jobs.models import Job
 from tests import make
 
 pytestmark = pytest.mark.urls(__name__)

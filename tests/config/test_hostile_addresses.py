@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from authcodes.models import Scan
+from authcodes.models.scans import Scan
 from config.schema import FILES
 from tests import make, openapi
 from tests.api import PREFIX

@@ -10,9 +10,9 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from brands import keys
-from brands.models import ApiKey
-from brands.tokens import LONGEST_TOKEN
+from brands.identity import api_keys
+from brands.identity.tokens import LONGEST_TOKEN
+from brands.models.credentials import ApiKey
 from tests import make
 from tests.config.doors import (
     BAD_REQUEST,
@@ -170,14 +170,14 @@ def test_refresh_token_that_is_not_good(world, token):
 
 
 def revoked(world):
-    key, text = keys.create(brand=world.brand, kind="app", name="old", at=timezone.now())
-    keys.revoke(key=key, at=timezone.now())
+    key, text = api_keys.create(brand=world.brand, kind="app", name="old", at=timezone.now())
+    api_keys.revoke(key=key, at=timezone.now())
     return text
 
 
 def expired(world):
     past = timezone.now() - timedelta(seconds=1)
-    return keys.create(brand=world.brand, kind="app", name="old", at=past, expires_at=past)[1]
+    return api_keys.create(brand=world.brand, kind="app", name="old", at=past, expires_at=past)[1]
 
 
 KEYS = {

@@ -10,11 +10,11 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import path
 
-from brands.tracing import Work, ids
-from config import logs
-from loyalty import events
-from loyalty.events import Message
-from loyalty.models import Event
+from core.observability import log_format
+from core.observability.tracing import Work, ids
+from events import leases, messages, publishing, worker
+from events.messages import Message
+from events.models import Event
 from tests import make
 
 logger = logging.getLogger("test")
@@ -22,7 +22,7 @@ logger = logging.getLogger("test")
 
 def record(message, *arguments, error=None, **extra):
     made = logger.makeRecord("test", logging.WARNING, "x.py", 1, message, arguments, error, extra=extra)
-    return logs.JsonLine().format(made)
+    return log_format.JsonLine().format(made)
 
 
 def test_a_line_is_json_with_the_ids_of_the_work():
@@ -65,7 +65,7 @@ def test_an_error_is_one_line_with_its_traceback():
 def test_a_long_text_is_cleaned_in_no_time(piece):
     """Of a pattern that looks at each letter anew, a hundred thousand of them would take minutes."""
     began = time.process_time()
-    logs.cleaned(piece * (100_000 // len(piece)))
+    log_format.cleaned(piece * (100_000 // len(piece)))
 
     assert time.process_time() - began < 2
 
@@ -82,7 +82,7 @@ def test_a_long_text_is_cleaned_in_no_time(piece):
         '"refresh_token": "deadbeefdeadbeef"',
     ],
 )
-@pytest.mark.parametrize("form", [logs.Line(), logs.JsonLine()])
+@pytest.mark.parametrize("form", [log_format.Line(), log_format.JsonLine()])
 def test_what_opens_a_door_or_names_a_person_is_not_written(form, secret):
     made = logger.makeRecord("test", logging.ERROR, "x.py", 1, "refused: %s!", (secret,), None)
     written = form.format(made)
@@ -92,7 +92,7 @@ def test_what_opens_a_door_or_names_a_person_is_not_written(form, secret):
 
 
 def test_an_address_keeps_its_host_and_loses_its_password():
-    assert logs.cleaned("postgres://loyalty:hunter2@db:5432/x") == "postgres://loyalty:<secret>@db:5432/x"
+    assert log_format.cleaned("postgres://loyalty:hunter2@db:5432/x") == "postgres://loyalty:<secret>@db:5432/x"
 
 
 class Told(logging.Handler):
@@ -101,7 +101,7 @@ class Told(logging.Handler):
     def __init__(self):
         super().__init__()
         self.lines = []
-        self.setFormatter(logs.JsonLine())
+        self.setFormatter(log_format.JsonLine())
 
     def emit(self, record):
         line = json.loads(self.format(record))
@@ -168,22 +168,22 @@ def test_a_hubs_event_and_a_credited_action_keep_their_request(api, brand, custo
 
 def handler_that_tells(delivery):
     logger.warning("handling")
-    events.finish(delivery, following=[Message(kind="told", payload={}, arguments={})])
+    leases.finish(delivery, following=[Message(kind="told", payload={}, arguments={})])
 
 
 def test_the_worker_tells_under_the_ids_of_the_event(brand, settings, told):
     settings.EVENT_HANDLERS = {"telling": f"{__name__}.handler_that_tells"}
-    events.handler_of.cache_clear()
+    messages.handler_of.cache_clear()
     with Work("request", "POST", request_id="r-9"):
-        events.publish(
+        publishing.publish(
             messages=[Message(kind="telling", payload={}, arguments={})], brand_id=brand.pk, at=brand.created_at
         )
 
-    events.drain()
+    worker.drain()
 
     event = Event.objects.get(detail_type="telling")
     assert told == [
         {"message": "handling", "request_id": "r-9", "event_id": str(event.event_id), "event_kind": "telling"}
     ]
     assert Event.objects.get(detail_type="told").request_id == "r-9"
-    events.handler_of.cache_clear()
+    messages.handler_of.cache_clear()

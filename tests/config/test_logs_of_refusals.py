@@ -7,8 +7,8 @@ from django.conf import settings as project
 from django.core.exceptions import SuspiciousOperation
 from django.test import Client
 
-from brands.models import User
-from config.logs import SUSPICIOUS, ExpectedRefusals
+from brands.models.people import User
+from core.observability.log_format import SUSPICIOUS, ExpectedRefusals
 
 REFUSALS = {
     "wrong host": lambda client: client.get("/admin/login/", headers={"host": "elsewhere.example"}),

@@ -10,10 +10,10 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from authcodes.models import Job
-from brands import metrics
-from brands.metrics import Slot
-from loyalty.models import Event
+from core.observability import metrics
+from core.observability.metrics import Slot
+from events.models import Event
+from jobs.models import Job
 from loyalty.models.wallets import WalletPass
 from tests import make
 
@@ -22,7 +22,7 @@ TOKEN = "t" * 40
 COUNTING = """
 import os, django
 django.setup()
-from brands import metrics
+from core.observability import metrics
 metrics.scanned(outcome="success", reason="accepted")
 children = [os.fork() for _ in range(2)] if os.environ.get("CHILDREN") else []
 for _ in range(10):
@@ -32,7 +32,7 @@ for _ in range(10):
 COUNTING_AT_ONCE = """
 import django
 django.setup()
-from brands import metrics
+from core.observability import metrics
 from tests.races import at_once
 found = at_once(lambda _: metrics.instruments(), range(4))
 assert all(each is found[0] for each in found), found
@@ -222,7 +222,7 @@ def test_a_part_that_does_not_answer_takes_only_its_own_figures_along(db, open_m
 
 def test_a_slot_is_one_process_at_a_time_and_free_when_it_ends(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from brands.metrics import Slot;"
+        "import sys; from pathlib import Path; from core.observability.metrics import Slot;"
         "slot = Slot(Path(sys.argv[1])); print(slot(), flush=True); sys.stdin.read()"
     )
 

@@ -9,9 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from moto.server import ThreadedMotoServer
 
-from brands import quotas, tokens
+from brands.identity import tokens
+from brands.tenants import quotas
 from config import queue
-from loyalty.models import Event
+from events.models import Event
 from tests import make
 from tests.stack import free_port
 

@@ -7,13 +7,13 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import path
 
-from brands import tracing
-from config import api
-from config.requests import Messages, Sessions, Users
+from brands.identity.session_middleware import Messages, Sessions, Users
+from core.api import exception_handler
+from core.observability import tracing
 
 pytestmark = pytest.mark.urls(__name__)
 
-handler400, handler404 = api.handler400, api.handler404
+handler400, handler404 = exception_handler.handler400, exception_handler.handler404
 urlpatterns = [
     path("api/codes/<str:code>", lambda _, code: HttpResponse(code)),
     path("api/id", lambda request: HttpResponse(request.request_id)),

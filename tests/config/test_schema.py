@@ -16,12 +16,12 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
-from authcodes.views.codes import image_address
-from campaigns.models import RewardClaim
-from config.api import STATUS
-from config.examples import ANSWERS, REQUESTS
-from config.requests import WholeBodies
+from authcodes.api.qr_images import image_address
+from campaigns.models.campaigns import RewardClaim
 from config.schema import SECURITY_SCHEMES, TAGS
+from core.api.exception_handler import STATUS
+from core.api.openapi.shared_examples import ANSWERS, REQUESTS
+from core.web.middleware import WholeBodies
 from tests import make, openapi, wallets
 from tests.api import Api
 from tests.make import PASSWORD

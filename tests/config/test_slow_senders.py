@@ -14,7 +14,7 @@ import httpx
 import pytest
 from django.conf import settings
 
-from config.silent_connections import MAX_SILENT_PER_ADDRESS, SILENT_SECONDS, YOUNG_SECONDS, end_silent
+from config.serving.silent_connections import MAX_SILENT_PER_ADDRESS, SILENT_SECONDS, YOUNG_SECONDS, end_silent
 from tests.stack import ROOT, Stack, free_port, wait_until
 
 SENDERS = 40  # for 2 processes with 2 threads each, over which the kernel deals them out as it likes

@@ -10,10 +10,11 @@ import pytest
 from django.conf import settings as project
 from django.db import connection
 
-from authcodes.models import Product
-from brands.models import Brand, User
-from config.api import TOO_SLOW
-from loyalty.models import UserPoints
+from authcodes.models.products import Product
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.api.exception_handler import TOO_SLOW
+from loyalty.models.accounts import UserPoints
 from tests import make
 from tests.api import Api
 from tests.portal import address, browser, staff, text

@@ -14,7 +14,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from config import environment, telemetry
+from config import environment
+from core.observability import telemetry
 from tests.stack import ROOT
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -23,20 +24,20 @@ UNPACK = {None: bytes, "gzip": gzip.decompress, "deflate": zlib.decompress, "br"
 FAILING = f"""
 import logging, django
 django.setup()
-from brands.tracing import Work
+from core.observability.tracing import Work
 with Work("event", "scan-auth", request_id="req-1", event_id="ev-1", event_kind="scan-auth"):
     try:
         secret = "{TOKEN}"
         raise RuntimeError("Key (email)=({EMAIL}) with Bearer " + secret)
     except RuntimeError:
-        logging.getLogger("loyalty.events").exception("event %s: attempt 1 failed", "ev-1")
+        logging.getLogger("events.messages").exception("event %s: attempt 1 failed", "ev-1")
 import sentry_sdk
 sentry_sdk.flush(5)
 """
 WORKING = """
 import sys, django
 django.setup()
-from brands.tracing import Work
+from core.observability.tracing import Work
 kind, name = sys.argv[1:3]
 with Work(kind, "", request_id=sys.argv[3]) as work:
     work.name = name

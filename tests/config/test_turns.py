@@ -5,7 +5,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from config.fair_threads import FairThreadPool, NoThreadError, ThreadLimits
+from config.serving.fair_threads import FairThreadPool, NoThreadError, ThreadLimits
 
 
 class Work:

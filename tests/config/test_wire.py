@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import pytest
 from django.conf import settings
 
-from authcodes.models import Scan
-from brands.models import LoginSession, User
+from authcodes.models.scans import Scan
+from brands.models.credentials import LoginSession
+from brands.models.people import User
 from tests.api import somewhere
 from tests.stack import Stack
 

@@ -10,9 +10,9 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.scanning import Circumstances
-from loyalty import events
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from events import worker
 from tests import make
 from tests.hosts.servers import home
 from tests.stack import ROOT, database_url
@@ -28,8 +28,8 @@ def restored(transactional_db, tmp_path):
     customer = make.customer(brand)
     for _ in range(5):
         about = Circumstances(at=timezone.now(), user_id=customer.pk)
-        scanning.scan(scanned=make.code(brand).code, about=about)
-    events.drain()
+        scan.scan(scanned=make.code(brand).code, about=about)
+    worker.drain()
     call_command("check_ledger")
     entry = connection.settings_dict
     programs, login = home().programs.postgres / "bin", ["--host", entry["HOST"], "--username", entry["USER"]]

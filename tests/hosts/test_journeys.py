@@ -8,9 +8,10 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from authcodes.models import Job
-from brands import tokens
-from loyalty.models import Event, LoyaltyTransaction
+from brands.identity import tokens
+from events.models import Event
+from jobs.models import Job
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.portal import staff
 from tests.stack import wait_until

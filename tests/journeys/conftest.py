@@ -9,9 +9,11 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from brands import keys, tokens
-from brands.models import ApiKey, Brand, User
-from loyalty.models import Event
+from brands.identity import api_keys, tokens
+from brands.models.credentials import ApiKey
+from brands.models.people import User
+from brands.models.tenants import Brand
+from events.models import Event
 from tests import make
 from tests.stack import Stack, wait_until
 
@@ -75,7 +77,7 @@ def brand(transactional_db: None) -> Brand:
 @pytest.fixture
 def person(stack: Stack, brand: Brand) -> Iterator[Callable[..., Person]]:
     """Makes customers of the brand."""
-    _key, text = keys.create(brand=brand, kind=ApiKey.Kind.APP, name="app", at=timezone.now())
+    _key, text = api_keys.create(brand=brand, kind=ApiKey.Kind.APP, name="app", at=timezone.now())
     origin = brand.hostnames.get().hostname
     with httpx.Client(base_url=stack.url, timeout=20) as http:
 

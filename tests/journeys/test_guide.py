@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from brands.models import Brand
+from brands.models.tenants import Brand
 from tests import make, wallets
 
 ROOT = Path(__file__).parent.parent.parent

@@ -7,10 +7,13 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from authcodes import changes, qr, recalls
-from authcodes.models import Scan
-from campaigns.models import RewardClaim, UserLoyaltyCampaign
-from loyalty.models import Event, LoyaltyTransaction
+from authcodes.codes import bulk_changes
+from authcodes.models.scans import Scan
+from authcodes.printing.qr import images
+from authcodes.recalls import recalls
+from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from events.models import Event
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 
 
@@ -126,7 +129,7 @@ def _code_that_is(reason, brand):
     if reason == "unassigned":
         return make.code(brand, assigned=False)
     code = make.code(brand)
-    changes.deactivate(codes=[code], at=timezone.now())
+    bulk_changes.deactivate(codes=[code], at=timezone.now())
     return code
 
 
@@ -259,7 +262,7 @@ def test_the_override_of_the_code_beats_the_batchs_and_the_products(brand, perso
 def test_a_signed_code_earns_with_its_tag_and_is_unknown_without(brand, person, settled):
     customer, code = person(), make.code(brand, signed=True)
 
-    bare, tagged = customer.verify(code), customer.verify(qr.printed(code))
+    bare, tagged = customer.verify(code), customer.verify(images.printed(code))
     settled()
 
     assert (bare.status_code, tagged.json()["status"]) == (400, "success")

@@ -17,9 +17,9 @@ from django.conf import settings
 from django.utils import timezone
 from PIL import Image
 
-from brands.models import Brand
-from loyalty.models import Channel, Language, Notice, Template
-from loyalty.notices import composing
+from brands.models.tenants import Brand
+from loyalty.models.notifications import Channel, Language, Notice, Template
+from loyalty.notifications import rendering
 from loyalty.wallets import cards
 from tests import make
 from tests.stack import ROOT, Stack
@@ -72,8 +72,8 @@ def test_links_of_mails_and_passes_open(tryout: tuple[Stack, str], settings: Any
     notice = Notice.objects.create(brand=brand, user=customer, template=Template.RECALL, opened_at=timezone.now())
 
     for template in (Template.RECALL, Template.PASSWORD_FORGOTTEN, Template.POINTS_EARNED, Template.ALREADY_REGISTERED):
-        asked = composing.sample(brand, template, Channel.EMAIL, Language.ENGLISH)
-        mail = composing.compose(replace(asked, user_id=customer.pk, notice_id=notice.pk)).text
+        asked = rendering.sample(brand, template, Channel.EMAIL, Language.ENGLISH)
+        mail = rendering.compose(replace(asked, user_id=customer.pk, notice_id=notice.pk)).text
         links = re.findall(r"http\S+", mail)
         assert links, template
         for link in links:

@@ -9,12 +9,17 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import reconcile, scanning
-from authcodes.models import AuthCode
-from authcodes.scanning import Circumstances
-from loyalty import accrual, doors, events, facts, ledger, members
+from authcodes.models.codes import AuthCode
+from authcodes.scanning import consistency
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from events import delivery, leases, messages, publishing, worker
+from events.models import Event
+from loyalty import accrual, doors, facts
 from loyalty.doors import Action
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import accounts, ledger
 from tests import make
 from tests.races import at_once
 
@@ -62,7 +67,7 @@ def test_of_a_hundred_claims_by_one_user_exactly_one_is_credited(brand, scanned)
     assert [answer["new_balance"] for answer in answers] == [10]
     assert refusals == {"POINTS_ALREADY_CLAIMED"}
     assert LoyaltyTransaction.objects.count() == 1
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 @pytest.fixture
@@ -83,7 +88,7 @@ def accounts_unguarded(monkeypatch):
     assert version in accrual.WRITE
     monkeypatch.setattr(accrual, "WRITE", accrual.WRITE.replace(version, ""))
     monkeypatch.setattr(accrual, "writing", accrual.writing.__wrapped__)
-    monkeypatch.setattr(members, "lock", lambda **_: None)
+    monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 
 @pytest.fixture
@@ -116,20 +121,20 @@ def test_without_the_guard_the_constraint_still_lets_only_one_through(brand):
     claim_at_once(brand, customer, code, 100)
 
     assert LoyaltyTransaction.objects.count() == 1
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def balances_told(brand, customer):
     """What each of many accepted scans, delivered at once, was told to be the balance after it."""
     for code in make.batch(brand, quantity=20).codes.all():
         scan(customer, code)
-    at_once(events.deliver, events.claim(limit=20))
+    at_once(delivery.deliver, leases.claim(limit=20))
     return sorted(event.outcome["new_balance"] for event in Event.objects.filter(detail_type="scan-auth"))
 
 
 def test_each_of_many_scans_at_once_is_told_its_own_balance(brand):
     assert balances_told(brand, make.customer(brand)) == list(range(10, 210, 10))
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 @pytest.mark.usefixtures("accounts_unguarded")
@@ -142,7 +147,7 @@ def portions_delivered_at_once(brand, customers):
     people = [make.customer(brand) for _ in range(customers)]
     for number, code in enumerate(make.batch(brand, quantity=40).codes.all()):
         scan(people[number % customers], code)
-    at_once(events.deliver_portion, [events.claim(limit=5) for _ in range(8)], threads=8)
+    at_once(delivery.deliver_portion, [leases.claim(limit=5) for _ in range(8)], threads=8)
 
 
 @pytest.mark.parametrize("customers", [2, 7])
@@ -151,7 +156,7 @@ def test_portions_at_once_credit_each_event_once(brand, customers):
 
     assert not Event.objects.pending().exists()
     assert LoyaltyTransaction.objects.count() == 40
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 @pytest.mark.usefixtures("accounts_unguarded")
@@ -167,27 +172,27 @@ def test_an_event_that_two_portions_hold_is_credited_once(brand):
     people = [make.customer(brand) for _ in range(5)]
     for customer, code in zip(people, make.batch(brand, quantity=5).codes.all(), strict=True):
         scan(customer, code)
-    held = events.claim(limit=5)
+    held = leases.claim(limit=5)
 
-    at_once(events.deliver_portion, [held] * 6, threads=6)
+    at_once(delivery.deliver_portion, [held] * 6, threads=6)
 
     assert LoyaltyTransaction.objects.count() == 5
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_a_portion_that_lost_its_lease_leaves_nothing_behind(brand):
     people = [make.customer(brand) for _ in range(3)]
     for customer, code in zip(people, make.batch(brand, quantity=3).codes.all(), strict=True):
         scan(customer, code)
-    held = events.claim(limit=3)
+    held = leases.claim(limit=3)
     lost = held[0]
     Event.objects.filter(pk=lost.id).update(attempts=2)
 
-    events.deliver_portion(held)
+    delivery.deliver_portion(held)
 
     assert LoyaltyTransaction.objects.count() == 2
     assert list(Event.objects.pending().filter(detail_type="scan-auth").values_list("pk", flat=True)) == [lost.id]
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypatch):
@@ -204,11 +209,11 @@ def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypat
         return [found]
 
     monkeypatch.setattr(facts, "read", read_and_be_overtaken)
-    events.drain()
+    worker.drain()
 
     assert times == [0, 7]
     assert Event.objects.get(detail_type="scan-auth").outcome["new_balance"] == 17
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_two_users_racing_for_one_slot_by_this_door_make_one_ledger_line(brand):
@@ -219,7 +224,7 @@ def test_two_users_racing_for_one_slot_by_this_door_make_one_ledger_line(brand):
     refusals = [result.code for result in results if not isinstance(result, dict)]
     assert refusals == ["SCAN_LIMIT_REACHED"] * 49
     assert (LoyaltyTransaction.objects.count(), AuthCode.objects.get().scan_count) == (1, 1)
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_awards_at_once_never_pass_a_daily_limit(brand):
@@ -245,33 +250,33 @@ def test_control_without_the_lock_awards_pass_the_limit(brand):
 
 def test_an_event_that_two_workers_hold_is_credited_once(brand):
     customer, code = make.customer(brand), make.code(brand)
-    message = events.Message(
+    message = messages.Message(
         kind="scan-auth",
         arguments={"brand_id": brand.pk, "user_id": customer.pk},
         payload={"type": "authenticator_scan", "product": {"authCode": code.code}},
     )
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
-    [held] = events.claim(limit=10)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    [held] = leases.claim(limit=10)
 
-    at_once(events.deliver, [held] * 10)
+    at_once(delivery.deliver, [held] * 10)
 
     assert (LoyaltyTransaction.objects.count(), UserPoints.objects.get().points) == (1, 10)
     assert Event.objects.get(event_id=message.event_id).status == "done"
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_an_attempt_that_lost_its_lease_leaves_nothing_behind(brand):
     customer, code = make.customer(brand), make.code(brand)
-    message = events.Message(
+    message = messages.Message(
         kind="scan-auth",
         arguments={"brand_id": brand.pk, "user_id": customer.pk},
         payload={"type": "authenticator_scan", "product": {"authCode": code.code}},
     )
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
-    [slow] = events.claim(limit=10)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    [slow] = leases.claim(limit=10)
     Event.objects.update(attempts=2)
 
-    events.deliver(slow)
+    delivery.deliver(slow)
 
     assert not LoyaltyTransaction.objects.exists()
     assert AuthCode.objects.get().scan_count == 0
@@ -316,8 +321,8 @@ def test_progress_counts_every_one_of_many_actions_at_once(brand):
     customer, codes = make.customer(brand), list(make.batch(brand, quantity=20).codes.all())
 
     at_once(lambda code: doors.credit_now(asked(brand, customer, code)), codes)
-    events.drain()
+    worker.drain()
 
     assert customer.campaign_progress.get().progress == 20
     assert UserPoints.objects.get().points == 20 * 10 + 5
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []

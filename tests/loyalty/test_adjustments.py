@@ -12,13 +12,17 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from authcodes import reconcile
-from brands.audit import Deed
-from brands.models import AuditEntry, Brand, Membership, User
-from brands.refusals import Invalid
-from loyalty import adjustments, ledger
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
-from loyalty.refusals import MemberBlocked, NotEnoughPoints, PointsAlreadyClaimed
+from authcodes.scanning import consistency
+from brands.audit_log import Deed
+from brands.models.audit import AuditEntry
+from brands.models.people import Membership, User
+from brands.models.tenants import Brand
+from core.errors import Invalid
+from events.models import Event
+from loyalty.errors import MemberBlocked, NotEnoughPoints, PointsAlreadyClaimed
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import adjustments, ledger
 from tests import make
 from tests.portal import address, browser, staff, text
 from tests.races import at_once
@@ -301,7 +305,7 @@ class TestRaces:
         assert results.count("Adjustment") == 3
         assert results.count("NotEnoughPoints") == 21
         assert numbers(account) == (5, 35, 30)
-        assert list(reconcile.differences()) == []
+        assert list(consistency.differences()) == []
 
     def added(self, brand: Brand) -> int:
         """How many of twelve additions of 100 points, at once and for twelve members, one person gets through."""

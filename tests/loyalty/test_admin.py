@@ -12,11 +12,16 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from brands.audit import Deed
-from brands.models import AuditEntry, Brand, User
-from campaigns.models import UserLoyaltyCampaign
-from loyalty import adjustments
-from loyalty.models import BrandLevel, Event, LoyaltyTransaction, UserPoints
+from brands.audit_log import Deed
+from brands.models.audit import AuditEntry
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import UserLoyaltyCampaign
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.levels import BrandLevel
+from loyalty.points import adjustments
 from tests import make
 from tests.portal import address, browser, event, form_of, scan, staff, text
 

@@ -6,9 +6,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from brands.models import AuditEntry
-from loyalty import redemption_codes, redemptions
-from loyalty.models import Redemption, UserPoints
+from brands.models.audit import AuditEntry
+from loyalty.models.accounts import UserPoints
+from loyalty.models.rewards import Redemption
+from loyalty.rewards import codes, till
 from tests import make
 from tests.portal import address, browser, staff, text
 
@@ -29,7 +30,7 @@ def redemption(brand, customer):
 @pytest.mark.parametrize("role", ["owner", "manager", "support"])
 def test_till_shows_a_code_and_takes_it_once(brand, customer, redemption, role):
     client = browser(staff(brand, role=role))
-    code = {"code": redemption_codes.grouped(redemption.code).lower()}
+    code = {"code": codes.grouped(redemption.code).lower()}
 
     shown = text(client.get(reverse(TILL), code))
     first = client.post(reverse(TILL), code, follow=True)
@@ -61,7 +62,7 @@ def test_till_tells_a_used_code_from_a_good_one(brand, redemption):
 def test_after_a_hand_over_the_till_is_ready_for_the_next_code(brand, redemption):
     done = browser(staff(brand)).post(reverse(TILL), {"code": redemption.code}, follow=True)
 
-    assert redemption_codes.grouped(redemption.code) not in done.content.decode()
+    assert codes.grouped(redemption.code) not in done.content.decode()
     assert "autofocus" in done.content.decode()
     assert "Do not hand over" not in text(done)
 
@@ -140,7 +141,7 @@ def test_manager_cancels_with_a_reason(brand, customer, redemption):
 
 
 def test_manager_takes_a_use_back(brand, redemption):
-    redemptions.use(redemption=redemption, at=timezone.now(), request=uuid4())
+    till.use(redemption=redemption, at=timezone.now(), request=uuid4())
     client = browser(staff(brand, role="manager"))
 
     client.post(reverse("admin:loyalty_redemption_take_back", args=[redemption.pk]), {"reason": "Wrong code"})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brands.models import AuditEntry
+from brands.models.audit import AuditEntry
 from tests import make
 from tests.portal import address, browser, form_of, staff, text
 

@@ -5,9 +5,10 @@ from django.contrib import admin
 from django.test import Client
 from django.utils import timezone
 
-from brands.models import AuditEntry
-from loyalty import external, webhook_endpoints, webhooks
-from loyalty.models import ExternalSystem, WebhookDelivery, WebhookEndpoint
+from brands.models.audit import AuditEntry
+from loyalty.integrations import external_system, webhook_endpoints, webhook_events
+from loyalty.models.external_system import ExternalSystem
+from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
 from tests import make
 from tests.loyalty.webhooks import send
 from tests.portal import address, browser, errors, staff, text
@@ -87,7 +88,7 @@ def test_a_test_message_leads_to_its_own_page_which_looks_again(client, hook, sh
 
 
 def test_a_page_that_was_read_before_the_attempt_shows_neither_its_answer_nor_its_end(hook, shop):
-    read_before = webhooks.ping(endpoint=hook, at=timezone.now())
+    read_before = webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
     page = admin.site._registry[WebhookDelivery]
 
@@ -96,7 +97,7 @@ def test_a_page_that_was_read_before_the_attempt_shows_neither_its_answer_nor_it
 
 
 def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, shop):
-    message = webhooks.ping(endpoint=hook, at=timezone.now())
+    message = webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
     client.post(its(message, "resend"))
     send()
@@ -110,7 +111,7 @@ def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, s
 
 
 def test_opening_the_page_that_sends_again_sends_nothing(client, hook, shop):
-    message = webhooks.ping(endpoint=hook, at=timezone.now())
+    message = webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
 
     page = client.get(its(message, "resend"))
@@ -122,7 +123,7 @@ def test_opening_the_page_that_sends_again_sends_nothing(client, hook, shop):
 
 
 def test_a_form_of_another_site_sends_nothing_again(client, hook, shop):
-    message = webhooks.ping(endpoint=hook, at=timezone.now())
+    message = webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
     elsewhere = Client(enforce_csrf_checks=True)
     elsewhere.cookies = client.cookies
@@ -133,7 +134,7 @@ def test_a_form_of_another_site_sends_nothing_again(client, hook, shop):
 
 
 def test_a_message_about_an_erased_person_says_so_and_is_not_sent_again(client, hook, shop):
-    message = webhooks.ping(endpoint=hook, at=timezone.now())
+    message = webhook_events.ping(endpoint=hook, at=timezone.now())
     WebhookDelivery.objects.update(state="dropped", body="")
 
     page = client.post(its(message, "resend"), follow=True)
@@ -188,13 +189,13 @@ def test_the_external_system_is_set_up_tried_out_and_watched(client, brand, shop
     assert "It answered 500." in text(tried)
 
     for _ in range(5):
-        external.breaker_of(system).failed()
+        external_system.breaker_of(system).failed()
     assert "it is left alone" in text(client.get(its(system)))
 
 
 def test_a_changed_setting_of_the_external_system_is_in_the_audit_trail(client, brand):
     options = {"when_refused": "hold", "when_away": "hold", "is_active": True}
-    system, _secret = external.create(brand=brand, url="https://erp.example/", **options)
+    system, _secret = external_system.create(brand=brand, url="https://erp.example/", **options)
     changed = {"url": "https://erp.example/", "when_refused": "refuse", "when_away": "hold", "is_active": "on"}
     client.post(its(system), changed)
     system.refresh_from_db()

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.db import transaction
 
-from loyalty import allowances, ledger
+from loyalty.points import ledger, point_limits
 from tests import make
 
 
@@ -22,7 +22,7 @@ def earn(account, points, at):
 def tightest(account, zone, at, daily=None, monthly=None):
     brand = make.brand(time_zone=zone)
     with transaction.atomic():
-        return allowances.tightest(account=account.pk, zone=brand.zone, daily=daily, monthly=monthly, at=at)
+        return point_limits.tightest(account=account.pk, zone=brand.zone, daily=daily, monthly=monthly, at=at)
 
 
 def test_without_limits_there_is_no_allowance(account):

@@ -6,14 +6,18 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from authcodes import batches
-from authcodes.batches import BatchSettings
-from authcodes.models import BatchRange, Product
-from authcodes.refusals import BatchRefused
-from brands.models import AuditEntry, Brand, Membership
-from brands.refusals import Forbidden, Invalid
-from loyalty import approvals
-from loyalty.models import BrandLevel, EarningRule, PointsApproval
+from authcodes.codes import batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange
+from authcodes.models.products import Product
+from brands.models.audit import AuditEntry
+from brands.models.people import Membership
+from brands.models.tenants import Brand
+from core.errors import Forbidden, Invalid
+from loyalty.models.approvals import PointsApproval
+from loyalty.models.levels import BrandLevel, EarningRule
+from loyalty.points import approvals
 from tests import make
 from tests.portal import address, browser, errors, form_of, staff, text
 from tests.races import at_once

@@ -3,8 +3,12 @@
 import pytest
 from django.utils import timezone
 
-from loyalty import blocking, events
-from loyalty.models import Event, UserPoints, WalletPass
+from events import delivery as events
+from events import leases, messages
+from events.models import Event
+from loyalty.members import blocking
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletPass
 from loyalty.wallets import cards, passes
 from tests import make
 
@@ -26,7 +30,7 @@ def test_passes_of_a_blocked_member_get_a_new_version_that_is_void(brand, accoun
     for status, is_void in [(Status.BLOCKED, True), (Status.ACTIVE, False)]:
         before = WalletPass.objects.get(pk=held.pk).version
         set_status(status, UserPoints.objects.get())
-        for delivery in events.claim(limit=5, lane=events.lane_of("balance-changed")):
+        for delivery in leases.claim(limit=5, lane=messages.lane_of("balance-changed")):
             events.deliver(delivery)
 
         now = WalletPass.objects.get(pk=held.pk)

@@ -5,10 +5,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from brands.audit import Deed
-from brands.models import AuditEntry
-from loyalty import enrolment
-from loyalty.models import UserPoints
+from brands.audit_log import Deed
+from brands.models.audit import AuditEntry
+from loyalty.members import enrolment
+from loyalty.models.accounts import UserPoints
 from tests import make
 from tests.api import error
 from tests.portal import browser, staff, text

@@ -15,26 +15,27 @@ from django.core.files.base import ContentFile
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from authcodes import history, jobs, reconcile
 from authcodes.admin.jobs import is_on_offer
-from authcodes.models import CodeChange, Job
-from brands import audit
-from brands.audit import Deed, Row
-from brands.models import AuditEntry, LoginSession, Membership, User
-from loyalty import adjustments, erasure, event_erasure, events
-from loyalty.models import (
-    Device,
-    Event,
-    LoyaltyTransaction,
-    Notice,
-    NoticeDelivery,
-    NoticeSettings,
-    Platform,
-    UserPoints,
-    WalletDevice,
-    WalletPass,
-)
-from loyalty.notices import preferences
+from authcodes.codes import history
+from authcodes.models.code_history import CodeChange
+from authcodes.scanning import consistency
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from brands.models.audit import AuditEntry
+from brands.models.credentials import LoginSession
+from brands.models.people import Membership, User
+from events import erasure as event_erasure
+from events import leases, messages, publishing, worker
+from events.models import Event
+from jobs import files, runner
+from jobs.models import Job
+from loyalty.members import erasure
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.notifications import Device, Notice, NoticeDelivery, NoticeSettings
+from loyalty.models.wallets import Platform, WalletDevice, WalletPass
+from loyalty.notifications import preferences
+from loyalty.points import adjustments
 from loyalty.wallets import passes
 from tests import make
 from tests.portal import address, browser, staff, text
@@ -71,8 +72,8 @@ def lives(api, person, brand, deliver):
         status="ignored",
         detail={"arguments": {"brand_id": brand.pk, "user_id": person.pk}, "payload": {"name": FIRST, "mail": EMAIL}},
     )
-    told = audit.changes(person, User(pk=person.pk, email=EMAIL, first_name="Mina", last_name=LAST))
-    audit.record(deed=by_system(), action="Changed", rows=[Row(person, brand.pk, told), Row(account, brand.pk)])
+    told = audit_log.changes(person, User(pk=person.pk, email=EMAIL, first_name="Mina", last_name=LAST))
+    audit_log.record(deed=by_system(), action="Changed", rows=[Row(person, brand.pk, told), Row(account, brand.pk)])
     return mine
 
 
@@ -113,9 +114,9 @@ def test_no_table_holds_name_address_or_phone_any_more(api, person, brand, deliv
 
 
 def deliver_all():
-    events.drain()
-    for lane in events.slow_lanes():
-        events.drain_slow(lane=lane)
+    worker.drain()
+    for lane in messages.slow_lanes():
+        worker.drain_slow(lane=lane)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -130,7 +131,7 @@ def test_amounts_stay_and_the_ledger_is_clean(api, person, brand, deliver):
 
     assert UserPoints.objects.values(*numbers).get(brand=brand) == before
     assert list(LoyaltyTransaction.objects.order_by("pk").values()) == lines
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_scans_keep_the_city_and_lose_the_coordinates(api, person, brand, deliver):
@@ -147,7 +148,7 @@ def test_scans_keep_the_city_and_lose_the_coordinates(api, person, brand, delive
 @pytest.mark.django_db(transaction=True)
 def test_customer_elsewhere_stays_there_and_a_pseudonym_stands_here(api, person, brand, deliver):
     other = make.brand(name="Elsewhere")
-    make.members.enrol(user_id=person.pk, brand_id=other.pk, at=timezone.now())
+    make.accounts.enrol(user_id=person.pk, brand_id=other.pk, at=timezone.now())
     make.points(person, other, 70)
     lives(api, person, brand, deliver)
 
@@ -162,7 +163,7 @@ def test_customer_elsewhere_stays_there_and_a_pseudonym_stands_here(api, person,
     assert {table for table, _word in traces(EMAIL, FIRST, LAST, PHONE)} == {"brands_user", "brands_customerword"}
     assert not person.search_words.filter(brand=brand).exists()
     assert not person.scans.filter(brand=brand).exists()
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 @pytest.mark.parametrize("signed", [False, True], ids=["their code", "a code that lost its tag"])
@@ -190,7 +191,7 @@ def test_who_used_another_brands_app_without_enrolling_stays_there(api, person, 
 
 
 def test_nothing_leads_from_the_pseudonym_back_to_a_customer_elsewhere(api, person, brand, deliver):
-    make.members.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
+    make.accounts.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
     lives(api, person, brand, deliver)
 
     erase(person, brand)
@@ -203,7 +204,7 @@ def test_nothing_leads_from_the_pseudonym_back_to_a_customer_elsewhere(api, pers
 
 @pytest.mark.django_db(transaction=True)
 def test_what_somebody_does_here_after_their_erasure_is_a_new_customers(api, person, brand, deliver):
-    make.members.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
+    make.accounts.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
     lives(api, person, brand, deliver)
     erase(person, brand)
     mine = api.as_customer(person)  # a new login: the erasure ended those from before
@@ -213,13 +214,13 @@ def test_what_somebody_does_here_after_their_erasure_is_a_new_customers(api, per
     new = Event.objects.filter(detail_type="scan-auth").order_by("-id")[:2]
     before = list(new.values("status", "detail", "outcome"))
 
-    events.drain_slow(lane=events.lane_of("erase-events"))
+    worker.drain_slow(lane=messages.lane_of("erase-events"))
 
     assert [event["status"] for event in before] == ["pending", "done"]
     assert list(new.values("status", "detail", "outcome")) == before
     deliver()
     assert make.account(person, brand).points == 20
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 class Killed(BaseException):
@@ -240,14 +241,14 @@ def test_worker_that_erases_events_keeps_them_to_itself_and_is_followed_where_it
     def be_killed_in_the_third(statement, parameters):
         seen.append(parameters["after"])
         time.sleep(0.02)  # the lease ends
-        assert at_once(lambda _number: events.claim(limit=9, lane=event.lane), [0]) == [[]]
+        assert at_once(lambda _number: leases.claim(limit=9, lane=event.lane), [0]) == [[]]
         if len(seen) == 3:
             raise Killed
         return run(statement, parameters)
 
     monkeypatch.setattr(event_erasure, "run", be_killed_in_the_third)
     with suppress(Killed):
-        events.drain(lane=event.lane)
+        worker.drain(lane=event.lane)
     settings.OUTGOING_LEASE_SECONDS = 60
     deliver_all()
 
@@ -388,13 +389,13 @@ class TestPage:
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_waiting_notification_tells_nobody(brand, person, elsewhere):
     if elsewhere:
-        make.members.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
+        make.accounts.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
     NoticeSettings.objects.create(brand=brand)
     told = {"template": "points-expiring", "points": 5, "expires_on": "2030-01-01"}
-    message = events.Message(
+    message = messages.Message(
         kind="notify", arguments={"brand_id": brand.pk, "user_id": person.pk}, payload={**told, "name": FIRST}
     )
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
     erase(person, brand)
     deliver_all()
@@ -406,7 +407,7 @@ def test_waiting_notification_tells_nobody(brand, person, elsewhere):
 
 @pytest.mark.parametrize("column", ["action", "row_id", "request_id"])
 def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, column):
-    audit.record(deed=by_system(), action="Changed", rows=[Row(person, brand.pk)])
+    audit_log.record(deed=by_system(), action="Changed", rows=[Row(person, brand.pk)])
 
     with pytest.raises(IntegrityError), transaction.atomic(), connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('audit.erasing', 'on', true)")
@@ -422,8 +423,8 @@ def wrote(brand, person, words):
     account = make.account(person, brand)
     deed = Deed(colleague, timezone.now(), reason=words)
     adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), deed=deed)
-    audit.record(deed=deed, action="Points added", rows=[Row(account, brand.pk)])
-    audit.record(deed=deed, action="Changed", rows=[Row(batch, brand.pk)])
+    audit_log.record(deed=deed, action="Points added", rows=[Row(account, brand.pk)])
+    audit_log.record(deed=deed, action="Changed", rows=[Row(batch, brand.pk)])
     note = history.Deed(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=words)
     history.note_batch(note, batch=batch)
 
@@ -489,7 +490,7 @@ def test_files_that_may_name_the_person_are_off_offer_at_once_and_deleted(brand,
 
     named.refresh_from_db()
     assert not is_on_offer(named)
-    jobs.forget_files()
+    files.forget_files()
     assert [path.read_bytes() for path in sorted(tmp_path.rglob("*.csv"))] == [b"code", b"theirs"]
     assert EMAIL not in f"{named.title} {named.parameters}"
 
@@ -497,10 +498,10 @@ def test_files_that_may_name_the_person_are_off_offer_at_once_and_deleted(brand,
 def test_an_export_that_runs_meanwhile_offers_no_file(brand, person, settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
     running = exported(brand, "export-scans", status="running", attempts=1, alive_at=timezone.now())
-    run = jobs.Run(running)
+    run = runner.Run(running)
 
     erase(person, brand)
 
-    with pytest.raises(jobs.Cancelled):
+    with pytest.raises(runner.Cancelled):
         run.keep(io.BytesIO(EMAIL.encode()), name="scans.csv")
     assert not list(tmp_path.rglob("*.csv"))

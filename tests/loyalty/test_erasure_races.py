@@ -7,26 +7,23 @@ from django.core import mail
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from authcodes import recalls, scanning
-from authcodes.models import Scan
-from authcodes.scanning import Circumstances
-from brands.audit import Deed
-from brands.models import User
-from brands.refusals import TokenInvalid
-from loyalty import erasure, events, members, profile
-from loyalty.models import (
-    Device,
-    Event,
-    Notice,
-    NoticeDelivery,
-    NoticePreference,
-    NoticeSettings,
-    Platform,
-    UserPoints,
-    WalletDevice,
-    WebhookDelivery,
-)
-from loyalty.notices import devices, gathering
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from brands.audit_log import Deed
+from brands.errors import TokenInvalid
+from brands.identity import users
+from brands.models.people import User
+from events import leases, messages, worker
+from events.models import Event
+from loyalty.members import erasure, profile
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import Device, Notice, NoticeDelivery, NoticePreference, NoticeSettings
+from loyalty.models.wallets import Platform, WalletDevice
+from loyalty.models.webhooks import WebhookDelivery
+from loyalty.notifications import batching, devices
+from loyalty.points import accounts
 from loyalty.wallets import devices as wallet_devices
 from loyalty.wallets import passes
 from tests import make
@@ -63,7 +60,7 @@ def test_who_was_erased_meanwhile_is_not_written_back(brand, customer, write):
 
 def test_control_without_a_look_under_the_lock_the_name_is_back(brand, customer, monkeypatch):
     any_person = User.objects.select_for_update(no_key=True)
-    monkeypatch.setattr(members, "lock_person", lambda *, user_id: any_person.get(pk=user_id))
+    monkeypatch.setattr(users, "lock_person", lambda *, user_id: any_person.get(pk=user_id))
 
     in_the_middle_of(lambda: erase(customer, brand), lambda: rename(customer, brand))
 
@@ -95,16 +92,16 @@ def busy(brand, customer, shop, settings):
     rested()
     NoticeSettings.objects.create(brand=brand, merge_seconds=0)
     endpoint(brand, shop, types=["code.scanned"])
-    make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+    make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
     passes.issue(account=make.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
     code = make.code(brand)
-    scanning.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk))
+    scan.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk))
     return code
 
 
 def work():
     """Until nothing is due in any lane."""
-    while sum(events.drain(lane=lane) for lane in [events.POINTS, *events.slow_lanes()]):
+    while sum(worker.drain(lane=lane) for lane in [messages.POINTS, *messages.slow_lanes()]):
         pass
 
 
@@ -117,7 +114,7 @@ def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, b
     if kind == "scan-auth":  # what is refused is noted on the scan
         words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
         recalls.recall_batch(batch=busy.batch, at=timezone.now(), **words)
-    finish, erasures = events.finish, []
+    finish, erasures = leases.finish, []
 
     def erase_meanwhile(delivery, **how):
         if delivery.kind != kind or erasures:
@@ -128,7 +125,7 @@ def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, b
         transaction.on_commit(lambda: erasures[0].exception(timeout=10))
         return None if moment == "after" else finish(delivery, **how)
 
-    monkeypatch.setattr(events, "finish", erase_meanwhile)
+    monkeypatch.setattr(leases, "finish", erase_meanwhile)
     with ThreadPoolExecutor(1) as pool:
         work()
 
@@ -141,16 +138,16 @@ def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, b
 
 
 def test_control_who_takes_the_event_last_and_an_erasure_wait_for_each_other(brand, customer, busy):
-    events.drain()
-    [notify] = events.claim(limit=1, lane="notices")
-    gathering.on_notify(notify)
-    [delivery] = events.claim(limit=1, lane="notices")
+    worker.drain()
+    [notify] = leases.claim(limit=1, lane="notices")
+    batching.on_notify(notify)
+    [delivery] = leases.claim(limit=1, lane="notices")
 
     def in_the_wrong_order():
         return in_the_middle_of(
-            lambda: gathering.close(notice_id=delivery.payload["notice_id"], at=timezone.now()),
+            lambda: batching.close(notice_id=delivery.payload["notice_id"], at=timezone.now()),
             lambda: erase(customer, brand),
-            lambda: events.finish(delivery),
+            lambda: leases.finish(delivery),
         )
 
     try:
@@ -163,14 +160,14 @@ def test_control_who_takes_the_event_last_and_an_erasure_wait_for_each_other(bra
 
 def test_blocking_members_and_changing_their_points_wait_for_each_other_in_one_order(brand):
     first, second = (make.account(make.customer(brand), brand) for _ in range(2))
-    members.touch(account=first.pk, at=timezone.now())  # moves it behind the other in the table
+    accounts.touch(account=first.pk, at=timezone.now())  # moves it behind the other in the table
 
     def block():
         with connection.cursor() as cursor:  # as of a large table, which is read in the order in which it lies
             cursor.execute("SET enable_indexscan = off")
             cursor.execute("SET enable_bitmapscan = off")
-        return members.set_status(accounts=[first, second], status=UserPoints.Status.BLOCKED, at=timezone.now())
+        return accounts.set_status(accounts=[first, second], status=UserPoints.Status.BLOCKED, at=timezone.now())
 
-    outcome = in_the_middle_of(lambda: members.lock(account=first.pk), block, lambda: members.lock(account=second.pk))
+    outcome = in_the_middle_of(lambda: accounts.lock(account=first.pk), block, lambda: accounts.lock(account=second.pk))
 
     assert outcome == [first, second]

@@ -9,9 +9,10 @@ from django.conf import settings as project
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from loyalty import events
-from loyalty.models import Event
-from loyalty.refusals import NotEligible
+from core import json_values
+from events import delivery, leases, messages, publishing, retention, worker
+from events.models import Event
+from loyalty.errors import NotEligible
 from tests import make
 
 calls = []
@@ -19,7 +20,7 @@ calls = []
 
 def works(delivery):
     calls.append(delivery.event_id)
-    events.finish(delivery, outcome={"fine": True})
+    leases.finish(delivery, outcome={"fine": True})
 
 
 def fails(delivery):
@@ -43,21 +44,21 @@ def handlers(settings):
     calls.clear()
     own = {name: f"{__name__}.{name}" for name in ("works", "fails", "refuses", "hangs_up")}
     settings.EVENT_HANDLERS = {**project.EVENT_HANDLERS, **own}
-    events.handler_of.cache_clear()
+    messages.handler_of.cache_clear()
     yield
-    events.handler_of.cache_clear()
+    messages.handler_of.cache_clear()
 
 
 def publish(brand, kind, **fields):
-    message = events.Message(kind=kind, arguments={"brand_id": brand.pk}, payload={"n": 1}, **fields)
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    message = messages.Message(kind=kind, arguments={"brand_id": brand.pk}, payload={"n": 1}, **fields)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
     return Event.objects.get(event_id=message.event_id)
 
 
 def test_an_event_is_delivered_and_its_outcome_stored(brand):
     event = publish(brand, "works")
 
-    events.drain()
+    worker.drain()
 
     event.refresh_from_db()
     assert (event.status, event.outcome, event.attempts) == ("done", {"fine": True}, 1)
@@ -75,30 +76,30 @@ def test_an_event_lives_and_dies_with_its_transaction(brand):
 def test_a_kind_without_handler_is_ignored_and_never_delivered(brand):
     event = publish(brand, "something-new")
 
-    assert (event.status, events.drain()) == ("ignored", 0)
+    assert (event.status, worker.drain()) == ("ignored", 0)
 
 
 def test_the_envelope_is_the_specs(brand):
     event = publish(brand, "works")
 
-    assert events.envelope(event) == {
+    assert publishing.envelope(event) == {
         "version": "0",
         "id": str(event.event_id),
         "detail-type": "works",
         "source": "loyalty.customer-app",
         "account": project.EVENT_ACCOUNT,
-        "time": events.iso(event.time),
+        "time": json_values.iso(event.time),
         "region": project.EVENT_REGION,
         "resources": [],
         "detail": {"arguments": {"brand_id": brand.pk}, "payload": {"n": 1}},
     }
-    assert events.iso(event.time)[-5] == "." and events.iso(event.time).endswith("Z")
+    assert json_values.iso(event.time)[-5] == "." and json_values.iso(event.time).endswith("Z")
 
 
 def test_a_refusal_is_final_and_kept_word_for_word(brand):
     event = publish(brand, "refuses")
 
-    events.drain()
+    worker.drain()
 
     event.refresh_from_db()
     assert event.status == "refused"
@@ -108,7 +109,7 @@ def test_a_refusal_is_final_and_kept_word_for_word(brand):
 def test_a_failure_is_tried_again_later(brand):
     event = publish(brand, "fails")
 
-    events.drain()
+    worker.drain()
 
     event.refresh_from_db()
     assert (event.status, event.attempts) == ("pending", 1)
@@ -117,18 +118,18 @@ def test_a_failure_is_tried_again_later(brand):
 
 
 def test_pauses_grow_to_an_hour_and_are_jittered():
-    middle = [events.pause(attempt).total_seconds() for attempt in (1, 2, 3, 6, 13, 500)]
+    middle = [messages.pause(attempt).total_seconds() for attempt in (1, 2, 3, 6, 13, 500)]
 
     for seconds, least in zip(middle, [1, 2, 4, 32, 3600, 3600], strict=True):
         assert least <= seconds <= least * 1.5
-    assert len({events.pause(5) for _ in range(5)}) == 5
+    assert len({messages.pause(5) for _ in range(5)}) == 5
 
 
 def test_a_failure_past_the_window_is_death(brand):
     event = publish(brand, "fails")
     Event.objects.update(give_up_at=timezone.now() - timedelta(seconds=1))
 
-    events.drain()
+    worker.drain()
 
     event.refresh_from_db()
     assert (event.status, event.last_error[:12]) == ("dead", "RuntimeError")
@@ -138,8 +139,8 @@ def test_an_old_event_that_was_never_tried_still_gets_its_chance(brand):
     event = publish(brand, "works")
     Event.objects.update(give_up_at=timezone.now() - timedelta(days=3))
 
-    events.bury()
-    events.drain()
+    retention.bury()
+    worker.drain()
 
     event.refresh_from_db()
     assert event.status == "done"
@@ -147,9 +148,9 @@ def test_an_old_event_that_was_never_tried_still_gets_its_chance(brand):
 
 def test_an_event_that_kills_its_workers_is_buried(brand):
     event = publish(brand, "works")
-    Event.objects.update(give_up_at=timezone.now() - timedelta(seconds=1), attempts=events.CRASHES_ALLOWED)
+    Event.objects.update(give_up_at=timezone.now() - timedelta(seconds=1), attempts=retention.CRASHES_ALLOWED)
 
-    assert events.bury() == 1
+    assert retention.bury() == 1
 
     event.refresh_from_db()
     assert event.status == "dead"
@@ -159,40 +160,40 @@ def test_a_dead_event_is_delivered_again_on_demand(brand):
     event = publish(brand, "works")
     Event.objects.update(status="dead", attempts=9)
 
-    assert events.redeliver(event=event, at=timezone.now()) is True
-    events.drain()
+    assert leases.redeliver(event=event, at=timezone.now()) is True
+    worker.drain()
 
     event.refresh_from_db()
     assert (event.status, event.attempts) == ("done", 1)
-    assert events.redeliver(event=event, at=timezone.now()) is False
+    assert leases.redeliver(event=event, at=timezone.now()) is False
 
 
 def test_what_one_worker_holds_another_does_not_get(brand):
     publish(brand, "works")
 
-    assert len(events.claim(limit=5)) == 1
-    assert events.claim(limit=5) == []
+    assert len(leases.claim(limit=5)) == 1
+    assert leases.claim(limit=5) == []
 
 
 def test_a_lease_that_lapsed_gives_the_event_to_the_next_worker(brand):
     publish(brand, "works")
-    [first] = events.claim(limit=5)
+    [first] = leases.claim(limit=5)
     Event.objects.update(due_at=timezone.now() - timedelta(seconds=1))
 
-    [second] = events.claim(limit=5)
+    [second] = leases.claim(limit=5)
 
     assert (first.attempts, second.attempts) == (1, 2)
-    events.deliver(second)
-    with pytest.raises(events.LeaseLost):
-        events.finish(first, outcome={"late": True})
+    delivery.deliver(second)
+    with pytest.raises(messages.LeaseLost):
+        leases.finish(first, outcome={"late": True})
     assert Event.objects.get().outcome == {"fine": True}
 
 
 def test_ids_of_following_events_are_the_same_at_each_attempt(brand):
     publish(brand, "works")
-    [first] = events.claim(limit=5)
+    [first] = leases.claim(limit=5)
     Event.objects.update(due_at=timezone.now() - timedelta(seconds=1))
-    [second] = events.claim(limit=5)
+    [second] = leases.claim(limit=5)
 
     assert first.following_id("notify") == second.following_id("notify")
     assert first.following_id("notify") != first.following_id("balance-changed")
@@ -202,16 +203,16 @@ def test_the_same_id_at_another_brand_is_another_event(brand):
     event_id = uuid.uuid4()
 
     for each in (brand, make.brand()):
-        publish_as = events.Message(kind="works", arguments={}, payload={}, event_id=event_id)
-        events.publish(messages=[publish_as], brand_id=each.pk, at=timezone.now())
+        publish_as = messages.Message(kind="works", arguments={}, payload={}, event_id=event_id)
+        publishing.publish(messages=[publish_as], brand_id=each.pk, at=timezone.now())
 
     assert Event.objects.filter(event_id=event_id).count() == 2
 
 
 def died_of(event):
     """What a killed process leaves behind: the event is held, begun, and due again when its lease is over."""
-    [delivery] = events.claim(limit=1)
-    events.begin(delivery)
+    [delivery] = leases.claim(limit=1)
+    leases.begin(delivery)
     Event.objects.filter(pk=event.pk).update(due_at=timezone.now())
 
 
@@ -220,14 +221,14 @@ def test_an_event_of_which_five_processes_died_is_dead(brand):
     for _ in range(5):
         died_of(event)
 
-    events.drain()
+    worker.drain()
 
     event.refresh_from_db()
     assert (event.status, event.last_error) == (
         "dead",
         "Given up: 5 attempts ended their process or their connection to the database.",
     )
-    assert events.redeliver(event=event, at=timezone.now())
+    assert leases.redeliver(event=event, at=timezone.now())
     event.refresh_from_db()
     assert (event.status, event.crashes) == ("pending", 0)
 
@@ -237,7 +238,7 @@ def test_four_deaths_are_forgiven(brand):
     for _ in range(4):
         died_of(event)
 
-    events.drain()
+    worker.drain()
 
     event.refresh_from_db()
     assert event.status == "done"
@@ -247,7 +248,7 @@ def test_an_attempt_that_fails_alive_ends_the_row_of_deaths(brand):
     event = publish(brand, "fails")
     for _ in range(3):
         died_of(event)
-    events.drain()
+    worker.drain()
     event.refresh_from_db()
     assert (event.status, event.crashes) == ("pending", 0)
 
@@ -255,7 +256,7 @@ def test_an_attempt_that_fails_alive_ends_the_row_of_deaths(brand):
         Event.objects.update(due_at=timezone.now())
         died_of(event)
     Event.objects.update(due_at=timezone.now())
-    events.drain()
+    worker.drain()
 
     event.refresh_from_db()
     assert (event.status, event.crashes) == ("pending", 0)
@@ -264,12 +265,12 @@ def test_an_attempt_that_fails_alive_ends_the_row_of_deaths(brand):
 def test_whoever_lost_the_event_to_another_is_not_dead(brand):
     event = publish(brand, "works")
     died_of(event)
-    [slow] = events.claim(limit=1)
-    events.begin(slow)
+    [slow] = leases.claim(limit=1)
+    leases.begin(slow)
     Event.objects.update(due_at=timezone.now())
-    events.claim(limit=1)
+    leases.claim(limit=1)
 
-    events.deliver(slow)  # it ends its work too late
+    delivery.deliver(slow)  # it ends its work too late
 
     event.refresh_from_db()
     assert (event.status, event.crashes) == ("pending", 0)
@@ -278,9 +279,9 @@ def test_whoever_lost_the_event_to_another_is_not_dead(brand):
 def attempted_until_the_connection_ended():
     """Deliver what is due, and give back what was held when the connection ended."""
     with pytest.raises(OperationalError):
-        events.drain()
+        worker.drain()
     connection.close()
-    events.keeper.look()
+    leases.keeper.look()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -302,7 +303,7 @@ class TestAHandlerThatEndsItsOwnConnection:
             attempted_until_the_connection_ended()
         Event.objects.update(due_at=timezone.now())
 
-        events.drain()
+        worker.drain()
 
         event.refresh_from_db()
         assert (event.status, len(calls)) == ("dead", 5)
@@ -312,7 +313,7 @@ class TestAHandlerThatEndsItsOwnConnection:
         """What was taken with it is due at once, and counts no crash."""
         culprit, others = publish(brand, "hangs_up"), [publish(brand, "works") for _ in range(3)]
         attempted_until_the_connection_ended()
-        events.drain()
+        worker.drain()
 
         assert {Event.objects.get(pk=other.pk).status for other in others} == {"done"}
         culprit.refresh_from_db()
@@ -324,26 +325,26 @@ class TestAHandlerThatNeverReturns:
     def held_and_looked_after(self, brand, settings):
         settings.EVENT_LEASE_SECONDS = 1
         publish(brand, "works")
-        taken = events.claim(limit=1)
-        with events.holding(taken):
-            events.keeper.look()
+        taken = leases.claim(limit=1)
+        with leases.holding(taken):
+            leases.keeper.look()
             time.sleep(1.1)
-            return taken, events.claim(limit=1)
+            return taken, leases.claim(limit=1)
 
     def test_loses_its_event_to_another_attempt(self, brand, settings, monkeypatch):
-        monkeypatch.setattr(events.keeper, "longest", 0)
+        monkeypatch.setattr(leases.keeper, "longest", 0)
         [held], taken_over = self.held_and_looked_after(brand, settings)
 
         assert [each.attempts for each in taken_over] == [2]
-        with pytest.raises(events.LeaseLost):
-            events.finish(held)
+        with pytest.raises(messages.LeaseLost):
+            leases.finish(held)
 
     def test_control_below_the_bound_it_keeps_its_event(self, brand, settings, monkeypatch):
-        monkeypatch.setattr(events.keeper, "every", 0)
-        monkeypatch.setattr(events, "_lease", lambda each: (each.id, each.attempts, 60))
+        monkeypatch.setattr(leases.keeper, "every", 0)
+        monkeypatch.setattr(leases, "lease", lambda each: (each.id, each.attempts, 60))
         _held, taken_over = self.held_and_looked_after(brand, settings)
 
         assert taken_over == []
 
     def test_ten_minutes_are_the_bound(self):
-        assert events.keeper.longest == 600
+        assert leases.keeper.longest == 600

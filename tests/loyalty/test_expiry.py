@@ -11,10 +11,13 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from brands.models import Brand
-from loyalty import expiry, ledger, reconcile
-from loyalty.expiry_rules import Rule
-from loyalty.models import Event, ExpiryRun, LoyaltyTransaction, UserPoints
+from brands.models.tenants import Brand
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.expiry import ExpiryRun
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import consistency, expiry, ledger
+from loyalty.points.expiry_rules import Rule
 from tests import make
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -23,7 +26,7 @@ DAY = timedelta(days=1)
 
 def assert_books_are_right():
     with connection.cursor() as cursor:
-        for check, statement in reconcile.CHECKS.items():
+        for check, statement in consistency.CHECKS.items():
             cursor.execute(statement)
             assert (check, cursor.fetchall()) == (check, [])
 

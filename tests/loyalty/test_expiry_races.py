@@ -9,11 +9,15 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from authcodes import reconcile
-from brands import sql
-from loyalty import expiry, ledger, redemptions
-from loyalty.models import ExpiryRun, LoyaltyTransaction, Redemption, UserPoints
-from loyalty.redemptions import Wish
+from authcodes.scanning import consistency
+from core.db import sql
+from loyalty.models.accounts import UserPoints
+from loyalty.models.expiry import ExpiryRun
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.rewards import Redemption
+from loyalty.points import expiry, ledger
+from loyalty.rewards import redeem
+from loyalty.rewards.redeem import Wish
 from tests import make
 from tests.races import at_once, in_the_middle_of
 
@@ -44,7 +48,7 @@ def test_several_workers_share_a_night(brand):
     assert sum(changed) == 30
     assert UserPoints.objects.filter(points=0, points_expired=30).count() == 30
     assert ExpiryRun.objects.get(kind="expire").members == 30
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
@@ -55,14 +59,14 @@ def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
         if number % 3 == 0:
             return expiry.run(brand=brand, at=timezone.now())
         if number % 3 == 1:
-            return redemptions.redeem(Wish(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
+            return redeem.redeem(Wish(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
         account = make.account(customer, brand).pk
         return ledger.credit(account=account, points=Decimal(5), reason_id=f"race:{number}", note="", at=timezone.now())
 
     at_once(act, range(120))
     expiry.run(brand=brand, at=timezone.now())
 
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
     accounts = UserPoints.objects.all()
     fresh = 5 * LoyaltyTransaction.objects.filter(reason_id__startswith="race:").count()
     spent = 20 * Redemption.objects.count()
@@ -90,28 +94,28 @@ def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monke
     def act(number):
         if number:
             time.sleep(0.1)
-            return redemptions.redeem(Wish(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
+            return redeem.redeem(Wish(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
         return expiry.run(brand=brand, at=timezone.now())
 
     at_once(act, [0, 1])
 
     assert (seen, UserPoints.objects.get().points) == ([Decimal(30)], 0)
     assert UserPoints.objects.get().points_expired == 0  # decided again under the lock, by what is there then
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def expire_while_redeeming(brand):
     """What comes of the night's work that begins before a redemption of 20 of 30 old points is committed."""
     [customer] = members(brand, 1)
     wish = Wish(brand.pk, customer.pk, make.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now())
-    return in_the_middle_of(lambda: redemptions.redeem(wish), lambda: expiry.run(brand=brand, at=timezone.now()))
+    return in_the_middle_of(lambda: redeem.redeem(wish), lambda: expiry.run(brand=brand, at=timezone.now()))
 
 
 def test_expiry_waits_for_a_redemption_and_takes_what_it_left(brand):
     assert expire_while_redeeming(brand) == 1
 
     assert UserPoints.objects.values_list("points", "points_redeemed", "points_expired").get() == (0, 20, 10)
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_control_without_the_lock_it_would_take_what_was_just_spent(brand, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from loyalty.expiry_rules import Rule
+from loyalty.points.expiry_rules import Rule
 
 RULES = some.one_of(
     some.builds(Rule, some.just("days"), some.integers(1, 3650)),

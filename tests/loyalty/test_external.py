@@ -7,11 +7,16 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.models import Scan
-from authcodes.scanning import Circumstances
-from loyalty import events, external, rotation
-from loyalty.models import Event, ExternalSystem, LoyaltyTransaction, UserPoints
+from authcodes.models.scans import Scan
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from core import json_values
+from events import leases, messages, worker
+from events.models import Event
+from loyalty.integrations import external_system, signing_secrets
+from loyalty.models.accounts import UserPoints
+from loyalty.models.external_system import ExternalSystem
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.api import error
 from tests.receivers import Reply, receiver, rest_is_over, rested
@@ -35,7 +40,9 @@ def partner():
 
 def system(brand, partner, **fields):
     chosen = {"when_refused": WhenRefused.HOLD, "when_away": WhenAway.HOLD, "is_active": True, **fields}
-    made, _secret = external.create(brand=brand, url=partner if isinstance(partner, str) else partner.url, **chosen)
+    made, _secret = external_system.create(
+        brand=brand, url=partner if isinstance(partner, str) else partner.url, **chosen
+    )
     return made
 
 
@@ -47,8 +54,8 @@ def scan(brand, customer, **settings):
 
 def work():
     """What the workers do: the points' lane, then the one of the external system."""
-    events.drain()
-    events.drain_slow(lane=events.EXTERNAL)
+    worker.drain()
+    worker.drain_slow(lane=messages.EXTERNAL)
 
 
 def hasten():
@@ -89,14 +96,14 @@ def test_it_is_asked_with_a_signed_question_before_the_points_are_credited(brand
         "balance": 0,
         "lifetime_points": 0,
         "current_level": "Bronze",
-        "happened_at": events.iso(event.time),
+        "happened_at": json_values.iso(event.time),
     }
 
 
 def test_where_none_is_configured_nothing_is_asked_and_no_lane_is_changed(brand, customer, partner):
     system(make.brand(), partner)
     scan(brand, customer)
-    events.drain()
+    worker.drain()
 
     assert (partner.calls, points_of(customer)) == ([], 10)
     assert Event.objects.get(detail_type="scan-auth").attempts == 1
@@ -105,7 +112,7 @@ def test_where_none_is_configured_nothing_is_asked_and_no_lane_is_changed(brand,
 def test_one_that_is_switched_off_is_not_asked(brand, customer, partner):
     system(brand, partner, is_active=False)
     scan(brand, customer)
-    events.drain()
+    worker.drain()
 
     assert (partner.calls, points_of(customer)) == ([], 10)
 
@@ -137,14 +144,14 @@ def test_a_no_may_hold_the_event_until_it_becomes_a_yes(brand, customer, partner
     scan(brand, customer)
     work()
     event = Event.objects.get(detail_type="scan-auth")
-    waiting = external.held(brand_id=brand.pk)
+    waiting = external_system.held(brand_id=brand.pk)
     assert (event.status, points_of(customer), waiting.number) == ("pending", 0, 1)
     assert "Held: the external loyalty system said: refused. under review" in event.last_error
 
     partner.decides(decision="proceed")
     hasten()
     work()
-    assert (points_of(customer), external.held(brand_id=brand.pk).number) == (10, 0)
+    assert (points_of(customer), external_system.held(brand_id=brand.pk).number) == (10, 0)
     assert len({call.headers["idempotency-key"] for call in partner.calls}) == 1
 
 
@@ -221,8 +228,8 @@ def test_a_held_event_is_tried_for_three_days_and_then_waits_for_staff(brand, cu
     assert (event.status, points_of(customer)) == ("dead", 0)
 
     partner.decides(decision="proceed")
-    external.breaker_of(ExternalSystem.objects.get()).succeeded()
-    events.redeliver(event=event, at=timezone.now())
+    external_system.breaker_of(ExternalSystem.objects.get()).succeeded()
+    leases.redeliver(event=event, at=timezone.now())
     work()
     assert points_of(customer) == 10
 
@@ -259,7 +266,7 @@ def test_one_brands_hanging_system_delays_no_other_brands_points(brand, customer
     stranger = make.customer(other)
     scan(other, stranger)
     began = time.monotonic()
-    events.drain()
+    worker.drain()
 
     assert time.monotonic() - began < 1
     assert points_of(stranger) == 10
@@ -271,7 +278,7 @@ def test_milestone_rewards_that_were_won_are_not_asked_about(brand, customer, pa
     make.milestone(make.campaign(brand), 1, auto_claim=True, reward_points=7)
     scan(brand, customer)
     work()
-    events.drain()
+    worker.drain()
 
     assert (len(partner.calls), points_of(customer)) == (1, 17)
 
@@ -336,7 +343,7 @@ def test_at_the_door_a_held_request_is_kept_and_credited_later(app, brand, custo
 def test_at_the_door_an_open_breaker_costs_no_time(app, brand, customer, partner):
     made = system(brand, partner)
     for _ in range(5):
-        external.breaker_of(made).failed()
+        external_system.breaker_of(made).failed()
     began = time.monotonic()
     response = app.credit(customer, make.code(brand))
 
@@ -350,7 +357,7 @@ def test_at_the_door_an_open_breaker_costs_no_time(app, brand, customer, partner
 def test_a_test_question_tells_what_came_of_it(brand, partner):
     made = system(brand, partner)
     partner.decides(decision="refuse", reason="I know nobody")
-    verdict = external.test(system=made)
+    verdict = external_system.test(system=made)
 
     assert (verdict.decision, verdict.reason) == ("refuse", "I know nobody")
     assert partner.calls[0].verified(made.secret)["type"] == "external.test"
@@ -360,17 +367,17 @@ def test_a_test_question_tells_what_came_of_it(brand, partner):
 def test_a_good_test_closes_the_breaker(brand, partner):
     made = system(brand, partner)
     for _ in range(5):
-        external.breaker_of(made).failed()
-    external.test(system=made)
+        external_system.breaker_of(made).failed()
+    external_system.test(system=made)
 
-    assert not external.breaker_of(made).is_open()
+    assert not external_system.breaker_of(made).is_open()
 
 
 def test_for_a_while_after_rotation_both_secrets_sign(brand, partner):
     made = system(brand, partner)
     old = made.secret
-    rotation.rotate(row=made, at=timezone.now(), grace=timedelta(hours=1))
+    signing_secrets.rotate(row=made, at=timezone.now(), grace=timedelta(hours=1))
     made.refresh_from_db()
-    external.test(system=made)
+    external_system.test(system=made)
 
     assert partner.calls[0].verified(old) == partner.calls[0].verified(made.secret)

@@ -6,14 +6,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.scanning import Circumstances
-from brands import limits
-from brands.models import Brand
-from brands.refusals import Unavailable
-from campaigns.models import UserLoyaltyCampaign
-from loyalty import doors, events, reconcile, tasks
-from loyalty.models import Event, LoyaltyTransaction
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import UserLoyaltyCampaign
+from core import consistency
+from core.errors import Unavailable
+from core.redis import client
+from events import publishing, retention, tasks, worker
+from events.models import Event
+from loyalty import doors
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import consistency as reconcile
 from tests import make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,9 +27,9 @@ OLD = timedelta(days=31)
 
 @pytest.fixture(autouse=True)
 def nothing_forgotten_yet():
-    limits.client().delete(events.FORGOTTEN_TO, events.PAID_FORGOTTEN_TO)
+    client.client().delete(retention.FORGOTTEN_TO, retention.PAID_FORGOTTEN_TO)
     yield
-    limits.client().delete(events.FORGOTTEN_TO, events.PAID_FORGOTTEN_TO)
+    client.client().delete(retention.FORGOTTEN_TO, retention.PAID_FORGOTTEN_TO)
 
 
 def event(brand, kind, status, *, age=OLD):
@@ -37,7 +41,7 @@ def event(brand, kind, status, *, age=OLD):
 
 
 def scan_as(customer, code):
-    scanning.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk))
 
 
 def left():
@@ -75,7 +79,7 @@ def test_a_chunk_looks_at_so_many_and_the_next_run_goes_on_there(brand):
         event(brand, "send-email" if number % 2 else "scan-auth", "done")
     before = timezone.now() - timedelta(days=30)
 
-    gone = [events.forget(before=before, chunk=4, most_chunks=1) for _ in range(4)]
+    gone = [retention.forget(before=before, chunk=4, most_chunks=1) for _ in range(4)]
 
     assert gone == [2, 2, 1, 0]
     assert {kind for kind, _status in left()} == {"scan-auth"}
@@ -99,7 +103,7 @@ def test_the_ledger_is_proved_without_what_was_forgotten(brand, customer, delive
     Event.objects.filter(detail_type="notify").update(status="done")
 
     assert tasks.forget_events() == 2
-    assert list(reconcile.differences(reconcile.CHECKS)) == []
+    assert list(consistency.differences(reconcile.CHECKS)) == []
 
 
 def test_control_a_young_event_without_its_consequence_is_a_contradiction(brand, customer, deliver):
@@ -107,7 +111,7 @@ def test_control_a_young_event_without_its_consequence_is_a_contradiction(brand,
     deliver()
     Event.objects.filter(detail_type="notify").delete()
 
-    assert len(list(reconcile.differences(reconcile.CHECKS))) == 1
+    assert len(list(consistency.differences(reconcile.CHECKS))) == 1
 
 
 LONG_AGO = timedelta(days=91)
@@ -118,8 +122,8 @@ def of_kind(brand, customer, kind, payload, *, event_id, at=None):
     detail = {"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": payload}
     source, at = "shop.customer-app", at or timezone.now()
     sent = Event(event_id=event_id, source=source, detail_type=kind, brand=brand, time=at, detail=detail)
-    assert events.receive(event=sent)
-    events.drain()
+    assert publishing.receive(event=sent)
+    worker.drain()
     return Event.objects.get(event_id=event_id)
 
 
@@ -232,7 +236,7 @@ def test_a_portion_of_events_about_points_is_bounded_and_the_next_goes_on(brand)
         event(brand, "scan-auth", "refused", age=LONG_AGO)
     before = timezone.now() - timedelta(days=90)
 
-    assert [events.forget_paid(before=before, chunk=4, most_chunks=1) for _ in range(4)] == [4, 4, 2, 0]
+    assert [retention.forget_paid(before=before, chunk=4, most_chunks=1) for _ in range(4)] == [4, 4, 2, 0]
 
 
 def test_the_books_agree_when_old_events_about_points_are_gone(brand, customer, deliver):
@@ -245,10 +249,10 @@ def test_the_books_agree_when_old_events_about_points_are_gone(brand, customer, 
     scan_as(customer, make.code(brand))
     deliver()
 
-    assert list(reconcile.differences(reconcile.CHECKS)) == []
+    assert list(consistency.differences(reconcile.CHECKS)) == []
 
     UserLoyaltyCampaign.objects.update(progress=1)
-    assert len(list(reconcile.differences(reconcile.CHECKS))) == 1
+    assert len(list(consistency.differences(reconcile.CHECKS))) == 1
 
 
 def test_a_request_whose_stored_answer_is_deleted_meanwhile_may_try_again(brand):

@@ -16,14 +16,18 @@ from django.db.models import ForeignKey, QuerySet
 from django.urls import get_resolver
 from django.utils import timezone
 
-from authcodes import lookups, scanning
-from authcodes.models import Job, Scan
-from authcodes.scanning import Circumstances
-from brands import guard, policies
-from brands.models import User
-from campaigns.models import RewardClaim, UserLoyaltyCampaign
-from loyalty.models import CreditedOrder, Device, Notice, NoticeDelivery, NoticePreference, UserPoints
-from loyalty.views.account import principal_of
+from authcodes.models.scans import Scan
+from authcodes.scanning import lookups, scan
+from authcodes.scanning.types import Circumstances
+from brands.identity.authentication import principal_of
+from brands.isolation import policies
+from brands.models.people import User
+from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from core.db import row_guard
+from jobs.models import Job
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import Device, Notice, NoticeDelivery, NoticePreference
+from loyalty.models.orders import CreditedOrder
 from loyalty.wallets import passes
 from tests import make, wallets
 from tests.portal import text
@@ -56,7 +60,9 @@ def reads():
     methods = {
         str(each.pattern): getattr(getattr(each.callback, "cls", None), "get", None) for each in api.url_patterns
     }
-    return sorted(path for path, method in methods.items() if getattr(method, "runs_under", "") == guard.OF_CUSTOMER)
+    return sorted(
+        path for path, method in methods.items() if getattr(method, "runs_under", "") == row_guard.OF_CUSTOMER
+    )
 
 
 def customer_with_everything(brand, campaign, marker):
@@ -79,8 +85,8 @@ def customer_with_everything(brand, campaign, marker):
     exported(person, brand, marker)
     code = make.code(brand)
     circumstances = Circumstances(at=timezone.now(), user_id=person.pk, brand_id=brand.pk, device=f"{marker} phone")
-    scanning.scan(scanned=code.code, about=circumstances)
-    result = scanning.preview(scanned=code.code, about=circumstances)
+    scan.scan(scanned=code.code, about=circumstances)
+    result = scan.preview(scanned=code.code, about=circumstances)
     lookups.note(result=result, scanned=code.code, about=circumstances)
     return person
 
@@ -150,7 +156,7 @@ def forgotten(expected, monkeypatch):
 @pytest.fixture
 def mistaken(expected, two, monkeypatch):
     """As if every view asked for another customer than the token's."""
-    for module in [module for name, module in sys.modules.items() if re.match(r"(loyalty|authcodes)\.views\.", name)]:
+    for module in [module for name, module in sys.modules.items() if re.match(r"(loyalty|authcodes)\.api\.", name)]:
         if hasattr(module, "principal_of"):
             monkeypatch.setattr(module, "principal_of", lambda found: replace(principal_of(found), user_id=two[1].pk))
 
@@ -213,10 +219,10 @@ def test_a_customer_sees_no_row_of_what_is_not_for_customers(two, brand):
     }
     for label in hidden:
         model = apps.get_model(label)
-        with guard.within([brand.pk], user_id=two[0].pk):
+        with row_guard.within([brand.pk], user_id=two[0].pk):
             model.objects.exists()
-        with guard.as_customer(brand.pk, two[0].pk):
+        with row_guard.as_customer(brand.pk, two[0].pk):
             assert not model.objects.exists(), label
             assert Scan.objects.count() == 1
-            with guard.brand_wide("a test"):
+            with row_guard.brand_wide("a test"):
                 assert Scan.objects.count() == 3

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone
 
-from brands.models import Brand
-from loyalty import events
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from brands.models.tenants import Brand
+from events import messages, publishing, worker
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 
 
@@ -22,8 +24,8 @@ def report(brand, customer, kind, payload, at=None):
         time=at or timezone.now(),
         detail={"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": payload},
     )
-    events.receive(event=event)
-    events.drain()
+    publishing.receive(event=event)
+    worker.drain()
     return Event.objects.get(event_id=event.event_id)
 
 
@@ -123,7 +125,7 @@ def test_a_claimed_reward_pays_its_points_and_advances_nothing(brand, customer):
     bonus = make.milestone(campaign, 1, reward_points=50)
 
     report(brand, customer, "order-complete", order("A-1"))
-    events.drain()
+    worker.drain()
 
     assert ledger() == [("order:A-1", 5), (f"milestone:{bonus.pk}", 50)]
     assert customer.campaign_progress.get().progress == 1
@@ -136,7 +138,7 @@ def test_a_reward_is_paid_in_full_past_the_limit_of_the_day(brand, customer):
     make.milestone(make.campaign(brand, type="order"), 1, reward_points=50)
 
     report(brand, customer, "order-complete", order("A-1"))
-    events.drain()
+    worker.drain()
 
     assert make.account(customer, brand).points == 55
 
@@ -152,15 +154,15 @@ def test_a_reward_is_paid_in_full_past_the_limit_of_the_day(brand, customer):
 def test_a_reward_that_was_won_waits_for_what_only_lasts_a_while(brand, customer, rows, meanwhile, again):
     won = {"type": "reward", "milestone_id": 7, "reward_name": "Bonus", "points": "50"}
     to = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = events.Message(kind="reward-claimed", payload=won, arguments=to)
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    message = messages.Message(kind="reward-claimed", payload=won, arguments=to)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
     rows.update(**meanwhile)
-    events.drain()
+    worker.drain()
     put_off = Event.objects.get()
     rows.update(**again)
     Event.objects.update(due_at=timezone.now())
-    events.drain()
+    worker.drain()
 
     assert (put_off.status, put_off.attempts) == ("pending", 1)
     assert make.account(customer, brand).points == 50

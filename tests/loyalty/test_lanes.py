@@ -8,9 +8,9 @@ from threading import Barrier
 import pytest
 from django.utils import timezone
 
-from brands import limits
-from loyalty import events, tasks, wake
-from loyalty.models import Event
+from core.redis import client
+from events import leases, messages, publishing, tasks, worker, worker_signals
+from events.models import Event
 from tests import make
 from tests.races import at_once
 
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 delivered: list[str] = []
 
 
-def note(delivery: events.Delivery) -> None:
+def note(delivery: messages.Delivery) -> None:
     delivered.append(delivery.kind)
-    events.finish(delivery)
+    leases.finish(delivery)
 
 
-def ask_for_patience(delivery: events.Delivery) -> None:
+def ask_for_patience(delivery: messages.Delivery) -> None:
     message = "429, Retry-After: 90"
-    raise events.TryLater(message, after=timedelta(seconds=90))
+    raise messages.TryLater(message, after=timedelta(seconds=90))
 
 
 @pytest.fixture(autouse=True)
@@ -34,51 +34,51 @@ def lanes(settings):
     own = {"letter": note, "scan-like": note, "busy": ask_for_patience}
     settings.EVENT_HANDLERS = {kind: f"{handler.__module__}.{handler.__name__}" for kind, handler in own.items()}
     settings.EVENT_LANES = {"letter": "letters", "busy": "letters"}
-    events.handler_of.cache_clear()
+    messages.handler_of.cache_clear()
     delivered.clear()
-    keys = [f"{wake.CALL}:{lane}" for lane in ("letters", "points")]
-    limits.client().delete("outgoing", "events", *keys)
+    keys = [f"{worker_signals.CALL}:{lane}" for lane in ("letters", "points")]
+    client.client().delete("outgoing", "events", *keys)
     yield
-    events.handler_of.cache_clear()
+    messages.handler_of.cache_clear()
 
 
 def publish(kind, **how):
-    message = events.Message(kind=kind, arguments={}, payload={}, **how)
-    return events.publish(messages=[message], brand_id=make.brand().pk, at=timezone.now())
+    message = messages.Message(kind=kind, arguments={}, payload={}, **how)
+    return publishing.publish(messages=[message], brand_id=make.brand().pk, at=timezone.now())
 
 
 def test_a_lane_delivers_its_own_kinds_only():
     publish("letter")
     publish("scan-like")
 
-    assert (events.drain(), delivered) == (1, ["scan-like"])
-    assert (events.drain(lane="letters"), delivered) == (1, ["scan-like", "letter"])
+    assert (worker.drain(), delivered) == (1, ["scan-like"])
+    assert (worker.drain(lane="letters"), delivered) == (1, ["scan-like", "letter"])
 
 
 def test_a_slow_lane_is_called_through_the_queue_of_its_own_workers():
     publish("letter")
 
-    assert (limits.client().llen("outgoing"), limits.client().llen("events")) == (1, 0)
+    assert (client.client().llen("outgoing"), client.client().llen("events")) == (1, 0)
 
 
 def test_what_nobody_waits_for_is_kept_as_ignored():
     publish("letter", wanted=False)
 
     assert Event.objects.get().status == "ignored"
-    assert limits.client().llen("outgoing") == 0
+    assert client.client().llen("outgoing") == 0
 
 
 def test_what_shall_wait_is_delivered_when_it_is_due_and_calls_nobody_before():
     publish("letter", wait_seconds=60)
 
-    assert limits.client().llen("outgoing") == 0
-    assert events.drain(lane="letters") == 0
+    assert client.client().llen("outgoing") == 0
+    assert worker.drain(lane="letters") == 0
 
     Event.objects.update(due_at=timezone.now())
     tasks.sweep()
 
-    assert limits.client().llen("outgoing") == 1
-    assert events.drain(lane="letters") == 1
+    assert client.client().llen("outgoing") == 1
+    assert worker.drain(lane="letters") == 1
 
 
 def test_an_event_may_be_tried_for_longer_than_others():
@@ -91,9 +91,9 @@ def test_an_event_may_be_tried_for_longer_than_others():
 
 def test_once_published_an_id_is_left_alone():
     brand = make.brand()
-    message = events.Message(kind="letter", arguments={}, payload={})
+    message = messages.Message(kind="letter", arguments={}, payload={})
 
-    stored = [events.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True) for _ in range(2)]
+    stored = [publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True) for _ in range(2)]
 
     assert (stored, Event.objects.count()) == ([1, 0], 1)
 
@@ -102,7 +102,7 @@ def test_a_handler_may_ask_for_its_next_attempt():
     publish("busy")
     at = timezone.now()
 
-    events.drain(lane="letters")
+    worker.drain(lane="letters")
 
     event = Event.objects.get()
     assert (event.status, event.last_error) == ("pending", "TryLater: 429, Retry-After: 90")
@@ -115,12 +115,12 @@ def test_only_so_many_deliver_a_slow_lane_at_once():
     everybody = Barrier(8)
 
     def sit(_number):
-        with wake.seat(lane="letters", seats=3) as seated:
+        with worker_signals.seat(lane="letters", seats=3) as seated:
             everybody.wait(timeout=10)
             return bool(seated)
 
     assert sorted(at_once(sit, range(8), threads=8)) == [False] * 5 + [True] * 3
-    assert events.drain_slow(lane="letters") == 1
+    assert worker.drain_slow(lane="letters") == 1
 
 
 def test_with_no_seat_left_those_who_sit_there_do_the_work():
@@ -128,16 +128,16 @@ def test_with_no_seat_left_those_who_sit_there_do_the_work():
 
     with ExitStack() as sitting:
         for _ in range(4):
-            sitting.enter_context(wake.seat(lane="letters", seats=4))
+            sitting.enter_context(worker_signals.seat(lane="letters", seats=4))
         assert tasks.deliver_due(lane="letters") == 0
 
     assert tasks.deliver_due(lane="letters") == 1
 
 
 def test_a_seat_outlives_its_worker_by_seconds_and_is_kept_while_at_work():
-    redis, name = limits.client(), f"{wake.SEAT}:letters:0"
+    redis, name = client.client(), f"{worker_signals.SEAT}:letters:0"
 
-    with wake.seat(lane="letters", seats=1) as seated:
+    with worker_signals.seat(lane="letters", seats=1) as seated:
         given = redis.pttl(name)
         redis.pexpire(name, 1_000)
         seated.stay()
@@ -149,11 +149,11 @@ def test_a_seat_outlives_its_worker_by_seconds_and_is_kept_while_at_work():
 left: list[int] = []
 
 
-def take_long(delivery: events.Delivery) -> None:
-    seat = f"{wake.SEAT}:letters:0"
-    left.append(limits.client().pttl(seat))
-    limits.client().pexpire(seat, 1_000)
-    events.finish(delivery)
+def take_long(delivery: messages.Delivery) -> None:
+    seat = f"{worker_signals.SEAT}:letters:0"
+    left.append(client.client().pttl(seat))
+    client.client().pexpire(seat, 1_000)
+    leases.finish(delivery)
 
 
 def test_each_delivery_of_a_slow_lane_keeps_the_seat(settings):
@@ -162,16 +162,16 @@ def test_each_delivery_of_a_slow_lane_keeps_the_seat(settings):
     for _ in range(3):
         publish("letter")
 
-    assert events.drain_slow(lane="letters") == 3
+    assert worker.drain_slow(lane="letters") == 3
     assert (len(left), min(left) > 6_000) == (3, True)
 
 
 def test_who_lost_a_seat_leaves_it_to_its_new_worker():
-    redis, name = limits.client(), f"{wake.SEAT}:letters:0"
+    redis, name = client.client(), f"{worker_signals.SEAT}:letters:0"
 
-    with wake.seat(lane="letters", seats=1) as slow:
+    with worker_signals.seat(lane="letters", seats=1) as slow:
         redis.delete(name)
-        with wake.seat(lane="letters", seats=1):
+        with worker_signals.seat(lane="letters", seats=1):
             theirs = redis.get(name)
             slow.stay()
             slow.leave()
@@ -182,13 +182,13 @@ def test_who_lost_a_seat_leaves_it_to_its_new_worker():
 sent: list[int] = []
 
 
-def deliver_while_leases_end(delivery: events.Delivery) -> None:
+def deliver_while_leases_end(delivery: messages.Delivery) -> None:
     """Of the first, it takes so long that the leases of those that wait behind it end, and another worker comes."""
     sent.append(delivery.id)
-    events.finish(delivery)
+    leases.finish(delivery)
     if len(sent) == 1:
         time.sleep(0.03)
-        at_once(lambda _number: events.drain(lane="letters"), [0])
+        at_once(lambda _number: worker.drain(lane="letters"), [0])
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def four_letters(settings):
 
 @pytest.mark.usefixtures("four_letters")
 def test_what_another_worker_took_over_meanwhile_is_sent_once():
-    events.drain(lane="letters")
+    worker.drain(lane="letters")
 
     assert sorted(sent) == sorted(Event.objects.values_list("id", flat=True))
     assert not Event.objects.exclude(status="done").exists()
@@ -210,28 +210,28 @@ def test_what_another_worker_took_over_meanwhile_is_sent_once():
 
 @pytest.mark.usefixtures("four_letters")
 def test_control_with_leases_that_are_never_looked_at_again_letters_are_sent_twice(monkeypatch):
-    monkeypatch.setattr(events, "keep", lambda _delivery: None)
+    monkeypatch.setattr(leases, "keep", lambda _delivery: None)
 
-    events.drain(lane="letters")
+    worker.drain(lane="letters")
 
     assert (len(sent), len(set(sent))) == (7, 4)
 
 
 @pytest.mark.usefixtures("four_letters")
 def test_who_keeps_an_event_has_it_for_a_whole_lease_more(settings):
-    [delivery, *_others] = events.claim(limit=4, lane="letters")
+    [delivery, *_others] = leases.claim(limit=4, lane="letters")
     settings.OUTGOING_LEASE_SECONDS = 60
-    events.keep(delivery)
+    leases.keep(delivery)
     time.sleep(0.02)
 
-    assert delivery.id not in {each.id for each in events.claim(limit=4, lane="letters")}
+    assert delivery.id not in {each.id for each in leases.claim(limit=4, lane="letters")}
 
 
 class Killed(BaseException):
     """What a worker that is killed does: nothing more."""
 
 
-def kill(delivery: events.Delivery) -> None:
+def kill(delivery: messages.Delivery) -> None:
     raise Killed
 
 
@@ -248,7 +248,7 @@ def test_an_event_that_kills_its_workers_does_not_take_its_neighbours_along(sett
     for _ in range(60):
         come_back()
         with suppress(Killed):
-            events.drain()
+            worker.drain()
         if len(delivered) == 5:
             break
 
@@ -256,7 +256,7 @@ def test_an_event_that_kills_its_workers_does_not_take_its_neighbours_along(sett
     assert Event.objects.exclude(status="done").get().detail_type == "a-killer"
 
 
-def fail_with_any_words(delivery: events.Delivery) -> None:
+def fail_with_any_words(delivery: messages.Delivery) -> None:
     message = "they said \x00 and \ud800"
     raise RuntimeError(message)
 
@@ -266,7 +266,7 @@ def test_words_that_postgresql_does_not_take_stop_no_worker(settings):
     publish("a-mess")
     publish("scan-like")
 
-    assert events.drain() == 2
+    assert worker.drain() == 2
 
     assert delivered == ["scan-like"]
     assert Event.objects.pending().get().last_error == "RuntimeError: they said \N{REPLACEMENT CHARACTER} and ?"

@@ -6,9 +6,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from loyalty import ledger
-from loyalty.models import LoyaltyTransaction, UserPoints
-from loyalty.refusals import PointsAlreadyClaimed
+from loyalty.errors import PointsAlreadyClaimed
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import ledger
 from tests import make
 
 

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from loyalty import levels
-from loyalty.levels import Level
+from loyalty.points import levels
+from loyalty.points.levels import Level
 
 TIERS = [Level(name, Decimal(at), "points", Decimal(1)) for name, at in [("Bronze", 0), ("Silver", 100), ("Gold", 500)]]
 

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from brands import keyset, lists
-from brands.models import Brand
-from brands.portal import TenantAdmin
-from loyalty.models import LoyaltyTransaction, UserPoints
+from brands.models.tenants import Brand
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists import changelist, keyset_changelist
 from tests import make
 from tests.portal import address, browser, scan, staff, text
 
@@ -43,8 +44,8 @@ def pages(client: Client, label: str, **query: str) -> list[list[Any]]:
 def test_the_best_members_come_first(brand: Brand, monkeypatch: pytest.MonkeyPatch, column: str, walks: bool) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 3)
     if walks:
-        monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
-        monkeypatch.setattr(keyset, "FEW", 0)
+        monkeypatch.setattr(changelist, "EXACT_UP_TO", 0)
+        monkeypatch.setattr(keyset_changelist, "FEW", 0)
     members(brand, 5, 1, 5, 9, 0, 5, 7)
     members(make.brand(), 99)
     client = browser(staff(brand))

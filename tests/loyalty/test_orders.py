@@ -7,8 +7,11 @@ from decimal import Decimal
 import pytest
 from django.db import connection
 
-from loyalty import events, orders
-from loyalty.models import CreditedOrder, CurrencyRate, Event, LoyaltyTransaction
+from events import delivery, leases, publishing, worker
+from events.models import Event
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.orders import CreditedOrder, CurrencyRate
+from loyalty.points import orders
 from tests import make
 from tests.portal import address, browser, errors, staff
 from tests.races import at_once
@@ -25,13 +28,13 @@ def received(brand, customer, order_id="A-1", **order):
             "payload": {"type": "order", "order": {"orderId": order_id, "subtotal": "1000000", **order}},
         },
     )
-    events.receive(event=event)
+    publishing.receive(event=event)
     return event
 
 
 def report(brand, customer, order_id="A-1", **order):
     event = received(brand, customer, order_id, **order)
-    events.drain()
+    worker.drain()
     event.refresh_from_db()
     return event.status, (event.outcome or {}).get("error") or event.outcome["points_earned"]
 
@@ -119,8 +122,8 @@ def test_an_erased_customers_order_stays_credited(brand, customer):
 def delivered_at_once(brand, customers):
     for each in customers:
         received(brand, each)
-    taken = events.claim(limit=50)
-    at_once(events.deliver, taken, threads=8)
+    taken = leases.claim(limit=50)
+    at_once(delivery.deliver, taken, threads=8)
     return sorted(Event.objects.filter(detail_type="order-complete").values_list("status", flat=True))
 
 

@@ -3,8 +3,8 @@
 import json
 import tracemalloc
 
-from authcodes import persons as persons_of_scans
-from loyalty import persons
+from authcodes.scanning import personal_data as persons_of_scans
+from loyalty.members import personal_data
 
 
 def test_much_is_written_in_bounded_memory(brand, customer, tmp_path):
@@ -12,7 +12,7 @@ def test_much_is_written_in_bounded_memory(brand, customer, tmp_path):
     rows = ({"auth_code": f"X-{number:08}", "location": "y" * 200} for number in range(100_000))
     tracemalloc.start()
     with (tmp_path / "export.json").open("wb") as file:
-        for part in persons.as_json({"scans": rows, "none": iter(()), "account": None}):
+        for part in personal_data.as_json({"scans": rows, "none": iter(()), "account": None}):
             file.write(part.encode())
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from loyalty.models import Event, LoyaltyTransaction
+from events.models import Event
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.api import error
 

@@ -4,8 +4,10 @@ import pytest
 from django.db import OperationalError, transaction
 from django.utils import timezone
 
-from brands.audit import Deed
-from loyalty import corrections, members, profile
+from brands.audit_log import Deed
+from brands.identity import users
+from loyalty.members import corrections, profile
+from loyalty.points import accounts
 from tests import make
 from tests.races import at_once, in_the_middle_of
 
@@ -15,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def other_brand(customer):
     brand = make.brand()
-    members.enrol(user_id=customer.pk, brand_id=brand.pk, at=timezone.now())
+    accounts.enrol(user_id=customer.pk, brand_id=brand.pk, at=timezone.now())
     return brand
 
 
@@ -41,7 +43,7 @@ def during_a_correction(account, then):
     """What comes of `then`, which begins when a correction has locked the account."""
 
     def write():
-        members.set_names(account=account, first_name="Byron", last_name="King", at=timezone.now())
+        accounts.set_names(account=account, first_name="Byron", last_name="King", at=timezone.now())
 
     return in_the_middle_of(lambda: corrections.locked(account), then, write)
 
@@ -52,14 +54,14 @@ def test_a_correction_at_one_brand_does_not_stop_a_change_at_another(customer, c
     assert outcome.names == ("Ada", "")
     customer.refresh_from_db()
     assert customer.first_name == "Ada"
-    assert members.names_of(customer, corrected.brand_id) == ("Ada", "King")
+    assert accounts.names_of(customer, corrected.brand_id) == ("Ada", "King")
 
 
 def test_control_with_the_person_locked_first_they_wait_for_each_other(customer, corrected):
     def person_first():
         with transaction.atomic():
-            members.lock_person(user_id=customer.pk)
-            members.clear_names(accounts=[corrected.pk], names=["first_name"], at=timezone.now())
+            users.lock_person(user_id=customer.pk)
+            accounts.clear_names(accounts=[corrected.pk], names=["first_name"], at=timezone.now())
 
     try:
         outcome = during_a_correction(corrected, person_first)
@@ -76,8 +78,8 @@ def test_a_first_correction_that_comes_meanwhile_counts_as_the_later_one(custome
 
     assert outcome.names == ("Ada", "")
     customer.refresh_from_db()
-    assert members.names_of(customer, other_brand.pk) == ("Ada", "")
-    assert members.names_of(customer, brand.pk) == ("Augusta", "King")
+    assert accounts.names_of(customer, other_brand.pk) == ("Ada", "")
+    assert accounts.names_of(customer, brand.pk) == ("Augusta", "King")
 
 
 def test_changes_and_corrections_at_both_brands_at_once_all_succeed(customer, brand, corrected, other_brand):

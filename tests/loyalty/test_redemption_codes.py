@@ -2,8 +2,8 @@
 
 from itertools import combinations
 
-from loyalty import redemption_codes
-from loyalty.redemption_codes import ALPHABET
+from loyalty.rewards import codes as redemption_codes
+from loyalty.rewards.codes import ALPHABET
 
 
 def test_code_is_read_however_it_is_written():

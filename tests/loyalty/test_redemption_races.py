@@ -8,10 +8,14 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from authcodes import reconcile
-from loyalty import ledger, members, redemptions
-from loyalty.models import LoyaltyTransaction, Redemption, Reward, UserPoints
-from loyalty.redemptions import Wish
+from authcodes.scanning import consistency
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.points import accounts, ledger
+from loyalty.rewards import redeem, till
+from loyalty.rewards import undo as redemptions
+from loyalty.rewards.redeem import Wish
 from tests import make
 from tests.races import at_once
 
@@ -43,41 +47,41 @@ def test_100_redemptions_against_stock_10(brand):
     reward = make.reward(brand, cost=10, stock=10)
     customers = [member(brand, 10) for _ in range(100)]
 
-    results = at_once(lambda customer: redemptions.redeem(wish(customer, reward)), customers)
+    results = at_once(lambda customer: redeem.redeem(wish(customer, reward)), customers)
 
     assert outcomes(results) == {"taken": 10, "OUT_OF_STOCK": 90}
     assert Reward.objects.get().stock == 0
     assert UserPoints.objects.filter(points=0).count() == 10
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_100_redemptions_against_a_balance_for_3(brand):
     reward, customer = make.reward(brand, cost=10, stock=50), member(brand, 35)
 
-    results = at_once(lambda _number: redemptions.redeem(wish(customer, reward)), range(100))
+    results = at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(100))
 
     assert outcomes(results) == {"taken": 3, "NOT_ENOUGH_POINTS": 97}
     assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (5, 47)
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_100_redemptions_against_stock_10_and_balances_for_3(brand):
     reward = make.reward(brand, cost=10, stock=10)
     customers = [member(brand, 30) for _ in range(5)]
 
-    results = at_once(lambda number: redemptions.redeem(wish(customers[number % 5], reward)), range(100))
+    results = at_once(lambda number: redeem.redeem(wish(customers[number % 5], reward)), range(100))
 
     taken = outcomes(results)["taken"]
     assert taken == 10
     assert Reward.objects.get().stock == 0
     assert sorted(UserPoints.objects.values_list("points", flat=True))[0] >= 0
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_limit_per_member_holds(brand):
     reward, customer = make.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
 
-    results = at_once(lambda _number: redemptions.redeem(wish(customer, reward)), range(50))
+    results = at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(50))
 
     assert outcomes(results) == {"taken": 2, "REDEMPTION_LIMIT_REACHED": 48}
 
@@ -85,7 +89,7 @@ def test_limit_per_member_holds(brand):
 def test_same_key_at_once_is_one_redemption(brand):
     reward, customer, key = make.reward(brand, cost=1), member(brand, 100), uuid.uuid4()
 
-    results = at_once(lambda _number: redemptions.redeem(wish(customer, reward, key)), range(50))
+    results = at_once(lambda _number: redeem.redeem(wish(customer, reward, key)), range(50))
 
     assert len({each.pk for each in results}) == Redemption.objects.count() == 1
     assert UserPoints.objects.get().points == 99
@@ -94,22 +98,22 @@ def test_same_key_at_once_is_one_redemption(brand):
 @pytest.fixture
 def members_unguarded(monkeypatch):
     """Nobody waits for an account, and all think a moment between reading and writing."""
-    read = redemptions.read_facts
+    read = redeem.read_facts
 
     def read_and_think(*about):
         facts = read(*about)
         time.sleep(0.05)
         return facts
 
-    monkeypatch.setattr(redemptions, "read_facts", read_and_think)
-    monkeypatch.setattr(members, "lock", lambda **_: None)
+    monkeypatch.setattr(redeem, "read_facts", read_and_think)
+    monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 
 @pytest.mark.usefixtures("members_unguarded")
 def test_control_without_the_lock_more_are_taken_than_the_member_may(brand):
     reward, customer = make.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
 
-    at_once(lambda _number: redemptions.redeem(wish(customer, reward)), range(24))
+    at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(24))
 
     assert Redemption.objects.count() > 2
 
@@ -119,30 +123,30 @@ def test_without_the_lock_no_balance_goes_below_zero(brand):
     """The database's own rule is the last word: whoever would overdraw fails, whole."""
     reward, customer = make.reward(brand, cost=10), member(brand, 35)
 
-    at_once(lambda _number: redemptions.redeem(wish(customer, reward)), range(24))
+    at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(24))
 
     assert UserPoints.objects.get().points == 5
     assert Redemption.objects.count() == 3
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_control_without_the_condition_stock_would_be_oversold(brand, monkeypatch):
     condition = " AND stock > 0"
-    assert condition in redemptions.WRITE
-    unguarded = redemptions.WRITE.replace(condition, "").replace("stock = stock - 1", "stock = greatest(stock - 1, 0)")
-    monkeypatch.setattr(redemptions, "WRITE", unguarded)
-    read = redemptions.read_facts
+    assert condition in redeem.WRITE
+    unguarded = redeem.WRITE.replace(condition, "").replace("stock = stock - 1", "stock = greatest(stock - 1, 0)")
+    monkeypatch.setattr(redeem, "WRITE", unguarded)
+    read = redeem.read_facts
 
     def read_and_think(*about):
         facts = read(*about)
         time.sleep(0.05)
         return facts
 
-    monkeypatch.setattr(redemptions, "read_facts", read_and_think)
+    monkeypatch.setattr(redeem, "read_facts", read_and_think)
     reward = make.reward(brand, cost=10, stock=1)
     customers = [member(brand, 10) for _ in range(24)]
 
-    at_once(lambda customer: redemptions.redeem(wish(customer, reward)), customers)
+    at_once(lambda customer: redeem.redeem(wish(customer, reward)), customers)
 
     assert Redemption.objects.count() > 1
 
@@ -152,7 +156,7 @@ def test_code_used_by_many_at_once_is_used_once(brand):
 
     def use(_number):
         mine = Redemption.objects.get(pk=redemption.pk)
-        return redemptions.use(redemption=mine, at=timezone.now(), request=uuid.uuid4())
+        return till.use(redemption=mine, at=timezone.now(), request=uuid.uuid4())
 
     assert outcomes(at_once(use, range(50))) == {"taken": 1, "REDEMPTION_USED": 49}
 
@@ -163,7 +167,7 @@ def test_redemptions_and_credits_at_once_keep_the_books(brand):
 
     def act(number):
         if number % 2:
-            return redemptions.redeem(wish(customer, reward))
+            return redeem.redeem(wish(customer, reward))
         return ledger.credit(account=account, points=5, reason_id=f"shop:{number}", note="", at=timezone.now())
 
     at_once(act, range(60))
@@ -171,7 +175,7 @@ def test_redemptions_and_credits_at_once_keep_the_books(brand):
     account = UserPoints.objects.get()
     assert account.points == 20 + 30 * 5 - 10 * Redemption.objects.count() >= 0
     assert LoyaltyTransaction.objects.filter(reason="earned").count() == 31
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def undo(redemption):
@@ -190,7 +194,7 @@ def test_undone_50_times_at_once_points_and_stock_come_back_once(brand):
     assert {each.balance for each in results} == {10}
     assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (10, 3)
     assert LoyaltyTransaction.objects.filter(reason_id=f"redeem-undo:{taken.pk}").count() == 1
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_a_code_is_either_used_or_undone(brand):
@@ -201,7 +205,7 @@ def test_a_code_is_either_used_or_undone(brand):
         redemption = taken[number // 2]
         if number % 2:
             return undo(redemption)
-        return redemptions.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4())
+        return till.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4())
 
     at_once(work, range(24))
 
@@ -209,7 +213,7 @@ def test_a_code_is_either_used_or_undone(brand):
     assert used + Redemption.objects.filter(status="cancelled").count() == 12
     assert UserPoints.objects.filter(points=10).count() == 12 - used
     assert Reward.objects.get().stock == 20 - used
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_control_without_lock_and_condition_stock_comes_back_more_than_once(brand):

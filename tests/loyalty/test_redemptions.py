@@ -9,12 +9,18 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from brands.audit import Deed
-from brands.models import AuditEntry
-from brands.refusals import Invalid
-from campaigns.models import RewardClaim
-from loyalty import events, reconcile, redemptions
-from loyalty.models import BrandLevel, Event, LoyaltyTransaction, Redemption, Reward, UserPoints
+from brands.audit_log import Deed
+from brands.models.audit import AuditEntry
+from campaigns.models.campaigns import RewardClaim
+from core import json_values
+from core.errors import Invalid
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.levels import BrandLevel
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.points import consistency
+from loyalty.rewards import cancellation, till
 from loyalty.wallets import passes
 from tests import make
 from tests.api import error
@@ -30,7 +36,7 @@ def mine(api, customer):
 def books_are_right(db):
     yield
     with connection.cursor() as cursor:
-        for check, statement in reconcile.CHECKS.items():
+        for check, statement in consistency.CHECKS.items():
             cursor.execute(statement)
             assert (check, cursor.fetchall()) == (check, [])
 
@@ -64,7 +70,7 @@ def test_reward_is_taken_for_points(mine, brand, customer):
         "cost": 12.5,
         "new_balance": 17.5,
         "expires_at": (made.created_at + timedelta(days=10)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "undo_until": events.iso(made.created_at + timedelta(minutes=5)),
+        "undo_until": json_values.iso(made.created_at + timedelta(minutes=5)),
     }
     line = LoyaltyTransaction.objects.get(reason="redeemed")
     assert (line.reason_id, line.points_redeemed, line.note) == (
@@ -92,7 +98,7 @@ def test_without_a_pass_nobody_works_on_a_new_balance(mine, brand, customer):
     make.points(customer, brand, 30)
 
     redeem(mine, make.reward(brand, cost=10))
-    redemptions.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
+    cancellation.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
 
     assert [event.status for event in Event.objects.filter(detail_type="balance-changed")] == ["ignored"] * 2
 
@@ -174,7 +180,7 @@ def test_limit_per_member_counts_what_was_not_cancelled(mine, brand, customer):
     reward = make.reward(brand, limit_per_member=1)
     redeem(mine, reward)
     assert error(redeem(mine, reward)) == (409, "REDEMPTION_LIMIT_REACHED")
-    redemptions.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
+    cancellation.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
 
     assert redeem(mine, reward).status_code == 201
 
@@ -244,7 +250,7 @@ def test_undo_is_offered_for_five_minutes(mine, brand, customer):
     end = taken.created_at + timedelta(minutes=5)
 
     [row] = mine.get("customer/loyalty/redemptions").json()["data"]
-    assert row["undo_until"] == answer["undo_until"] == events.iso(end)
+    assert row["undo_until"] == answer["undo_until"] == json_values.iso(end)
 
     Redemption.objects.update(created_at=timezone.now() - timedelta(minutes=5))
     assert mine.get("customer/loyalty/redemptions").json()["data"][0]["undo_until"] is None
@@ -255,7 +261,7 @@ def test_undo_is_offered_for_five_minutes(mine, brand, customer):
 def test_used_code_cannot_be_given_back(mine, brand, customer):
     make.points(customer, brand, 30)
     taken = make.redemption(customer, make.reward(brand))
-    redemptions.use(redemption=taken, at=timezone.now(), request=uuid4())
+    till.use(redemption=taken, at=timezone.now(), request=uuid4())
 
     assert error(undo(mine, taken)) == (409, "REDEMPTION_USED")
     assert balance(customer) == 20
@@ -461,7 +467,7 @@ def test_same_request_is_told_again_that_the_code_is_used(api, redemption):
 def test_expired_and_cancelled_codes_are_worth_nothing(api, brand, customer, redemption):
     make.points(customer, brand, 30)
     old = make.redemption(customer, make.reward(brand, code_days=1), at=timezone.now() - timedelta(days=2))
-    redemptions.cancel(redemption=redemption, deed=deed(brand))
+    cancellation.cancel(redemption=redemption, deed=deed(brand))
     hub = api.hub()
 
     assert error(hub.post("redemptions/use", {"code": old.code})) == (409, "REDEMPTION_EXPIRED")
@@ -525,7 +531,7 @@ def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand,
     brand.daily_point_limit = 30
     hold_a_pass(customer, brand)
 
-    redemptions.cancel(redemption=redemption, deed=deed(brand))
+    cancellation.cancel(redemption=redemption, deed=deed(brand))
 
     account.refresh_from_db()
     assert (account.points, account.lifetime, account.redeemed) == (30, lifetime, 0)
@@ -544,7 +550,7 @@ def test_points_that_came_back_take_nobody_to_a_level(api, mine, brand, customer
     make.points(customer, brand, 30)
     for _ in range(3):
         redemption = make.redemption(customer, make.reward(brand, cost=30))
-        redemptions.cancel(redemption=redemption, deed=deed(brand))
+        cancellation.cancel(redemption=redemption, deed=deed(brand))
 
     mine.verify(make.code(brand))
     deliver()
@@ -556,7 +562,7 @@ def test_points_that_came_back_take_nobody_to_a_level(api, mine, brand, customer
 def test_points_that_came_back_use_up_no_limit(mine, brand, customer, redemption, deliver):
     brand.daily_point_limit = 45
     brand.save(update_fields=["daily_point_limit"])
-    redemptions.cancel(redemption=redemption, deed=deed(brand))
+    cancellation.cancel(redemption=redemption, deed=deed(brand))
 
     mine.verify(make.code(brand))  # 10 points, beside the 30
     deliver()
@@ -565,23 +571,23 @@ def test_points_that_came_back_use_up_no_limit(mine, brand, customer, redemption
 
 
 def test_used_codes_are_not_cancelled_and_nothing_twice(brand, redemption):
-    redemptions.cancel(redemption=redemption, deed=deed(brand))
+    cancellation.cancel(redemption=redemption, deed=deed(brand))
     with pytest.raises(Invalid):
-        redemptions.cancel(redemption=redemption, deed=deed(brand))
+        cancellation.cancel(redemption=redemption, deed=deed(brand))
     with pytest.raises(Invalid):
-        redemptions.take_back(redemption=redemption, deed=deed(brand))
+        cancellation.take_back(redemption=redemption, deed=deed(brand))
 
 
 def test_use_is_taken_back_within_minutes_and_with_a_reason(settings, brand, redemption):
     now = timezone.now()
-    redemptions.use(redemption=redemption, at=now, request=uuid4())
+    till.use(redemption=redemption, at=now, request=uuid4())
     with pytest.raises(Invalid):
-        redemptions.take_back(redemption=redemption, deed=deed(brand, reason=" "))
+        cancellation.take_back(redemption=redemption, deed=deed(brand, reason=" "))
     with pytest.raises(Invalid):
         late = now + timedelta(minutes=settings.REDEMPTION_UNDO_MINUTES)
-        redemptions.take_back(redemption=redemption, deed=deed(brand, at=late))
+        cancellation.take_back(redemption=redemption, deed=deed(brand, at=late))
 
-    redemptions.take_back(redemption=redemption, deed=deed(brand))
+    cancellation.take_back(redemption=redemption, deed=deed(brand))
 
     redemption.refresh_from_db()
     assert (redemption.status, redemption.used_at, redemption.used_request) == ("issued", None, None)

@@ -10,9 +10,11 @@ from django.conf import settings as live
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from brands import limits, sql
-from loyalty import events, turns, wake
-from loyalty.models import Event
+from core.db import sql
+from core.redis import client
+from events import delivery, leases, publishing, turns, worker, worker_signals
+from events.messages import Delivery, Message, handler_of
+from events.models import Event
 from tests import make
 from tests.receivers import rested
 
@@ -26,13 +28,13 @@ at_work: list[int] = []
 most_at_work: list[int] = []
 
 
-def write_letter(delivery: events.Delivery) -> None:
+def write_letter(delivery: Delivery) -> None:
     at_work.append(delivery.brand_id)
     most_at_work.append(at_work.count(delivery.brand_id))
     if delivery.brand_id in slow:
         time.sleep(SLOW_SECONDS)
     at_work.remove(delivery.brand_id)
-    events.finish(delivery)
+    leases.finish(delivery)
     seen.setdefault(delivery.brand_id, []).append(time.monotonic())
 
 
@@ -40,18 +42,18 @@ def write_letter(delivery: events.Delivery) -> None:
 def lane(settings):
     settings.EVENT_HANDLERS = {"letter": f"{__name__}.write_letter"}
     settings.EVENT_LANES = {"letter": LANE}
-    events.handler_of.cache_clear()
+    handler_of.cache_clear()
     for kept in (slow, seen, at_work, most_at_work):
         kept.clear()
     rested()
-    limits.client().delete("outgoing", f"{wake.CALL}:{LANE}")
+    client.client().delete("outgoing", f"{worker_signals.CALL}:{LANE}")
     yield
-    events.handler_of.cache_clear()
+    handler_of.cache_clear()
 
 
 def publish(brand, number=1):
-    messages = [events.Message(kind="letter", arguments={}, payload={}) for _ in range(number)]
-    events.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
+    messages = [Message(kind="letter", arguments={}, payload={}) for _ in range(number)]
+    publishing.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
 
 
 class Senders:
@@ -64,8 +66,8 @@ class Senders:
     def _serve(self):
         try:
             while not self.over.is_set():
-                if limits.client().lpop("outgoing"):
-                    events.drain_slow(lane=LANE)
+                if client.client().lpop("outgoing"):
+                    worker.drain_slow(lane=LANE)
                 time.sleep(0.01)
         finally:
             connections.close_all()
@@ -111,7 +113,7 @@ def test_a_brand_has_a_part_of_all_lanes_together(settings):
 
     with ExitStack() as seated:
         for number in range(2):
-            seated.enter_context(wake.seat(lane=f"brand:{brand.pk}", seats=2))
+            seated.enter_context(worker_signals.seat(lane=f"brand:{brand.pk}", seats=2))
             with turns.turn(lane=LANE, workers=4) as found:
                 assert bool(found) is (number == 0)
 
@@ -138,23 +140,23 @@ def test_a_long_turn_ends_early_and_gives_the_rest_back(monkeypatch):
     brand = make.brand()
     publish(brand, 4)
     slow.add(brand.pk)
-    monkeypatch.setattr(events, "TURN_SECONDS", 0.1)
-    taken = events.claim_of(brand_id=brand.pk, limit=4, lane=LANE)
+    monkeypatch.setattr(leases, "TURN_SECONDS", 0.1)
+    taken = leases.claim_of(brand_id=brand.pk, limit=4, lane=LANE)
 
-    assert events.deliver_turn(taken, stay=lambda: None) == 1
+    assert delivery.deliver_turn(taken, stay=lambda: None) == 1
     assert sorted(Event.objects.values_list("status", "attempts")) == [("done", 1), *[("pending", 0)] * 3]
-    assert len(events.claim_of(brand_id=brand.pk, limit=4, lane=LANE)) == 3
+    assert len(leases.claim_of(brand_id=brand.pk, limit=4, lane=LANE)) == 3
 
 
 def test_what_another_took_over_is_not_put_back(monkeypatch):
     brand = make.brand()
     publish(brand, 2)
     slow.add(brand.pk)
-    monkeypatch.setattr(events, "TURN_SECONDS", 0.1)
-    taken = events.claim_of(brand_id=brand.pk, limit=2, lane=LANE)
+    monkeypatch.setattr(leases, "TURN_SECONDS", 0.1)
+    taken = leases.claim_of(brand_id=brand.pk, limit=2, lane=LANE)
     Event.objects.update(attempts=2)
 
-    events.deliver_turn(taken, stay=lambda: None)
+    delivery.deliver_turn(taken, stay=lambda: None)
 
     assert list(Event.objects.values_list("attempts", flat=True)) == [2, 2]
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from loyalty import ledger
+from loyalty.points import ledger
 from tests import make
 from tests.api import error
 
@@ -68,7 +68,7 @@ def test_customer_who_is_not_enrolled_has_nothing(api, brand):
 
 def test_points_are_those_at_the_tokens_brand(api, brand, customer):
     other = make.brand()
-    make.members.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
+    make.accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
     credit(customer, other, 70)
 
     assert api.as_customer(customer).get("customer/loyalty/points").json()["data"]["points"] == 0

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.models import RewardClaim, UserLoyaltyCampaign
+from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from tests import make
 
 

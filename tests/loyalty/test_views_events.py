@@ -7,11 +7,14 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from authcodes import changes, recalls
-from authcodes.models import Scan
-from brands import limits
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
-from loyalty.views.events import message_of
+from authcodes.codes import bulk_changes
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from core.redis import client, rate_limits
+from events.models import Event
+from loyalty.api.events import message_of
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.api import error
 
@@ -209,7 +212,7 @@ def bad_code(which, brand):
     if which == "other brand":
         return make.code(make.brand())
     code = make.code(brand)
-    changes.deactivate(codes=[code], at=code.created_at)
+    bulk_changes.deactivate(codes=[code], at=code.created_at)
     return code
 
 
@@ -511,10 +514,10 @@ HUB_CALLS = {
 def test_a_hubs_call_is_counted_in_one_round_trip_to_redis(api, path, monkeypatch):
     caller = api.hub()
     caller.post(path, HUB_CALLS[path])
-    asked, command = [], limits.command
-    monkeypatch.setattr(limits, "command", lambda *words: asked.append(words[0]) or command(*words))
-    library = limits.limiter().hit
-    monkeypatch.setattr(limits.limiter(), "hit", lambda *who: asked.append("library") or library(*who))
+    asked, command = [], client.command
+    monkeypatch.setattr(client, "command", lambda *words: asked.append(words[0]) or command(*words))
+    library = rate_limits.limiter().hit
+    monkeypatch.setattr(rate_limits.limiter(), "hit", lambda *who: asked.append("library") or library(*who))
 
     caller.post(path, HUB_CALLS[path])
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from loyalty.models import UserPoints
+from loyalty.models.accounts import UserPoints
 from tests import make
 
 

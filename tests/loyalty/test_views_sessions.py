@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from brands.models import LoginSession, Membership, User
-from loyalty.models import Event
+from brands.models.credentials import LoginSession
+from brands.models.people import Membership, User
+from events.models import Event
 from tests import make
 from tests.api import error
 from tests.make import PASSWORD
@@ -111,7 +112,7 @@ def test_only_brand_of_a_customer_needs_no_name(api, brand, member):
 
 
 def test_customer_of_two_brands_must_name_one(api, brand, member):
-    make.members.enrol(user_id=member.pk, brand_id=make.brand().pk, at=member.date_joined)
+    make.accounts.enrol(user_id=member.pk, brand_id=make.brand().pk, at=member.date_joined)
 
     response = log_in(api)
 

@@ -5,9 +5,9 @@ import time
 import pytest
 from django.utils import timezone
 
-from brands import limits
-from loyalty import events, wake
-from loyalty.models import Event
+from core.redis import client as redis_client
+from events import delivery, leases, messages, publishing, worker, worker_signals
+from events.models import Event
 from tests import make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -17,11 +17,11 @@ QUEUE = "events"
 
 @pytest.fixture
 def redis():
-    client = limits.client()  # which is the broker too
-    client.delete(QUEUE, f"{wake.CALL}:points", f"{wake.HELP}:points")
-    wake._quiet_until.clear()
+    client = redis_client.client()  # which is the broker too
+    client.delete(QUEUE, f"{worker_signals.CALL}:points", f"{worker_signals.HELP}:points")
+    worker_signals._quiet_until.clear()
     yield client
-    client.delete(QUEUE, f"{wake.CALL}:points", f"{wake.HELP}:points")
+    client.delete(QUEUE, f"{worker_signals.CALL}:points", f"{worker_signals.HELP}:points")
 
 
 @pytest.fixture
@@ -32,12 +32,12 @@ def publish(redis):
 
     def one():
         number = Event.objects.count()
-        message = events.Message(
+        message = messages.Message(
             kind="log-user-login",
             arguments={"brand_id": brand.pk, "user_id": customer.pk},
             payload={"type": "login", "number": number},
         )
-        events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+        publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
     return one
 
@@ -55,7 +55,7 @@ def test_many_events_call_once(redis, publish):
 
 def test_a_worker_at_work_is_not_called_and_delivers_what_comes_meanwhile(redis, publish, monkeypatch):
     publish()
-    deliver, seen = events.deliver, []
+    deliver, seen = delivery.deliver, []
 
     def slowly(delivery):
         if not seen:
@@ -63,42 +63,42 @@ def test_a_worker_at_work_is_not_called_and_delivers_what_comes_meanwhile(redis,
         seen.append(delivery)
         deliver(delivery)
 
-    monkeypatch.setattr(events, "deliver", slowly)
+    monkeypatch.setattr(delivery, "deliver", slowly)
 
-    assert events.drain() == 2
+    assert worker.drain() == 2
     assert calls(redis) == 1
 
 
 def test_what_comes_between_the_last_look_and_its_end_is_delivered(redis, publish, monkeypatch):
     publish()
-    done = wake.done
+    done = worker_signals.done
 
     def late(**told):
-        monkeypatch.setattr(wake, "done", done)
+        monkeypatch.setattr(worker_signals, "done", done)
         publish()
         done(**told)
 
-    monkeypatch.setattr(wake, "done", late)
+    monkeypatch.setattr(worker_signals, "done", late)
 
-    assert events.drain() == 2
+    assert worker.drain() == 2
     assert not Event.objects.pending().exists()
 
 
 def test_control_without_the_last_look_it_stays(redis, publish, monkeypatch):
     publish()
-    claim = events.claim
-    monkeypatch.setattr(events, "claim", lambda *, limit, lane: claim(limit=limit, lane=lane) if not wake_ended else [])
+    claim = leases.claim
+    monkeypatch.setattr(leases, "claim", lambda *, limit, lane: claim(limit=limit, lane=lane) if not wake_ended else [])
     wake_ended = []
-    done = wake.done
+    done = worker_signals.done
 
     def late(**told):
         publish()
         done(**told)
         wake_ended.append(True)
 
-    monkeypatch.setattr(wake, "done", late)
+    monkeypatch.setattr(worker_signals, "done", late)
 
-    events.drain()
+    worker.drain()
 
     assert Event.objects.pending().count() == 1
     assert calls(redis) == 1  # the first one's: nobody was called for it
@@ -115,7 +115,7 @@ def test_what_comes_within_its_patience_is_delivered_without_a_call(redis, publi
 
     monkeypatch.setattr(time, "sleep", nap)
 
-    assert events.drain(patience=0.03) == 2
+    assert worker.drain(patience=0.03) == 2
     assert (calls(redis), slept) == (1, [0.03, 0.03])
 
 
@@ -126,14 +126,14 @@ def test_patience_grows_with_what_it_found(redis, publish, monkeypatch, found, t
     for _number in range(found):
         publish()
 
-    events.drain(patience=0.02)
+    worker.drain(patience=0.02)
 
     assert slept == [pytest.approx(0.02 * times)]
 
 
 def test_a_worker_that_ends_leaves_the_promise_of_another(redis, publish):
-    wake.will_look_again(lane="points", worker="another")
-    events.drain()
+    worker_signals.will_look_again(lane="points", worker="another")
+    worker.drain()
     publish()
 
     assert calls(redis) == 0
@@ -141,16 +141,16 @@ def test_a_worker_that_ends_leaves_the_promise_of_another(redis, publish):
 
 def test_afterwards_a_new_event_calls_again(redis, publish):
     publish()
-    events.drain()
+    worker.drain()
     publish()
 
     assert calls(redis) == 2
 
 
 def test_who_has_called_just_now_does_not_even_ask(redis, publish, monkeypatch):
-    monkeypatch.setattr(wake, "QUIET_SECONDS", 60)
+    monkeypatch.setattr(worker_signals, "QUIET_SECONDS", 60)
     publish()
-    redis.delete(f"{wake.CALL}:points")  # a worker that was at work has looked, and ends
+    redis.delete(f"{worker_signals.CALL}:points")  # a worker that was at work has looked, and ends
     publish()
 
     assert calls(redis) == 1
@@ -158,19 +158,19 @@ def test_who_has_called_just_now_does_not_even_ask(redis, publish, monkeypatch):
 
 def test_the_last_look_comes_when_nobody_counts_on_the_call_any_more(redis, publish, monkeypatch):
     """What is published in the moment after the call's end reaches nobody, but is seen."""
-    monkeypatch.setattr(wake, "QUIET_SECONDS", 0.2)
+    monkeypatch.setattr(worker_signals, "QUIET_SECONDS", 0.2)
     publish()
     slept = []
 
     def moment(seconds):
-        assert not redis.exists(f"{wake.CALL}:points")
+        assert not redis.exists(f"{worker_signals.CALL}:points")
         if not slept:
             publish()
         slept.append(seconds)
 
-    monkeypatch.setattr(wake, "sleep", moment)
+    monkeypatch.setattr(worker_signals, "sleep", moment)
 
-    assert events.drain() == 2
+    assert worker.drain() == 2
     assert calls(redis) == 1
     assert slept == [0.2, 0.2]
     assert not Event.objects.pending().exists()
@@ -181,13 +181,13 @@ def test_a_full_portion_calls_for_help(redis, publish, settings):
     for _ in range(5):
         publish()
 
-    events.drain()
+    worker.drain()
 
     assert calls(redis) == 2
 
 
 def test_a_worker_that_dies_at_work_keeps_others_waiting_for_a_moment_only(redis, publish):
     publish()
-    wake.will_look_again(lane="points", worker="one")
+    worker_signals.will_look_again(lane="points", worker="one")
 
-    assert 0 < redis.pttl(f"{wake.CALL}:points") <= wake.LOOK_LASTS_MS
+    assert 0 < redis.pttl(f"{worker_signals.CALL}:points") <= worker_signals.LOOK_LASTS_MS

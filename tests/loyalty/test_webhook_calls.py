@@ -6,12 +6,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.scanning import Circumstances
-from brands.audit import Deed
-from brands.models import AuditEntry
-from loyalty import events, webhook_calls, webhook_endpoints, webhooks
-from loyalty.models import Event, UserPoints, WebhookAttempt, WebhookDelivery, WebhookEndpoint
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from brands.audit_log import Deed
+from brands.models.audit import AuditEntry
+from events import leases
+from events.models import Event
+from loyalty.integrations import webhook_delivery, webhook_endpoints, webhook_events
+from loyalty.models.accounts import UserPoints
+from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from tests import make
 from tests.loyalty.webhooks import endpoint, hasten, send
 from tests.receivers import Reply, receiver, rested
@@ -39,7 +42,7 @@ def hook(brand, shop):
 
 
 def ping(hook):
-    return webhooks.ping(endpoint=hook, at=timezone.now())
+    return webhook_events.ping(endpoint=hook, at=timezone.now())
 
 
 def pinged(hook):
@@ -139,7 +142,7 @@ def test_a_receiver_that_is_gone_is_not_called_again(brand, hook, shop):
 
     assert (hook.state, waiting.state, dropped.state) == ("gone", State.FAILED, State.DROPPED)
     assert len(shop.calls) == 1
-    assert not webhooks.listens(brand_id=brand.pk, kind="points.earned")
+    assert not webhook_events.listens(brand_id=brand.pk, kind="points.earned")
     entry = AuditEntry.objects.get(kind="loyalty.webhookendpoint")
     assert (entry.person, entry.action) == (None, "Disabled: the receiver answered 410 Gone")
 
@@ -226,11 +229,11 @@ def test_a_message_to_a_disabled_endpoint_is_dropped_and_can_be_sent_again(hook,
     webhook_endpoints.stop(endpoint=hook, state=webhook_endpoints.State.DISABLED, at=timezone.now(), deed=deed)
     send()
     message.refresh_from_db()
-    refused = webhooks.resend(message=message, at=timezone.now())
+    refused = webhook_events.resend(message=message, at=timezone.now())
     assert (message.state, refused, shop.calls) == (State.DROPPED, False, [])
 
     webhook_endpoints.start(endpoint=hook, at=timezone.now(), deed=deed)
-    assert webhooks.resend(message=message, at=timezone.now())
+    assert webhook_events.resend(message=message, at=timezone.now())
     send()
     message.refresh_from_db()
     assert (message.state, shop.calls[0].headers["webhook-id"]) == (State.DELIVERED, message.message_id)
@@ -238,7 +241,7 @@ def test_a_message_to_a_disabled_endpoint_is_dropped_and_can_be_sent_again(hook,
 
 def test_a_delivered_message_can_be_sent_again_and_a_waiting_one_waits(hook, shop):
     message = pinged(hook)
-    again = [webhooks.resend(message=message, at=timezone.now()) for _ in range(2)]
+    again = [webhook_events.resend(message=message, at=timezone.now()) for _ in range(2)]
     send()
 
     assert again == [True, False]
@@ -259,9 +262,9 @@ def test_what_is_sent_again_begins_with_short_pauses(hook, shop, again):
     rested()
 
     if again == "resend":
-        webhooks.resend(message=message, at=timezone.now())
+        webhook_events.resend(message=message, at=timezone.now())
     else:
-        events.redeliver(event=Event.objects.get(detail_type="call-webhook"), at=timezone.now())
+        leases.redeliver(event=Event.objects.get(detail_type="call-webhook"), at=timezone.now())
     send()
 
     wait = Event.objects.pending().get(detail_type="call-webhook").due_at - timezone.now()
@@ -274,7 +277,7 @@ def test_a_dead_call_that_staff_redeliver_is_sent(hook, shop):
     event = Event.objects.get(detail_type="call-webhook")
     Event.objects.update(status="dead")
     WebhookDelivery.objects.update(state=State.FAILED)
-    events.redeliver(event=event, at=timezone.now())
+    leases.redeliver(event=event, at=timezone.now())
     send()
     message.refresh_from_db()
 
@@ -328,9 +331,9 @@ def test_a_hanging_receiver_holds_up_no_other(brand, hook, shop):
 def test_a_lost_answer_is_sent_again_under_the_same_id(hook, shop):
     """The worker dies after the receiver has the message and before it is written down."""
     ping(hook)
-    [delivery] = events.claim(limit=1, lane="webhooks")
+    [delivery] = leases.claim(limit=1, lane="webhooks")
     message = WebhookDelivery.objects.get()
-    webhook_calls.call(message)  # and nothing is written
+    webhook_delivery.call(message)  # and nothing is written
     hasten()
     send()
 
@@ -343,7 +346,7 @@ def test_a_lost_answer_is_sent_again_under_the_same_id(hook, shop):
 def test_calls_undo_no_points(brand, customer, shop, deliver):
     endpoint(brand, shop)
     shop.answers(500)
-    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
     deliver()
     send()
 

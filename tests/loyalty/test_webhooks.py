@@ -9,12 +9,19 @@ from django.db import connection
 from django.utils import timezone
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from authcodes import batches, recalls, scanning
-from authcodes.scanning import Circumstances
-from brands import signing
-from brands.audit import Deed
-from loyalty import adjustments, erasure, events, rotation, webhook_endpoints, webhooks
-from loyalty.models import Event, LoyaltyTransaction, WebhookAttempt, WebhookDelivery, WebhookType
+from authcodes import errors
+from authcodes.recalls import recalls
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import Circumstances
+from brands.audit_log import Deed
+from core.http import webhook_signatures
+from events import messages, publishing
+from events.models import Event
+from loyalty.integrations import signing_secrets, webhook_endpoints, webhook_events
+from loyalty.members import erasure
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookType
+from loyalty.points import adjustments
 from tests import make
 from tests.loyalty.webhooks import endpoint, hasten, send
 from tests.receivers import Reply, receiver, rested
@@ -73,8 +80,8 @@ def test_a_step_in_a_campaign_that_pays_nothing_earned_no_points(brand, customer
     make.campaign(brand, type="login")
     endpoint(brand, shop)
     about = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = events.Message(kind="log-user-login", payload={"type": "login"}, arguments=about)
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    message = messages.Message(kind="log-user-login", payload={"type": "login"}, arguments=about)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
     deliver()
     send()
 
@@ -129,8 +136,8 @@ def test_a_scan_that_an_accrual_brings_is_told_too(brand, customer, shop, delive
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
     payload = {"type": "authenticator_scan", "product": {"authCode": make.code(brand).code}}
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = events.Message(kind="scan-auth", payload=payload, arguments=arguments)
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    message = messages.Message(kind="scan-auth", payload=payload, arguments=arguments)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
     deliver()
     send()
 
@@ -165,7 +172,7 @@ def test_a_refused_recall_tells_nothing(brand, shop):
     batch = make.batch(brand)
     words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
     recalls.recall_batch(batch=batch, at=timezone.now(), **words)
-    with pytest.raises(batches.BatchRefused):
+    with pytest.raises(errors.BatchRefused):
         recalls.recall_batch(batch=batch, at=timezone.now(), **words)
     send()
 
@@ -209,11 +216,11 @@ def test_each_endpoint_gets_the_same_message_under_the_same_id_with_its_own_sign
 
 def test_a_handler_of_anybodys_may_announce_what_it_likes(brand, customer, shop):
     endpoint(brand, shop, types=[WebhookType.REWARD_REDEEMED])
-    message = webhooks.announcement(
+    message = webhook_events.announcement(
         WebhookType.REWARD_REDEEMED, {"reward_id": 3}, brand_id=brand.pk, user_id=customer.pk, event_id=uuid4()
     )
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True)
     send()
 
     assert told(shop, "reward.redeemed") == [{"user_id": customer.pk, "reward_id": 3}]
@@ -222,9 +229,9 @@ def test_a_handler_of_anybodys_may_announce_what_it_likes(brand, customer, shop)
 def test_for_a_while_after_rotation_both_secrets_sign(brand, shop):
     hook = endpoint(brand, shop)
     old = hook.secret
-    new = rotation.rotate(row=hook, at=timezone.now(), grace=timedelta(hours=1))
+    new = signing_secrets.rotate(row=hook, at=timezone.now(), grace=timedelta(hours=1))
     hook.refresh_from_db()
-    webhooks.ping(endpoint=hook, at=timezone.now())
+    webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
     [call] = shop.calls
 
@@ -236,9 +243,9 @@ def test_for_a_while_after_rotation_both_secrets_sign(brand, shop):
 def test_when_its_time_is_over_the_old_secret_signs_no_more(brand, shop):
     hook = endpoint(brand, shop)
     old = hook.secret
-    rotation.rotate(row=hook, at=timezone.now() - timedelta(hours=2), grace=timedelta(hours=1))
+    signing_secrets.rotate(row=hook, at=timezone.now() - timedelta(hours=2), grace=timedelta(hours=1))
     hook.refresh_from_db()
-    webhooks.ping(endpoint=hook, at=timezone.now())
+    webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
 
     with pytest.raises(WebhookVerificationError):
@@ -247,7 +254,7 @@ def test_when_its_time_is_over_the_old_secret_signs_no_more(brand, shop):
 
 def test_a_changed_body_is_not_verified(brand, shop):
     hook = endpoint(brand, shop)
-    webhooks.ping(endpoint=hook, at=timezone.now())
+    webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
     [call] = shop.calls
 
@@ -256,7 +263,7 @@ def test_a_changed_body_is_not_verified(brand, shop):
 
 
 def test_secrets_are_long_and_each_their_own():
-    first, second = signing.new_secret(), signing.new_secret()
+    first, second = webhook_signatures.new_secret(), webhook_signatures.new_secret()
 
     assert first.startswith("whsec_")
     assert len(first) == len("whsec_") + 44
@@ -273,14 +280,17 @@ def test_secrets_are_not_in_the_database_as_they_are(brand, shop):
 
 def test_a_log_is_forgotten_when_it_is_old(brand, shop):
     hook = endpoint(brand, shop)
-    kept = webhooks.ping(endpoint=hook, at=timezone.now())
-    old, waiting = webhooks.ping(endpoint=hook, at=timezone.now()), webhooks.ping(endpoint=hook, at=timezone.now())
+    kept = webhook_events.ping(endpoint=hook, at=timezone.now())
+    old, waiting = (
+        webhook_events.ping(endpoint=hook, at=timezone.now()),
+        webhook_events.ping(endpoint=hook, at=timezone.now()),
+    )
     send()
     month_ago = timezone.now() - timedelta(days=31)
     WebhookDelivery.objects.filter(pk=old.pk).update(created_at=month_ago)
     WebhookDelivery.objects.filter(pk=waiting.pk).update(state="waiting", created_at=timezone.now() - timedelta(days=2))
 
-    assert webhooks.forget(before=timezone.now() - timedelta(days=1)) == 1
+    assert webhook_events.forget(before=timezone.now() - timedelta(days=1)) == 1
     assert set(WebhookDelivery.objects.values_list("pk", flat=True)) == {kept.pk, waiting.pk}
 
 
@@ -291,7 +301,7 @@ def erase(person, brand):
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_of_an_erased_person_nothing_more_is_told_and_the_log_says_nothing(brand, customer, shop, elsewhere):
     if elsewhere:
-        make.members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+        make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
     other = make.customer(brand)
     scan(make.code(brand), other)
@@ -304,7 +314,9 @@ def test_of_an_erased_person_nothing_more_is_told_and_the_log_says_nothing(brand
     assert (len(shop.calls), Event.objects.pending().filter(detail_type="announce").count()) == (3, 1)
 
     erase(customer, brand)
-    again = [webhooks.resend(message=message, at=timezone.now()) for message in WebhookDelivery.objects.filter(body="")]
+    again = [
+        webhook_events.resend(message=message, at=timezone.now()) for message in WebhookDelivery.objects.filter(body="")
+    ]
     hasten()
     send()
 

@@ -4,9 +4,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from brands.models import Brand
-from loyalty import events, webhook_endpoints
-from loyalty.models import Event, WebhookEndpoint, WebhookType
+from brands.models.tenants import Brand
+from events import worker
+from events.models import Event
+from loyalty.integrations import webhook_endpoints
+from loyalty.models.webhooks import WebhookEndpoint, WebhookType
 from tests.receivers import Receiver
 
 EVERYTHING = list(WebhookType)
@@ -20,7 +22,7 @@ def endpoint(brand: Brand, receiver: Receiver | str, types: Any = EVERYTHING, **
 
 def send() -> None:
     """What the workers of the slow lanes do, until nothing is due."""
-    while sum(events.drain_slow(lane=lane) for lane in ("announce", "webhooks")):
+    while sum(worker.drain_slow(lane=lane) for lane in ("announce", "webhooks")):
         pass
 
 

@@ -4,11 +4,11 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
+from config.ports import EVENT_HANDLERS
 from config.settings import *  # noqa: F403 - the same but for the handlers
-from config.settings import EVENT_HANDLERS
 
 if TYPE_CHECKING:
-    from loyalty.events import Delivery
+    from events.messages import Delivery
 
 EVENT_HANDLERS = {
     **EVENT_HANDLERS,
@@ -29,6 +29,6 @@ def die_twice(delivery: "Delivery") -> None:
 
 
 def live(delivery: "Delivery") -> None:
-    from loyalty import events  # these are the settings, which come before the models
+    from events import leases  # these are the settings, which come before the models
 
-    events.finish(delivery)
+    leases.finish(delivery)

@@ -12,10 +12,12 @@ import redis
 from django.core.management import call_command
 from django.utils import timezone
 
-from authcodes import reconcile, scanning
-from authcodes.scanning import Circumstances
-from brands import tokens
-from loyalty.models import Event, LoyaltyTransaction, UserPoints
+from authcodes.scanning import consistency, scan
+from authcodes.scanning.types import Circumstances
+from brands.identity import tokens
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.stack import Stack, wait_until
 
@@ -70,11 +72,11 @@ def scan_everything(brand, *, customers):
     for number, code in enumerate(codes):
         for offset in range(4):
             about = Circumstances(at=timezone.now(), user_id=people[(number + offset) % customers].pk)
-            scanning.scan(scanned=code.code, about=about)
+            scan.scan(scanned=code.code, about=about)
 
 
 def assert_everything_was_credited_once(brand):
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
     assert LoyaltyTransaction.objects.count() == SCANS
     assert sum(UserPoints.objects.values_list("points", flat=True)) == SCANS * 10
     assert not Event.objects.exclude(status__in=["done", "ignored"]).exists()
@@ -111,7 +113,7 @@ def test_redis_killed_in_the_middle_loses_and_doubles_nothing(brand, fragile, va
         if number == SCANS // 8:
             valkey.kill()
         for customer in people:
-            scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+            scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
     assert Event.objects.pending().exists(), "nothing waited for Redis"
 
     valkey.start()

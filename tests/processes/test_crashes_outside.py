@@ -10,10 +10,13 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.scanning import Circumstances
-from loyalty import external
-from loyalty.models import Event, LoyaltyTransaction, UserPoints, WebhookDelivery
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from events.models import Event
+from loyalty.integrations import external_system
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.webhooks import WebhookDelivery
 from tests import make
 from tests.loyalty.webhooks import endpoint
 from tests.receivers import Receiver, Reply, receiver, rested
@@ -50,7 +53,7 @@ def workers(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
 
 
 def scanned(brand, customer):
-    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
 
 
 def waiting_for_a_lock():
@@ -67,7 +70,7 @@ def lease_is_over():
 def test_a_worker_killed_between_the_external_systems_answer_and_the_commit(brand, workers, outside):
     outside.decides(decision="proceed")
     options = {"when_refused": "hold", "when_away": "hold", "is_active": True}
-    external.create(brand=brand, url=outside.url, **options)
+    external_system.create(brand=brand, url=outside.url, **options)
     customer = make.customer(brand)
     scanned(brand, customer)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings as site
 
-from loyalty.models import Event
+from events.models import Event
 from tests import make
 from tests.stack import Stack, wait_until
 

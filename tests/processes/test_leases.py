@@ -7,11 +7,14 @@ from django.conf import settings as site
 from django.db import connection, transaction
 from django.utils import timezone
 
-from authcodes import batches, jobs, scanning
-from authcodes.batches import BatchSettings
-from authcodes.models import Job
-from authcodes.scanning import Circumstances
-from loyalty.models import Event, UserPoints
+from authcodes.codes import batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from events.models import Event
+from jobs import queue
+from jobs.models import Job
+from loyalty.models.accounts import UserPoints
 from tests import make
 from tests.stack import Stack, wait_until
 
@@ -28,7 +31,7 @@ def workers(transactional_db, tmp_path):
 
 def is_free():
     due = Event.objects.pending().filter(detail_type="scan-auth", due_at__lte=timezone.now())
-    return due.exists() and jobs.in_turn().exists()
+    return due.exists() and queue.in_turn().exists()
 
 
 def test_what_a_worker_held_is_its_own_while_it_works_and_free_within_ten_seconds_of_kill_9(workers):
@@ -39,7 +42,7 @@ def test_what_a_worker_held_is_its_own_while_it_works_and_free_within_ten_second
     wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SLOW-", signed=False)
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
 
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
     batches.start_generation(batch=batch, by=None)
 
     with transaction.atomic(), connection.cursor() as cursor:

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from brands import tokens
+from brands.identity import tokens
 from tests import make
 from tests.stack import Stack, free_port, wait_until
 

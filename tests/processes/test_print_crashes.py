@@ -9,9 +9,9 @@ from django.conf import settings
 from django.utils import timezone
 from pypdf import PdfReader
 
-from authcodes import jobs
 from authcodes.admin.jobs import is_on_offer
-from authcodes.models import Job
+from jobs import queue
+from jobs.models import Job
 from tests import make
 from tests.prints import content, manifest, pages_say, start
 from tests.stack import Stack, wait_until
@@ -38,7 +38,7 @@ def test_print_runs_whose_worker_is_killed_are_made_whole_by_another(workers, tm
 
     assert [(job.status, job.attempts, is_on_offer(job)) for job in print_jobs] == [("running", 1, False)] * 2
     print_jobs.update(alive_at=timezone.now() - timedelta(minutes=2))  # as if both had been silent for so long
-    jobs.resume()
+    queue.resume()
     workers.start_worker()
     wait_until(lambda: print_jobs.filter(status="done").count() == 2, seconds=60)
     for run in (sheets, images):

@@ -15,12 +15,17 @@ from django.core.management import call_command
 from django.db import connection, connections
 from django.utils import timezone
 
-from authcodes import batches, scanning
-from authcodes.batches import BatchSettings
-from authcodes.models import AuthCode, Job, Scan
-from authcodes.scanning import Circumstances, Place
-from brands.models import Brand, User
-from loyalty.models import Event, LoyaltyTransaction
+from authcodes.codes import batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances, Place
+from brands.models.people import User
+from brands.models.tenants import Brand
+from events.models import Event
+from jobs.models import Job
+from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.loyalty.webhooks import endpoint
 from tests.receivers import Receiver, receiver
@@ -129,7 +134,7 @@ class Started:
     def again(self, customer: User) -> None:
         code = make.code(self.brand)
         about = Circumstances(at=timezone.now(), user_id=customer.pk, place=BERLIN)
-        scanning.scan(scanned=code.code, about=about)
+        scan.scan(scanned=code.code, about=about)
         name = f"L{Job.objects.count():03d}-"
         wanted = BatchSettings(range_name=name, quantity=5_000, prefix=name, number_width=8, signed=False)
         batch = batches.create_batch(brand=self.brand, wanted=wanted, at=timezone.now())

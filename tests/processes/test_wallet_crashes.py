@@ -7,9 +7,12 @@ from django.conf import settings as site
 from django.core.management import call_command
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.scanning import Circumstances
-from loyalty.models import Event, LoyaltyTransaction, UserPoints, WalletPass
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.wallets import WalletPass
 from tests import make, wallets
 from tests.loyalty.wallets.conftest import on_device
 from tests.receivers import rested
@@ -50,7 +53,7 @@ def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apn
     wallets.apple(brand)
     customer = make.customer(brand)
     held = on_device(make.account(customer, brand), "phone", "aaaaaaaaaaaa")
-    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
 
     apns.waits = 8
     worker = workers.start_worker()
@@ -81,7 +84,7 @@ def test_a_pass_stays_its_workers_for_as_long_as_apple_takes(workers, apns):
     customer = make.customer(brand)
     for number in range(TELLS_SECONDS // ONE_TELLS_SECONDS):
         on_device(make.account(customer, brand), f"phone {number}", f"{number}" * 12)
-    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
 
     apns.waits = ONE_TELLS_SECONDS
     workers.start_worker()

@@ -8,17 +8,20 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import batches, prefixes, scan_value
-from authcodes.batches import BatchSettings
-from authcodes.models import BatchRange
-from authcodes.refusals import BatchRefused
-from brands import quotas, roles
-from brands.audited import deed
-from brands.models import Brand, BrandQuota
-from brands.portal import TenantForm, person
-from brands.refusals import QuotaReached, Refused
-from brands.roles import ADD, SCAN_VALUE
-from brands.unfolded import RadioWidget, TextWidget
+from authcodes.codes import batches, prefixes, scan_value
+from authcodes.codes.batches import BatchSettings
+from authcodes.errors import BatchRefused
+from authcodes.models.batches import BatchRange
+from brands.identity import roles
+from brands.identity.roles import ADD, SCAN_VALUE
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand
+from brands.tenants import quotas
+from core.errors import QuotaReached, Refused
+from portal.base.audit_mixin import deed
+from portal.base.forms import TenantForm
+from portal.base.tenant_scope import person
+from portal.unfold import RadioWidget, TextWidget
 
 NUMBERING = {"prefix", "quantity", "starting_number", "number_width"}
 # What a scan of the codes is worth, and for how long: for those who may set that.

@@ -8,15 +8,15 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from authcodes.batches import BatchSettings
-from authcodes.models import BatchRange
-from authcodes.prefixes import is_reserved
-from brands.hosts import hostname_of, site_at
-from brands.models import Brand
-from brands.roles import CHANGE, whole_reach
+from authcodes.codes.batches import BatchSettings
+from authcodes.codes.prefixes import is_reserved
+from authcodes.models.batches import BatchRange
+from brands.identity.roles import CHANGE, whole_reach
+from brands.models.tenants import Brand
 from brands.scanned import SEPARATOR
-from campaigns.models import Campaign
-from loyalty.models import BrandLevel
+from brands.tenants.hostnames import hostname_of, site_at
+from campaigns.models.campaigns import Campaign
+from loyalty.models.levels import BrandLevel
 
 
 def summary_of(form: Any, *, by: Any) -> dict[str, Any]:

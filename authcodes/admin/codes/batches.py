@@ -1,9 +1,8 @@
-"""Page: batches of codes. A new one is made by authcodes.batches, and its codes by a worker."""
+"""Page: batches of codes. A new one is made by authcodes.codes.batches, and its codes by a worker."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -18,9 +17,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import batches, dashboard
-from authcodes.admin import orders
-from authcodes.admin.batch_forms import (
+from authcodes.admin.codes import bulk_actions
+from authcodes.admin.codes.batch_forms import (
     SCAN_VALUE_FIELDS,
     BatchForm,
     NewBatchForm,
@@ -28,33 +26,37 @@ from authcodes.admin.batch_forms import (
     protection_of,
     without,
 )
-from authcodes.admin.batch_summary import campaign_note, summary_of
-from authcodes.admin.changes import kind_badge
+from authcodes.admin.codes.batch_links import (
+    ORDERS,
+    address_of,
+    exports_for,
+    generation_of,
+    history_of,
+    list_of,
+    orders_for,
+    prints_for,
+)
+from authcodes.admin.codes.batch_summary import campaign_note, summary_of
 from authcodes.admin.filters import BatchStateFilter
-from authcodes.admin.prints import may_print
 from authcodes.admin.product_lookup import SoldLookup
-from authcodes.dashboard_filters import Filters
-from authcodes.models import AuthCode, BatchRange, CodeChange, Job
-from brands import roles, zones
-from brands.exporting import ExportingAdmin, within
-from brands.lists import DayFilter, OwnRowsFilter
-from brands.live import LiveAdmin, is_id
-from brands.models import Brand
-from brands.portal import badge, person
-from brands.refusals import Refused
-from brands.roles import ADD, CHANGE, SCAN_VALUE, VIEW
-from brands.unfolded import TextWidget, action, display
+from authcodes.codes import batches
+from authcodes.dashboard import figures
+from authcodes.dashboard.filters import Filters
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from brands.identity import roles
+from brands.identity.roles import ADD, CHANGE, SCAN_VALUE
+from brands.models.tenants import Brand
+from core.errors import Refused
+from jobs.models import Job
 from loyalty.admin.ceiling import CeilingAdmin, HeldBack
-
-Kind = CodeChange.Kind
-CHANGES_SHOWN = 20
-# What may be done to a stretch of a batch's codes: where in the address, and the button's icon.
-ORDERS = {
-    Kind.ASSIGNED: ("assign", "sell"),
-    Kind.DEACTIVATED: ("deactivate", "block"),
-    Kind.REACTIVATED: ("reactivate", "check_circle"),
-    Kind.UNASSIGNED: ("unassign", "label_off"),
-}
+from portal.base.badges import badge
+from portal.base.tenant_scope import person
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists.filters import DayFilter, OwnRowsFilter
+from portal.lists.live import LiveAdmin, is_id
+from portal.unfold import TextWidget, action, display
 
 
 @admin.register(BatchRange)
@@ -213,7 +215,7 @@ class BatchPage(ExportingAdmin, LiveAdmin, CeilingAdmin):
         return TemplateResponse(request, "admin/authcodes/batch/summary.html", summary_of(form, by=request.user))
 
     def order(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
-        return orders.of_batch(self, request, self.get_object(request, str(pk)), kind)
+        return bulk_actions.of_batch(self, request, self.get_object(request, str(pk)), kind)
 
     def finish(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Make the codes that are missing."""
@@ -240,25 +242,25 @@ class BatchPage(ExportingAdmin, LiveAdmin, CeilingAdmin):
 
     def facts_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
         """Where the batch is, how many of its codes are what, and what may be done with them."""
-        found = dashboard.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
+        found = figures.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
         recall = getattr(batch, "recall", None)
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined]
         return {
             "state": self.badge_of(batch),
             "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
-            "job_address": _generation_of(batch),
+            "job_address": generation_of(batch),
             "stopped": stopped,
             "campaign_note": campaign_note(batch, at=timezone.now()),
             "missing": batch.quantity - batch.generated_count,
-            "finish_address": _address("finish", batch) if stopped and self.may(request, ADD, batch) else "",
+            "finish_address": address_of("finish", batch) if stopped and self.may(request, ADD, batch) else "",
             "counts": [
-                (_("Codes"), batch.generated_count, _list_of("authcode", batch)),
-                (_("Assigned"), found.assigned, _list_of("authcode", batch, assigned="yes")),
-                (_("Scanned"), found.scanned, _list_of("authcode", batch, status="scanned")),
-                (_("Deactivated"), deactivated, _list_of("authcode", batch, status="deactivated")),
+                (_("Codes"), batch.generated_count, list_of("authcode", batch)),
+                (_("Assigned"), found.assigned, list_of("authcode", batch, assigned="yes")),
+                (_("Scanned"), found.scanned, list_of("authcode", batch, status="scanned")),
+                (_("Deactivated"), deactivated, list_of("authcode", batch, status="deactivated")),
             ],
-            "actions": [*_prints_for(request, batch), *_orders_for(request, batch), *_exports_for(request, batch)],
+            "actions": [*prints_for(request, batch), *orders_for(request, batch), *exports_for(request, batch)],
         }
 
     def save_model(self, request: HttpRequest, obj: BatchRange, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
@@ -300,63 +302,3 @@ def _allows_more_scans(obj: BatchRange, before: BatchRange) -> bool:
     if before.scan_limit is None:
         return False
     return obj.scan_limit is None or obj.scan_limit > before.scan_limit
-
-
-def _list_of(model: str, batch: BatchRange, **more: str) -> str:
-    query = urlencode({"batch__id__exact": batch.pk, **more})
-    return f"{reverse(f'admin:authcodes_{model}_changelist')}?{query}"
-
-
-def _prints_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
-    """A recalled batch is not printed."""
-    if not (batch.generated_count and may_print(request.user, batch.brand_id)) or hasattr(batch, "recall"):
-        return []
-    address = reverse("admin:authcodes_printrun_batch", args=[batch.pk])
-    return [{"label": gettext_lazy("Print"), "icon": "print", "address": address}]
-
-
-def _orders_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
-    if not (batch.generated_count and orders.may_act(request, batch.brand_id)):
-        return []
-    return [
-        {"label": orders.WORDS[kind].title, "icon": icon, "address": _address(name, batch)}
-        for kind, (name, icon) in ORDERS.items()
-    ]
-
-
-def _address(name: str, batch: BatchRange) -> str:
-    return reverse(f"admin:authcodes_batchrange_{name}", args=[batch.pk])
-
-
-def _exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
-    """The lists' own exports, of this batch's rows."""
-    exports = [
-        ("authcode", gettext_lazy("Export codes"), {}),
-        ("authcode", gettext_lazy("Export unscanned codes"), {"status": "unscanned"}),
-        ("scan", gettext_lazy("Export scan report"), {}),
-    ]
-    return [
-        {"label": label, "icon": "download", "address": f"{reverse(f'admin:authcodes_{name}_export')}?{query}"}
-        for name, label, more in exports
-        for query in [urlencode({"batch__id__exact": batch.pk, **more})]
-        if batch.brand_id in within(request.user, f"authcodes.{name}")
-    ]
-
-
-def _generation_of(batch: BatchRange) -> str:
-    """Where one can watch its codes being made, or read why they are not."""
-    job = None if batch.is_generated else batches.generations_of(batch.pk).filter(brand=batch.brand_id).first()
-    return reverse("admin:authcodes_job_change", args=[job.pk]) if job else ""
-
-
-def history_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
-    """The last things that were done to its codes, each moment in the brand's zone."""
-    rows = CodeChange.objects.filter(batch=batch).select_related("product", "upload", "changed_by")[:CHANGES_SHOWN]
-    return {
-        "lines": [
-            {"change": row, "when": zones.told(row.changed_at, batch.brand.zone), "what": kind_badge(row)}
-            for row in rows
-        ],
-        "address": _list_of("codechange", batch),
-        "sees_imports": batch.brand_id in roles.reach(request.user, VIEW, "authcodes.import"),
-    }

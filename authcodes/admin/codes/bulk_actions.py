@@ -1,10 +1,9 @@
-"""Pages that do something to many codes: what is wanted is asked, what it changes is shown, then it is done."""
+"""Pages that change many codes: they ask what to do, show what it changes, then do it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -14,19 +13,22 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import changes, scan_value, typed
-from authcodes.admin.product_lookup import SoldLookup
-from authcodes.changes import Assignment, Order
-from authcodes.import_checks import LOCATION_LENGTH, MOST_POINTS, TAKEN
-from authcodes.models import AuthCode, BatchRange, CodeChange, Product
-from authcodes.refusals import BatchRefused
-from authcodes.stretches import Outlook, Stretch, outlook, stretch
-from brands import roles
-from brands.digits import AsciiDigits
-from brands.portal import TenantAdmin, person
-from brands.roles import ACT, SCAN_VALUE
+from authcodes.admin.codes.bulk_forms import AssignStretchForm, ChangeStretchForm, ReasonForm, TypedForm
+from authcodes.codes import bulk_changes, scan_value
+from authcodes.codes.assignment_limits import TAKEN
+from authcodes.codes.bulk_changes import Assignment, Order
+from authcodes.codes.ranges import Outlook, Stretch, outlook, stretch
+from authcodes.errors import BatchRefused
+from authcodes.imports import pasted_codes
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from brands.identity import roles
+from brands.identity.roles import ACT, SCAN_VALUE
 from brands.scanned import MAX_CODE_LENGTH
-from brands.unfolded import NumberWidget, TextareaWidget, TextWidget
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import person
 
 LABEL = "authcodes.authcode"
 Kind = CodeChange.Kind
@@ -66,91 +68,6 @@ WORDS = {
         gettext_lazy("Reactivated"),
     ),
 }
-
-
-class RefusableForm(AsciiDigits, forms.Form):
-    def refuse(self, refusal: BatchRefused) -> None:
-        """Show a refusal at the field that it names."""
-        field = refusal.details.get("field")
-        self.add_error(field if field in self.fields else None, refusal.message)
-
-
-class ReasonForm(RefusableForm):
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=1000,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Why; kept in the codes' history, for staff only."),
-    )
-
-
-class StretchForm(RefusableForm):
-    """From which code to which."""
-
-    first = forms.CharField(label=gettext_lazy("First code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
-    last = forms.CharField(label=gettext_lazy("Last code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
-
-
-class GivenForm(RefusableForm):
-    """What codes are given."""
-
-    product = forms.ModelChoiceField(Product.objects.none(), label=gettext_lazy("Product"))
-    inventory_location = forms.CharField(
-        label=gettext_lazy("Inventory location"),
-        required=False,
-        max_length=LOCATION_LENGTH,
-        widget=TextWidget,
-        help_text=gettext_lazy("Where the items are kept. Empty: stays as it is."),
-    )
-    points_per_scan = forms.IntegerField(
-        label=gettext_lazy("Points per scan"),
-        required=False,
-        min_value=0,
-        max_value=MOST_POINTS,
-        widget=NumberWidget,
-        help_text=gettext_lazy("Empty: stays as it is, at first what the batch says."),
-    )
-    notes = forms.CharField(
-        label=gettext_lazy("Notes"),
-        required=False,
-        max_length=10_000,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Anything worth noting. Empty: stays as it is."),
-    )
-
-    def offer(self, products: Any, admin_site: Any, *, sets_points: bool) -> None:
-        """Let the person choose among these, looked up while they type."""
-        if not sets_points:
-            del self.fields["points_per_scan"]
-        field: Any = self.fields["product"]
-        field.queryset = products
-        field.widget = SoldLookup(AuthCode.product.field, admin_site)
-        field.widget.choices = field.choices
-
-    @property
-    def assignment(self) -> Assignment:
-        names = {"product", "inventory_location", "points_per_scan", "notes"}
-        return Assignment(**{name: value for name, value in self.cleaned_data.items() if name in names})
-
-
-class AssignStretchForm(StretchForm, GivenForm):
-    field_order = ("first", "last")
-
-
-class ChangeStretchForm(StretchForm, ReasonForm):
-    field_order = ("first", "last")
-
-
-class TypedForm(GivenForm):
-    """Single codes, typed, pasted or scanned into the box."""
-
-    codes = forms.CharField(
-        label=gettext_lazy("Codes"),
-        max_length=typed.MOST_LINES * 200,
-        widget=TextareaWidget(attrs={"rows": 8}),
-        help_text=gettext_lazy("One on each line, as printed or as scanned. Leading zeros may be missing."),
-    )
-    field_order = ("codes", "product")
 
 
 def may_act(request: HttpRequest, brand_id: int) -> bool:
@@ -227,7 +144,7 @@ def _preview_of(codes: Stretch, order: Order) -> dict[str, Any]:
         "order": order,
         "changes": many,
         "obstacle": obstacle or ("" if many else _("None of these codes would change.")),
-        "as_job": codes.size > changes.CODES_AT_ONCE,
+        "as_job": codes.size > bulk_changes.CODES_AT_ONCE,
     }
 
 
@@ -245,10 +162,10 @@ def _changes(kind: CodeChange.Kind, found: Outlook) -> tuple[int, str]:
 def _carried_out(page: TenantAdmin, request: HttpRequest, codes: Stretch, order: Order) -> HttpResponse:
     """Do it, at once or as a job, and tell."""
     words = WORDS[order.kind]
-    if codes.size > changes.CODES_AT_ONCE:
-        job = changes.start_change(codes=codes, order=order, by=person(request))
+    if codes.size > bulk_changes.CODES_AT_ONCE:
+        job = bulk_changes.start_change(codes=codes, order=order, by=person(request))
         return redirect("admin:authcodes_job_change", job.pk)
-    changed = changes.change(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
+    changed = bulk_changes.change(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
     page.message_user(request, told_count(words.done, changed))
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
 
@@ -268,7 +185,7 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
     told: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
     if request.method == "POST" and form.is_valid():
         try:
-            lines = typed.understood(text=form.cleaned_data["codes"], product=form.cleaned_data["product"])
+            lines = pasted_codes.understood(text=form.cleaned_data["codes"], product=form.cleaned_data["product"])
             wrong = [line for line in lines if line.error]
             if step(request) == "confirm" and not wrong:
                 return _typed_done(page, request, lines, form.assignment)
@@ -279,12 +196,14 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
     return render(page, request, Kind.ASSIGNED, **told)
 
 
-def _named(lines: list[typed.Typed], product: Product) -> Any:
+def _named(lines: list[pasted_codes.Typed], product: Product) -> Any:
     names = [line.code for line in lines if not line.error]
     return AuthCode.objects.filter(brand=product.brand_id, code__in=names)
 
 
-def _typed_preview(lines: list[typed.Typed], wrong: list[typed.Typed], given: Assignment) -> dict[str, Any]:
+def _typed_preview(
+    lines: list[pasted_codes.Typed], wrong: list[pasted_codes.Typed], given: Assignment
+) -> dict[str, Any]:
     obstacle = ""
     if wrong:
         obstacle = _("Nothing can be assigned while lines are wrong. Correct them, or leave them out.")
@@ -297,10 +216,12 @@ def _typed_preview(lines: list[typed.Typed], wrong: list[typed.Typed], given: As
     }
 
 
-def _typed_done(page: TenantAdmin, request: HttpRequest, lines: list[typed.Typed], given: Assignment) -> HttpResponse:
+def _typed_done(
+    page: TenantAdmin, request: HttpRequest, lines: list[pasted_codes.Typed], given: Assignment
+) -> HttpResponse:
     codes = list(_named(lines, given.product))
     order = Order(Kind.ASSIGNED, assignment=given)
-    changed = changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
+    changed = bulk_changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
     page.message_user(request, told_count(WORDS[order.kind].done, changed))
     if len(codes) == 1:
         return redirect("admin:authcodes_authcode_change", codes[0].pk)
@@ -325,7 +246,7 @@ def _switched(request: HttpRequest, codes: list[AuthCode], form: ReasonForm, kin
     """How many were switched off or on; None, and the form says why, when they cannot be."""
     order = Order(kind, reason=form.cleaned_data["reason"])
     try:
-        return changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
+        return bulk_changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
     except BatchRefused as refusal:
         form.refuse(refusal)
         return None

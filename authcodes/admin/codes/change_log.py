@@ -4,10 +4,11 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from authcodes.models import CodeChange
-from brands.lists import ChoicesFilter, DayFilter, OwnRowsFilter
-from brands.portal import TenantAdmin, badge
-from brands.unfolded import display
+from authcodes.models.code_history import CodeChange
+from portal.base.badges import badge
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import DayFilter, OwnRowsFilter
+from portal.unfold import ChoicesFilter, display
 
 COLOURS = {
     "generated": "",

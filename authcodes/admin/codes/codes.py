@@ -12,8 +12,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
-from authcodes import place_names
-from authcodes.admin.code_life import CodeLife
+from authcodes.admin.codes.timeline import CodeLife
 from authcodes.admin.filters import (
     STATES,
     AssignedFilter,
@@ -25,15 +24,20 @@ from authcodes.admin.filters import (
     StatusFilter,
 )
 from authcodes.admin.place_suggestions import SCRIPT, suggestions
-from authcodes.admin.searching import Search, beginning_with
-from authcodes.dashboard_filters import Status
-from authcodes.models import AuthCode, BatchRange, Job, PrintRun
-from brands.list_queries import report_search_error
-from brands.lists import Count, CountedChangeList, DayFilter, OwnRowsFilter
-from brands.portal import badge
-from brands.roles import ACT, VIEW
+from authcodes.admin.search import Search, beginning_with
+from authcodes.dashboard.filters import Status
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.prints import PrintRun
+from authcodes.places import names
+from brands.identity.roles import ACT, VIEW
 from brands.scanned import read
-from brands.unfolded import display
+from jobs.models import Job
+from portal.base.badges import badge
+from portal.lists.changelist import Count, CountedChangeList
+from portal.lists.filters import DayFilter, OwnRowsFilter
+from portal.lists.queries import report_search_error
+from portal.unfold import display
 
 COLOURS = {
     "recalled": "danger",
@@ -157,7 +161,7 @@ class AuthCodePage(CodeLife):
 
     @display(description=gettext_lazy("first scan location"))
     def first_place(self, code: AuthCode) -> str | None:
-        return place_names.short(code.first_scan_location) if code.first_scan_location else None
+        return names.short(code.first_scan_location) if code.first_scan_location else None
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuthCode], search_term: str

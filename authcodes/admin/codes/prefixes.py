@@ -9,13 +9,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import prefixes
-from authcodes.models import CodePrefix
-from brands import audit
-from brands.audit import Row
-from brands.audited import CHOSEN, deed
-from brands.portal import TenantAdmin, TenantForm, person
-from brands.refusals import Refused
+from authcodes.codes import prefixes
+from authcodes.models.prefixes import CodePrefix
+from brands import audit_log
+from brands.audit_log import Row
+from core.errors import Refused
+from portal.base.audit_mixin import CHOSEN, deed
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import person
 
 
 class CodePrefixForm(TenantForm):
@@ -80,8 +82,10 @@ class CodePrefixAdmin(TenantAdmin):
             return
         before, now = getattr(request, CHOSEN)[form.instance.pk], form.instance
         if before.brand_id != now.brand_id:
-            audit.record(deed=deed(request), action=_("Taken back by the operator"), rows=[Row(now, before.brand_id)])
-            audit.record(deed=deed(request), action=_("Reserved by the operator"), rows=[Row(now, now.brand_id)])
+            audit_log.record(
+                deed=deed(request), action=_("Taken back by the operator"), rows=[Row(now, before.brand_id)]
+            )
+            audit_log.record(deed=deed(request), action=_("Reserved by the operator"), rows=[Row(now, now.brand_id)])
 
     def delete_row(self, obj: CodePrefix) -> None:
         prefixes.free(reserved=obj)

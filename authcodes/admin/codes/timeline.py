@@ -15,17 +15,21 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import changes, place_names
-from authcodes.admin import orders
-from authcodes.admin.changes import kind_badge
-from authcodes.models import AuthCode, CodeChange, Scan
-from authcodes.stretches import spans_more
-from brands import roles, zones
-from brands.exporting import ExportingAdmin
-from brands.number_columns import format_number, format_points
-from brands.portal import person
-from brands.roles import ACT, CHANGE, VIEW
-from brands.unfolded import action
+from authcodes.admin.codes import bulk_actions
+from authcodes.admin.codes.change_log import kind_badge
+from authcodes.codes import bulk_changes
+from authcodes.codes.ranges import spans_more
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.places import names
+from brands.identity import roles
+from brands.identity.roles import ACT, CHANGE, VIEW
+from portal.base.tenant_scope import person
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists import local_time
+from portal.lists.number_columns import format_number, format_points
+from portal.unfold import action
 
 Kind = CodeChange.Kind
 MOMENTS_SHOWN = 30
@@ -45,7 +49,7 @@ class Moment:
 
     @property
     def place(self) -> str:
-        return place_names.short(self.scan.location)
+        return names.short(self.scan.location)
 
     @property
     def points(self) -> str:
@@ -77,10 +81,10 @@ class CodeLife(ExportingAdmin):
 
     @action(description=gettext_lazy("Assign single codes"), url_path="assign", icon="sell", permissions=["assign"])
     def assign(self, request: HttpRequest) -> HttpResponse:
-        return orders.of_typed(self, request)
+        return bulk_actions.of_typed(self, request)
 
     def switch(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
-        return orders.of_code(self, request, self.get_object(request, str(pk)), kind)
+        return bulk_actions.of_code(self, request, self.get_object(request, str(pk)), kind)
 
     @admin.action(description=gettext_lazy("Deactivate: scan as not valid"), permissions=["act"])
     def deactivate(self, request: HttpRequest, queryset: QuerySet[AuthCode]) -> HttpResponse | None:
@@ -93,7 +97,7 @@ class CodeLife(ExportingAdmin):
     def switch_chosen(
         self, request: HttpRequest, queryset: QuerySet[AuthCode], kind: CodeChange.Kind
     ) -> HttpResponse | None:
-        done = str(orders.WORDS[kind].done)
+        done = str(bulk_actions.WORDS[kind].done)
 
         def report(codes: list[AuthCode], reason: str) -> None:
             self.report(request, codes, done, reason=reason)
@@ -101,7 +105,7 @@ class CodeLife(ExportingAdmin):
         if not self.reach(request, ACT).of(queryset, "brand").exists():
             self.message_user(request, _("None of these codes would change."), messages.WARNING)
         codes = self.chosen(request, queryset)
-        return orders.of_chosen(self, request, codes, kind, report)
+        return bulk_actions.of_chosen(self, request, codes, kind, report)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -119,13 +123,13 @@ class CodeLife(ExportingAdmin):
         zone = code.brand.zone
         moments = [
             *(
-                Moment(it.scanned_at, zones.told(it.scanned_at, zone), page.result(it), scan=it)
+                Moment(it.scanned_at, local_time.told(it.scanned_at, zone), page.result(it), scan=it)
                 for it in (latest[:MOMENTS_SHOWN] if sees_scans else [])
             ),
             *(
                 Moment(
                     it.changed_at,
-                    zones.told(it.changed_at, zone),
+                    local_time.told(it.changed_at, zone),
                     kind_badge(it),
                     change=it,
                     of_some=spans_more(it, code.batch),
@@ -150,7 +154,7 @@ class CodeLife(ExportingAdmin):
         if not self.may(request, CHANGE, obj):
             raise PermissionDenied
         changed = {name: form.cleaned_data[name] for name in form.changed_data}
-        changes.edit_code(code=obj, changed=changed, by=person(request), at=timezone.now())
+        bulk_changes.edit_code(code=obj, changed=changed, by=person(request), at=timezone.now())
 
 
 def changes_of(code: AuthCode) -> QuerySet[CodeChange]:
@@ -164,7 +168,7 @@ def facts_of(request: HttpRequest, code: AuthCode) -> dict[str, Any]:
     recall = getattr(code.batch, "recall", None)
     kind = Kind.REACTIVATED if code.deactivated_at else Kind.DEACTIVATED
     actions = []
-    if orders.may_act(request, code.brand_id):
+    if bulk_actions.may_act(request, code.brand_id):
         assign = f"{reverse('admin:authcodes_authcode_assign')}?{urlencode({'codes': code.code})}"
         switch = reverse(f"admin:authcodes_authcode_{SWITCHES[kind]}", args=[code.pk])
         names = {Kind.DEACTIVATED: _("Deactivate this code"), Kind.REACTIVATED: _("Reactivate this code")}

@@ -9,11 +9,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from authcodes.models import BatchRange, PrintRun
-from brands import roles
-from brands.models import Brand
-from brands.number_columns import format_number
-from brands.roles import ACT, USE, VIEW
+from authcodes.models.batches import BatchRange
+from authcodes.models.prints import PrintRun
+from brands.identity import roles
+from brands.identity.roles import ACT, USE, VIEW
+from brands.models.tenants import Brand
+from portal.lists.number_columns import format_number
 
 SCANS, PRINTS, REDEMPTIONS = "authcodes.scan", "authcodes.printrun", "loyalty.redemption"
 MOST = 5  # batches on the front page

@@ -1,187 +1,53 @@
-"""The portal's front page: the status dashboard of the brands that a person sees, narrowed by a form."""
+"""The portal's front page: the status dashboard of the brands that a person sees."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
-from urllib.parse import urlencode
 
-from django import forms
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from authcodes import code_runs, fake_reports, home, place_names, place_search
-from authcodes import dashboard as dashboards
-from authcodes.code_runs import Run
-from authcodes.dashboard import Codes, Day, Delivery, Filters, Scans, Status, Top
-from authcodes.dashboard_filters import when_and_where
-from authcodes.models import BatchRange, Product
-from brands import moments, quotas, roles, stopped_attempts
-from brands.digits import AsciiDigits
-from brands.models import Brand
-from brands.navigation import page_of
-from brands.quotas import Usage
-from brands.refusals import Refused
-from brands.roles import ADD, VIEW, Reach
-from brands.unfolded import SelectWidget
-from campaigns.models import Campaign
+from authcodes.admin.overview import home
+from authcodes.admin.overview.cards import (
+    CODES,
+    EVENTS,
+    MOST_NOTICES,
+    QUOTAS,
+    SCANS,
+    WEBHOOKS,
+    Card,
+    Links,
+    Step,
+    code_cards,
+    event_cards,
+    number,
+    scan_cards,
+    share,
+)
+from authcodes.admin.overview.chart import CHART_OPTIONS, COLOURS, chart_of, ranked
+from authcodes.admin.overview.filter_form import FilterForm
+from authcodes.dashboard import figures
+from authcodes.dashboard.figures import Delivery, Scans
+from authcodes.dashboard.filters import Filters
+from authcodes.fraud import code_runs, fake_reports
+from authcodes.fraud.code_runs import Run
+from authcodes.models.batches import BatchRange
+from authcodes.models.products import Product
+from authcodes.places import names
+from brands.identity import roles
+from brands.identity.roles import ADD, VIEW, Reach
+from brands.models.tenants import Brand
+from brands.tenants import quotas, stopped_attempts
+from brands.tenants.quotas import Usage
 from loyalty.admin.approvals import waiting_for
-from loyalty.models import NoticeSettings, WebhookEndpoint
+from loyalty.models.notifications import NoticeSettings
+from loyalty.models.webhooks import WebhookEndpoint
 
-# As the lists spell this filter.
-CAMPAIGN = "campaign__campaign_id__exact"
-CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "loyalty.event"
 REPORTS = "authcodes.fakereport"
-WEBHOOKS, QUOTAS, MOST_NOTICES = "loyalty.webhookendpoint", "brands.brandquota", 5
 # Attempts stopped in a day; people mistype their passwords.
 WORTH_A_NOTICE = {stopped_attempts.CODES: 1, stopped_attempts.LOGINS: 20}
-MOST_BARS = 62
-COLOURS = {"accepted": "var(--color-primary-600)", "warnings": "#f59e0b", "errors": "#dc2626"}
-CHART_OPTIONS = {
-    "responsive": True,
-    "maintainAspectRatio": False,
-    "animation": False,
-    "interaction": {"mode": "index", "intersect": False},
-    "plugins": {
-        "legend": {
-            "position": "bottom",
-            "align": "start",
-            "labels": {"boxWidth": 10, "boxHeight": 10, "color": "#9ca3af"},
-        },
-    },
-    "scales": {
-        "x": {
-            "stacked": True,
-            "grid": {"display": False},
-            "ticks": {"color": "#9ca3af", "maxRotation": 0, "autoSkipPadding": 16},
-        },
-        "y": {
-            "stacked": True,
-            "beginAtZero": True,
-            "border": {"display": False},
-            "ticks": {"color": "#9ca3af", "precision": 0, "maxTicksLimit": 6},
-        },
-    },
-    "datasets": {"bar": {"maxBarThickness": 28, "categoryPercentage": 0.9, "barPercentage": 0.9}},
-}
-INPUT = (
-    "border border-base-200 bg-white font-medium min-w-20 placeholder-base-400 rounded-default shadow-xs "
-    "text-font-default-light text-sm focus:outline-2 focus:-outline-offset-2 focus:outline-primary-600 "
-    "dark:bg-base-900 dark:border-base-700 dark:text-font-default-dark dark:scheme-dark px-3 py-2 w-full"
-)
-
-
-class FilterForm(AsciiDigits, forms.Form):
-    """What is in the address. What is not understood there narrows nothing and is said at its field."""
-
-    brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), required=False, coerce=int, empty_value=None)
-    status = forms.TypedChoiceField(
-        label=gettext_lazy("Status"),
-        required=False,
-        coerce=Status,
-        empty_value=None,
-        choices=[("", gettext_lazy("All codes")), *Status.choices],
-    )
-    first_day = forms.DateField(label=gettext_lazy("From"), required=False, validators=[moments.check])
-    last_day = forms.DateField(label=gettext_lazy("To"), required=False, validators=[moments.check])
-    location = forms.CharField(label=gettext_lazy("Location"), required=False, max_length=200)
-    campaign = forms.TypedChoiceField(label=gettext_lazy("Campaign"), required=False, coerce=int, empty_value=None)
-
-    def __init__(self, data: QueryDict, *, brands: Sequence[Brand]) -> None:
-        super().__init__(data)
-        campaigns = Campaign.objects.filter(brand__in=brands).order_by("campaign_name", "pk")
-        names = {brand.pk: brand.name for brand in brands}
-        self.brands = brands
-        self.places: tuple[str, ...] = ()
-        self.choose("brand", [("", _("All brands")), *names.items()])
-        self.choose(
-            "campaign",
-            [
-                ("", _("All campaigns")),
-                *(
-                    (it.pk, it.campaign_name if len(brands) == 1 else f"{it.campaign_name} ({names[it.brand_id]})")
-                    for it in campaigns
-                ),
-            ],
-        )
-        if len(brands) == 1:
-            del self.fields["brand"]
-        for name in ("brand", "status", "campaign"):
-            if name in self.fields:
-                self.fields[name].widget = SelectWidget(choices=self.fields[name].choices)  # type: ignore[attr-defined]
-        for name in ("first_day", "last_day"):
-            self.fields[name].widget = forms.DateInput(format="%Y-%m-%d", attrs={"type": "date", "class": INPUT})
-        self.fields["location"].widget.attrs |= {
-            "class": INPUT,
-            "list": "places",
-            "placeholder": _("City or region"),
-            "autocomplete": "off",
-            "data-suggestions": reverse("admin:authcodes_authcode_places"),
-        }
-
-    def choose(self, name: str, choices: list[tuple[Any, Any]]) -> None:
-        self.fields[name].choices = choices  # type: ignore[attr-defined]
-
-    def clean_location(self) -> str:
-        typed: str = self.cleaned_data["location"].strip()
-        try:
-            self.places = tuple(place_search.meant(typed, place_search.scanned_places(self.brands))) if typed else ()
-        except Refused as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
-        return typed
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        first, last = cleaned.get("first_day"), cleaned.get("last_day")
-        if first and last and first > last:
-            self.add_error("last_day", _("This day lies before the first one."))
-        return cleaned
-
-    @property
-    def chosen(self) -> list[Brand]:
-        self.full_clean()
-        chosen = self.cleaned_data.get("brand")
-        return [brand for brand in self.brands if chosen in {None, brand.pk}]
-
-    @property
-    def filters(self) -> Filters:
-        found = self.cleaned_data
-        return Filters(
-            found.get("status"),
-            found.get("first_day"),
-            found.get("last_day"),
-            found.get("location") or "",
-            found.get("campaign"),
-            places=self.places,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A figure. `percent`: how far its bar goes; `link`: the list of what it counts, None where no list can say it."""
-
-    title: str
-    value: str
-    note: str = ""
-    percent: float | None = None
-    link: str | None = None
-    colour: str = "text-primary-600"
-    fill: str = "currentColor"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What to do next while there is nothing to show."""
-
-    title: str
-    words: str
-    link: str
-    button: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +123,13 @@ class Page:
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
         self.request, self.brands, self.filters = request, brands, filters
         self.links = Links(request, brands, filters, several=several)
-        self.codes = dashboards.codes(brands=brands, filters=filters)
+        self.codes = figures.codes(brands=brands, filters=filters)
         scan_brands = self.those(VIEW, SCANS)
         self.sees_scans = bool(scan_brands)
-        self.scans = dashboards.scans(brands=scan_brands, filters=filters) if scan_brands else Scans()
+        self.scans = figures.scans(brands=scan_brands, filters=filters) if scan_brands else Scans()
         event_brands = self.those(VIEW, EVENTS)
         self.sees_events = bool(event_brands)
-        self.delivery = dashboards.delivery(brands=event_brands) if event_brands else Delivery()
+        self.delivery = figures.delivery(brands=event_brands) if event_brands else Delivery()
 
     def those(self, verb: str, label: str) -> list[Brand]:
         within = roles.reach(self.request.user, verb, label)
@@ -310,7 +176,7 @@ class Page:
 
     @property
     def places(self) -> list[Card]:
-        tops = [replace(top, name=place_names.short(top.name)) for top in self.scans.places]
+        tops = [replace(top, name=names.short(top.name)) for top in self.scans.places]
         return ranked(tops, lambda top: self.links.scans(outcome__exact="success", location=top.id))
 
     @property
@@ -411,142 +277,3 @@ class Page:
     @property
     def nothing_found(self) -> bool:
         return not (self.codes.assigned or self.scans.total or self.steps)
-
-
-class Links:
-    """Addresses of the lists that show exactly what a figure counts; the lists ask dashboard_filters as well."""
-
-    def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
-        self.request, self.filters = request, filters
-        self.zones = {brand.time_zone for brand in brands}
-        self.own = {"brand__id__exact": brands[0].pk} if several and len(brands) == 1 else {}
-
-    def codes(self, status: str | None = None, **more: Any) -> str | None:
-        """Codes that have a product."""
-        found = {"status": status or self.filters.status, f"batch__{CAMPAIGN}": self.filters.campaign_id}
-        return self.address(CODES, {"assigned": "yes", **found, **more})
-
-    def scanned_codes(self) -> str | None:
-        if self.filters.by_scan or self.filters.status:
-            then = {**self.days("first_scan_at"), "first_scan_location": self.filters.location}
-            return self.codes(scan_count__gt=0, **then)
-        return self.codes(Status.SCANNED)
-
-    def unscanned_codes(self) -> str | None:
-        if self.filters.by_scan:
-            return self.codes(not_first_scanned=when_and_where(self.filters))
-        return self.codes(scan_count=0) if self.filters.status else self.codes(Status.UNSCANNED)
-
-    def scans(self, **more: Any) -> str | None:
-        filters = self.filters
-        found = {"status": filters.status, "location": filters.location, CAMPAIGN: filters.campaign_id}
-        return self.address(SCANS, {**found, **self.days("scanned_at"), **more})
-
-    def days(self, field: str) -> dict[str, str]:
-        """Each brand's own, as the lists read them."""
-        ends = {"from": self.filters.first_day, "to": self.filters.last_day}
-        return {f"{field}_{end}": str(day) for end, day in ends.items() if day}
-
-    def address(self, label: str, parameters: dict[str, Any]) -> str | None:
-        """A list, or None where it has no such filter: it would refuse the address."""
-        given = {name: str(value) for name, value in {**parameters, **self.own}.items() if value not in {None, ""}}
-        listed = page_of(label)
-        if not all(listed.lookup_allowed(name, value, self.request) for name, value in given.items()):
-            return None
-        return f"{list_of(label)}?{urlencode(given)}"
-
-
-def list_of(label: str) -> str:
-    return reverse(f"admin:{label.replace('.', '_')}_changelist")
-
-
-def code_cards(codes: Codes, links: Links) -> list[Card]:
-    by_scan = links.filters.by_scan
-    return [
-        Card(_("Assigned codes"), number(codes.assigned), _("have a product"), link=links.codes()),
-        Card(
-            _("Scanned"),
-            number(codes.scanned),
-            _("first scanned then and there") if by_scan else _("of the assigned"),
-            codes.scanned_percent,
-            links.scanned_codes(),
-        ),
-        Card(
-            _("Unscanned"),
-            number(codes.unscanned),
-            _("not first scanned then and there") if by_scan else _("of the assigned"),
-            codes.unscanned_percent,
-            links.unscanned_codes(),
-            "text-base-400",
-        ),
-    ]
-
-
-def scan_cards(scans: Scans, links: Links) -> list[Card]:
-    return [
-        Card(
-            _("Points awarded"), number(scans.points), _("for scans"), link=links.scans(points_status__exact="awarded")
-        ),
-        Card(_("Unique scanners"), number(scans.scanners), _("customers"), link=links.scans(user__gt=0)),
-    ]
-
-
-def event_cards(delivery: Delivery, links: Links, brands: Sequence[Brand]) -> list[Card]:
-    oldest = ""
-    if delivery.oldest_at:
-        at = timezone.localtime(delivery.oldest_at, brands[0].zone if len(links.zones) == 1 else None)
-        oldest = _("the oldest since %(at)s") % {"at": date_format(at, "j M, H:i")}
-    return [
-        Card(
-            _("Events waiting"),
-            number(delivery.pending),
-            oldest or _("nothing is waiting"),
-            link=links.address(EVENTS, {"status__exact": "pending"}),
-        ),
-        Card(
-            _("Events given up"),
-            number(delivery.dead),
-            _("look at them and redeliver") if delivery.dead else _("nothing was given up"),
-            link=links.address(EVENTS, {"status__exact": "dead"}),
-            colour="text-red-600" if delivery.dead else "",
-        ),
-    ]
-
-
-def ranked(tops: Sequence[Top], link: Any) -> list[Card]:
-    most = tops[0].scans if tops else 0
-    return [Card(top.name, number(top.scans), "", share(top.scans, most), link(top)) for top in tops]
-
-
-def chart_of(days: Sequence[Day], filters: Filters) -> str:
-    """What unfold's chart reads: a bar for each day or, where these are many, for so many days that the bars fit."""
-    if not days:
-        return ""
-    first, last = filters.first_day or days[0].day, filters.last_day or days[-1].day
-    first, last = max(first, days[0].day - timedelta(days=MOST_BARS)), max(last, days[-1].day)
-    step = 1
-    while (last - first).days // step >= MOST_BARS:
-        step = 7 if step == 1 else step * 2
-    bars = [[0, 0, 0] for _bar in range((last - first).days // step + 1)]
-    for day in days:
-        bar = bars[(day.day - first).days // step]
-        for place, count in enumerate((day.accepted, day.warnings, day.errors)):
-            bar[place] += count
-    begins = [first + timedelta(days=step * place) for place in range(len(bars))]
-    words = [(_("Accepted"), "accepted"), (_("Warnings"), "warnings"), (_("Errors"), "errors")]
-    data = {
-        "labels": [date_format(day, "j M") for day in begins],
-        "datasets": [
-            {"label": label, "data": [bar[place] for bar in bars], "backgroundColor": COLOURS[name]}
-            for place, (label, name) in enumerate(words)
-        ],
-    }
-    return json.dumps(data)
-
-
-def number(value: Any) -> str:
-    return f"{value:,.2f}".removesuffix(".00") if not isinstance(value, int) else f"{value:,}"
-
-
-def share(part: int, whole: int) -> float:
-    return round(100 * part / whole, 1) if whole else 0.0

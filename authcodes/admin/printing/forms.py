@@ -10,18 +10,21 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import prints, qr
-from authcodes.admin.orders import RefusableForm, StretchForm
-from authcodes.labels import DEFAULT_PRESET, PRESETS, Sheet
-from authcodes.models import BatchRange, Printer, PrintRun, Product
-from authcodes.prints import LONGEST_NOTE, Wanted
-from brands.models import Brand
-from brands.refusals import Refused
-from brands.unfolded import NumberWidget, SelectWidget, SwitchWidget, TextWidget
+from authcodes.admin.codes.bulk_forms import RefusableForm, StretchForm
+from authcodes.models.batches import BatchRange
+from authcodes.models.prints import Printer, PrintRun
+from authcodes.models.products import Product
+from authcodes.printing import checks
+from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Sheet
+from authcodes.printing.qr import images
+from authcodes.printing.request import LONGEST_NOTE, Wanted
+from brands.models.tenants import Brand
+from core.errors import Refused
+from portal.unfold import NumberWidget, SelectWidget, SwitchWidget, TextWidget
 
 CUSTOM = "custom"
 MILLIMETRES, INCHES = "mm", "in"
-INCH = qr.MILLIMETRES_PER_INCH
+INCH = images.MILLIMETRES_PER_INCH
 SIZES = {
     "": gettext_lazy("As the sheet is made for; images 2 in"),
     "20": gettext_lazy("2 cm"),
@@ -213,7 +216,7 @@ def correction(printer: Printer | None) -> dict[str, Any]:
 
 def initial_of(wanted: Wanted) -> dict[str, Any]:
     """What a form begins with to ask for the same, but for the printer, which has an id."""
-    size = prints.plain(wanted.size_mm)
+    size = checks.plain(wanted.size_mm)
     sheet = wanted.sheet or PRESETS[wanted.preset].sheet
     return {
         **{name: getattr(wanted, name) for name in SAME},

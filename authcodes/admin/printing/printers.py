@@ -9,11 +9,12 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from authcodes import designs
-from authcodes.models import Printer
-from brands.portal import TenantAdmin, TenantForm
-from brands.refusals import Refused
-from brands.unfolded import action
+from authcodes.models.prints import Printer
+from authcodes.printing.labels import design
+from core.errors import Refused
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import action
 
 
 class PrinterForm(TenantForm):
@@ -22,7 +23,7 @@ class PrinterForm(TenantForm):
         given = {name: cleaned.get(name) for name in ("offset_x", "offset_y", "scale")}
         if None not in given.values():
             try:
-                designs.check_printer(**given)  # type: ignore[arg-type] # none of them is None
+                design.check_printer(**given)  # type: ignore[arg-type] # none of them is None
             except Refused as refusal:
                 self.refuse(refusal)
         return cleaned

@@ -1,7 +1,5 @@
-"""Pages: printing. What is wanted is asked and shown, then a worker makes the file; what was printed is listed."""
+"""Pages about print runs: one asks what to print and starts it, others list and show what was printed."""
 
-import base64
-import io
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -11,7 +9,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Count, Max, Min, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -21,36 +19,35 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes import documents, home, jobs, prints, qr
-from authcodes.admin.exports import filters_of, shown_to
+from authcodes.admin.codes.bulk_actions import step
 from authcodes.admin.jobs import COLOURS
-from authcodes.admin.orders import step
-from authcodes.admin.print_form import BatchPrintForm, ListPrintForm, PrintForm, initial_of
-from authcodes.documents import LibrariesMissing
-from authcodes.labels import preset_for
-from authcodes.models import AuthCode, BatchRange, Printer, PrintRun, Recall
-from authcodes.prints import Selection, Wanted
-from authcodes.proofs import proved
-from authcodes.sheets import calibration, write
-from authcodes.sketches import sketch
-from authcodes.stretches import stretch, whole
-from brands import roles, zones
-from brands.hosts import hostname_of
-from brands.lists import ChoicesFilter, DayFilter, OwnRowsFilter
-from brands.models import Brand, User
-from brands.portal import TenantAdmin, badge, page_of, person
-from brands.refusals import Forbidden, Invalid, Refused
-from brands.roles import ACT
-from brands.unfolded import action, display
+from authcodes.admin.overview import home
+from authcodes.admin.printing.access import MOST_ASKED, is_asked, may_print
+from authcodes.admin.printing.forms import BatchPrintForm, ListPrintForm, PrintForm, initial_of
+from authcodes.admin.printing.list_print import list_of, listed
+from authcodes.admin.printing.preview import glimpse_of, live_preview, look_address, look_at, pdf, pictured
+from authcodes.codes.ranges import stretch, whole
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.codes import AuthCode
+from authcodes.models.prints import Printer, PrintRun
+from authcodes.printing import checks, documents, runs, selection
+from authcodes.printing.documents import LibrariesMissing
+from authcodes.printing.labels.presets import preset_for
+from authcodes.printing.labels.sheet_pdf import calibration
+from authcodes.printing.request import Wanted
+from authcodes.printing.selection import Selection
+from brands.identity.roles import ACT
+from brands.models.tenants import Brand
+from core.errors import Refused
+from portal.base.badges import badge
+from portal.base.tenant_admin import TenantAdmin, page_of
+from portal.base.tenant_scope import person
+from portal.lists import local_time
+from portal.lists.filters import DayFilter, OwnRowsFilter
+from portal.lists.selection import filters_of
+from portal.unfold import ChoicesFilter, action, display
 
-LABEL = "authcodes.printrun"
 MOST_OFFERED = 50  # batches to choose from
-MOST_ASKED = 10  # earlier runs that a page names
-NOT_ASKED = {"csrfmiddlewaretoken", "preview", "confirm", "edit", "again"}  # what a form sends beside its fields
-
-
-def may_print(user: Any, brand_id: int) -> bool:
-    return brand_id in roles.reach(user, ACT, LABEL)
 
 
 @admin.register(PrintRun)
@@ -263,7 +260,7 @@ class PrintRunPage(TenantAdmin):
         if request.method == "POST" and form.is_valid():
             try:
                 selection, wanted = select(), form.wanted()
-                prints.check(selection, wanted)
+                checks.check(selection, wanted)
                 if step(request) == "confirm" and (begun := self.begin(request, selection, wanted, parameters)):
                     return begun
                 if step(request) != "form":
@@ -287,10 +284,10 @@ class PrintRunPage(TenantAdmin):
     ) -> HttpResponse | None:
         """Have it printed; None where some of it was printed before, and the person has not read so."""
         with transaction.atomic():
-            prints.take_turns(selection.brand)
-            if not is_asked(request, prints.earlier(selection).first()):
+            runs.take_turns(selection.brand)
+            if not is_asked(request, runs.earlier(selection).first()):
                 return None
-            run = prints.start(selection=selection, wanted=wanted, by=person(request), parameters=parameters)
+            run = runs.start(selection=selection, wanted=wanted, by=person(request), parameters=parameters)
             self.note(request, [run], _("Printed"))
             if selection.batch:
                 page_of(selection.batch, self.admin_site).note(
@@ -312,144 +309,23 @@ class PrintRunPage(TenantAdmin):
         return pdf(calibration(design), "calibration.pdf")
 
 
-def listed(request: HttpRequest) -> str:
-    """What limits the list, whichever of its pages one came from."""
-    query = request.GET.copy()
-    query.pop("p", None)
-    return query.urlencode()
-
-
 def stretch_of(batch: BatchRange, form: Any) -> Selection:
-    return prints.of_stretch(stretch(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"]))
+    return selection.of_stretch(stretch(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"]))
 
 
 def brand_alone(batch: BatchRange) -> QuerySet[Brand]:
     return Brand.objects.filter(pk=batch.brand_id)
 
 
-def glimpse_of(by: User, brand: Brand, query: str) -> Selection:
-    """As `list_of`, without counting: what a list begins with tells how its labels look. Raises Invalid."""
-    codes = AuthCode.objects.filter(brand=brand, pk__in=_rows_of(by, query))
-    first = codes.order_by("pk").first()
-    if first is None:
-        raise Invalid(_("The list has no codes of this brand."))
-    return Selection(brand, codes, first.code, first.code, 1)
-
-
-def list_of(by: User, brand: Brand, query: str) -> Selection:
-    """The codes of a brand that somebody's list shows. Raises Invalid where it shows none."""
-    codes = AuthCode.objects.filter(brand=brand, pk__in=_rows_of(by, query))
-    found = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
-    if not found["count"]:
-        raise Invalid(_("The list has no codes of this brand."))
-    return Selection(brand, codes, **found)
-
-
-def _rows_of(by: User, query: str) -> QuerySet[Any, Any]:
-    try:
-        return shown_to(by, AuthCode, query).order_by().values("pk")
-    except IncorrectLookupParameters:
-        raise Invalid(_("The list has no such filter.")) from None
-
-
-def is_asked(request: HttpRequest, newest: PrintRun | None) -> bool:
-    """Whether nothing of it was printed before, or the person has read what was."""
-    return newest is None or request.POST.get("again") == str(newest.pk)
-
-
 def shown(selection: Selection, wanted: Wanted) -> dict[str, Any]:
     """What would be printed, for the page that asks whether it shall be."""
-    before = prints.earlier(selection)[:MOST_ASKED]
+    before = runs.earlier(selection)[:MOST_ASKED]
     return {
         "selection": selection,
         "wanted": wanted,
         "what": PrintRun.What(wanted.what).label,
-        "warnings": prints.warnings(selection, wanted),
-        "before": [(run, zones.told(run.started_at, run.brand.zone)) for run in before],
+        "warnings": checks.warnings(selection, wanted),
+        "before": [(run, local_time.told(run.started_at, run.brand.zone)) for run in before],
         "pages": wanted.design().sheet.pages(selection.count, start=wanted.start) if wanted.is_labels else 0,
         **pictured(selection, wanted),
     }
-
-
-def pictured(selection: Selection, wanted: Wanted) -> dict[str, Any]:
-    """Page 1, or the first image, as the portal shows it."""
-    code = selection.sample()
-    text = prints.payload_of(code, wanted, hostname_of(selection.brand.pk))
-    if wanted.is_labels:
-        design = prints.design_of(selection, wanted)
-        picture = in_page(sketch(prints.first_page(selection, wanted), design), "svg+xml")
-        sheet = design.sheet
-        size = f"{prints.plain(sheet.page_width)} x {prints.plain(sheet.page_height)} mm"
-        return {"sample": text, "qr_mm": prints.plain(design.qr_mm), "picture": picture, "page_size": size}
-    image = qr.png(text=text, size_mm=wanted.image_mm, level=wanted.level_of(code.batch))
-    picture = in_page(proved(image, text, kind="png", code=code.code), "png")
-    return {"sample": text, "qr_mm": prints.plain(wanted.image_mm), "picture": picture}
-
-
-def live_preview(request: HttpRequest, form: Any, select: Callable[[], Selection]) -> HttpResponse:
-    """Page 1 while the form is being filled in, and what is wrong with it; what takes long is told before printing."""
-    told: dict[str, Any] = {}
-    if form.is_valid():
-        try:
-            selection, wanted = select(), form.wanted()
-            prints.check(selection, wanted)
-            told = {**pictured(selection, wanted), "warnings": prints.warnings(selection, wanted, thorough=False)}
-        except Refused as refusal:
-            form.refuse(refusal)
-    asked = {name: value for name, value in request.GET.items() if name not in {*NOT_ASKED, "list"}}
-    calibration = f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode(asked)}"
-    context = {**told, "wrong": form.complaints, "calibration": calibration}
-    return TemplateResponse(request, "admin/authcodes/print/live.html", context)
-
-
-def in_page(image: bytes, kind: str) -> str:
-    """An image as the address that holds it: the portal's pages may show those, and nothing has to be stored."""
-    return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"
-
-
-def look_address(request: HttpRequest, look: str, listed: str = "", **_told: Any) -> str:
-    """Where the first page is as it would be printed."""
-    asked = {name: value for name, value in request.POST.items() if name not in NOT_ASKED}
-    return f"{look}?{urlencode({**asked, 'list': listed})}"
-
-
-def look_at(form: Any, select: Callable[[], Selection]) -> HttpResponse:
-    """The first page, or the first image, as it would be printed; what cannot be is not there."""
-    if not form.is_valid():
-        raise Http404
-    try:
-        selection, wanted = select(), form.wanted()
-        prints.check(selection, wanted)
-    except Refused:
-        raise Http404 from None
-    if wanted.is_labels:
-        file = io.BytesIO()
-        labels = prints.Proof().of(iter(prints.first_page(selection, wanted)))
-        write(file, labels, prints.design_of(selection, wanted))
-        return pdf(file.getvalue(), "page-1.pdf")
-    draw = qr.svg if wanted.what == PrintRun.What.SVG else qr.png
-    code = selection.sample()
-    text = prints.payload_of(code, wanted, hostname_of(selection.brand.pk))
-    image = draw(text=text, size_mm=wanted.image_mm, level=wanted.level_of(code.batch))
-    kind = "image/svg+xml" if wanted.what == PrintRun.What.SVG else "image/png"
-    return offered(proved(image, text, kind=wanted.what, code=code.code), f"code-1.{wanted.what}", kind)
-
-
-def pdf(content: bytes, name: str) -> HttpResponse:
-    return offered(content, name, "application/pdf")
-
-
-def offered(content: bytes, name: str, kind: str) -> HttpResponse:
-    """A file to download."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(content, content_type=kind, headers=headers)
-
-
-def run_list(run: jobs.Run) -> None:
-    """The job's handler: the codes that the list of whoever started it shows now."""
-    printed = PrintRun.objects.select_related("brand").filter(job=run.job).first()
-    by = run.job.created_by
-    if printed is None or by is None or not may_print(by, printed.brand_id):
-        raise Forbidden(_("Who started this may not print these codes any more."))
-    with timezone.override(run.parameters["time_zone"]):
-        prints.print_codes(run=run, printed=printed, selection=list_of(by, printed.brand, run.parameters["query"]))

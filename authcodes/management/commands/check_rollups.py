@@ -4,14 +4,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from authcodes import rollup_checks
+from authcodes.rollups import consistency
 
 
 class Command(BaseCommand):
     help = "Compare the rollups with the scans; exit with 1 and the differences if they disagree."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
-        found = list(rollup_checks.differences())
+        found = list(consistency.differences())
         for each in found:
             self.stdout.write(f"{each.about}: {each.check}: expected {each.expected}, found {each.found}")
         if found:

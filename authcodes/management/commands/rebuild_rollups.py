@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from authcodes import rollups
-from brands.models import Brand
+from authcodes.rollups import rollups
+from brands.models.tenants import Brand
 
 
 class Command(BaseCommand):

@@ -5,9 +5,10 @@ from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from authcodes import faces, labels, qr
-from authcodes.symbols import Level, symbol
-from brands.refusals import Invalid
+from authcodes.printing.labels import fonts, presets
+from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import Level, symbol
+from core.errors import Invalid
 
 LARGEST_OFFSET_MM = 20
 SMALLEST_SCALE, LARGEST_SCALE = Decimal("0.9"), Decimal("1.1")
@@ -36,12 +37,12 @@ class Label:
 class Design:
     """How labels are printed. Offsets, in millimetres to the right and down, and scale make up for a printer's own."""
 
-    sheet: labels.Sheet
+    sheet: presets.Sheet
     qr_mm: Decimal
     start: int = 1
     by_column: bool = False
     cut_marks: bool = False
-    logo: bytes | None = None  # a PNG of brands.pictures
+    logo: bytes | None = None  # a PNG of brands.tenants.pictures
     offset_x: Decimal = Decimal(0)
     offset_y: Decimal = Decimal(0)
     scale: Decimal = Decimal(1)
@@ -52,8 +53,8 @@ class Design:
         for field in ("qr_mm", "offset_x", "offset_y", "scale"):
             if not getattr(self, field).is_finite():
                 raise wrong(field, _("Give a number."))
-        if self.qr_mm < qr.SMALLEST_SIZE_MM:
-            raise wrong("qr_mm", _("A QR code needs at least %(least)s mm.") % {"least": qr.SMALLEST_SIZE_MM})
+        if self.qr_mm < images.SMALLEST_SIZE_MM:
+            raise wrong("qr_mm", _("A QR code needs at least %(least)s mm.") % {"least": images.SMALLEST_SIZE_MM})
         largest = min(self.sheet.label_width, self.sheet.label_height - TEXT_MM)
         if self.qr_mm > largest:
             words = _("The QR code and the text below it are larger than the label: at most %(most)s mm fit.")
@@ -80,15 +81,15 @@ def wrong(field: str, message: str) -> Invalid:
 def module_warnings(design: Design, sample: Label) -> list[str]:
     """Whether labels such as this one may fail to scan although they can be printed."""
     drawn = symbol(sample.payload, sample.level)
-    module = qr.module_mm(drawn, design.qr_mm * design.scale)
-    if module >= qr.SMALLEST_MODULE_MM:
+    module = images.module_mm(drawn, design.qr_mm * design.scale)
+    if module >= images.SMALLEST_MODULE_MM:
         return []
-    needed = qr.SMALLEST_MODULE_MM * qr.modules_across(drawn) / design.scale
+    needed = images.SMALLEST_MODULE_MM * images.modules_across(drawn) / design.scale
     words = _(
         "A module of the QR code is %(module).3f mm wide, less than %(least)s mm: cheap printers and cameras may fail. "
         "Print it at %(needed).1f mm or more, or choose a lower error correction."
     )
-    return [words % {"module": module, "least": qr.SMALLEST_MODULE_MM, "needed": needed}]
+    return [words % {"module": module, "least": images.SMALLEST_MODULE_MM, "needed": needed}]
 
 
 def letter_warnings(missing: str) -> list[str]:
@@ -99,4 +100,4 @@ def letter_warnings(missing: str) -> list[str]:
         "Labels cannot show these characters; each would be printed as %(box)s: %(missing)s. Whoever runs the service "
         "can add a font that has them."
     )
-    return [words % {"box": faces.UNKNOWN, "missing": " ".join(missing[:20])}]
+    return [words % {"box": fonts.UNKNOWN, "missing": " ".join(missing[:20])}]

@@ -15,7 +15,7 @@ from django.conf import settings
 from fontTools.ttLib import TTCollection, TTFont  # type: ignore[import-untyped]
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
-FONTS = Path(__file__).parent / "fonts"
+FONTS = Path(__file__).parent / "font_files"
 UNKNOWN = "\ufffd"
 JOINERS = "\u200c\u200d"  # nothing to see, but they say which letters join
 # DejaVu has their letters, but not without shaping: Lao and N'Ko.

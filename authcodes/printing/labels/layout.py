@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from authcodes import faces, labels, lettering
-from authcodes.designs import TEXT_MM, Design, Label
-from authcodes.faces import Face
+from authcodes.printing.labels import fonts, presets, text_layout
+from authcodes.printing.labels.design import TEXT_MM, Design, Label
+from authcodes.printing.labels.fonts import Face
 
 POINTS_PER_MM = 72 / 25.4
 PAD = 1.5  # between text and a label's edge
@@ -89,9 +89,9 @@ class Placement:
 
     def _code(self, label: Label) -> Line:
         """It is never cut: a code that is not whole is worth nothing."""
-        text, strip = lettering.shaped(lettering.clean(label.text)), self._strip
-        face = faces.mono() if faces.mono().has(text) else faces.sans()
-        ems = faces.measured(text, face)
+        text, strip = text_layout.shaped(text_layout.clean(label.text)), self._strip
+        face = fonts.mono() if fonts.mono().has(text) else fonts.sans()
+        ems = fonts.measured(text, face)
         size = min(CODE_PT, strip.width * POINTS_PER_MM / ems) if ems else CODE_PT
         width = ems * size / POINTS_PER_MM
         middle = self.left + self.size / 2
@@ -112,7 +112,7 @@ class Placement:
         return Area(self.left + self.size + PAD, self.width - PAD, self.bottom, top - PAD)
 
     def _details(self, title: str, small: tuple[str, ...], code_ends: float) -> list[Line]:
-        title, small = lettering.clean(title), tuple(filter(None, map(lettering.clean, small)))
+        title, small = text_layout.clean(title), tuple(filter(None, map(text_layout.clean, small)))
         if self.beside:
             return self._beside(title, small)
         strip = self._strip
@@ -151,12 +151,14 @@ class Placement:
     def _is_whole(self, title: str, small: tuple[str, ...], larger: float, found: list[Line]) -> bool:
         """Whether nothing is cut, and no word broken."""
         room = self._box.width * POINTS_PER_MM / larger
-        words = [lettering.shaped(word) for word in title.split()]
+        words = [text_layout.shaped(word) for word in title.split()]
         if any(_measure(word) * TITLE_PT > room for word in words):
             return False
-        if any(_measure(lettering.shaped(line)) * SMALL_PT > room for line in small):
+        if any(_measure(text_layout.shaped(line)) * SMALL_PT > room for line in small):
             return False
-        lines = list(lettering.wrapped(lettering.shaped(title), width=room / TITLE_PT, most_lines=99, measure=_measure))
+        lines = list(
+            text_layout.wrapped(text_layout.shaped(title), width=room / TITLE_PT, most_lines=99, measure=_measure)
+        )
         return len(found) == len(lines) + len(small)
 
     def _in_the_middle(self, found: list[Line]) -> list[Line]:
@@ -171,14 +173,14 @@ class Placement:
         if not title:
             return rest
         room = width * POINTS_PER_MM / NARROW_PT - _measure(f" · {rest}" if rest else "")
-        return " · ".join(filter(None, (lettering.cut(title, width=room, measure=_measure), rest)))
+        return " · ".join(filter(None, (text_layout.cut(title, width=room, measure=_measure), rest)))
 
     def _centred(self, words: str, area: Area, top: float) -> Line:
-        text = lettering.shaped(words)
-        line = lettering.cut(text, width=area.width * POINTS_PER_MM / NARROW_PT, measure=_measure)
+        text = text_layout.shaped(words)
+        line = text_layout.cut(text, width=area.width * POINTS_PER_MM / NARROW_PT, measure=_measure)
         width = _measure(line) * NARROW_PT / POINTS_PER_MM
         left = (area.left + area.right - width) / 2
-        return Line(line, faces.sans(), left, top, NARROW_PT, width, lettering.right_to_left(text))
+        return Line(line, fonts.sans(), left, top, NARROW_PT, width, text_layout.right_to_left(text))
 
     def _logo_area(self, width: int, height: int) -> Area:
         """Above the text beside the QR code, or at the left of the strip below it."""
@@ -192,7 +194,7 @@ class Placement:
         return Area(left, left + width * ratio, top - height * ratio, top)
 
 
-def edges(sheet: labels.Sheet) -> tuple[list[float], list[float]]:
+def edges(sheet: presets.Sheet) -> tuple[list[float], list[float]]:
     """Where labels begin and end: from the left, and from the bottom of the page."""
     across = {
         float(sheet.left + column * sheet.pitch_x + more)
@@ -207,7 +209,7 @@ def edges(sheet: labels.Sheet) -> tuple[list[float], list[float]]:
     return sorted(across), sorted(up)
 
 
-def cut_marks(sheet: labels.Sheet) -> Iterator[tuple[float, float, float, float]]:
+def cut_marks(sheet: presets.Sheet) -> Iterator[tuple[float, float, float, float]]:
     """Short lines in the page's margins, in the line of each label's edges: from where to where."""
     across, up = edges(sheet)
     width, height = float(sheet.page_width), float(sheet.page_height)
@@ -231,15 +233,15 @@ def on_white(logo: bytes) -> Image.Image:
 
 
 def _measure(text: str) -> float:
-    return faces.measured(text, faces.sans())
+    return fonts.measured(text, fonts.sans())
 
 
 def _paragraph(words: str, area: Area, *, top: float, size: float, most_lines: int) -> Iterator[Line]:
     """`words` in `area` from `top` down, right-to-left text at its right."""
-    text = lettering.shaped(words)
-    backwards = lettering.right_to_left(text)
+    text = text_layout.shaped(words)
+    backwards = text_layout.right_to_left(text)
     ems = area.width * POINTS_PER_MM / size
-    for line in lettering.wrapped(text, width=ems, most_lines=most_lines, measure=_measure):
+    for line in text_layout.wrapped(text, width=ems, most_lines=most_lines, measure=_measure):
         width = _measure(line) * size / POINTS_PER_MM
-        yield Line(line, faces.sans(), area.right - width if backwards else area.left, top, size, width, backwards)
+        yield Line(line, fonts.sans(), area.right - width if backwards else area.left, top, size, width, backwards)
         top -= size * LEADING / POINTS_PER_MM

@@ -10,8 +10,8 @@ from fpdf import FPDF
 from fpdf.fonts import TTFFont
 from PIL import Image
 
-from authcodes import faces
-from authcodes.faces import JOINERS, Face, Picture, Run
+from authcodes.printing.labels import fonts
+from authcodes.printing.labels.fonts import JOINERS, Face, Picture, Run
 
 # Else each file it makes smaller fills the log with its glyphs.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
@@ -68,7 +68,7 @@ class Document:
     def text(self, line: str, face: Face, *, x: float, y: float, size: float) -> str:
         """Content that writes a line, its characters in the order of sight, at `x` and the baseline `y`, in points."""
         drawn = []
-        for run in faces.runs(line, face):
+        for run in fonts.runs(line, face):
             drawn.append(self._picture(run, x, y, size) if run.face.is_pictured else self._letters(run, x, y, size))
             x += run.width * size
         return "".join(drawn)

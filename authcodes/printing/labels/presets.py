@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.refusals import Invalid
+from core.errors import Invalid
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -8,11 +8,12 @@ from decimal import Decimal
 
 from django.utils.html import escape
 
-from authcodes import labels, qr
-from authcodes.designs import Design, Label
-from authcodes.faces import Run, runs
-from authcodes.placement import POINTS_PER_MM, Area, Line, Placement, cut_marks
-from authcodes.symbols import symbol
+from authcodes.printing.labels import presets
+from authcodes.printing.labels.design import Design, Label
+from authcodes.printing.labels.fonts import Run, runs
+from authcodes.printing.labels.layout import POINTS_PER_MM, Area, Line, Placement, cut_marks
+from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import symbol
 
 MOST_DRAWN = 60  # labels; the others of a page are frames
 RULER = "#999"
@@ -46,9 +47,9 @@ def sketch(shown: list[Label], design: Design) -> bytes:
 
 def _label(label: Label, place: Placement) -> Iterator[str]:
     drawn = symbol(label.payload, label.level)
-    module = place.size / qr.modules_across(drawn)
+    module = place.size / images.modules_across(drawn)
     top = place.height - place.bottom - place.size
-    yield f'<path transform="translate({place.left:.3f} {top:.3f}) scale({module:.5f})" d="{qr.outline(drawn)}"/>'
+    yield f'<path transform="translate({place.left:.3f} {top:.3f}) scale({module:.5f})" d="{images.outline(drawn)}"/>'
     for line in place.lines(label):
         yield _text(line, place)
     if place.logo:
@@ -103,7 +104,7 @@ def _image(area: Area, y: float, png: bytes, more: str = "") -> str:
     )
 
 
-def _rulers(sheet: labels.Sheet) -> Iterator[str]:
+def _rulers(sheet: presets.Sheet) -> Iterator[str]:
     """A tick at each centimetre, with its number."""
     for along, is_across in ((sheet.page_width, True), (sheet.page_height, False)):
         for tick in range(10, int(along), 10):

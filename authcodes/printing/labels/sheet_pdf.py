@@ -7,11 +7,12 @@ from typing import BinaryIO
 
 from django.utils.translation import gettext as _
 
-from authcodes import faces, labels, lettering, qr
-from authcodes.designs import Design, Label, wrong
-from authcodes.pdfs import Document
-from authcodes.placement import ASCENT, POINTS_PER_MM, SMALL_PT, Placement, cut_marks, edges, on_white
-from authcodes.symbols import symbol
+from authcodes.printing.labels import fonts, presets, text_layout
+from authcodes.printing.labels.design import Design, Label, wrong
+from authcodes.printing.labels.layout import ASCENT, POINTS_PER_MM, SMALL_PT, Placement, cut_marks, edges, on_white
+from authcodes.printing.labels.pdf_writer import Document
+from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import symbol
 
 RULER_MM = 100
 
@@ -75,15 +76,15 @@ class _Painter:
     def label(self, label: Label) -> Iterator[str]:
         yield self._symbol(label)
         for line in self.placement.lines(label):
-            seen = lettering.in_order_of_sight(line.text, right_to_left=line.right_to_left)
+            seen = text_layout.in_order_of_sight(line.text, right_to_left=line.right_to_left)
             at = {"x": line.left * POINTS_PER_MM, "y": line.baseline * POINTS_PER_MM}
             yield self.document.text(seen, line.face, **at, size=line.size)
         yield self.logo
 
     def _symbol(self, label: Label) -> str:
         drawn, place = symbol(label.payload, label.level), self.placement
-        module = place.size / qr.modules_across(drawn)
-        boxes = "".join([f"{x} {y} {length} 1 re\n" for x, y, length in qr.runs(drawn)])
+        module = place.size / images.modules_across(drawn)
+        boxes = "".join([f"{x} {y} {length} 1 re\n" for x, y, length in images.runs(drawn)])
         # Modules count from the top left of the quiet zone, downwards.
         scale = module * POINTS_PER_MM
         return f"q {scale:.6f} 0 0 {-scale:.6f} {_points(place.left, place.bottom + place.size)} cm\n{boxes}f\nQ\n"
@@ -110,15 +111,15 @@ def _points(x: float, y: float) -> str:
 
 def _words(document: Document, text: str, *, x: float, top: float, size: float) -> str:
     """A line of plain text whose upper edge is at `top`."""
-    seen = lettering.in_order_of_sight(text, right_to_left=lettering.right_to_left(text))
-    return document.text(seen, faces.sans(), x=x * POINTS_PER_MM, y=top * POINTS_PER_MM - size * ASCENT, size=size)
+    seen = text_layout.in_order_of_sight(text, right_to_left=text_layout.right_to_left(text))
+    return document.text(seen, fonts.sans(), x=x * POINTS_PER_MM, y=top * POINTS_PER_MM - size * ASCENT, size=size)
 
 
 def _stroke(x: float, y: float, to_x: float, to_y: float) -> str:
     return f"{_points(x, y)} m {_points(to_x, to_y)} l S\n"
 
 
-def _cut_marks(sheet: labels.Sheet) -> str:
+def _cut_marks(sheet: presets.Sheet) -> str:
     return "".join(["0.3 w\n", *(_stroke(*mark) for mark in cut_marks(sheet))])
 
 
@@ -146,8 +147,8 @@ def calibration(design: Design) -> bytes:
     ]
     left = width / 4 + 5  # clear of the upright ruler
     for number, line in enumerate(words):
-        shaped = lettering.shaped(line)
-        size = min(8, (width - left - 10) * POINTS_PER_MM / faces.measured(shaped, faces.sans()))
+        shaped = text_layout.shaped(line)
+        size = min(8, (width - left - 10) * POINTS_PER_MM / fonts.measured(shaped, fonts.sans()))
         drawn.append(_words(document, shaped, x=left, top=height / 2 + 25 - number * 4, size=size))
     document.page("".join([*drawn, "Q"]))
     document.close()

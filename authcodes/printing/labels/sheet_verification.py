@@ -13,9 +13,9 @@ import pypdf
 from django.utils.translation import gettext as _
 from PIL import Image, ImageDraw
 
-from authcodes import proofs
-from authcodes.designs import Label
-from authcodes.qr import DPI
+from authcodes.printing.labels.design import Label
+from authcodes.printing.qr import verification
+from authcodes.printing.qr.images import DPI
 
 FIRST_PAGES = 10  # are all read, and
 EVERY_PAGE = 100  # of so many one, and the last
@@ -60,14 +60,14 @@ def check(file: BinaryIO, expected: dict[int, list[str]], *, pages: int) -> int:
         if len(page.symbols) != len(codes):
             raise _wrong(number + 1)
         for boxes, code in zip(page.symbols, codes, strict=True):
-            proofs.expect(_read(boxes, page.pictures), code)
+            verification.expect(_read(boxes, page.pictures), code)
         read += len(codes)
     return read
 
 
-def _wrong(page: int) -> proofs.Unreadable:
+def _wrong(page: int) -> verification.Unreadable:
     words = _("Page %(page)d of the finished file does not have the codes that it should.")
-    return proofs.Unreadable(words % {"page": page})
+    return verification.Unreadable(words % {"page": page})
 
 
 def _painted(content: bytes) -> Page:
@@ -114,7 +114,7 @@ def _read(boxes: list[Box], pictures: list[Box]) -> str | None:
     right, top = max(box[2] for box in boxes), max(box[3] for box in boxes)
     # The upper left finder's edge is seven modules long.
     edge = min((box for box in boxes if box[3] > top - SLACK), key=lambda box: box[0])
-    quiet = (edge[2] - edge[0]) / 7 * proofs.QUIET_ZONE
+    quiet = (edge[2] - edge[0]) / 7 * verification.QUIET_ZONE
     around = left - quiet, bottom - quiet, right + quiet, top + quiet
     if any(_meet(around, picture) for picture in pictures):
         return None
@@ -125,7 +125,7 @@ def _read(boxes: list[Box], pictures: list[Box]) -> str | None:
     for left, upper, right, lower in (_dots(box, around, dots) for box in boxes):
         if left <= right and upper <= lower:
             draw.rectangle((left, upper, right, lower), fill=0)
-    return proofs.read_image(image)
+    return verification.read_image(image)
 
 
 def _dots(box: Box, around: Box, dots: float) -> tuple[int, int, int, int]:

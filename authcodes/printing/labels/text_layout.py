@@ -11,8 +11,8 @@ from functools import cache
 from fpdf.bidi import BidiParagraph, auto_detect_base_direction
 from fpdf.enums import TextDirection
 
-from authcodes import faces
-from authcodes.faces import JOINERS, UNKNOWN, is_mark
+from authcodes.printing.labels import fonts
+from authcodes.printing.labels.fonts import JOINERS, UNKNOWN, is_mark
 
 __all__ = ["UNKNOWN", "clean", "cut", "in_order_of_sight", "right_to_left", "shaped", "unknown", "wrapped"]
 
@@ -44,7 +44,7 @@ def _kept(character: str) -> str:
 
 def unknown(text: str) -> str:
     """The characters of a text that would be printed as U+FFFD, each once."""
-    return faces.unknown(shaped(clean(text)))
+    return fonts.unknown(shaped(clean(text)))
 
 
 def right_to_left(text: str) -> bool:

@@ -13,11 +13,11 @@ from functools import partial
 from itertools import islice
 from typing import IO, Any, BinaryIO, Literal, cast
 
-from authcodes import proofs, qr
-from authcodes.parallel import spread
-from authcodes.spreadsheets import neutral
-from authcodes.symbols import Level
-from authcodes.zips import Writer
+from authcodes.printing.process_pool import spread
+from authcodes.printing.qr import images, verification
+from authcodes.printing.qr.encoder import Level
+from authcodes.printing.qr.zip_stream import Writer
+from core.spreadsheets.csv_files import neutral
 
 Kind = Literal["png", "svg"]
 MANIFEST = "manifest.csv"
@@ -97,7 +97,7 @@ def write(
             if progress is not None:
                 progress(archive.entries)
         if last is not None and not last.proved:
-            proofs.proved(last.data, last.image.payload, kind=kind, code=last.image.code)
+            verification.proved(last.data, last.image.payload, kind=kind, code=last.image.code)
             proved += 1
         files = archive.entries
         archive.add_file(MANIFEST, manifest.content(), size=manifest.size, crc=manifest.crc)
@@ -117,13 +117,13 @@ def _make(numbered: tuple[int, list[Image]], *, kind: Kind, size_mm: Decimal) ->
     first, chunk = numbered
     made = []
     for number, image in enumerate(chunk, first):
-        draw = qr.svg if kind == "svg" else qr.png
+        draw = images.svg if kind == "svg" else images.png
         data = draw(text=image.payload, size_mm=size_mm, level=image.level)
         proved = number < ALL_PROVED or number % PROVED_EVERY == 0
         if proved:
-            proofs.proved(data, image.payload, kind=kind, code=image.code)
+            verification.proved(data, image.payload, kind=kind, code=image.code)
         if kind == "png" and number % PROVED_EVERY == 0:
-            proofs.expect(proofs.read_png_by_pillow(data), image.payload, image.code)
+            verification.expect(verification.read_png_by_pillow(data), image.payload, image.code)
         made.append(_Made(image, safe_name(image.code, kind), data, hashlib.sha256(data).hexdigest(), proved))
     return made
 

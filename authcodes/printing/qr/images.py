@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
-from authcodes import tags
-from authcodes.models import AuthCode
-from authcodes.symbols import QUIET_ZONE, Level, Symbol, symbol
-from brands.hosts import site_at
+from authcodes.codes import signed_tags
+from authcodes.models.codes import AuthCode
+from authcodes.printing.qr.encoder import QUIET_ZONE, Level, Symbol, symbol
 from brands.scanned import SEPARATOR
+from brands.tenants.hostnames import site_at
 
 DPI = 300
 MILLIMETRES_PER_INCH = Decimal("25.4")
@@ -31,7 +31,7 @@ def printed(code: AuthCode) -> str:
     version = code.batch.tag_version
     if version is None:
         return code.code
-    return code.code + SEPARATOR + tags.tag(code=code.code, batch_id=code.batch_id, version=version)
+    return code.code + SEPARATOR + signed_tags.tag(code=code.code, batch_id=code.batch_id, version=version)
 
 
 def modules_across(drawn: Symbol) -> int:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from PIL import Image, ImageChops, ImageDraw
 
 from brands import scanned
-from brands.refusals import Invalid
+from core.errors import Invalid
 
 QR_CODE = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
 QUIET_ZONE = 4  # modules, by the standard

@@ -5,8 +5,8 @@ from typing import Any, cast
 from django.core.management.base import BaseCommand
 from django.db import connection
 
-from brands import database_roles
-from brands.postgresql.base import DatabaseWrapper
+from brands.isolation import database_roles
+from core.db.postgresql.base import DatabaseWrapper
 
 
 class Command(BaseCommand):

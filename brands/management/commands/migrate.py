@@ -7,8 +7,8 @@ from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
 
-from brands import database_roles
-from brands.postgresql.base import DatabaseWrapper
+from brands.isolation import database_roles
+from core.db.postgresql.base import DatabaseWrapper
 
 
 class Command(migrate.Command):

@@ -4,14 +4,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from authcodes import reconcile
+from authcodes.scanning import consistency
 
 
 class Command(BaseCommand):
     help = "Compare balances, ledger, progress, events and scans; exit with 1 and the differences if they disagree."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
-        found = list(reconcile.differences())
+        found = list(consistency.differences())
         for each in found:
             self.stdout.write(f"{each.about}: {each.check}: expected {each.expected}, found {each.found}")
         if found:

@@ -11,14 +11,17 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from authcodes import demo, demo_hostnames
-from authcodes.demo import CUSTOMERS, PLANS, ROLES, SUPERUSER, DemoRefused, Plan
-from authcodes.demo_credentials import Credentials
-from authcodes.models import AuthCode, BatchRange, Product
-from brands.hosts import hostname_of, site_at
-from brands.models import Brand, User
-from brands.refusals import Refused
-from loyalty.points import plain
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from brands.models.people import User
+from brands.models.tenants import Brand
+from brands.tenants.hostnames import hostname_of, site_at
+from config.demo import data, hostnames
+from config.demo.credentials import Credentials
+from config.demo.data import CUSTOMERS, PLANS, ROLES, SUPERUSER, DemoRefused, Plan
+from core.errors import Refused
+from core.json_values import plain
 
 CODES_SHOWN = 40
 NOT_FOR_PHONES = "opens after a start without --phone"
@@ -49,16 +52,14 @@ def refresh() -> tuple[Credentials, list[Brand]]:
     now = timezone.now()
     # One transaction, the file written at its end: what the file says was never true of less than all of it.
     with transaction.atomic():
-        brands = demo.ensure(at=now)
+        brands = data.ensure(at=now)
         credentials = Credentials.load()
         before = repr(credentials)
         credentials.renew(brands=brands, at=now)
         credentials.base_url = base_url(credentials)
         for plan, brand in zip(PLANS, brands, strict=True):
-            demo_hostnames.set_primary_hostname(
-                demo_hostnames.hostname_at(plan, credentials.base_url), plan=plan, brand=brand
-            )
-            demo.top_up(plan=plan, brand=brand, at=now)
+            hostnames.set_primary_hostname(hostnames.hostname_at(plan, credentials.base_url), plan=plan, brand=brand)
+            data.top_up(plan=plan, brand=brand, at=now)
         if repr(credentials) != before:
             credentials.save()
     return credentials, brands
@@ -69,7 +70,7 @@ def base_url(credentials: Credentials) -> str:
     port = os.environ.get("PORT")
     if not port:
         return credentials.base_url or "http://localhost:8000"
-    return f"http://{demo_hostnames.address_in_network(os.environ.get('HOST', '')) or 'localhost'}:{port}"
+    return f"http://{hostnames.address_in_network(os.environ.get('HOST', '')) or 'localhost'}:{port}"
 
 
 class Shown:
@@ -83,7 +84,7 @@ class Shown:
         }
         self.staff = {plan.address(name): role for name, role in ROLES.items() if plan.address(name) in ids}
         # In any order, so that two who ask at the same time scarcely get the same ones.
-        self.codes = list(demo.fresh_codes(brand).order_by("?")[:CODES_SHOWN])
+        self.codes = list(data.fresh_codes(brand).order_by("?")[:CODES_SHOWN])
 
     @property
     def origin(self) -> str:
@@ -98,7 +99,7 @@ class Shown:
     def is_reached(self) -> bool:
         """Whether the brand's hostname leads to where bin/run listens; an address in the network is the first's."""
         host = urlsplit(self.credentials.base_url).hostname or ""
-        return not demo_hostnames.address_in_network(host) or urlsplit(self.origin).hostname == host
+        return not hostnames.address_in_network(host) or urlsplit(self.origin).hostname == host
 
     def for_programs(self) -> dict[str, Any]:
         passwords, keys = self.credentials.passwords, self.credentials.keys[self.brand.slug]
@@ -154,5 +155,5 @@ def line(what: str, which: str, more: str = "") -> str:
 
 def image_url(code: AuthCode, credentials: Credentials) -> str:
     # By its name, and only for people: the module brings all views along, a third of this command's time.
-    address_of = import_string("authcodes.views.codes.image_address")
+    address_of = import_string("authcodes.api.qr_images.image_address")
     return f"{credentials.base_url}{address_of(code)}"

@@ -12,7 +12,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from config.bodies import Json
+from core.api.json_codec import Json
 
 KEPT = {"Cache-Control": "public, max-age=3600", "Vary": "Accept"}
 making = Lock()

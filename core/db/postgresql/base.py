@@ -10,10 +10,10 @@ from django.db.backends.base.base import NO_DB_ALIAS
 from django.db.backends.postgresql import base
 from psycopg.types.json import JsonbLoader, JsonLoader
 
-from brands import guard
-from brands.postgresql import loaders, roles
-from brands.postgresql.operations import DatabaseOperations
-from brands.postgresql.schema import DatabaseSchemaEditor
+from core.db import row_guard
+from core.db.postgresql import loaders, roles
+from core.db.postgresql.operations import DatabaseOperations
+from core.db.postgresql.schema import DatabaseSchemaEditor
 
 INERROR = psycopg.pq.TransactionStatus.INERROR
 # Not `SELECT set_config(...)`: after a query a transaction can no longer choose its isolation.
@@ -25,9 +25,9 @@ ASSUME_RESULTS = 4
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's, where a look at the socket stands for its SELECT 1, and brands.sql keeps a cursor.
+    """Django's, where a look at the socket stands for its SELECT 1, and core.db.sql keeps a cursor.
 
-    Before each statement it takes on the role and the brands that brands.guard wants: in the session, or where
+    Before each statement it takes on the role and the brands that core.db.row_guard wants: in the session, or where
     PgBouncer gives each transaction another session, in the transaction. What it took on last it remembers, so a
     statement under the same guard as the one before costs nothing.
     """
@@ -35,7 +35,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
     _prepared: "psycopg.Cursor[Any] | None" = None
-    _assumed: tuple[bool, guard.Scope | None] | None = None  # None: nobody knows
+    _assumed: tuple[bool, row_guard.Scope | None] | None = None  # None: nobody knows
     is_owner = False  # inside of `as_owner`
 
     @property
@@ -49,9 +49,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return bool(self.settings_dict.get("GUARD")) and self.alias != NO_DB_ALIAS
 
     @property
-    def wanted(self) -> tuple[bool, guard.Scope | None]:
+    def wanted(self) -> tuple[bool, row_guard.Scope | None]:
         """As whom the next statement is to be sent; `_words` has it in PostgreSQL's terms."""
-        return self.is_owner, guard.current()
+        return self.is_owner, row_guard.current()
 
     @contextmanager
     def as_owner(self) -> Iterator[None]:
@@ -83,7 +83,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.assume()
 
     def create_cursor(self, name: str | None = None) -> Any:
-        if self.is_pooled and guard.current() is not None and not self.in_atomic_block and self.is_guarded:
+        if self.is_pooled and row_guard.current() is not None and not self.in_atomic_block and self.is_guarded:
             return OneTransactionCursor(self.connection, self._statement(local=True) + ";")
         self.assume()
         return super().create_cursor(name)

@@ -1,6 +1,6 @@
 """How moments and days are read.
 
-What lies outside of `brands.moments`, which no row can hold while its CHECKs stand, reads as the nearest bound: a page
+What lies outside of `core.moments`, which no row can hold while its CHECKs stand, reads as the nearest bound: a page
 then shows a strange date, and does not fail.
 """
 
@@ -12,7 +12,7 @@ from django.db.backends.postgresql.psycopg_any import BaseTzLoader
 from psycopg.adapt import AdaptersMap
 from psycopg.types.datetime import DateLoader
 
-from brands.moments import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
+from core.moments import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
 
 
 class MomentLoader(BaseTzLoader):  # type: ignore[misc] # untyped

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.db.backends.postgresql import operations
 
 if TYPE_CHECKING:
-    from brands.postgresql.base import DatabaseWrapper
+    from core.db.postgresql.base import DatabaseWrapper
 
 
 class DatabaseOperations(operations.DatabaseOperations):

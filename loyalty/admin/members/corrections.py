@@ -12,14 +12,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import limits
-from brands.audited import deed
-from brands.reason_forms import ReasonForm
-from brands.refusals import Refused
-from brands.roles import CORRECT
-from brands.unfolded import TextWidget, action
-from loyalty import confirmations, corrections
-from loyalty.models import UserPoints
+from brands.identity.roles import CORRECT
+from core.errors import Refused
+from core.redis import rate_limits
+from loyalty.members import confirmations, corrections
+from loyalty.models.accounts import UserPoints
+from portal.base.audit_mixin import deed
+from portal.base.reason_forms import ReasonForm
+from portal.unfold import TextWidget, action
 
 
 class NameForm(ReasonForm):
@@ -125,7 +125,7 @@ class Corrections:
         """Whether the mails are on their way; if not, the form says why."""
         given = form.cleaned_data
         try:
-            limits.hit("account_mail", member.user.email, f"staff:{request.user.pk}")
+            rate_limits.hit("account_mail", member.user.email, f"staff:{request.user.pk}")
             corrections.request_email_change(account=member, email=given["email"], deed=deed(request, given["reason"]))
         except Refused as refusal:
             form.add_error(refusal.details.get("field"), refusal.message)

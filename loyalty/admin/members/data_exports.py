@@ -9,10 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy
 
-from brands.exporting import within
-from brands.portal import TenantAdmin
-from brands.unfolded import action
-from loyalty.models import UserPoints
+from loyalty.models.accounts import UserPoints
+from portal.base.tenant_admin import TenantAdmin
+from portal.import_export.exportable import within
+from portal.unfold import action
 
 
 @cache

@@ -14,13 +14,13 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.audited import deed
-from brands.models import Brand
-from brands.refusals import Refused
-from brands.roles import ACT
-from brands.unfolded import FileWidget, SelectWidget, TextareaWidget, action
-from loyalty import enrolment
-from loyalty.enrolment import Result
+from brands.identity.roles import ACT
+from brands.models.tenants import Brand
+from core.errors import Refused
+from loyalty.members import enrolment
+from loyalty.members.enrolment import Result
+from portal.base.audit_mixin import deed
+from portal.unfold import FileWidget, SelectWidget, TextareaWidget, action
 
 MAX_BYTES = 200_000
 MAX_SHOWN = 20  # addresses that a message names

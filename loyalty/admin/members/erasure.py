@@ -9,15 +9,15 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.audited import deed
-from brands.number_columns import format_points
-from brands.portal import TenantAdmin
-from brands.reason_forms import UnnamedReasonForm
-from brands.refusals import Refused
-from brands.roles import ERASE
-from brands.unfolded import action
-from loyalty import erasure
-from loyalty.models import UserPoints
+from brands.identity.roles import ERASE
+from core.errors import Refused
+from loyalty.members import erasure
+from loyalty.models.accounts import UserPoints
+from portal.base.audit_mixin import deed
+from portal.base.reason_forms import UnnamedReasonForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.number_columns import format_points
+from portal.unfold import action
 
 
 class ErasureForm(UnnamedReasonForm):

@@ -21,29 +21,32 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands import customer_search, panels
-from brands.audited import deed
-from brands.customer_search import TooManyCustomers
-from brands.digits import AsciiDigits
-from brands.exporting import ExportingAdmin
-from brands.lists import ChoicesFilter, DayFilter
-from brands.models import User
-from brands.number_columns import format_number, format_points
-from brands.portal import badge
-from brands.reason_forms import ReasonForm
-from brands.refusals import Refused
-from brands.roles import ACT, VIEW, reach
-from brands.unfolded import SelectWidget, TextareaWidget, TextWidget, action, display
-from loyalty import adjustments, blocking, membership
-from loyalty.admin.corrections import Corrections
-from loyalty.admin.data_exports import DataExport
-from loyalty.admin.enrolment import Enrolment
-from loyalty.admin.erasure import Erasure
-from loyalty.admin.notice_deliveries import COLOURS as NOTICE_COLOURS
-from loyalty.admin.notice_deliveries import address_shown
-from loyalty.models import Channel, Language, NoticeDelivery, Topic, UserPoints
-from loyalty.notices import devices, preferences
-from loyalty.refusals import PointsAlreadyClaimed
+from brands.identity import customer_search
+from brands.identity.customer_search import TooManyCustomers
+from brands.identity.roles import ACT, VIEW, reach
+from brands.models.people import User
+from core.errors import Refused
+from core.forms.digits import AsciiDigits
+from loyalty.admin.members.corrections import Corrections
+from loyalty.admin.members.data_exports import DataExport
+from loyalty.admin.members.enrolment import Enrolment
+from loyalty.admin.members.erasure import Erasure
+from loyalty.admin.notifications.deliveries import COLOURS as NOTICE_COLOURS
+from loyalty.admin.notifications.deliveries import address_shown
+from loyalty.errors import PointsAlreadyClaimed
+from loyalty.members import blocking, numbers
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import Channel, Language, NoticeDelivery, Topic
+from loyalty.notifications import devices, preferences
+from loyalty.points import adjustments
+from portal.base import customer_panels
+from portal.base.audit_mixin import deed
+from portal.base.badges import badge
+from portal.base.reason_forms import ReasonForm
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists.filters import DayFilter
+from portal.lists.number_columns import format_number, format_points
+from portal.unfold import ChoicesFilter, SelectWidget, TextareaWidget, TextWidget, action, display
 
 SOME = 50  # of whom the portal's search box shows the first
 COLOURS = {"active": "success", "blocked": "danger"}
@@ -138,7 +141,7 @@ class MemberPage(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
     ) -> HttpResponse:
         member = self.get_object(request, unquote(object_id))
         told = self.notices_of(request, member)
-        told["panels"] = list(panels.of_customer(request, member.user, member.brand))
+        told["panels"] = list(customer_panels.of_customer(request, member.user, member.brand))
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
 
     def notices_of(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
@@ -176,7 +179,7 @@ class MemberPage(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
         self, request: HttpRequest, queryset: QuerySet[UserPoints], search_term: str
     ) -> tuple[QuerySet[UserPoints], bool]:
         """A scanner types what a pass's barcode holds."""
-        account = membership.read(search_term)
+        account = numbers.read(search_term)
         if account is not None:
             return queryset.filter(pk=account), False
         if not search_term.strip():

@@ -8,11 +8,12 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin, badge
-from brands.unfolded import display
-from loyalty.masking import masked_mail, sees_members
-from loyalty.models import Channel, NoticeDelivery
+from loyalty.members.masking import masked_mail, sees_members
+from loyalty.models.notifications import Channel, NoticeDelivery
+from portal.base.badges import badge
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import DayFilter
+from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"queued": "info", "sent": "success", "failed": "danger", "suppressed": "", "bounced": "warning"}
 

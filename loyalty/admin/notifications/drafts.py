@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from loyalty.models import Channel
-from loyalty.notices import catalogue, composing, placeholders
-from loyalty.notices.catalogue import KINDS, LONGEST, Words
-from loyalty.notices.placeholders import BadWords
+from loyalty.models.notifications import Channel
+from loyalty.notifications import catalogue, placeholders, rendering
+from loyalty.notifications.catalogue import KINDS, LONGEST, Words
+from loyalty.notifications.placeholders import BadWords
 
 
 def names_of(template: str) -> list[tuple[str, str]]:
@@ -28,5 +28,5 @@ def draft(*, brand: Any, template: str, channel: str, language: str, words: Word
     except BadWords as refusal:
         return {**told, "problem": str(refusal)}
     cut = Words(words.subject[: longest[0]], words.body[: longest[1]])
-    composed = composing.compose(composing.sample(brand, template, channel, language), cut)
+    composed = rendering.compose(rendering.sample(brand, template, channel, language), cut)
     return {**told, "subject": composed.subject, "text": composed.text, "html": composed.html}

@@ -11,10 +11,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.portal import TenantAdmin, badge
-from brands.unfolded import display
-from loyalty.models import SenderDomain
-from loyalty.notices import sender_domains
+from loyalty.models.notifications import SenderDomain
+from loyalty.notifications import sender_domains
+from portal.base.badges import badge
+from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import display
 
 
 @admin.register(SenderDomain)

@@ -8,12 +8,15 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.models import Brand
-from brands.portal import TenantAdmin, TenantForm, badge
-from brands.refusals import Refused
-from brands.unfolded import PasswordWidget, TextareaWidget, display
-from loyalty.models import Channel, NoticeSettings
-from loyalty.notices import fcm, sender_names, sending
+from brands.models.tenants import Brand
+from core.errors import Refused
+from loyalty.models.notifications import Channel, NoticeSettings
+from loyalty.notifications import delivery, sender_names
+from loyalty.notifications.channels import push
+from portal.base.badges import badge
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import PasswordWidget, TextareaWidget, display
 
 SECRETS = ("twilio_auth_token", "fcm_service_account")
 
@@ -41,7 +44,7 @@ class NoticeSettingsForm(TenantForm):
         given = self.cleaned_data["fcm_service_account"].strip()
         if given:
             try:
-                fcm.service_account(given)
+                push.service_account(given)
             except Refused as refusal:
                 raise forms.ValidationError(refusal.message) from None
         return str(given or self.stored["fcm_service_account"])
@@ -101,7 +104,7 @@ class NoticeSettingsPage(TenantAdmin):
 
     @display(description=gettext_lazy("channels"))
     def channels(self, own: NoticeSettings) -> str:
-        return ", ".join(str(Channel(name).label) for name in sorted(sending.channels_of(own))) or "-"
+        return ", ".join(str(Channel(name).label) for name in sorted(delivery.channels_of(own))) or "-"
 
 
 def without_secrets(fields: Any) -> list[Any]:

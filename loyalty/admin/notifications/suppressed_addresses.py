@@ -8,10 +8,11 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.lists import ChoicesFilter, DayFilter
-from brands.portal import TenantAdmin
-from loyalty.models import StoppedAddress
-from loyalty.notices import stopped
+from loyalty.models.notifications import StoppedAddress
+from loyalty.notifications import suppression
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import DayFilter
+from portal.unfold import ChoicesFilter
 
 
 @admin.register(StoppedAddress)
@@ -32,7 +33,7 @@ class StoppedAddressPage(TenantAdmin):
         """Only digests are kept, so what is looked for is digested too."""
         if not search_term:
             return queryset, False
-        names = [stopped.digest(channel, search_term) for channel in ("email", "sms")]
+        names = [suppression.digest(channel, search_term) for channel in ("email", "sms")]
         return queryset.filter(digest__in=names), False
 
     @admin.action(description=gettext_lazy("Let them try again"), permissions=["act"])
@@ -40,4 +41,4 @@ class StoppedAddressPage(TenantAdmin):
         chosen: list[Any] = self.chosen(request, queryset)
         self.report(request, chosen, _("Tried again from now on"))
         for address in chosen:
-            stopped.let_try_again(address=address)
+            suppression.let_try_again(address=address)

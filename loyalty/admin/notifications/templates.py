@@ -14,16 +14,18 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.lists import ChoicesFilter
-from brands.models import Brand
-from brands.portal import TenantAdmin, TenantForm, person
-from brands.refusals import Refused
-from brands.roles import ACT, ADD, VIEW
-from loyalty.admin.notice_drafts import draft, names_of
-from loyalty.models import Channel, Language, NoticeTemplate, Template
-from loyalty.notices import catalogue, composing, placeholders, trials
-from loyalty.notices.catalogue import KINDS, LONGEST, Words
-from loyalty.notices.placeholders import BadWords
+from brands.identity.roles import ACT, ADD, VIEW
+from brands.models.tenants import Brand
+from core.errors import Refused
+from loyalty.admin.notifications.drafts import draft, names_of
+from loyalty.models.notifications import Channel, Language, NoticeTemplate, Template
+from loyalty.notifications import catalogue, placeholders, rendering, test_sends
+from loyalty.notifications.catalogue import KINDS, LONGEST, Words
+from loyalty.notifications.placeholders import BadWords
+from portal.base.forms import TenantForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import person
+from portal.unfold import ChoicesFilter
 
 CHOICE = ("template", "channel", "language")
 
@@ -173,7 +175,7 @@ class NoticeTemplatePage(TenantAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": f"{Template(template).label}: {Channel(channel).label}, {Language(language).label}",
-            "composed": composing.compose(composing.sample(brand, template, channel, language)),
+            "composed": rendering.compose(rendering.sample(brand, template, channel, language)),
             "direction": catalogue.direction(language),
             "wanted": {"brand": brand.pk, **dict(zip(CHOICE, wanted, strict=True))},
             "is_own": row is not None,
@@ -210,7 +212,7 @@ class NoticeTemplatePage(TenantAdmin):
             raise PermissionDenied
         template, channel, language = wanted
         try:
-            trials.send(
+            test_sends.send(
                 brand=brand,
                 to=person(request),
                 template=template,

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from brands.models import Brand
-from loyalty import expiry
+from brands.models.tenants import Brand
+from loyalty.points import expiry
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from brands.models import Brand
+from brands.models.tenants import Brand
 from loyalty.wallets.selfcheck import Severity, findings
 
 

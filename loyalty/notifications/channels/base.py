@@ -6,10 +6,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from brands.outgoing import Answer
-from loyalty.events import TryLater
-from loyalty.models import NoticeDelivery, NoticeSettings
-from loyalty.notices.composing import Composed
+from core.http.client import Answer
+from events.messages import TryLater
+from loyalty.models.notifications import NoticeDelivery, NoticeSettings
+from loyalty.notifications.rendering import Composed
 
 LONGEST_WAIT = timedelta(hours=1)
 

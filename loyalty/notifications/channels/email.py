@@ -7,9 +7,9 @@ from email.utils import formataddr, parseaddr
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 
-from loyalty.notices import sender_domains, sender_names
-from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel
-from loyalty.notices.composing import one_line
+from loyalty.notifications import sender_domains, sender_names
+from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel
+from loyalty.notifications.rendering import one_line
 
 # RFC 3463. These say that the message, the mailbox's fill or the way there is to blame, and not the address.
 NOT_THE_ADDRESS = re.compile(r"^[45]\.(2\.2|3|4|5|6|7)\b")

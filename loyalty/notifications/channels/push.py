@@ -7,13 +7,12 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from brands import outgoing
-from brands.outgoing import Answer, NotReached
-from brands.refusals import Invalid
-from loyalty import service_accounts
-from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel, busy
-from loyalty.notices.twilio import read
-from loyalty.service_accounts import NotGranted, ServiceAccount
+from core.errors import Invalid
+from core.http import client, google_service_accounts
+from core.http.client import Answer, NotReached
+from core.http.google_service_accounts import NotGranted, ServiceAccount
+from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel, busy
+from loyalty.notifications.channels.sms import read
 
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
 FIELD = "fcm_service_account"
@@ -24,7 +23,7 @@ DEAD_TOKENS = frozenset({"UNREGISTERED", "SENDER_ID_MISMATCH"})
 @lru_cache(maxsize=64)
 def service_account(text: str) -> ServiceAccount:
     """The file of Google's console. Raises Invalid where it is none, or its key cannot sign."""
-    account = service_accounts.read(text, field=FIELD)
+    account = google_service_accounts.read(text, field=FIELD)
     if not account.project_id:
         raise Invalid(_("This file lacks the project_id."), details={"field": FIELD})
     return account
@@ -45,7 +44,7 @@ def send(parcel: Parcel) -> str:
     if answer.status == 200:
         return str(body.get("name", ""))[:255]
     if answer.status == 401:
-        service_accounts.forget_token(account, scope=SCOPE)
+        google_service_accounts.forget_token(account, scope=SCOPE)
     kind, said = error_of(body)
     told = f"FCM {answer.status} {kind}: {said}"[:500]
     if kind in DEAD_TOKENS or (kind == "INVALID_ARGUMENT" and "registration token" in said):
@@ -79,7 +78,7 @@ def error_of(body: dict[str, Any]) -> tuple[str, str]:
 
 def access_token(account: ServiceAccount) -> str:
     try:
-        return service_accounts.access_token(account, scope=SCOPE)
+        return google_service_accounts.access_token(account, scope=SCOPE)
     except NotReached as error:
         raise NotSent(f"FCM: {error}") from error
     except NotGranted as error:
@@ -88,6 +87,6 @@ def access_token(account: ServiceAccount) -> str:
 
 def ask(url: str, content: bytes, headers: dict[str, str]) -> Answer:
     try:
-        return outgoing.send("POST", url, headers=headers, content=content)
+        return client.send("POST", url, headers=headers, content=content)
     except NotReached as error:
         raise NotSent(f"FCM: {error}") from error

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 
-from brands import outgoing
-from brands.outgoing import NotReached
-from loyalty.notices.channels import Bounced, Failed, NotSent, Parcel, busy, number
+from core.http import client
+from core.http.client import NotReached
+from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel, busy, number
 
 # https://www.twilio.com/docs/api/errors: no such number, no mobile number, cannot be reached, unsubscribed, blocked.
 DEAD_NUMBERS = frozenset({21211, 21214, 21217, 21610, 21614, 30003, 30004, 30005, 30006})
@@ -27,7 +27,7 @@ def send(parcel: Parcel) -> str:
     sender = "MessagingServiceSid" if own.sms_sender.startswith("MG") else "From"
     form = {"To": parcel.address, sender: own.sms_sender, "Body": parcel.composed.text}
     try:
-        answer = outgoing.send(
+        answer = client.send(
             "POST",
             f"{settings.TWILIO_URL}/2010-04-01/Accounts/{sid}/Messages.json",
             headers={"Authorization": f"Basic {key}", "Content-Type": "application/x-www-form-urlencoded"},

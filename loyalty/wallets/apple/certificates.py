@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import NameOID
 from django.utils.translation import gettext as _
 
-from brands import moments
-from brands.refusals import Invalid
+from core import moments
+from core.errors import Invalid
 
 KEY_ID = re.compile(r"[A-Z0-9]{10}")
 

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_priv
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from brands import colours
-from loyalty.models import WalletPass
+from core import colours
+from loyalty.models.wallets import WalletPass
 from loyalty.wallets import images
 from loyalty.wallets.apple.certificates import AppleKeys
 from loyalty.wallets.cards import Card, plural

@@ -14,7 +14,7 @@ import jwt
 from django.conf import settings
 from django.utils import timezone
 
-from brands import outgoing
+from core.http import client
 from loyalty.wallets.apple.certificates import AppleKeys
 
 TIMEOUT_SECONDS = 10
@@ -66,7 +66,7 @@ def push(*, push_token: str, keys: AppleKeys) -> Outcome:
     }
     if keys.push_key:
         headers["authorization"] = f"bearer {provider_token(keys)}"
-    answer = outgoing.send(
+    answer = client.send(
         "POST",
         f"{settings.APNS_ADDRESS}/3/device/{push_token}",
         headers=headers,
@@ -78,7 +78,7 @@ def push(*, push_token: str, keys: AppleKeys) -> Outcome:
     return read(answer, keys)
 
 
-def read(answer: outgoing.Answer, keys: AppleKeys) -> Outcome:
+def read(answer: client.Answer, keys: AppleKeys) -> Outcome:
     if answer.status == 200:
         return Told()
     reason, since = _reason(answer.body)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from brands.refusals import Invalid
-from loyalty import service_accounts
-from loyalty.service_accounts import ServiceAccount
+from core.errors import Invalid
+from core.http import google_service_accounts
+from core.http.google_service_accounts import ServiceAccount
 
 SCOPE = "https://www.googleapis.com/auth/wallet_object.issuer"
 ISSUER_ID = re.compile(r"[0-9]{5,25}")
@@ -26,4 +26,4 @@ def read(content: bytes, issuer_id: str) -> GoogleKeys:
     if not ISSUER_ID.fullmatch(issuer_id.strip()):
         words = _("Write the issuer id as the Google Pay & Wallet Console shows it: digits.")
         raise Invalid(words, details={"field": "issuer_id"})
-    return GoogleKeys(issuer_id.strip(), service_accounts.read(content, field="service_account"))
+    return GoogleKeys(issuer_id.strip(), google_service_accounts.read(content, field="service_account"))

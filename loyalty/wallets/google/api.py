@@ -7,8 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from brands import outgoing
-from loyalty import service_accounts
+from core.http import client, google_service_accounts
 from loyalty.wallets.google.accounts import SCOPE, GoogleKeys
 
 TIMEOUT_SECONDS = 15
@@ -46,23 +45,23 @@ def put(*, kind: str, content: dict[str, Any], keys: GoogleKeys) -> dict[str, An
     return read(answer, f"{kind} {content['id']}")
 
 
-def call(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> outgoing.Answer:
+def call(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> client.Answer:
     """One call; a token that ended early is replaced once."""
     answer = _send(method, path, content, keys)
     if answer.status == 401:
-        service_accounts.forget_token(keys.account, scope=SCOPE)
+        google_service_accounts.forget_token(keys.account, scope=SCOPE)
         answer = _send(method, path, content, keys)
     return answer
 
 
-def _send(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> outgoing.Answer:
+def _send(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> client.Answer:
     try:
-        token = service_accounts.access_token(keys.account, scope=SCOPE)
-    except service_accounts.NotGranted as error:
+        token = google_service_accounts.access_token(keys.account, scope=SCOPE)
+    except google_service_accounts.NotGranted as error:
         if error.answer.status in UNKNOWN_ACCOUNT:
             raise Rejected(str(error)) from error
-        raise outgoing.NotReached(str(error)) from error
-    return outgoing.send(
+        raise client.NotReached(str(error)) from error
+    return client.send(
         method,
         f"{settings.GOOGLE_WALLET_ADDRESS}/{path}",
         headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
@@ -71,14 +70,14 @@ def _send(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> 
     )
 
 
-def read(answer: outgoing.Answer, what: str) -> dict[str, Any]:
+def read(answer: client.Answer, what: str) -> dict[str, Any]:
     if answer.status in {200, 201}:
         try:
             found = json.loads(answer.body)
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise outgoing.NotReached(f"Google answered {what} with what is no JSON object")
+            raise client.NotReached(f"Google answered {what} with what is no JSON object")
         return found
     why = f"Google answered {answer.status} for {what}: {answer.body[:300].decode(errors='replace')}"
     if "QuotaExceeded" in why:

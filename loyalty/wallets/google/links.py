@@ -5,8 +5,8 @@ from typing import Any
 
 from django.conf import settings
 
-from loyalty.models import WalletPass
-from loyalty.service_accounts import signed
+from core.http.google_service_accounts import signed
+from loyalty.models.wallets import WalletPass
 from loyalty.wallets.cards import Card
 from loyalty.wallets.google import objects
 from loyalty.wallets.google.accounts import GoogleKeys

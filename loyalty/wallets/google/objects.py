@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from loyalty.models import WalletPass
+from loyalty.models.wallets import WalletPass
 from loyalty.wallets import images
 from loyalty.wallets.cards import Card, Look
 

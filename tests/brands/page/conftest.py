@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from brands.models import Brand
+from brands.models.tenants import Brand
 from tests.api import somewhere
 
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from authcodes.models import Scan
-from brands import tokens
-from brands.models import LoginSession
+from authcodes.models.scans import Scan
+from brands.identity import tokens
+from brands.models.credentials import LoginSession
 from tests import make
 from tests.api import somewhere
 from tests.brands.page.conftest import Browser, seen, state, text

@@ -5,10 +5,11 @@ import re
 import pytest
 from django.utils import timezone
 
-from authcodes.models import Scan
-from brands.models import Brand, User
-from loyalty import confirmations
-from loyalty.models import EmailConfirmation
+from authcodes.models.scans import Scan
+from brands.models.people import User
+from brands.models.tenants import Brand
+from loyalty.members import confirmations
+from loyalty.models.confirmations import EmailConfirmation
 from tests import make
 from tests.brands.page.conftest import Browser, seen, state, text
 from tests.make import PASSWORD

@@ -6,8 +6,9 @@ import re
 import pytest
 from PIL import Image
 
-from brands import colours, pictures
-from brands.page import looks
+from brands.tenants import pictures
+from core import colours
+from scanpage import theme
 from tests import make
 from tests.brands.page.conftest import Browser
 from tests.brands.test_pictures import drawing
@@ -19,7 +20,7 @@ BRANDS = [("#ffffff", "#1f2328", "#0b57d0"), ("#000000", "#ffffff", "#ffff00"), 
 @pytest.mark.parametrize(("background", "text", "accent"), BRANDS)
 def test_everything_on_the_page_can_be_read(background, text, accent):
     brand = make.brand(colour_background=background, colour_text=text, colour_accent=accent)
-    named = dict(re.findall(r"--([\w-]+):(#[0-9a-f]{6})", looks.style(brand)))
+    named = dict(re.findall(r"--([\w-]+):(#[0-9a-f]{6})", theme.style(brand)))
 
     for one, other in [("text", "background"), ("text", "card"), ("link", "background"), ("on-accent", "accent")]:
         assert colours.contrast(named[one], named[other]) >= colours.READABLE, (one, other)

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import translation
 
-from brands.page import reading
+from scanpage import presenters
 from tests import make
 from tests.brands.page.conftest import seen
 from tests.brands.page.test_views import customer_of, logged_in
@@ -41,4 +41,4 @@ def test_the_question_before_a_reward_is_taken_groups_thousands(brand):
 )
 def test_a_number_as_it_is_read(number, shown):
     with translation.override("en"):
-        assert reading.format_number(number) == shown
+        assert presenters.format_number(number) == shown

@@ -5,12 +5,15 @@ import re
 import pytest
 from django.utils import timezone
 
-from brands.audit import Deed
-from brands.models import User
-from brands.page import languages
-from loyalty import confirmations, consents, corrections, members
-from loyalty.models import Consent, EmailConfirmation, Event
-from loyalty.notices import preferences
+from brands.audit_log import Deed
+from brands.models.people import User
+from events.models import Event
+from loyalty.members import confirmations, consents, corrections
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.consents import Consent
+from loyalty.notifications import preferences
+from loyalty.points import accounts
+from scanpage import languages
 from tests import make
 from tests.brands.page.conftest import seen
 from tests.brands.page.test_views import customer_of, logged_in
@@ -56,7 +59,7 @@ def test_a_customer_changes_name_language_and_wishes(own, brand, member):
 
 
 def correct(member, brand, first_name, last_name):
-    members.enrol(user_id=member.pk, brand_id=brand.pk, at=timezone.now())
+    accounts.enrol(user_id=member.pk, brand_id=brand.pk, at=timezone.now())
     account = make.account(member, brand)
     corrections.correct_name(
         account=account, first_name=first_name, last_name=last_name, deed=Deed(None, timezone.now())
@@ -78,7 +81,7 @@ def test_saving_the_page_with_a_corrected_name_gives_no_other_brand_the_name(own
 
     member.refresh_from_db()
     assert (member.first_name, member.last_name) == ("Ada", "")
-    assert members.names_of(member, other.pk) == ("Adelaide", "King")
+    assert accounts.names_of(member, other.pk) == ("Adelaide", "King")
     assert names_on(own.get("/account")) == {"first_name": "BUY AT BRAND A", "last_name": "Byron"}
     assert preferences.read(member.pk, brand.pk).language == "de"
 
@@ -92,7 +95,7 @@ def test_a_name_that_is_corrected_again_while_the_page_is_open_stays_at_its_bran
 
     member.refresh_from_db()
     assert (member.first_name, member.last_name) == ("Ada", "")
-    assert members.names_of(member, brand.pk) == ("BUY MORE", "Byron")
+    assert accounts.names_of(member, brand.pk) == ("BUY MORE", "Byron")
 
 
 def test_what_the_api_refuses_is_said_on_the_page(own, member):

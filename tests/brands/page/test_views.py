@@ -10,14 +10,23 @@ import qrcode
 from django.utils import timezone
 from qrcode.image.svg import SvgPathImage
 
-from authcodes import recalls, tags
-from authcodes.models import AuthCode, FakeReport, Scan
-from brands import pictures
-from brands.models import ApiKey, LoginSession, User
-from loyalty import confirmations
-from loyalty.models import EmailConfirmation, Event, LoyaltyTransaction, Redemption, Reward, UserPoints, WalletPass
-from loyalty.notices import composing
-from loyalty.redemption_codes import grouped
+from authcodes.codes import signed_tags
+from authcodes.models.codes import AuthCode
+from authcodes.models.fake_reports import FakeReport
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from brands.models.credentials import ApiKey, LoginSession
+from brands.models.people import User
+from brands.tenants import pictures
+from events.models import Event
+from loyalty.members import confirmations
+from loyalty.models.accounts import UserPoints
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.models.wallets import WalletPass
+from loyalty.notifications import rendering
+from loyalty.rewards.codes import grouped
 from tests import make, wallets
 from tests.api import Api, somewhere
 from tests.brands.page.conftest import Browser, seen, state, text
@@ -215,7 +224,7 @@ def test_a_digital_link_is_the_page_of_its_serial(browser, brand):
 
 def test_a_signed_code_is_read_with_its_tag(browser, brand, settings):
     code = make.code(brand, signed=True)
-    tag = tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
+    tag = signed_tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
 
     assert state(browser.scan(f"{code}.{tag}")) == "new"
     assert state(Browser(brand).scan(code)) == "unknown"
@@ -280,7 +289,7 @@ def test_where_no_mail_is_sent_one_is_in_at_once(browser, brand, settings):
 def test_the_mailed_link_begins_the_account_of_whoever_knows_the_password(browser, brand, password):
     browser.send(browser.get("/s/"), "register", **WHO)
     told = {"c": str(EmailConfirmation.objects.get().pk)}
-    link = urlsplit(composing.address_of(brand, composing.CONFIRM_REGISTRATION, told)).path
+    link = urlsplit(rendering.address_of(brand, rendering.CONFIRM_REGISTRATION, told)).path
     page = browser.get(link)
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', seen(page))[1]
 
@@ -294,7 +303,7 @@ def test_the_mailed_link_begins_the_account_of_whoever_knows_the_password(browse
 def test_a_customers_link_proves_the_address_when_its_button_is_pressed(browser, brand):
     customer = customer_of(brand)
     made = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
-    link = urlsplit(composing.address_of(brand, composing.CONFIRM_EMAIL, {"c": str(made.pk)})).path
+    link = urlsplit(rendering.address_of(brand, rendering.CONFIRM_EMAIL, {"c": str(made.pk)})).path
     page = browser.get(link)
     assert User.objects.get(pk=customer.pk).email_verified_at is None
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', seen(page))[1]
@@ -475,8 +484,8 @@ def test_a_forgotten_password_is_set_anew_without_scripts(brand):
     assert 'href="/s/?forgot"' in seen(browser.get("/s/"))
 
     asked = browser.send(browser.get("/s/?forgot"), "forgot", email=customer.email)
-    told = {"u": customer.pk, "p": composing.password_mark(customer)}
-    link = composing.address_of(brand, composing.NEW_PASSWORD, told).removeprefix(f"http://{browser.host}")
+    told = {"u": customer.pk, "p": rendering.password_mark(customer)}
+    link = rendering.address_of(brand, rendering.NEW_PASSWORD, told).removeprefix(f"http://{browser.host}")
     page = browser.get(link, **{"Accept-Language": "de"})
     form = {"csrfmiddlewaretoken": browser.client.cookies["csrftoken"].value}
     wrong = browser.client.post(link, {**form, "password": "12345"})

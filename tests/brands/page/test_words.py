@@ -19,7 +19,7 @@ def words() -> set[str]:
     """What the templates of the page and its modules mark for translation."""
     templates = [templatize(path.read_text()) for path in (ROOT / "templates" / "page").glob("*.html")]
     found = {match[2] for text in templates for match in CALL.finditer(text)}
-    for module in (ROOT / "brands" / "page").glob("*.py"):
+    for module in (ROOT / "scanpage").glob("*.py"):
         found |= set(re.findall(r'\b_\("([^"]+)"\)', module.read_text()))
     return {each.replace("\\'", "'").replace("%%", "%") for each in found}
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from brands import limits
-from brands.models import Brand, User
+from brands.models.people import User
+from brands.models.tenants import Brand
 from brands.staff_login.models import SignInSettings
+from core.redis import client
 from tests import make
 from tests.brands.staff_login.provider import CLIENT_ID, SECRET, Provider, running
 from tests.portal import staff
@@ -16,8 +17,8 @@ from tests.portal import staff
 
 @pytest.fixture(autouse=True)
 def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "outage", limits.Outage())  # what one test does to Redis is over with it
-    redis = limits.client()
+    monkeypatch.setattr(client, "outage", client.Outage())  # what one test does to Redis is over with it
+    redis = client.client()
     for name in ("second_factor", "staff_mail"):  # of a run before, whose people had the same ids and addresses
         for key in redis.scan_iter(f"*{name}*"):
             redis.delete(key)

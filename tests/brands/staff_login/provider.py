@@ -16,7 +16,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.test import Client
 
-from brands.models import Brand
+from brands.models.tenants import Brand
 
 CLIENT_ID, SECRET = "the portal", "s3cret/with +signs"
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)

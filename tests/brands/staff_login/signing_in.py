@@ -8,7 +8,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from brands.models import User
+from brands.models.people import User
 from brands.staff_login import factors, mails
 from tests import make
 

@@ -8,8 +8,8 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from brands import people
-from brands.models import AuditEntry
+from brands.identity.staff import save_account
+from brands.models.audit import AuditEntry
 from brands.staff_login import factors, mails, sessions
 from brands.staff_login.models import Factor, SignInSettings, StaffSession
 from tests import make
@@ -187,7 +187,7 @@ def test_who_is_switched_off_stays_logged_out_when_switched_on_again(brand, coll
     staff(brand, role="owner")
     for is_active in (False, True):
         colleague.is_active = is_active
-        people.save_account(user=colleague, fields=["is_active"])
+        save_account(user=colleague, fields=["is_active"])
 
     assert not is_in(inside)
 

@@ -6,11 +6,14 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from brands import limits, people
-from brands.models import AuditEntry, BrandHostname, Membership, User
-from brands.refusals import Invalid
+from brands.identity.staff import change_role
+from brands.models.audit import AuditEntry
+from brands.models.people import Membership, User
+from brands.models.tenants import BrandHostname
 from brands.staff_login import invitations, mails, persons
 from brands.staff_login.models import MOST_ATTEMPTS, Invitation, SignInSettings, StaffMail
+from core.errors import Invalid
+from core.redis import client
 from tests import make
 from tests.brands.staff_login.signing_in import give_password, is_in, links_sent
 from tests.portal import address, browser, errors, staff, text
@@ -211,7 +214,7 @@ def test_the_links_of_an_owner_who_is_one_no_more_have_ended(brand, owner, windo
     """Or they could have a second account of their own wait in some mailbox."""
     staff(brand, role="owner")
     link = invited(owner, brand)
-    people.change_role(membership=Membership.objects.get(user=owner), role="support")
+    change_role(membership=Membership.objects.get(user=owner), role="support")
 
     assert "has expired" in text(window.get(link))
 
@@ -294,7 +297,7 @@ def test_the_list_shows_what_became_of_each(brand, owner, window, time_machine):
 @pytest.mark.parametrize("limit", ["invitation", "invitation_address"])
 def test_invitations_are_bounded(brand, owner, settings, limit):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, limit: "1/hour"}
-    redis = limits.client()
+    redis = client.client()
     for key in redis.scan_iter("*invitation*"):
         redis.delete(key)
     invite(owner, brand)

@@ -5,10 +5,12 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from brands.models import AuditEntry, BrandHostname, Membership
-from brands.refusals import Invalid
+from brands.models.audit import AuditEntry
+from brands.models.people import Membership
+from brands.models.tenants import BrandHostname
 from brands.staff_login import factors, mails
 from brands.staff_login.models import Factor, StaffMail
+from core.errors import Invalid
 from tests import make
 from tests.brands.staff_login.signing_in import give_password, is_in, links_sent, with_app
 from tests.portal import browser, staff

@@ -6,10 +6,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from brands.models import Membership, User
-from brands.refusals import Unavailable
+from brands.models.people import Membership, User
 from brands.staff_login import oidc
 from brands.staff_login.models import SignInSettings, StaffSession
+from core.errors import Unavailable
 from tests import make
 from tests.brands.staff_login import provider as providers
 from tests.brands.staff_login.provider import sign_in, way_back, way_there

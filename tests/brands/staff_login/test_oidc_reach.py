@@ -3,8 +3,9 @@
 import pytest
 from django.test import Client
 
-from brands import roles
-from brands.models import AuditEntry, Membership, User
+from brands.identity import roles
+from brands.models.audit import AuditEntry
+from brands.models.people import Membership, User
 from tests import make
 from tests.brands.staff_login.provider import sign_in
 from tests.brands.staff_login.signing_in import give_password, is_in

@@ -8,11 +8,12 @@ from django.core import mail
 from django.db import connection
 from django.utils import timezone
 
-from authcodes.models import BatchRange
-from brands import limits, quotas
-from brands.models import BrandQuota, QuotaNotice
+from authcodes.models.batches import BatchRange
+from brands.models.quotas import BrandQuota, QuotaNotice
 from brands.staff_login import mails, quota_notices
 from brands.staff_login.models import StaffMail
+from brands.tenants import quotas
+from core.redis import client
 from tests import make
 from tests.portal import staff
 from tests.races import in_the_middle_of
@@ -24,8 +25,8 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 @pytest.fixture(autouse=True)
 def fresh_counters():
     quotas.forget_limits()
-    for key in limits.client().scan_iter("quota:*"):
-        limits.client().delete(key)
+    for key in client.client().scan_iter("quota:*"):
+        client.client().delete(key)
 
 
 @pytest.fixture

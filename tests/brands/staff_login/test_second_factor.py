@@ -8,7 +8,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from brands.models import AuditEntry, Membership
+from brands.models.audit import AuditEntry
+from brands.models.people import Membership
 from brands.staff_login import factors
 from brands.staff_login.models import Factor, RecoveryCode, SignInSettings
 from tests import make

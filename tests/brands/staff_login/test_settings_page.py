@@ -2,7 +2,7 @@
 
 import pytest
 
-from brands.models import AuditEntry
+from brands.models.audit import AuditEntry
 from brands.staff_login.models import SignInSettings
 from tests import make
 from tests.portal import address, browser, errors, staff

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from brands.models import Brand, User
-from loyalty import events
-from loyalty.models import Event, NoticeSettings, SenderDomain
+from brands.models.people import User
+from brands.models.tenants import Brand
+from events import messages, publishing, worker
+from events.models import Event
+from loyalty.models.notifications import NoticeSettings, SenderDomain
 from tests import make
 from tests.messengers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
 
@@ -67,7 +69,7 @@ def work() -> Callable[[], int]:
     def run() -> int:
         Event.objects.pending().update(due_at=timezone.now())
         done = 0
-        while found := sum(events.drain(lane=lane) for lane in [events.POINTS, *events.slow_lanes()]):
+        while found := sum(worker.drain(lane=lane) for lane in [messages.POINTS, *messages.slow_lanes()]):
             done += found
         return done
 
@@ -81,11 +83,11 @@ def notify(brand: Brand) -> Callable[..., None]:
     def publish(user: User, **payload: Any) -> None:
         number = next(make._number)
         plain = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "points_earned": 10, "new_balance": 10 * number}
-        message = events.Message(
+        message = messages.Message(
             kind="notify",
             payload={**plain, "transaction_id": str(number), "note": "Scan", **payload},
             arguments={"brand_id": brand.pk, "user_id": user.pk},
         )
-        events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+        publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
     return publish

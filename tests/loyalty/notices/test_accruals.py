@@ -7,10 +7,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes import reconcile, scanning
-from authcodes.scanning import Circumstances
-from loyalty import events
-from loyalty.models import Event, LoyaltyTransaction, Notice, NoticeDelivery, NoticeSettings
+from authcodes.scanning import consistency, scan
+from authcodes.scanning.types import Circumstances
+from events import messages, publishing
+from events.models import Event
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings
 from tests import make
 from tests.stack import Stack, wait_until
 
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def scan_as(customer, code):
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
 
 
 def test_a_scans_points_are_told(brand, customer, own, box, work):
@@ -51,15 +53,15 @@ def test_steps_that_pay_nothing_are_not_told_but_what_they_bring_is(brand, custo
     make.milestone(make.campaign(brand, type="login"), 2, reward_name="A mug")
     for at in (timezone.now() - timedelta(days=1), timezone.now()):
         about = {"brand_id": brand.pk, "user_id": customer.pk}
-        message = events.Message(kind="log-user-login", payload={"type": "login"}, arguments=about)
-        events.publish(messages=[message], brand_id=brand.pk, at=at)
+        message = messages.Message(kind="log-user-login", payload={"type": "login"}, arguments=about)
+        publishing.publish(messages=[message], brand_id=brand.pk, at=at)
 
     work()
 
     assert [mail["Subject"] for mail in box.mails] == ["A reward is waiting for you: A mug"]
     notices = Event.objects.filter(detail_type="notify").order_by("pk")
     assert list(notices.values_list("status", flat=True)) == ["ignored", "done"]
-    assert list(reconcile.differences()) == []
+    assert list(consistency.differences()) == []
 
 
 def test_without_notices_nothing_is_left_to_do(brand, customer, work):

@@ -7,10 +7,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from brands.models import AuditEntry
-from loyalty import masking
-from loyalty.models import Notice, NoticeDelivery, NoticeSettings, NoticeTemplate, StoppedAddress
-from loyalty.notices import stopped
+from brands.models.audit import AuditEntry
+from loyalty.members import masking
+from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings, NoticeTemplate, StoppedAddress
+from loyalty.notifications import suppression
 from tests import make
 from tests.messengers import SID, SMS_KEY, Push
 from tests.portal import address, browser, errors, form_of, staff, text
@@ -382,4 +382,4 @@ def test_a_stopped_address_is_found_and_let_try_again(client, brand, customer, o
 
     assert not StoppedAddress.objects.exists()
     assert AuditEntry.objects.filter(kind="loyalty.stoppedaddress").exists()
-    assert stopped.among(brand_id=brand.pk, addresses=[("email", customer.email)]) == set()
+    assert suppression.among(brand_id=brand.pk, addresses=[("email", customer.email)]) == set()

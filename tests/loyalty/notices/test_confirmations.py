@@ -12,9 +12,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from brands.models import User
-from loyalty import confirmations
-from loyalty.models import EmailConfirmation, Event, UserPoints
+from brands.models.people import User
+from events.models import Event
+from loyalty.members import confirmations
+from loyalty.models.accounts import UserPoints
+from loyalty.models.confirmations import EmailConfirmation
 from tests import make
 from tests.api import error, somewhere
 from tests.make import PASSWORD

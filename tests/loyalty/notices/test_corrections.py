@@ -7,11 +7,15 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from brands import login_throttle
-from brands.audit import Deed
-from brands.models import AuditEntry, Membership, User
-from loyalty import confirmations, corrections, erasure, members
-from loyalty.models import EmailConfirmation, UserPoints
+from brands import errors
+from brands.audit_log import Deed
+from brands.identity import login_throttle
+from brands.models.audit import AuditEntry
+from brands.models.people import Membership, User
+from loyalty.members import confirmations, corrections, erasure
+from loyalty.models.accounts import UserPoints
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.points import accounts
 from tests import make
 from tests.api import error
 from tests.make import PASSWORD
@@ -44,7 +48,7 @@ def member(customer, brand):
 def shared(customer):
     """Another brand of which the customer is a member too."""
     other = make.brand()
-    members.enrol(user_id=customer.pk, brand_id=other.pk, at=timezone.now())
+    accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=timezone.now())
     return other
 
 
@@ -114,8 +118,8 @@ def test_a_name_is_corrected_for_one_brand_alone(api, brand, customer, member, s
 
     customer.refresh_from_db()
     assert customer.first_name == "Ada"
-    assert members.names_of(customer, brand.pk) == ("Augusta", "King")
-    assert members.names_of(customer, shared.pk) == ("Ada", "")
+    assert accounts.names_of(customer, brand.pk) == ("Augusta", "King")
+    assert accounts.names_of(customer, shared.pk) == ("Ada", "")
     assert list(AuditEntry.objects.filter(action="Name corrected").values_list("brand", flat=True)) == [brand.pk]
     seen_there = text(
         browser(staff(shared)).get(
@@ -134,9 +138,9 @@ def test_the_customers_own_name_counts_again_when_they_write_it(api, brand, cust
 
     assert own.get("customer/profile").json()["data"]["first_name"] == "Ada"
     customer.refresh_from_db()
-    assert members.names_of(customer, brand.pk) == ("Ada", "King")
+    assert accounts.names_of(customer, brand.pk) == ("Ada", "King")
     assert (customer.first_name, customer.last_name) == ("Ada", "")  # what only the brand wrote stays the brand's
-    assert members.names_of(customer, shared.pk) == ("Ada", "")
+    assert accounts.names_of(customer, shared.pk) == ("Ada", "")
 
 
 def test_a_name_that_a_form_sends_back_as_shown_changes_no_other_brands(api, brand, customer, member, shared):
@@ -152,8 +156,8 @@ def test_a_name_that_a_form_sends_back_as_shown_changes_no_other_brands(api, bra
 
     customer.refresh_from_db()
     assert (customer.first_name, customer.last_name) == ("Ada", "King")
-    assert members.names_of(customer, brand.pk) == ("Buy at brand A", "King")
-    assert members.names_of(customer, shared.pk) == ("Adelaide", "King")
+    assert accounts.names_of(customer, brand.pk) == ("Buy at brand A", "King")
+    assert accounts.names_of(customer, shared.pk) == ("Adelaide", "King")
 
 
 def test_a_new_address_takes_effect_when_it_is_confirmed(api, brand, own, customer, member, mailed):
@@ -197,7 +201,7 @@ def test_whoever_reads_the_new_mailbox_takes_over_nobody(api, brand, own, custom
 def test_nobody_learns_what_a_member_is_elsewhere(api, brand, own, customer, member, mailed, kind):
     """The portal, the mail to the new address and every wrong password answer alike, whoever the member is."""
     if kind == "shared":
-        members.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+        accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
     if kind == "staff elsewhere":
         other = make.brand()
         User.objects.filter(pk=customer.pk).update(is_staff=True)
@@ -357,7 +361,7 @@ def test_a_hub_changes_one_members_name_a_few_times_a_day(api, brand, customer, 
     assert [name(customer, first).status_code for first in ("Augusta", "Augusta", " Augusta ", "Byron")] == [200] * 4
     assert error(name(customer, "Ada")) == (429, "RATE_LIMITED")
     assert name(customer, "Byron").status_code == 200
-    members.enrol(user_id=neighbour.pk, brand_id=brand.pk, at=timezone.now())
+    accounts.enrol(user_id=neighbour.pk, brand_id=brand.pk, at=timezone.now())
     assert name(neighbour, "Ada").status_code == 200
 
 
@@ -375,5 +379,5 @@ def test_an_erasure_takes_corrections_along(brand, own, customer, member, shared
 
 def test_who_was_erased_is_corrected_no_more(brand, customer, member):
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
-    with pytest.raises(corrections.UserNotFound):
+    with pytest.raises(errors.UserNotFound):
         corrections.correct_name(account=member, first_name="A", last_name="B", deed=Deed(None, timezone.now()))

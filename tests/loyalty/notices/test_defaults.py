@@ -6,9 +6,10 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
-from brands.models import Brand
-from loyalty import events
-from loyalty.models import Event, Notice, NoticeSettings
+from brands.models.tenants import Brand
+from events import worker
+from events.models import Event
+from loyalty.models.notifications import Notice, NoticeSettings
 from tests import make
 from tests.portal import address, browser, form_of, staff, text
 
@@ -43,10 +44,10 @@ def test_migration_gives_settings_to_silent_brands_and_keeps_the_others(brand):
 
 
 def test_points_of_a_new_brands_customer_become_a_notice(api, brand, customer, deliver):
-    import_module("loyalty.notices.defaults").create(brand)
+    import_module("loyalty.notifications.defaults").create(brand)
     api.as_customer(customer).verify(make.code(brand))
     deliver()
-    events.drain(lane="notices")
+    worker.drain(lane="notices")
 
     assert Event.objects.get(detail_type="notify").status == "done"
     assert Notice.objects.filter(brand=brand, user=customer).exists()

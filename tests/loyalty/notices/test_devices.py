@@ -5,8 +5,8 @@ import json
 import pytest
 from django.utils import timezone
 
-from loyalty.models import Device
-from loyalty.notices import devices
+from loyalty.models.notifications import Device
+from loyalty.notifications import devices
 from tests import make
 from tests.api import error
 

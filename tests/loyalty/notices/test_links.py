@@ -5,9 +5,9 @@ from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
-from loyalty.models import Notice
-from loyalty.notices import composing, preferences
-from loyalty.notices.composing import ACKNOWLEDGE, OPT_OUT
+from loyalty.models.notifications import Notice
+from loyalty.notifications import preferences, rendering
+from loyalty.notifications.rendering import ACKNOWLEDGE, OPT_OUT
 from tests import make
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def browser():
 
 
 def path(brand, purpose, told):
-    return "/" + composing.address_of(brand, purpose, told).split("/", 3)[3]
+    return "/" + rendering.address_of(brand, purpose, told).split("/", 3)[3]
 
 
 @pytest.fixture

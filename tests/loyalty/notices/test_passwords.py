@@ -8,9 +8,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from brands.models import User
-from loyalty import passwords
-from loyalty.models import NoticeSettings, UserPoints
+from brands.models.people import User
+from loyalty.members import passwords
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import NoticeSettings
 from tests import make
 from tests.api import Api, error, somewhere
 from tests.make import PASSWORD

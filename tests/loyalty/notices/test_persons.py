@@ -5,9 +5,10 @@ import json
 import pytest
 from django.utils import timezone
 
-from loyalty.models import Device, Event, Notice, NoticeDelivery, StoppedAddress
-from loyalty.notices import devices, persons, preferences
-from loyalty.persons import as_json
+from events.models import Event
+from loyalty.members.personal_data import as_json
+from loyalty.models.notifications import Device, Notice, NoticeDelivery, StoppedAddress
+from loyalty.notifications import devices, personal_data, preferences
 from tests import make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,15 +28,15 @@ def known(brand, customer, own, box, notify, work):
 
 
 def test_everything_is_handed_out(brand, known):
-    found = json.loads("".join(as_json(persons.export(known.pk, brand.pk))))
+    found = json.loads("".join(as_json(personal_data.export(known.pk, brand.pk))))
 
     assert (found["language"], found["phone"], found["devices"][0]["token"]) == ("de", NUMBER, "t0ken")
     assert [line["status"] for line in found["sent"]] == ["bounced"]
-    assert list(persons.export(known.pk, make.brand().pk)["sent"]) == []
+    assert list(personal_data.export(known.pk, make.brand().pk)["sent"]) == []
 
 
 def test_everything_is_forgotten_and_nothing_more_is_sent(brand, known, box, work):
-    persons.erase(known.pk, brand.pk, to=known.pk, at=timezone.now())
+    personal_data.erase(known.pk, brand.pk, to=known.pk, at=timezone.now())
     box.refusals.clear()
     Event.objects.filter(detail_type="notify", status="pending").update(status="dead")
     work()
@@ -49,7 +50,7 @@ def test_everything_is_forgotten_and_nothing_more_is_sent(brand, known, box, wor
 
 
 def test_other_brands_remember(brand, known):
-    persons.erase(known.pk, make.brand().pk, to=known.pk, at=timezone.now())
+    personal_data.erase(known.pk, make.brand().pk, to=known.pk, at=timezone.now())
 
     assert preferences.read(known.pk, brand.pk).phone == NUMBER
     assert StoppedAddress.objects.exists()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from loyalty.models import Language
-from loyalty.notices import catalogue, placeholders
-from loyalty.notices.catalogue import KINDS
-from loyalty.notices.placeholders import BadWords, Value
+from loyalty.models.notifications import Language
+from loyalty.notifications import catalogue, placeholders
+from loyalty.notifications.catalogue import KINDS
+from loyalty.notifications.placeholders import BadWords, Value
 
 
 @pytest.mark.parametrize(

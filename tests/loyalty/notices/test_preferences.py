@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from brands.refusals import Invalid
-from loyalty.notices import preferences
+from core.errors import Invalid
+from loyalty.notifications import preferences
 from tests import make
 
 pytestmark = pytest.mark.django_db

@@ -8,11 +8,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes import jobs, recall_notices, recalls
-from authcodes.models import Job, Recall
-from brands import contacts
-from loyalty.models import Event, Notice, NoticeDelivery, NoticeSettings
-from loyalty.notices import catalogue, gathering, preferences
+from authcodes.models.batches import Recall
+from authcodes.recalls import notifications, recalls
+from brands.tenants import contacts
+from events.models import Event
+from jobs import runner
+from jobs.models import Job
+from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings
+from loyalty.notifications import batching, catalogue, preferences
 from tests import make
 from tests.portal import address, browser, scan, staff, text
 
@@ -42,14 +45,14 @@ def recall_it(batch):
 
 
 def tell(recall):
-    job = recall_notices.start(recall=recall, by=None)
-    jobs.run(job.pk)
+    job = notifications.start(recall=recall, by=None)
+    runner.run(job.pk)
     job.refresh_from_db()
     return job
 
 
 def figures(recall):
-    found = recall_notices.progress_of(recall).figures
+    found = notifications.progress_of(recall).figures
     return found.notified, found.delivered, found.failed, found.acknowledged
 
 
@@ -131,11 +134,11 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
     customers = [make.customer(brand) for _ in range(7)]
     scanned(batch, *customers)
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
-    monkeypatch.setattr(recall_notices, "AT_ONCE", 3)
-    gathering.announce(  # what a worker did before it was killed
+    monkeypatch.setattr(notifications, "AT_ONCE", 3)
+    batching.announce(  # what a worker did before it was killed
         brand_id=brand.pk,
         user_ids=sorted(customer.pk for customer in customers)[:3],
-        news=recall_notices.news_of(recall),
+        news=notifications.news_of(recall),
         at=timezone.now(),
     )
 
@@ -155,9 +158,9 @@ def test_a_job_that_is_cancelled_when_all_are_told_is_done(brand, customer, batc
             Job.objects.exclude(cancel_requested=True).update(cancel_requested=True)
         return execute(sql, *rest)
 
-    job = recall_notices.start(recall=recall, by=None)
+    job = notifications.start(recall=recall, by=None)
     with connection.execute_wrapper(cancelling):
-        jobs.run(job.pk)
+        runner.run(job.pk)
 
     job.refresh_from_db()
     assert (job.status, job.cancel_requested, job.done) == ("done", True, 1)
@@ -216,7 +219,7 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
 
     recall = Recall.objects.get()
     assert right["Location"] == address("authcodes.recall", "change", recall.pk)
-    jobs.run(Job.objects.get(kind="notify-recall").pk)
+    runner.run(Job.objects.get(kind="notify-recall").pk)
     work()
     assert sorted(box.recipients) == sorted(customer.email for customer in customers)
 
@@ -296,7 +299,7 @@ def test_the_recalls_page_shows_how_many_know(brand, customer, batch, box, work)
     client = browser(staff(brand))
 
     said = text(client.get(address("authcodes.recall", "change", recall.pk)))
-    log = client.get(address("loyalty.noticedelivery"), {"notice__key": recall_notices.key_of(recall)})
+    log = client.get(address("loyalty.noticedelivery"), {"notice__key": notifications.key_of(recall)})
 
     assert re.search(r"Delivered</dt><dd>1<", said)
     assert [row.user for row in log.context["cl"].result_list] == [customer]
@@ -316,10 +319,10 @@ def test_only_who_may_recall_may_tell(brand, customer, batch):
 def test_a_hundred_customers_cost_as_many_statements_as_one(brand):
     def statements(number):
         customers = [make.customer(brand) for _ in range(number)]
-        news = gathering.News("NOTIFY_RECALL", f"recall:{number}", {})
+        news = batching.News("NOTIFY_RECALL", f"recall:{number}", {})
         with CaptureQueriesContext(connection) as asked:
             ids = [customer.pk for customer in customers]
-            gathering.announce(brand_id=brand.pk, user_ids=ids, news=news, at=timezone.now())
+            batching.announce(brand_id=brand.pk, user_ids=ids, news=news, at=timezone.now())
         return len(asked)
 
     assert statements(1) == statements(100)

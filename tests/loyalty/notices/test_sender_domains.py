@@ -6,10 +6,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from brands.models import AuditEntry
-from brands.refusals import Invalid
-from loyalty.models import Event, NoticeSettings, SenderDomain
-from loyalty.notices import sender_domains
+from brands.models.audit import AuditEntry
+from core.errors import Invalid
+from events.models import Event
+from loyalty.models.notifications import NoticeSettings, SenderDomain
+from loyalty.notifications import sender_domains
 from loyalty.tasks import check_sender_domains
 from tests import make
 from tests.dns_server import dns_server
@@ -132,9 +133,9 @@ def test_a_silent_dns_proves_nothing_and_takes_nothing_away(domain, names, work,
 
 def work_once(work):
     """The failed attempt waits for its next one, and is not tried for ever."""
-    from loyalty import events
+    from events import worker
 
-    events.drain(lane="domains")
+    worker.drain(lane="domains")
 
 
 def test_a_record_that_is_gone_for_three_days_ends_it(brand, domain, names, work):

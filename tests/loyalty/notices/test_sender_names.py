@@ -2,7 +2,7 @@
 
 import pytest
 
-from loyalty.notices import sender_names
+from loyalty.notifications import sender_names
 
 
 @pytest.mark.parametrize("name", ["Acme", "ACME", "Acme Club", "Açme", "Acme's friends", "“Acme”"])

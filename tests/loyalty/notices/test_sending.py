@@ -7,10 +7,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from brands import limits, quotas
-from loyalty import events, wake
-from loyalty.models import Event, Notice, NoticeDelivery, NoticeSettings, StoppedAddress, Template
-from loyalty.notices import devices, preferences, sending, stopped
+from brands.tenants import quotas
+from core.redis import client
+from events import messages, worker, worker_signals
+from events.models import Event
+from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings, StoppedAddress, Template
+from loyalty.notifications import delivery, devices, preferences, suppression
 from tests import make
 from tests.receivers import rested
 
@@ -56,12 +58,12 @@ def test_points_are_told_by_email(brand, customer, own, box, notify, work):
 
 def test_mails_above_the_quota_wait_until_tomorrow_and_passwords_do_not(brand, customer, own, box, notify, settings):
     settings.QUOTAS = {**settings.QUOTAS, "mails": 1}
-    for key in limits.client().scan_iter("quota:mails:*"):  # of other runs, whose brands had the same ids
-        limits.client().delete(key)
+    for key in client.client().scan_iter("quota:mails:*"):  # of other runs, whose brands had the same ids
+        client.client().delete(key)
 
     def deliver():
-        for lane in [events.POINTS, *events.slow_lanes()] * 2:
-            events.drain(lane=lane)
+        for lane in [messages.POINTS, *messages.slow_lanes()] * 2:
+            worker.drain(lane=lane)
 
     notify(customer)
     deliver()
@@ -127,9 +129,9 @@ def test_a_notice_waits_for_more(brand, customer, own, box, notify):
     NoticeSettings.objects.filter(pk=own.pk).update(merge_seconds=60)
     notify(customer)
 
-    from loyalty import events
+    from events import worker
 
-    events.drain(lane="notices")
+    worker.drain(lane="notices")
 
     waiting = Event.objects.get(detail_type="send-notice")
     assert waiting.status == "pending"
@@ -167,11 +169,11 @@ def test_who_opted_out_is_told_nothing_and_the_log_says_so(brand, customer, own,
 def test_an_opt_out_between_two_attempts_counts(brand, customer, own, box, notify, work):
     box.answers.append("451 later")
     notify(customer)
-    from loyalty import events
+    from events import worker
 
     for lane in ("notices", "notices", "email"):
         Event.objects.pending().update(due_at=timezone.now())
-        events.drain(lane=lane)
+        worker.drain(lane=lane)
     prefer(customer, brand, switches={"points": {"email": False}})
 
     work()
@@ -235,7 +237,7 @@ def test_staff_let_an_address_try_again(brand, customer, own, box, notify, work)
     work()
     box.refusals.clear()
 
-    stopped.let_try_again(address=StoppedAddress.objects.get())
+    suppression.let_try_again(address=StoppedAddress.objects.get())
     notify(customer)
     work()
 
@@ -403,18 +405,18 @@ def rest():
 def test_a_brands_slow_service_leaves_senders_for_others(brand, customer, own, box, with_sms, rest, notify, work):
     prefer(customer, brand, phone=SMS_NUMBER)
     row = NoticeDelivery(brand=brand, channel="sms")
-    breaker = sending.breaker_of(row)
+    breaker = delivery.breaker_of(row)
     breaker.took(5)
     notify(customer)
 
     with ExitStack() as waiting:
-        for _ in range(sending.SEATS_OF_THE_SLOW):
-            waiting.enter_context(wake.seat(lane=breaker.name, seats=sending.SEATS_OF_THE_SLOW))
+        for _ in range(delivery.SEATS_OF_THE_SLOW):
+            waiting.enter_context(worker_signals.seat(lane=breaker.name, seats=delivery.SEATS_OF_THE_SLOW))
         work()
 
         held = NoticeDelivery.objects.get(channel="sms")
         assert (held.status, held.attempts, with_sms.messages) == ("queued", 0, [])
-        assert sending.breaker_of(NoticeDelivery(brand=make.brand(), channel="sms")).is_slow() is False
+        assert delivery.breaker_of(NoticeDelivery(brand=make.brand(), channel="sms")).is_slow() is False
     work()
 
     assert len(with_sms.messages) == 1
@@ -518,14 +520,14 @@ def test_who_is_switched_off_is_told_nothing(brand, customer, own, box, notify, 
 def test_accruals_at_once_lose_no_point(brand, customer, own, box, notify, work):
     from django.db import connection
 
-    from loyalty import events
+    from events import worker
 
     for _ in range(40):
         notify(customer, points_earned=1)
 
     def drain():
         try:
-            events.drain(lane="notices")
+            worker.drain(lane="notices")
         finally:
             connection.close()
 

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from brands.models import Brand, User
-from loyalty import events, service_accounts
-from loyalty.models import Event, UserPoints, WalletPass
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.http import google_service_accounts
+from events import worker
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletPass
 from loyalty.wallets import devices, passes
 from loyalty.wallets.apple import push
 from tests import make, wallets
@@ -23,7 +27,7 @@ def nearby(settings: Any, monkeypatch: Any) -> None:
     settings.WALLET_MERGE_SECONDS = 0
     monkeypatch.setenv("SSL_CERT_FILE", wallets.root_file())
     push._tokens.clear()
-    service_accounts._tokens.clear()
+    google_service_accounts._tokens.clear()
 
 
 @pytest.fixture
@@ -52,7 +56,7 @@ def deliver_wallets() -> Callable[[], int]:
 
     def run() -> int:
         Event.objects.filter(lane="wallets", status="pending").update(due_at=timezone.now() - timedelta(seconds=1))
-        return events.drain(lane="wallets")
+        return worker.drain(lane="wallets")
 
     return run
 

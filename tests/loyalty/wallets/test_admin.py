@@ -6,9 +6,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from brands.models import AuditEntry
-from loyalty import membership
-from loyalty.models import Event, WalletIssuer, WalletPass
+from brands.models.audit import AuditEntry
+from events.models import Event
+from loyalty.members import numbers
+from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.wallets import passes
 from tests import make, wallets
 from tests.loyalty.wallets.conftest import on_device
@@ -246,7 +247,7 @@ def test_member_is_found_by_the_barcode_of_the_pass_in_ones_own_brand_only(owner
     make.customer(brand)
 
     mine, theirs = (
-        text(owner.get(address("loyalty.userpoints"), {"q": membership.barcode(found.pk)}))
+        text(owner.get(address("loyalty.userpoints"), {"q": numbers.barcode(found.pk)}))
         for found in (account, stranger)
     )
 

@@ -4,9 +4,10 @@ import json
 
 from django.utils import timezone
 
-from brands.audit import Deed
-from loyalty import erasure, events
-from loyalty.models import Platform, WalletDevice, WalletPass
+from brands.audit_log import Deed
+from events import publishing
+from loyalty.members import erasure
+from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.wallets import passes
 from tests import wallets
 
@@ -21,7 +22,7 @@ def test_google_hears_that_the_object_is_over(brand, customer, account, google, 
     wallets.google(brand)
     held, _new = passes.issue(account=account, platform=Platform.GOOGLE, at=timezone.now())
     changed = passes.chosen_changed(passes=[held.pk], brand_id=brand.pk, at=timezone.now())
-    events.publish(messages=changed, brand_id=brand.pk, at=timezone.now())
+    publishing.publish(messages=changed, brand_id=brand.pk, at=timezone.now())
     deliver_wallets()
     assert "Wilhelmina" in json.dumps(google.objects())
 

@@ -7,8 +7,11 @@ import jwt
 import pytest
 from django.utils import timezone
 
-from loyalty import membership, service_accounts
-from loyalty.models import Event, UserPoints, WalletIssuer, WalletPass
+from core.http import google_service_accounts
+from events.models import Event
+from loyalty.members import numbers
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
 from loyalty.wallets.google import accounts
 from tests import make, wallets
@@ -59,7 +62,7 @@ def test_save_link_is_signed_and_brings_all_that_google_needs(brand, customer, a
     assert (card["classId"], kind["programName"]) == (kind["id"], brand.name)
     assert card["loyaltyPoints"]["balance"] == {"int": 25}
     assert [module["body"] for module in card["textModulesData"]] == ["Bronze", "75 points to Silver"]
-    assert membership.read(card["barcode"]["value"]) == account.pk
+    assert numbers.read(card["barcode"]["value"]) == account.pk
 
 
 def test_asking_for_the_link_makes_class_and_object_at_google(brand, google, link_of, deliver_wallets):
@@ -164,10 +167,10 @@ def test_a_token_that_ended_early_is_replaced(kept, account, google, deliver_wal
 def test_who_knows_a_brands_address_and_key_id_gets_no_token_of_theirs(google):
     own = accounts.read(service_account(), wallets.ISSUER_ID).account
     forged = replace(own, private_key=pem(rsa_key("somebody else")).decode())
-    service_accounts.access_token(own, scope=accounts.SCOPE)
+    google_service_accounts.access_token(own, scope=accounts.SCOPE)
 
-    with pytest.raises(service_accounts.NotGranted):
-        service_accounts.access_token(forged, scope=accounts.SCOPE)
+    with pytest.raises(google_service_accounts.NotGranted):
+        google_service_accounts.access_token(forged, scope=accounts.SCOPE)
 
     assert google.grants == 1
 

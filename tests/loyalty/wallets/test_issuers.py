@@ -10,12 +10,12 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from brands.refusals import Invalid
-from loyalty.models import Platform, WalletIssuer, WalletPass
+from core.errors import Invalid
+from loyalty.models.wallets import Platform, WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
 from loyalty.wallets.apple import certificates
+from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import accounts
-from loyalty.wallets.refusals import WalletUnavailable
 from tests import make, wallets
 from tests.wallets import DAY, ec_key, pass_certificate, pem, rsa_key, service_account, text, upload
 

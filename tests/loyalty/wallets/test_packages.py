@@ -11,10 +11,12 @@ import pytest
 from django.utils import timezone
 from PIL import Image
 
-from brands import pictures
-from brands.audit import Deed
-from loyalty import membership, redemptions
-from loyalty.models import UserPoints, WalletPass
+from brands.audit_log import Deed
+from brands.tenants import pictures
+from loyalty.members import numbers
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletPass
+from loyalty.rewards import cancellation
 from loyalty.wallets import passes, renders
 from tests import make, wallets
 
@@ -86,7 +88,7 @@ def test_card_says_balance_level_and_progress(package, brand, account):
     assert [field["value"] for field in card["secondaryFields"]] == ["Bronze", "75 points to Silver"]
     assert told["webServiceURL"] == f"http://{brand.hostnames.get().hostname}/wallets/apple"
     assert told["authenticationToken"] == WalletPass.objects.get().token
-    assert membership.read(told["barcodes"][0]["message"]) == account.pk
+    assert numbers.read(told["barcodes"][0]["message"]) == account.pk
 
 
 @pytest.mark.parametrize(("points", "balance"), [(1, "point"), (2, "points"), ("1.5", "points"), (0, "points")])
@@ -104,7 +106,7 @@ def test_points_that_came_back_bring_nobody_nearer_to_a_level(package, brand, cu
     make.level(brand, "Silver", 100)
     make.points(customer, brand, 60)
     deed = Deed(make.user(is_staff=True), timezone.now(), "", "A mistake")
-    redemptions.cancel(redemption=make.redemption(customer, make.reward(brand, cost=60)), deed=deed)
+    cancellation.cancel(redemption=make.redemption(customer, make.reward(brand, cost=60)), deed=deed)
 
     card = json.loads(package()["pass.json"])["storeCard"]
 
@@ -170,4 +172,4 @@ def test_token_is_encrypted_where_it_is_stored(package, django_assert_num_querie
 
 @pytest.mark.parametrize("text", ["", "0000000001", "0000000001.forged", "x", "٣.a", "a" * 5000])
 def test_barcode_that_we_did_not_make_names_nobody(text):
-    assert membership.read(text) is None
+    assert numbers.read(text) is None

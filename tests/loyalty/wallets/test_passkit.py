@@ -12,8 +12,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from loyalty import ledger
-from loyalty.models import Event, WalletDevice, WalletPass
+from events.models import Event
+from loyalty.models.wallets import WalletDevice, WalletPass
+from loyalty.points import ledger
 from loyalty.wallets import devices, passes
 from tests import make, wallets
 from tests.api import Api, somewhere

@@ -9,12 +9,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from authcodes import scanning
-from authcodes.scanning import Circumstances
-from brands.audit import Deed
-from loyalty import adjustments, events
-from loyalty.models import Event, UserPoints, WalletDevice, WalletIssuer, WalletPass
-from loyalty.wallets import issuers, passes
+from authcodes.scanning import scan
+from authcodes.scanning.types import Circumstances
+from brands.audit_log import Deed
+from events import messages, publishing, worker
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletDevice, WalletIssuer, WalletPass
+from loyalty.points import adjustments
+from loyalty.wallets import errors, issuers, passes
 from tests import make, wallets
 from tests.loyalty.wallets.conftest import on_device
 
@@ -39,7 +42,7 @@ def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, de
     apns.accepts_tokens = token
     held = on_device(account, "phone", "aaaaaaaaaaaa")
 
-    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
     deliver()
     deliver_wallets()
 
@@ -51,7 +54,7 @@ def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, de
 
 
 def test_member_without_passes_causes_no_work(brand, customer, deliver):
-    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
     deliver()
 
     assert Event.objects.get(detail_type="balance-changed").status == "ignored"
@@ -81,7 +84,7 @@ def test_a_change_during_the_push_is_another_one(held, account, apns, deliver_wa
 def test_an_update_is_tried_for_the_merging_seconds_later(held, account, settings):
     settings.WALLET_MERGE_SECONDS = 30
     adjust(account)
-    events.drain(lane="wallets")
+    worker.drain(lane="wallets")
 
     waiting = Event.objects.get(detail_type="refresh-pass")
     assert waiting.status == "pending"
@@ -192,7 +195,7 @@ def test_lost_storage_secret_is_a_final_answer(held, account, deliver_wallets, s
     settings.STORAGE_SECRETS = {2: "t" * 32}
     deliver_wallets()
 
-    with pytest.raises(issuers.WalletUnavailable) as refusal:
+    with pytest.raises(errors.WalletUnavailable) as refusal:
         issuers.usable(brand_id=account.brand_id, platform="apple", at=timezone.now())
     assert refusal.value.details == {"reason": "unreadable"}
 
@@ -209,7 +212,7 @@ def test_an_update_done_twice_pushes_once(held, account, apns, deliver_wallets):
 def test_worker_killed_after_the_push_says_it_again_and_no_more(held, account, apns, deliver_wallets):
     """What Apple heard but nobody wrote down is said at least once; the devices come to one state."""
     adjust(account)
-    events.drain(lane="wallets")
+    worker.drain(lane="wallets")
     Event.objects.filter(detail_type="refresh-pass").update(status="pending", finished_at=None)
     WalletPass.objects.update(pushed_version=1, busy_until=timezone.now() - timedelta(seconds=1))
 
@@ -221,23 +224,23 @@ def test_worker_killed_after_the_push_says_it_again_and_no_more(held, account, a
 
 @pytest.mark.parametrize("payload", [{}, {"pass_id": "1"}, {"pass_id": True}, {"pass_id": 2**70}, {"pass_id": -1}])
 def test_update_of_no_pass_is_refused(brand, payload):
-    message = events.Message(kind="refresh-pass", payload=payload, arguments={"brand_id": brand.pk})
-    events.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    message = messages.Message(kind="refresh-pass", payload=payload, arguments={"brand_id": brand.pk})
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
-    events.drain(lane="wallets")
+    worker.drain(lane="wallets")
 
     assert kinds() == [("refresh-pass", "refused")]
 
 
 def test_update_of_another_brands_pass_is_refused(held, apns):
     stranger = make.brand()
-    message = events.Message(kind="refresh-pass", payload={"pass_id": held.pk}, arguments={"brand_id": stranger.pk})
-    changed = events.Message(
+    message = messages.Message(kind="refresh-pass", payload={"pass_id": held.pk}, arguments={"brand_id": stranger.pk})
+    changed = messages.Message(
         kind="balance-changed", payload={"user_point_id": held.account_id}, arguments={"brand_id": stranger.pk}
     )
-    events.publish(messages=[message, changed], brand_id=stranger.pk, at=timezone.now())
+    publishing.publish(messages=[message, changed], brand_id=stranger.pk, at=timezone.now())
 
-    events.drain(lane="wallets")
+    worker.drain(lane="wallets")
 
     held.refresh_from_db()
     assert (held.version, apns.pushes) == (1, [])
@@ -257,7 +260,7 @@ def issue_unseen(account):
 @pytest.mark.parametrize(("how", "status"), [(issue, "pending"), (issue_unseen, "ignored")], ids=["guarded", "control"])
 def test_a_pass_made_during_an_accrual_is_not_forgotten(brand, customer, account, how, status):
     """The accrual has read that there is no pass, and the pass has read the old balance: one of them must see."""
-    scanning.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
     made = []
 
     def elsewhere():
@@ -275,7 +278,7 @@ def test_a_pass_made_during_an_accrual_is_not_forgotten(brand, customer, account
         return done
 
     with connection.execute_wrapper(after_the_facts):
-        events.drain()
+        worker.drain()
 
     assert made
     assert points_of(account) == 10
@@ -285,13 +288,13 @@ def test_a_pass_made_during_an_accrual_is_not_forgotten(brand, customer, account
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_never_talk_about_a_pass_at_once(held, account, apns):
     adjust(account)
-    events.drain(lane="wallets")
+    worker.drain(lane="wallets")
     WalletPass.objects.update(pushed_version=0)
     its = {"pass_id": held.pk, "brand_id": held.brand_id}
 
     with passes.taken(**its) as first:
         assert first is not None
-        with pytest.raises(events.TryLater), passes.taken(**its):
+        with pytest.raises(messages.TryLater), passes.taken(**its):
             pass
     WalletPass.objects.update(busy_until=timezone.now())  # who had it was killed
     with passes.taken(**its) as again:

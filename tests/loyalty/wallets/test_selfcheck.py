@@ -7,8 +7,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from brands.models import BrandHostname
-from loyalty.models import Event, WalletIssuer, WalletPass
+from brands.models.tenants import BrandHostname
+from events.models import Event
+from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.tasks import check_wallets
 from loyalty.wallets import passes
 from tests import make, wallets

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from loyalty.models import UserPoints, WalletPass
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletPass
 from tests import make, wallets
 from tests.api import error
 

@@ -1,0 +1,1 @@
+"""Pages about batches, codes and prefixes."""

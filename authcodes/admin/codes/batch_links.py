@@ -1,0 +1,89 @@
+"""What a batch's page shows next to the batch: links to lists, orders, printing and exports, and its last changes."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext_lazy
+
+from authcodes.admin.codes import bulk_actions
+from authcodes.admin.codes.change_log import kind_badge
+from authcodes.admin.printing.access import may_print
+from authcodes.codes import batches
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from brands.identity import roles
+from brands.identity.roles import VIEW
+from portal.import_export.exportable import within
+from portal.lists import local_time
+
+Kind = CodeChange.Kind
+CHANGES_SHOWN = 20
+# What may be done to a stretch of a batch's codes: where in the address, and the button's icon.
+ORDERS = {
+    Kind.ASSIGNED: ("assign", "sell"),
+    Kind.DEACTIVATED: ("deactivate", "block"),
+    Kind.REACTIVATED: ("reactivate", "check_circle"),
+    Kind.UNASSIGNED: ("unassign", "label_off"),
+}
+
+
+def list_of(model: str, batch: BatchRange, **more: str) -> str:
+    query = urlencode({"batch__id__exact": batch.pk, **more})
+    return f"{reverse(f'admin:authcodes_{model}_changelist')}?{query}"
+
+
+def prints_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
+    """A recalled batch is not printed."""
+    if not (batch.generated_count and may_print(request.user, batch.brand_id)) or hasattr(batch, "recall"):
+        return []
+    address = reverse("admin:authcodes_printrun_batch", args=[batch.pk])
+    return [{"label": gettext_lazy("Print"), "icon": "print", "address": address}]
+
+
+def orders_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
+    if not (batch.generated_count and bulk_actions.may_act(request, batch.brand_id)):
+        return []
+    return [
+        {"label": bulk_actions.WORDS[kind].title, "icon": icon, "address": address_of(name, batch)}
+        for kind, (name, icon) in ORDERS.items()
+    ]
+
+
+def address_of(name: str, batch: BatchRange) -> str:
+    return reverse(f"admin:authcodes_batchrange_{name}", args=[batch.pk])
+
+
+def exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
+    """The lists' own exports, of this batch's rows."""
+    exports = [
+        ("authcode", gettext_lazy("Export codes"), {}),
+        ("authcode", gettext_lazy("Export unscanned codes"), {"status": "unscanned"}),
+        ("scan", gettext_lazy("Export scan report"), {}),
+    ]
+    return [
+        {"label": label, "icon": "download", "address": f"{reverse(f'admin:authcodes_{name}_export')}?{query}"}
+        for name, label, more in exports
+        for query in [urlencode({"batch__id__exact": batch.pk, **more})]
+        if batch.brand_id in within(request.user, f"authcodes.{name}")
+    ]
+
+
+def generation_of(batch: BatchRange) -> str:
+    """Where one can watch its codes being made, or read why they are not."""
+    job = None if batch.is_generated else batches.generations_of(batch.pk).filter(brand=batch.brand_id).first()
+    return reverse("admin:authcodes_job_change", args=[job.pk]) if job else ""
+
+
+def history_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
+    """The last things that were done to its codes, each moment in the brand's zone."""
+    rows = CodeChange.objects.filter(batch=batch).select_related("product", "upload", "changed_by")[:CHANGES_SHOWN]
+    return {
+        "lines": [
+            {"change": row, "when": local_time.told(row.changed_at, batch.brand.zone), "what": kind_badge(row)}
+            for row in rows
+        ],
+        "address": list_of("codechange", batch),
+        "sees_imports": batch.brand_id in roles.reach(request.user, VIEW, "authcodes.import"),
+    }

@@ -1,0 +1,102 @@
+"""Forms of the pages that change many codes at once."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy
+
+from authcodes.admin.product_lookup import SoldLookup
+from authcodes.codes.assignment_limits import LOCATION_LENGTH, MOST_POINTS
+from authcodes.codes.bulk_changes import Assignment
+from authcodes.errors import BatchRefused
+from authcodes.imports import pasted_codes
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from brands.scanned import MAX_CODE_LENGTH
+from core.forms.digits import AsciiDigits
+from portal.unfold import NumberWidget, TextareaWidget, TextWidget
+
+
+class RefusableForm(AsciiDigits, forms.Form):
+    def refuse(self, refusal: BatchRefused) -> None:
+        """Show a refusal at the field that it names."""
+        field = refusal.details.get("field")
+        self.add_error(field if field in self.fields else None, refusal.message)
+
+
+class ReasonForm(RefusableForm):
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=1000,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("Why; kept in the codes' history, for staff only."),
+    )
+
+
+class StretchForm(RefusableForm):
+    """From which code to which."""
+
+    first = forms.CharField(label=gettext_lazy("First code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
+    last = forms.CharField(label=gettext_lazy("Last code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
+
+
+class GivenForm(RefusableForm):
+    """What codes are given."""
+
+    product = forms.ModelChoiceField(Product.objects.none(), label=gettext_lazy("Product"))
+    inventory_location = forms.CharField(
+        label=gettext_lazy("Inventory location"),
+        required=False,
+        max_length=LOCATION_LENGTH,
+        widget=TextWidget,
+        help_text=gettext_lazy("Where the items are kept. Empty: stays as it is."),
+    )
+    points_per_scan = forms.IntegerField(
+        label=gettext_lazy("Points per scan"),
+        required=False,
+        min_value=0,
+        max_value=MOST_POINTS,
+        widget=NumberWidget,
+        help_text=gettext_lazy("Empty: stays as it is, at first what the batch says."),
+    )
+    notes = forms.CharField(
+        label=gettext_lazy("Notes"),
+        required=False,
+        max_length=10_000,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("Anything worth noting. Empty: stays as it is."),
+    )
+
+    def offer(self, products: Any, admin_site: Any, *, sets_points: bool) -> None:
+        """Let the person choose among these, looked up while they type."""
+        if not sets_points:
+            del self.fields["points_per_scan"]
+        field: Any = self.fields["product"]
+        field.queryset = products
+        field.widget = SoldLookup(AuthCode.product.field, admin_site)
+        field.widget.choices = field.choices
+
+    @property
+    def assignment(self) -> Assignment:
+        names = {"product", "inventory_location", "points_per_scan", "notes"}
+        return Assignment(**{name: value for name, value in self.cleaned_data.items() if name in names})
+
+
+class AssignStretchForm(StretchForm, GivenForm):
+    field_order = ("first", "last")
+
+
+class ChangeStretchForm(StretchForm, ReasonForm):
+    field_order = ("first", "last")
+
+
+class TypedForm(GivenForm):
+    """Single codes, typed, pasted or scanned into the box."""
+
+    codes = forms.CharField(
+        label=gettext_lazy("Codes"),
+        max_length=pasted_codes.MOST_LINES * 200,
+        widget=TextareaWidget(attrs={"rows": 8}),
+        help_text=gettext_lazy("One on each line, as printed or as scanned. Leading zeros may be missing."),
+    )
+    field_order = ("codes", "product")

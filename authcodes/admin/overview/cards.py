@@ -1,0 +1,153 @@
+"""The cards of the front page: figures with links to the lists behind them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from authcodes.dashboard.figures import Codes, Delivery, Scans
+from authcodes.dashboard.filters import Filters, Status, when_and_where
+from brands.models.tenants import Brand
+from portal.shell.navigation import page_of
+
+# As the lists spell this filter.
+CAMPAIGN = "campaign__campaign_id__exact"
+CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "loyalty.event"
+WEBHOOKS, QUOTAS, MOST_NOTICES = "loyalty.webhookendpoint", "brands.brandquota", 5
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A figure. `percent`: how far its bar goes; `link`: the list of what it counts, None where no list can say it."""
+
+    title: str
+    value: str
+    note: str = ""
+    percent: float | None = None
+    link: str | None = None
+    colour: str = "text-primary-600"
+    fill: str = "currentColor"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do next while there is nothing to show."""
+
+    title: str
+    words: str
+    link: str
+    button: str
+
+
+class Links:
+    """Addresses of the lists that show exactly what a figure counts; the lists ask dashboard_filters as well."""
+
+    def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
+        self.request, self.filters = request, filters
+        self.zones = {brand.time_zone for brand in brands}
+        self.own = {"brand__id__exact": brands[0].pk} if several and len(brands) == 1 else {}
+
+    def codes(self, status: str | None = None, **more: Any) -> str | None:
+        """Codes that have a product."""
+        found = {"status": status or self.filters.status, f"batch__{CAMPAIGN}": self.filters.campaign_id}
+        return self.address(CODES, {"assigned": "yes", **found, **more})
+
+    def scanned_codes(self) -> str | None:
+        if self.filters.by_scan or self.filters.status:
+            then = {**self.days("first_scan_at"), "first_scan_location": self.filters.location}
+            return self.codes(scan_count__gt=0, **then)
+        return self.codes(Status.SCANNED)
+
+    def unscanned_codes(self) -> str | None:
+        if self.filters.by_scan:
+            return self.codes(not_first_scanned=when_and_where(self.filters))
+        return self.codes(scan_count=0) if self.filters.status else self.codes(Status.UNSCANNED)
+
+    def scans(self, **more: Any) -> str | None:
+        filters = self.filters
+        found = {"status": filters.status, "location": filters.location, CAMPAIGN: filters.campaign_id}
+        return self.address(SCANS, {**found, **self.days("scanned_at"), **more})
+
+    def days(self, field: str) -> dict[str, str]:
+        """Each brand's own, as the lists read them."""
+        ends = {"from": self.filters.first_day, "to": self.filters.last_day}
+        return {f"{field}_{end}": str(day) for end, day in ends.items() if day}
+
+    def address(self, label: str, parameters: dict[str, Any]) -> str | None:
+        """A list, or None where it has no such filter: it would refuse the address."""
+        given = {name: str(value) for name, value in {**parameters, **self.own}.items() if value not in {None, ""}}
+        listed = page_of(label)
+        if not all(listed.lookup_allowed(name, value, self.request) for name, value in given.items()):
+            return None
+        return f"{list_of(label)}?{urlencode(given)}"
+
+
+def list_of(label: str) -> str:
+    return reverse(f"admin:{label.replace('.', '_')}_changelist")
+
+
+def code_cards(codes: Codes, links: Links) -> list[Card]:
+    by_scan = links.filters.by_scan
+    return [
+        Card(_("Assigned codes"), number(codes.assigned), _("have a product"), link=links.codes()),
+        Card(
+            _("Scanned"),
+            number(codes.scanned),
+            _("first scanned then and there") if by_scan else _("of the assigned"),
+            codes.scanned_percent,
+            links.scanned_codes(),
+        ),
+        Card(
+            _("Unscanned"),
+            number(codes.unscanned),
+            _("not first scanned then and there") if by_scan else _("of the assigned"),
+            codes.unscanned_percent,
+            links.unscanned_codes(),
+            "text-base-400",
+        ),
+    ]
+
+
+def scan_cards(scans: Scans, links: Links) -> list[Card]:
+    return [
+        Card(
+            _("Points awarded"), number(scans.points), _("for scans"), link=links.scans(points_status__exact="awarded")
+        ),
+        Card(_("Unique scanners"), number(scans.scanners), _("customers"), link=links.scans(user__gt=0)),
+    ]
+
+
+def event_cards(delivery: Delivery, links: Links, brands: Sequence[Brand]) -> list[Card]:
+    oldest = ""
+    if delivery.oldest_at:
+        at = timezone.localtime(delivery.oldest_at, brands[0].zone if len(links.zones) == 1 else None)
+        oldest = _("the oldest since %(at)s") % {"at": date_format(at, "j M, H:i")}
+    return [
+        Card(
+            _("Events waiting"),
+            number(delivery.pending),
+            oldest or _("nothing is waiting"),
+            link=links.address(EVENTS, {"status__exact": "pending"}),
+        ),
+        Card(
+            _("Events given up"),
+            number(delivery.dead),
+            _("look at them and redeliver") if delivery.dead else _("nothing was given up"),
+            link=links.address(EVENTS, {"status__exact": "dead"}),
+            colour="text-red-600" if delivery.dead else "",
+        ),
+    ]
+
+
+def number(value: Any) -> str:
+    return f"{value:,.2f}".removesuffix(".00") if not isinstance(value, int) else f"{value:,}"
+
+
+def share(part: int, whole: int) -> float:
+    return round(100 * part / whole, 1) if whole else 0.0

@@ -1,0 +1,74 @@
+"""The chart of the front page: scans by day."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from authcodes.admin.overview.cards import Card, number, share
+from authcodes.dashboard.figures import Day, Top
+from authcodes.dashboard.filters import Filters
+
+MOST_BARS = 62
+COLOURS = {"accepted": "var(--color-primary-600)", "warnings": "#f59e0b", "errors": "#dc2626"}
+CHART_OPTIONS = {
+    "responsive": True,
+    "maintainAspectRatio": False,
+    "animation": False,
+    "interaction": {"mode": "index", "intersect": False},
+    "plugins": {
+        "legend": {
+            "position": "bottom",
+            "align": "start",
+            "labels": {"boxWidth": 10, "boxHeight": 10, "color": "#9ca3af"},
+        },
+    },
+    "scales": {
+        "x": {
+            "stacked": True,
+            "grid": {"display": False},
+            "ticks": {"color": "#9ca3af", "maxRotation": 0, "autoSkipPadding": 16},
+        },
+        "y": {
+            "stacked": True,
+            "beginAtZero": True,
+            "border": {"display": False},
+            "ticks": {"color": "#9ca3af", "precision": 0, "maxTicksLimit": 6},
+        },
+    },
+    "datasets": {"bar": {"maxBarThickness": 28, "categoryPercentage": 0.9, "barPercentage": 0.9}},
+}
+
+
+def ranked(tops: Sequence[Top], link: Any) -> list[Card]:
+    most = tops[0].scans if tops else 0
+    return [Card(top.name, number(top.scans), "", share(top.scans, most), link(top)) for top in tops]
+
+
+def chart_of(days: Sequence[Day], filters: Filters) -> str:
+    """What unfold's chart reads: a bar for each day or, where these are many, for so many days that the bars fit."""
+    if not days:
+        return ""
+    first, last = filters.first_day or days[0].day, filters.last_day or days[-1].day
+    first, last = max(first, days[0].day - timedelta(days=MOST_BARS)), max(last, days[-1].day)
+    step = 1
+    while (last - first).days // step >= MOST_BARS:
+        step = 7 if step == 1 else step * 2
+    bars = [[0, 0, 0] for _bar in range((last - first).days // step + 1)]
+    for day in days:
+        bar = bars[(day.day - first).days // step]
+        for place, count in enumerate((day.accepted, day.warnings, day.errors)):
+            bar[place] += count
+    begins = [first + timedelta(days=step * place) for place in range(len(bars))]
+    words = [(_("Accepted"), "accepted"), (_("Warnings"), "warnings"), (_("Errors"), "errors")]
+    data = {
+        "labels": [date_format(day, "j M") for day in begins],
+        "datasets": [
+            {"label": label, "data": [bar[place] for bar in bars], "backgroundColor": COLOURS[name]}
+            for place, (label, name) in enumerate(words)
+        ],
+    }
+    return json.dumps(data)

@@ -1,0 +1,53 @@
+"""Printing the codes that a list shows."""
+
+from typing import Any
+
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import Count, Max, Min, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from authcodes.admin.printing.access import may_print
+from authcodes.models.codes import AuthCode
+from authcodes.models.prints import PrintRun
+from authcodes.printing import runs
+from authcodes.printing.selection import Selection
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import Forbidden, Invalid
+from jobs import runner
+from portal.lists.selection import shown_to
+
+
+def listed(request: HttpRequest) -> str:
+    """What limits the list, whichever of its pages one came from."""
+    query = request.GET.copy()
+    query.pop("p", None)
+    return query.urlencode()
+
+
+def list_of(by: User, brand: Brand, query: str) -> Selection:
+    """The codes of a brand that somebody's list shows. Raises Invalid where it shows none."""
+    codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
+    found = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
+    if not found["count"]:
+        raise Invalid(_("The list has no codes of this brand."))
+    return Selection(brand, codes, **found)
+
+
+def rows_of(by: User, query: str) -> QuerySet[Any, Any]:
+    try:
+        return shown_to(by, AuthCode, query).order_by().values("pk")
+    except IncorrectLookupParameters:
+        raise Invalid(_("The list has no such filter.")) from None
+
+
+def run_list(run: runner.Run) -> None:
+    """The job's handler: the codes that the list of whoever started it shows now."""
+    printed = PrintRun.objects.select_related("brand").filter(job=run.job).first()
+    by = run.job.created_by
+    if printed is None or by is None or not may_print(by, printed.brand_id):
+        raise Forbidden(_("Who started this may not print these codes any more."))
+    with timezone.override(run.parameters["time_zone"]):
+        runs.print_codes(run=run, printed=printed, selection=list_of(by, printed.brand, run.parameters["query"]))

@@ -1,0 +1,163 @@
+"""QR images over HTTP, at addresses that carry their own permission."""
+
+import hashlib
+import time
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core import signing
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils.cache import get_conditional_response
+from django.utils.http import quote_etag
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from authcodes.models.codes import AuthCode
+from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import Level
+from authcodes.printing.qr.verification import Unreadable, proved
+from brands.tenants.hostnames import hostname_of
+from core.api.openapi.endpoint import ANYBODY, endpoint
+from core.errors import NotFound
+from core.redis import rate_limits
+from core.web import client_address
+
+KINDS: dict[str, tuple[str, Any]] = {"png": ("image/png", images.png), "svg": ("image/svg+xml", images.svg)}
+UNCHANGED = OpenApiResponse(description="The caller has it: its `ETag` was sent as `If-None-Match`.")
+DAY = 24 * 3600
+ADDRESS_LASTS = 7 * DAY  # seconds at least, and less than a day more
+
+
+class ImageQuery(serializers.Serializer[Any]):
+    """How an image is to be drawn."""
+
+    size_mm = serializers.DecimalField(
+        max_digits=6,
+        decimal_places=2,
+        min_value=int(images.SMALLEST_SIZE_MM),
+        max_value=int(images.LARGEST_SIZE_MM),
+        required=False,
+        help_text="How wide it is printed, with its white edge: 2 inches unless told.",
+    )
+    level = serializers.ChoiceField(
+        choices=[level.name for level in Level], required=False, help_text="Error correction: the batch's unless told."
+    )
+
+    @classmethod
+    def read(cls, request: Request) -> dict[str, Any]:
+        """Raises DRF's ValidationError."""
+        query = cls(data=request.query_params.dict())  # as a form, it would take an empty value for none
+        query.is_valid(raise_exception=True)
+        return {"size_mm": images.DEFAULT_SIZE_MM, **query.validated_data}
+
+
+class Permission(signing.TimestampSigner):
+    """An image's address is its own permission, so that pages can show it.
+
+    It tells the day, not the second: who lists a batch again finds what is kept of its images under its address.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(salt="authcodes.printing.qr.images-image")
+
+    def timestamp(self) -> str:
+        return signing.b62_encode(int(time.time()) // DAY * DAY)
+
+
+def image_address(code: AuthCode, asked: dict[str, str] | None = None, kind: str = "png") -> str:
+    permission = Permission().sign(code.code).removeprefix(code.code)
+    query = urlencode({"permission": permission[1:], **(asked or {})}, safe=":")
+    return reverse(f"qr-image-{kind}", args=[code.code]) + f"?{query}"
+
+
+PERMISSION = OpenApiParameter("permission", str, required=True, description="As the address came with it.")
+
+
+class Image(APIView):
+    """An image that an address of BatchQrCodes names."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    kind: str
+
+    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
+        """Errors are JSON, whatever a page asks for that shows images."""
+        return super().perform_content_negotiation(request, force=True)
+
+    def answer(self, request: Request, code: str) -> HttpResponseBase:
+        """The image, or 304 for who has it already. Raises NotFound, RateLimited."""
+        rate_limits.hit("read", "image", client_address.client_address(request))
+        given = f"{code}:{request.query_params.get('permission', '')}"
+        try:
+            Permission().unsign(given, max_age=ADDRESS_LASTS + DAY)
+        except signing.BadSignature:
+            raise NotFound from None
+        found = AuthCode.objects.select_related("batch").filter(code=code).first()
+        if found is None:
+            raise NotFound
+        how = ImageQuery.read(request)
+        content_type, draw = KINDS[self.kind]
+        level = Level[how.get("level", found.batch.error_correction)]
+        text = address_in_print(found)
+        image = draw(text=text, size_mm=how["size_mm"], level=level)
+        try:
+            proved(image, text, kind=self.kind, code=code)
+        except Unreadable as error:  # nothing the caller sent is wrong: a bug, answered and logged as one
+            raise AssertionError(error.message) from error
+        # Another hostname of the brand makes another image, so browsers ask again after a day.
+        headers = {"Cache-Control": "private, max-age=86400"}
+        response = HttpResponse(image, content_type=content_type, headers=headers)
+        tag = quote_etag(hashlib.sha256(image).hexdigest()[:32])
+        response.headers["ETag"] = tag
+        return get_conditional_response(request._request, etag=tag, response=response) or response  # noqa: SLF001
+
+
+class PngImage(Image):
+    kind = "png"
+
+    @endpoint(
+        "read_qr_image",
+        tag="Codes",
+        summary="Fetch a QR image (PNG)",
+        needs=[ANYBODY],
+        errors=["NOT_FOUND", "RATE_LIMITED", "VALIDATION_ERROR"],
+        parameters=[PERMISSION, ImageQuery],
+        responses={(200, "image/png"): OpenApiTypes.BINARY, 304: UNCHANGED},
+    )
+    def get(self, request: Request, code: str) -> HttpResponseBase:
+        """A PNG of 300 DPI as it is printed, at least 2 by 2 inches unless told otherwise.
+
+        Take the address from `list_qr_codes`: it is its own permission, and lasts 7 days at least. Send the `ETag` back
+        as `If-None-Match`, and an image that has not changed is not sent again.
+        """
+        return self.answer(request, code)
+
+
+class SvgImage(Image):
+    kind = "svg"
+
+    @endpoint(
+        "read_qr_image_svg",
+        tag="Codes",
+        summary="Fetch a QR image (SVG)",
+        needs=[ANYBODY],
+        errors=["NOT_FOUND", "RATE_LIMITED", "VALIDATION_ERROR"],
+        parameters=[PERMISSION, ImageQuery],
+        responses={(200, "image/svg+xml"): OpenApiTypes.BINARY, 304: UNCHANGED},
+    )
+    def get(self, request: Request, code: str) -> HttpResponseBase:
+        """The same image as lines, exactly 2 by 2 inches unless told otherwise.
+
+        Take the address from `list_qr_codes` with `image=svg`.
+        """
+        return self.answer(request, code)
+
+
+def address_in_print(code: AuthCode) -> str:
+    hostname = hostname_of(code.brand_id)
+    return images.payload(code=code, hostname=hostname) if hostname else images.printed(code)

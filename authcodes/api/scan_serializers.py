@@ -1,0 +1,75 @@
+"""Input and output of the endpoints about scans."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from authcodes.api import scan_responses
+from authcodes.api.scan_responses import ProductOutput, RecallOutput
+from authcodes.models.scans import Scan
+from authcodes.scanning import evaluate, guest_tokens, types
+from brands.scanned import LONGEST_INPUT
+from core.api.inputs import Input
+from loyalty.payloads import LocationInput
+
+WHAT_IS_A_CODE = "The code, `code.tag` of a signed batch, or the whole address that was scanned."
+
+
+class ScanInput(Input):
+    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
+    customer_id = serializers.CharField(
+        required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who scans."
+    )
+    location = LocationInput(required=False, allow_null=True)
+    device = serializers.CharField(required=False, max_length=120, allow_blank=True)
+    app_version = serializers.CharField(required=False, max_length=40, allow_blank=True)
+
+
+class ValidateInput(Input):
+    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
+    customer_id = serializers.CharField(
+        required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who asks."
+    )
+
+
+class ValidateOutput(serializers.Serializer[Any]):
+    valid = serializers.BooleanField()
+    product = ProductOutput(allow_null=True)
+    points_awarded = serializers.FloatField(help_text="What a scan now would earn whoever asks; 0 for a guest.")
+    scan_count = serializers.IntegerField()
+    first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
+    status = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="What a scan now would answer.")
+    reason = serializers.ChoiceField(
+        choices=[reason.value for reason in evaluate.OUTCOMES],
+        allow_null=True,
+        help_text="Why; null for a code that is not valid.",
+    )
+    points_status = serializers.ChoiceField(
+        choices=["pending", "guest", "already_claimed", "not_eligible"], help_text="What would become of the points."
+    )
+    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=scan_responses.WAITS)
+    points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
+    recall = RecallOutput(required=False, help_text="Only when the product is recalled.")
+
+
+class ScanStateOutput(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    scan_id = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=Scan.Outcome.choices)
+    points_status = serializers.ChoiceField(choices=types.PUBLIC_STATUSES)
+    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=scan_responses.WAITS)
+    points_awarded = serializers.FloatField()
+    timestamp = serializers.DateTimeField()
+    location = serializers.CharField(allow_null=True)
+
+
+class AdoptInput(Input):
+    scan_token = serializers.CharField(max_length=guest_tokens.LONGEST, help_text="As it came with the guest's scan.")
+
+
+class PlaceInput(Input):
+    latitude = serializers.FloatField(min_value=-90, max_value=90)
+    longitude = serializers.FloatField(min_value=-180, max_value=180)
+    scan_token = serializers.CharField(
+        required=False, max_length=guest_tokens.LONGEST, help_text="As it came with a guest's scan."
+    )

@@ -1,0 +1,102 @@
+"""Who is scanning: a customer, or a guest at an address."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from rest_framework.request import Request
+
+from authcodes.models.scans import Scan
+from authcodes.scanning import evaluate, guessing_exemptions
+from authcodes.scanning.types import Place
+from brands.errors import BrandMismatch, TokenInvalid, UserNotFound
+from brands.identity import guessing
+from brands.identity.api_keys import Caller
+from brands.identity.authentication import active_user, caller_of
+from brands.identity.guessing import Guesser
+from brands.identity.tokens import Principal
+from brands.models.tenants import Brand
+from brands.scanned import read
+from core.api.idempotency import idempotency_key, keyed_id
+from core.errors import Forbidden, Invalid
+from core.web import client_address
+from loyalty.points import accounts
+
+
+class Scanner:
+    """Who is scanning, as the request's token and key tell: a customer, or a guest at an address."""
+
+    def __init__(self, request: Request, *, customer_id: str = "", counted_as: str = "ingest") -> None:
+        self.caller: Caller | None = caller_of(request, counted_as=counted_as)
+        self.principal: Principal | None = request.auth if isinstance(request.auth, Principal) else None
+        if self.caller and self.principal and self.caller.brand_id != self.principal.brand_id:
+            raise BrandMismatch
+        self.address = client_address.client_address(request)
+        self.user_id = self._user_id(customer_id)
+        # The scan's own statement looks at its customer alone.
+        if self.principal and self.token is None and not active_user(self.principal.user_id, self.principal):
+            raise TokenInvalid
+
+    @property
+    def token(self) -> Principal | None:
+        """The scanning customer's own."""
+        return self.principal if self.principal and self.principal.user_id == self.user_id else None
+
+    @property
+    def brand_id(self) -> int | None:
+        """The brand whose app or key asks; None for anybody."""
+        known = self.caller or self.principal
+        return known.brand_id if known else None
+
+    @property
+    def identity(self) -> str:
+        """Whom limits count: the customer, else a hub's brand, else the address."""
+        if self.user_id is not None:
+            return f"user:{self.user_id}"
+        return f"hub:{self.brand_id}" if self.caller and self.caller.is_hub else f"address:{self.address}"
+
+    def _user_id(self, customer_id: str) -> int | None:
+        """A stated customer is believed from a hub key, or when it is the bearer; else a bearer is the customer."""
+        own = self.principal.user_id if self.principal else None
+        if not customer_id or customer_id == str(own):
+            return own
+        if self.caller is None or not self.caller.is_hub:
+            if own is None:
+                return None
+            raise Forbidden("customer_id is not the user of the access token.")
+        return self._customer_of_hub(self.caller, customer_id)
+
+    def _customer_of_hub(self, caller: Caller, customer_id: str) -> int:
+        if not (customer_id.isascii() and customer_id.isdigit()) or int(customer_id) >= 2**63:
+            raise Invalid("customer_id must be the number of a customer.", details={"field": "customer_id"})
+        if accounts.find(brand=Brand.objects.get(pk=caller.brand_id), user_id=int(customer_id)) is None:
+            raise UserNotFound
+        return int(customer_id)
+
+    def place(self, location: dict[str, Any] | None) -> Place:
+        """Where the scan is. City and region are shown to others, so they are believed from a hub alone."""
+        place = Place.of(location)
+        return place if self.caller and self.caller.is_hub else replace(place, city="", region="")
+
+    @property
+    def guesser(self) -> Guesser:
+        return Guesser(self.identity, self.address, self.brand_id)
+
+    def check_limits(self, scanned: str = "") -> None:
+        """Raises RateLimited: too many scans, too many different plain codes, or locked after too many unknown ones."""
+        if self.caller and self.caller.is_hub:  # counted with its key
+            return
+        reading = read(scanned)
+        exemptions = guessing_exemptions.exemptions(reading=reading, user_id=self.user_id, brand_id=self.brand_id)
+        guessing.check(self.guesser, reading=reading, exemptions=exemptions, calls="scan")
+
+    def note(self, reason: Scan.Reason) -> None:
+        """Count a code that is not valid against whoever tried it: sequential codes can be guessed."""
+        if evaluate.OUTCOMES.get(reason) is None and not (self.caller and self.caller.is_hub):
+            guessing.count_unknown(self.guesser)
+
+    def scan_id(self, request: Request) -> UUID | None:
+        """The scan that this Idempotency-Key stands for."""
+        key = idempotency_key(request)
+        caller = (self.identity, self.brand_id, self.caller and self.caller.kind)
+        return keyed_id("scan", request.path, *caller, key) if key else None

@@ -1,0 +1,1 @@
+"""Signs that codes were copied or products faked."""

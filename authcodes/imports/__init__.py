@@ -1,0 +1,1 @@
+"""Files that assign codes: uploaded, checked, committed, undone."""

@@ -1,0 +1,1 @@
+"""Where scans happened: the names of places, and the search for them."""

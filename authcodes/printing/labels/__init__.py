@@ -1,0 +1,1 @@
+"""Sheets of labels as PDF."""

@@ -1,0 +1,1 @@
+"""QR symbols and archives of them."""

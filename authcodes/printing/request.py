@@ -1,0 +1,100 @@
+"""The print request: how codes are to be printed."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from decimal import Decimal
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+
+from authcodes.models.batches import BatchRange
+from authcodes.models.prints import PrintRun
+from authcodes.printing.labels.design import Design
+from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Preset, Sheet
+from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import Level
+
+What, Payload = PrintRun.What, PrintRun.Payload
+LONGEST_NOTE = 80  # characters of a note on labels
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How codes are to be printed. Lengths in millimetres; `sheet` where the preset is none of ours."""
+
+    what: str = What.LABELS.value
+    payload: str = Payload.ADDRESS.value
+    level: str = ""  # empty: as each code's batch says
+    size_mm: Decimal | None = None  # of a code with its quiet zone; None: as the sheet is made for, and of images 2 in
+    preset: str = DEFAULT_PRESET
+    sheet: Sheet | None = None
+    start: int = 1
+    by_column: bool = False
+    cut_marks: bool = False
+    title: bool = True
+    sku: bool = False
+    expiry: bool = False
+    logo: bool = False
+    logo_sha256: str = ""  # of the picture that a run prints, once it is started
+    note: str = ""
+    printer: str = ""  # whose correction this is
+    offset_x: Decimal = Decimal(0)
+    offset_y: Decimal = Decimal(0)
+    scale: Decimal = Decimal(1)
+
+    @property
+    def is_labels(self) -> bool:
+        return self.what == What.LABELS
+
+    @property
+    def image_mm(self) -> Decimal:
+        """How wide images are."""
+        return self.size_mm or images.DEFAULT_SIZE_MM
+
+    @property
+    def fitting(self) -> Preset:
+        """The preset, or where its labels are too small for the size, the one that has the most labels that are not."""
+        chosen = PRESETS[self.preset]
+        if self.size_mm is None or self.size_mm <= chosen.qr_mm:
+            return chosen
+        large_enough = [preset for preset in PRESETS.values() if preset.qr_mm >= self.size_mm]
+        return max(large_enough, key=lambda preset: preset.sheet.per_page, default=chosen)
+
+    def level_of(self, batch: BatchRange) -> Level:
+        return Level[self.level or batch.error_correction]
+
+    def design(self, logo: bytes | None = None) -> Design:
+        """The label sheet. Check it before it is used."""
+        if self.sheet:
+            sheet, qr_mm = self.sheet, self.size_mm or images.SMALLEST_SIZE_MM
+        else:
+            sheet, qr_mm = self.fitting.sheet, self.size_mm or self.fitting.qr_mm
+        return Design(
+            sheet,
+            qr_mm,
+            logo=logo,
+            start=self.start,
+            by_column=self.by_column,
+            cut_marks=self.cut_marks,
+            offset_x=self.offset_x,
+            offset_y=self.offset_y,
+            scale=self.scale,
+        )
+
+    def stored(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        found: dict[str, Any] = json.loads(json.dumps(asdict(self), cls=DjangoJSONEncoder))
+        return found
+
+    @classmethod
+    def read(cls, stored: dict[str, Any]) -> "Wanted":
+        """What `stored` wrote."""
+        given = {field.name: stored[field.name] for field in fields(cls) if field.name in stored}
+        for name in ("size_mm", "offset_x", "offset_y", "scale"):
+            if given.get(name) is not None:
+                given[name] = Decimal(given[name])
+        if given.get("sheet"):
+            lengths = {name: Decimal(value) for name, value in given["sheet"].items()}
+            counts = {name: int(given["sheet"][name]) for name in ("columns", "rows")}
+            given["sheet"] = Sheet(**{**lengths, **counts})  # type: ignore[arg-type] # each has its own field's type
+        return cls(**given)

@@ -1,0 +1,205 @@
+"""Print runs: the only code that writes PrintRun. It starts and runs the jobs that put codes on paper."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, BinaryIO, cast
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from authcodes.codes.ranges import stretch
+from authcodes.models.prints import PrintRun
+from authcodes.printing.checks import check
+from authcodes.printing.labels import sheet_pdf, sheet_verification
+from authcodes.printing.labels.design import Label
+from authcodes.printing.labels.sheet_verification import Sample
+from authcodes.printing.qr import archive, images, verification
+from authcodes.printing.request import Wanted, What
+from authcodes.printing.selection import (
+    Selection,
+    design_of,
+    labels,
+    logo_of,
+    of_stretch,
+    payload_of,
+    sha256_of,
+    streamed,
+)
+from brands.models.people import User
+from brands.models.tenants import Brand
+from brands.tenants.hostnames import hostname_of
+from core.errors import NotFound
+from jobs import files, queue, runner
+from jobs.models import Job
+
+TELL_SECONDS = 0.5  # between two words about how far it is
+PROCESSES = 2  # that draw and read an archive
+ALONE = 2000  # so many images this process draws itself
+# One start at a time in a brand: two people who both asked what was printed before would both hear that nothing was.
+TURN = "SELECT pg_advisory_xact_lock(7216003, %s::int)"
+
+
+def earlier(selection: Selection) -> QuerySet[PrintRun]:
+    """Runs that put some of these codes on paper, newest first; of lists, whose codes may lie between."""
+    overlapping = PrintRun.objects.filter(
+        brand=selection.brand, first_code__lte=selection.last, last_code__gte=selection.first
+    ).exclude(job__status__in=[Job.Status.FAILED, Job.Status.CANCELLED])
+    if selection.batch:
+        overlapping = overlapping.filter(Q(batch=selection.batch) | Q(batch__isnull=True))
+    return overlapping.select_related("started_by", "job", "brand").order_by("-id")
+
+
+def take_turns(brand: Brand) -> None:
+    """Wait for everybody else who starts a run of the brand's; others wait until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(TURN, [brand.pk])
+
+
+def first_page(selection: Selection, wanted: Wanted) -> list[Label]:
+    return list(labels(selection, wanted, most=max(1, wanted.design().sheet.per_page - wanted.start + 1)))
+
+
+def start(
+    *, selection: Selection, wanted: Wanted, by: User | None, parameters: dict[str, Any] | None = None
+) -> PrintRun:
+    """Have a worker print, and record it. Raises Invalid.
+
+    `parameters`: how the worker finds the codes of a list.
+    """
+    check(selection, wanted)
+    if selection.batch and not wanted.level:
+        wanted = replace(wanted, level=selection.batch.error_correction)
+    if wanted.is_labels and wanted.logo:
+        wanted = replace(wanted, logo_sha256=sha256_of(logo_of(selection.brand.pk)))
+    kind = Job.Kind.PRINT_BATCH if selection.batch else Job.Kind.PRINT_LIST
+    named = selection.batch.range_name if selection.batch else f"{selection.first} … {selection.last}"
+    title = _("%(what)s: %(named)s") % {"what": What(wanted.what).label, "named": named}
+    with transaction.atomic():
+        job = queue.start(
+            brand=selection.brand, kind=kind, title=title, parameters=parameters or {}, by=by, total=selection.count
+        )
+        return PrintRun.objects.create(
+            brand=selection.brand,
+            batch=selection.batch,
+            what=wanted.what,
+            first_code=selection.first,
+            last_code=selection.last,
+            codes=selection.count,
+            settings=wanted.stored(),
+            job=job,
+            started_by=by,
+        )
+
+
+def run_batch(run: runner.Run) -> None:
+    """The job's handler for a stretch of a batch."""
+    printed = PrintRun.objects.select_related("batch__brand").filter(job=run.job).first()
+    if printed is None or printed.batch is None:
+        raise NotFound
+    found = stretch(batch=printed.batch, first=printed.first_code, last=printed.last_code)
+    print_codes(run=run, printed=printed, selection=of_stretch(found))
+
+
+def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> None:
+    """Write the file, and offer it once it is whole and was read back. It may be run again after a crash."""
+    wanted = Wanted.read(printed.settings)
+    check(selection, wanted)
+    run.progress(0, selection.count)
+    with files.workspace() as workspace:
+        file = cast("BinaryIO", workspace)
+        write = _write_sheets if wanted.is_labels else _write_archive
+        found = write(file, selection, wanted, _telling(run, selection.count))
+        found["sha256"] = digest(file)
+        run.keep(file, name=f"{wanted.what}-{selection.first}-{selection.last}.{_ending(wanted)}")
+    run.progress(found["codes"], found["codes"])
+    ours = PrintRun.objects.filter(pk=printed.pk, job__attempts=run.attempt, job__status=Job.Status.RUNNING)
+    ours.update(first_code=selection.first, last_code=selection.last, **found)
+    run.log(_told(found))
+    run.log(_("The file's SHA-256 is %(sha256)s.") % found)
+
+
+def digest(file: BinaryIO) -> str:
+    """The SHA-256 of all of a file, which is at its beginning again then."""
+    file.seek(0)
+    found = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] # any binary file will do
+    file.seek(0)
+    return found
+
+
+def _ending(wanted: Wanted) -> str:
+    return "pdf" if wanted.is_labels else "zip"
+
+
+def _write_archive(file: BinaryIO, selection: Selection, wanted: Wanted, told: Callable[[int], None]) -> dict[str, Any]:
+    hostname = hostname_of(selection.brand.pk)
+    images = (
+        archive.Image(code.code, payload_of(code, wanted, hostname), wanted.level_of(code.batch))
+        for code in streamed(selection.codes)
+    )
+    made = archive.write(
+        file,
+        images,
+        kind="svg" if wanted.what == What.SVG else "png",
+        size_mm=wanted.image_mm,
+        progress=told,
+        processes=PROCESSES if selection.count > ALONE else 1,
+    )
+    return {"codes": made.files, "read_back": made.proved, "manifest_sha256": made.manifest_sha256}
+
+
+def _write_sheets(file: BinaryIO, selection: Selection, wanted: Wanted, told: Callable[[int], None]) -> dict[str, Any]:
+    design = design_of(selection, wanted)
+    proof, sample = Proof(), Sample(per_page=design.sheet.per_page, start=design.start)
+    pages = sheet_pdf.write(file, sample.watched(proof.of(labels(selection, wanted))), design, progress=told)
+    expected = sample.whole()
+    sheet_verification.check(file, expected, pages=pages)
+    return {"codes": proof.drawn, "pages": pages, "read_back": proof.read, "pages_read": len(expected)}
+
+
+class Proof:
+    """Reads the symbols of labels again, before they are drawn: as many as an archive's, and the last."""
+
+    def __init__(self) -> None:
+        self.drawn = self.read = 0
+
+    def of(self, rest: Iterator[Label]) -> Iterator[Label]:
+        """The same labels. Raises proofs.Unreadable."""
+        label, is_read = None, True
+        for label in rest:
+            is_read = self.drawn < archive.ALL_PROVED or self.drawn % archive.PROVED_EVERY == 0
+            self.drawn += 1
+            if is_read:
+                self._check(label)
+            yield label
+        if label and not is_read:
+            self._check(label)
+
+    def _check(self, label: Label) -> None:
+        """Sheets have the same runs of modules as an SVG, whose pixels can be told without a PDF's reader."""
+        verification.check_svg(images.svg(text=label.payload, level=label.level), label.payload, code=label.text)
+        self.read += 1
+
+
+def _told(found: dict[str, Any]) -> str:
+    numbers = {name: f"{found[name]:,}" for name in ("codes", "pages", "read_back", "pages_read") if name in found}
+    made = _("%(codes)s labels on %(pages)s pages.") if "pages" in found else _("%(codes)s images.")
+    lines = [made % numbers, _("%(read_back)s codes were read again, and say what they should.") % numbers]
+    if "pages_read" in found:
+        lines.append(_("%(pages_read)s pages were read again from the finished file.") % numbers)
+    return " ".join(lines)
+
+
+def _telling(run: runner.Run, total: int) -> Callable[[int], None]:
+    """Says how far it is, not too often; hears there too whether somebody wants it stopped."""
+    said = time.monotonic()
+
+    def told(done: int) -> None:
+        nonlocal said
+        if time.monotonic() - said >= TELL_SECONDS:
+            said = time.monotonic()
+            run.progress(min(done, total), total)
+
+    return told

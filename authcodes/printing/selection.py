@@ -1,0 +1,113 @@
+"""The codes that a print run holds, and the label of each."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from authcodes.codes.gtins import GTIN_LENGTH
+from authcodes.codes.ranges import Stretch
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode, AuthCodeQuerySet
+from authcodes.printing.labels.design import Design, Label
+from authcodes.printing.qr import images
+from authcodes.printing.request import Payload, Wanted
+from brands.models.tenants import Brand
+from brands.tenants.hostnames import hostname_of, site_at
+from core.errors import Invalid
+
+PORTION = 2000  # codes read at once
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The codes to print, all of one brand: a stretch of a batch, or what a list shows."""
+
+    brand: Brand
+    codes: AuthCodeQuerySet
+    first: str
+    last: str
+    count: int
+    batch: BatchRange | None = None
+
+    def sample(self) -> AuthCode:
+        """One of them."""
+        return next(streamed(self.codes, portion=1))
+
+    def samples(self) -> Iterator[AuthCode]:
+        """One of each batch, whose codes are all as long: nothing else makes one symbol denser than another."""
+        used = self.codes.order_by().values("batch").distinct()
+        batches = [self.batch] if self.batch else BatchRange.objects.filter(pk__in=used).iterator(PORTION)
+        return (AuthCode(code=batch.first_code, batch=batch, brand_id=batch.brand_id) for batch in batches)
+
+
+def of_stretch(found: Stretch) -> Selection:
+    return Selection(found.batch.brand, found.codes, found.first, found.last, found.size, found.batch)
+
+
+def payload_of(code: AuthCode, wanted: Wanted, hostname: str) -> str:
+    """What the QR symbol says; the API reads each of them."""
+    if wanted.payload == Payload.CODE:
+        return images.printed(code)
+    if wanted.payload == Payload.GS1:
+        gtin = code.product.gtin if code.product else ""
+        return digital_link(hostname=hostname, gtin=gtin, serial=images.printed(code))
+    return images.payload(code=code, hostname=hostname)
+
+
+def digital_link(*, hostname: str, gtin: str, serial: str) -> str:
+    """A GS1 Digital Link URI for one item: its GTIN (AI 01, always 14 digits) and serial number (AI 21)."""
+    return f"{site_at(hostname)}/01/{gtin.zfill(GTIN_LENGTH)}/21/{serial}"
+
+
+def logo_of(brand_id: int) -> bytes | None:
+    """The brand's, as a PNG."""
+    found = Brand.objects.filter(pk=brand_id).values_list("logo__content", flat=True).first()
+    return bytes(found) if found else None
+
+
+def design_of(selection: Selection, wanted: Wanted) -> Design:
+    """How the labels of these codes are printed, with the brand's logo if it is wanted.
+
+    Raises Invalid where a run was started with another logo than the brand has now.
+    """
+    logo = logo_of(selection.brand.pk) if wanted.logo else None
+    if wanted.logo_sha256 and sha256_of(logo) != wanted.logo_sha256:
+        raise Invalid(_("The brand's logo was changed after this was started. Look at the labels and start it again."))
+    return wanted.design(logo)
+
+
+def sha256_of(logo: bytes | None) -> str:
+    return hashlib.sha256(logo).hexdigest() if logo else ""
+
+
+def label_of(code: AuthCode, wanted: Wanted, hostname: str) -> Label:
+    product, day = code.product, code.batch.expiration_date
+    return Label(
+        payload_of(code, wanted, hostname),
+        images.printed(code),
+        title=product.title if product and wanted.title else "",
+        sku=product.sku if product and wanted.sku else "",
+        expiry=_("Expires %(day)s") % {"day": date_format(day, "j M Y")} if day and wanted.expiry else "",
+        note=wanted.note,
+        level=wanted.level_of(code.batch),
+    )
+
+
+def streamed(codes: AuthCodeQuerySet, *, portion: int = PORTION) -> Iterator[AuthCode]:
+    """Codes in the order they were made, a portion in memory at a time, however many there are."""
+    rows = codes.select_related(None).select_related("batch", "product").order_by("pk")
+    last = 0
+    while found := list(rows.filter(pk__gt=last)[:portion]):
+        yield from found
+        last = found[-1].pk
+
+
+def labels(selection: Selection, wanted: Wanted, *, most: int | None = None) -> Iterator[Label]:
+    """The labels of these codes; of the first `most` only."""
+    hostname = hostname_of(selection.brand.pk)
+    codes = streamed(selection.codes, portion=min(most or PORTION, PORTION))
+    return (label_of(code, wanted, hostname) for code in islice(codes, most))

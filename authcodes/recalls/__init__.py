@@ -1,0 +1,1 @@
+"""Batches called back, and the customers they concern."""

@@ -1,0 +1,1 @@
+"""What exported files hold."""

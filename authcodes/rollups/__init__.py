@@ -1,0 +1,1 @@
+"""What the scans of closed days add up to."""

@@ -1,0 +1,1 @@
+"""A scan: looked up, evaluated, recorded, settled."""

@@ -1,0 +1,134 @@
+"""Scanning: reads a code, evaluates the scan and records it, in one commit."""
+
+import uuid
+from dataclasses import replace
+from datetime import timedelta
+
+from django.db import IntegrityError, transaction
+
+from authcodes.errors import ScanLimitReached
+from authcodes.models.scans import Scan
+from authcodes.rollups import rollups
+from authcodes.scanning.evaluate import judge, promise
+from authcodes.scanning.limited_points import about_earlier, ask_again, standing
+from authcodes.scanning.record import accept, note_attempt
+from authcodes.scanning.snapshot import facts_of
+from authcodes.scanning.types import Circumstances, CodeFacts, Outcome, PointsStatus, Reason, ScanResult
+from brands.scanned import read
+from core.db import sql
+from core.db.uuid7 import time_ordered_id
+from core.errors import IdempotencyKeyReused
+from core.observability import metrics
+from events import messages
+
+# Losing the race for a slot means that the code has changed: read it again. It cannot change for ever.
+TRIES = 5
+
+# An unconfirmed customer's scan, once the address is confirmed: from here on nobody takes it over.
+KEEP_RESERVATION = """
+    UPDATE authcodes_scan SET points_status = 'pending'
+     WHERE scan_id = %(scan_id)s::uuid AND points_status = 'unconfirmed'
+    RETURNING scan_id
+"""
+
+
+def scan(*, scanned: str, about: Circumstances, scan_id: uuid.UUID | None = None) -> ScanResult:
+    """Judge a scan, record it with its true reason and, if it earns, publish its scan-auth event: one commit.
+
+    `scan_id` given (from an Idempotency-Key): the same scan again gets the same answer; raises
+    IdempotencyKeyReused if it was another scan's.
+    """
+    about = replace(about, place=about.place.named())
+    if scan_id is None:
+        return _scan(scanned, about, time_ordered_id())
+    earlier = Scan.objects.filter(pk=scan_id).first()
+    if earlier is None:
+        try:
+            with transaction.atomic():
+                return _scan(scanned, about, scan_id)
+        except IntegrityError:
+            earlier = Scan.objects.filter(pk=scan_id).first()
+            if earlier is None:  # not the scan, its event was taken: a sender used our source and this id
+                raise IdempotencyKeyReused from None
+    return replay(earlier, scanned, about)
+
+
+def _scan(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
+    for _try in range(TRIES):
+        result = _look(scanned, about, scan_id)
+        if result.attempt_id is not None:
+            ask_again(result, result.attempt_id, about, scanned)
+            return result
+        if result.outcome != Outcome.SUCCESS:
+            note_attempt(result, about, scanned)
+            metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
+            return result
+        count = accept(result, about, scanned)
+        if count is not None:
+            metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
+            return replace(result, scan_count=count)
+    raise ScanLimitReached
+
+
+def preview(*, scanned: str, about: Circumstances) -> ScanResult:
+    """The answer a scan would get now. Writes nothing; its scan_id names no scan."""
+    return _look(scanned, about, time_ordered_id())
+
+
+def _look(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
+    reading = read(scanned)
+    facts = facts_of(reading.code if reading else None, about)
+    reason = judge(facts=facts, reading=reading, about=about)
+    result = promise(scan_id, facts, reason, about)
+    return standing(result, facts, about) or result if facts and reason == Reason.LIMIT_REACHED else result
+
+
+def keep_reservation(*, scan_id: uuid.UUID) -> None:
+    """Make an unconfirmed customer's scan one that is about to earn. Call inside the accrual's transaction.
+
+    Raises TryLater where it was taken over, or has earned, since the facts were read: they are read again.
+    """
+    if sql.row(KEEP_RESERVATION, {"scan_id": scan_id}) is None:
+        raise messages.TryLater("The scan has changed.", after=timedelta(0))
+    rollups.unsettle(scan_id=scan_id)
+
+
+def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
+    """The answer that `earlier` got. Raises IdempotencyKeyReused if this is not the same scan.
+
+    A repeat may leave out where it was: the place may have been told after the scan.
+    """
+    reading = read(scanned)
+    places = {(None, None), (earlier.latitude, earlier.longitude)}
+    same = (
+        earlier.code == (reading.code if reading and earlier.auth_code_id else scanned[:64])
+        and earlier.user_id == about.user_id
+        and (about.place.latitude, about.place.longitude) in places
+    )
+    if not same:
+        raise IdempotencyKeyReused
+    facts = facts_of(earlier.code if earlier.auth_code_id else None, about)
+    status = _status_again(earlier, facts)
+    answered = ScanResult(
+        scan_id=earlier.scan_id,
+        outcome=Outcome(earlier.outcome),
+        reason=Reason(earlier.reason),
+        points_status=status,
+        points=earlier.points_promised,
+        scan_count=earlier.scan_count,
+        facts=facts,
+        scanned_at=earlier.scanned_at,
+    )
+    held_back = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
+    if facts is None or not held_back:
+        return answered
+    return about_earlier(answered, facts, about, points=earlier.points_promised) or answered
+
+
+def _status_again(earlier: Scan, facts: CodeFacts | None) -> Scan.PointsStatus:
+    """What the answer to a scan said becomes of its points; and no more that they wait for what has come about."""
+    status = PointsStatus(earlier.points_status)
+    if earlier.user_id is None or not earlier.points_promised or status == PointsStatus.LAPSED:
+        return status
+    waits = status == PointsStatus.UNCONFIRMED and facts is not None and facts.unconfirmed
+    return PointsStatus.UNCONFIRMED if waits else PointsStatus.PENDING

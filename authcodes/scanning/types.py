@@ -1,0 +1,178 @@
+"""The values that scanning works with: where a scan happens, who scans, and the answer."""
+
+import uuid
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+
+from authcodes.models.scans import Scan
+from authcodes.places import geocoder
+from brands.identity.tokens import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFacts:
+    """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
+
+    `slots_used`: its accepted scans without those that were given back. `reservation_id`: of a used-up code the scan of
+    a guest or an unconfirmed customer (`reserved_for`), made at `reserved_at`, that nobody has claimed yet.
+    `accepted_scan_reserves`: the accepted scan still waits for its customer's confirmed address. `user_active` is also
+    true where nobody is named, and false where their token has ended. `unconfirmed`: the brand asks for a confirmed
+    e-mail address, and the customer's is not. `is_announced`: a webhook of the brand listens to scans.
+    """
+
+    id: int
+    code: str
+    brand_id: int
+    batch_id: int
+    product_id: int | None
+    deactivated: bool
+    scan_count: int
+    slots_used: int
+    reservation_id: UUID | None
+    reserved_at: datetime | None
+    reserved_for: int | None
+    first_scan_at: datetime | None
+    first_scan_location: str
+    redeem_point_value: int | None
+    scan_limit: int | None
+    expiration_date: date | None
+    tag_version: int | None
+    campaign_id: int | None
+    campaign_permits: bool
+    product_active: bool | None
+    time_zone: str
+    loyalty_active: bool
+    auto_enroll: bool
+    max_points_per_scan: int
+    sku: str | None
+    title: str | None
+    retail_price: Decimal | None
+    picture_id: UUID | None
+    recall_id: str | None
+    recall_contact: str | None
+    recall_message: str | None
+    account: int | None
+    member_status: str
+    reward_type: str | None
+    reward_value: Decimal | None
+    already_claimed: bool
+    accepted_scan_id: UUID | None
+    accepted_scan_reserves: bool
+    user_active: bool
+    unconfirmed: bool
+    is_announced: bool
+
+    def expired(self, at: datetime) -> bool:
+        """The last day has ended in the brand's zone."""
+        return (
+            self.expiration_date is not None and at.astimezone(ZoneInfo(self.time_zone)).date() > self.expiration_date
+        )
+
+    @property
+    def earns(self) -> bool:
+        """Whether new scans of the code earn points, as far as its product and campaign decide."""
+        return bool(self.product_active) and self.campaign_permits
+
+    @property
+    def limit_reached(self) -> bool:
+        return self.scan_limit is not None and self.slots_used >= self.scan_limit
+
+    @property
+    def reserved_until(self) -> datetime | None:
+        """Until when a guest's scan that uses the code up, or an unconfirmed customer's, is theirs to claim."""
+        return self.reserved_at + timedelta(minutes=settings.GUEST_SCAN_MINUTES) if self.reserved_at else None
+
+    def product(self) -> dict[str, Any] | None:
+        """The product as spec 4.6 names it."""
+        if self.product_id is None:
+            return None
+        picture = {"picture": f"/pictures/{self.picture_id}/small"} if self.picture_id else {}
+        return {"id": str(self.product_id), "name": self.title, "sku": self.sku, **picture}
+
+
+ZERO = Decimal(0)
+LONGEST_LABEL = 200
+Outcome, Reason, PointsStatus = Scan.Outcome, Scan.Reason, Scan.PointsStatus
+# A customer's scan whose points are asked for.
+EARNING = {PointsStatus.PENDING, PointsStatus.UNCONFIRMED}
+PUBLIC_STATUSES = [status.value for status in PointsStatus if status != PointsStatus.UNCONFIRMED]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a scan happened: WGS 84 degrees, and city and region if the app knows them."""
+
+    latitude: float | None = None
+    longitude: float | None = None
+    city: str = ""
+    region: str = ""
+
+    @classmethod
+    def of(cls, location: dict[str, Any] | None) -> "Place":
+        """The place in an event's or a request's `location`."""
+        given = location or {}
+        city, region = given.get("city") or "", given.get("region") or ""
+        return cls(given.get("latitude"), given.get("longitude"), city, region)
+
+    @property
+    def label(self) -> str:
+        """`City, Region`, as scans store it."""
+        return ", ".join(part for part in (self.city, self.region) if part)[:LONGEST_LABEL]
+
+    def named(self) -> "Place":
+        """The same place with city and region, where only its degrees are known and a city is near."""
+        if self.label or self.latitude is None or self.longitude is None:
+            return self
+        near = geocoder.nearest(latitude=self.latitude, longitude=self.longitude)
+        return replace(self, city=near.city, region=near.region) if near else self
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Who scans where, when and with what. `brand_id`: the brand whose app or key asks, None for anybody.
+
+    `token`: the customer's own, where their request carried one.
+    """
+
+    at: datetime
+    user_id: int | None = None
+    brand_id: int | None = None
+    place: Place = Place()
+    device: str = ""
+    app_version: str = ""
+    token: Principal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """The answer to a scan. `points` is what it promises (or, for a guest, would); `facts` is None if unknown.
+
+    With an `attempt_id` the answer is about an earlier scan of the customer's, and that is the id of the new one.
+    """
+
+    scan_id: uuid.UUID
+    outcome: Scan.Outcome
+    reason: Scan.Reason
+    points_status: Scan.PointsStatus
+    points: Decimal
+    scan_count: int
+    facts: CodeFacts | None
+    attempt_id: uuid.UUID | None = None
+    scanned_at: datetime | None = None
+
+    @property
+    def first_scan(self) -> bool:
+        return self.outcome == Outcome.SUCCESS and self.scan_count == 1 and self.attempt_id is None
+
+
+def public_status_fields(status: Scan.PointsStatus) -> dict[str, str]:
+    """What becomes of a scan's points, as programs are told it: what waits for the customer is pending as well."""
+    if status == PointsStatus.UNCONFIRMED:
+        return {"points_status": PointsStatus.PENDING.value, "waits_for": "confirmed_email"}
+    return {"points_status": status.value}

@@ -1,0 +1,1 @@
+"""Who somebody is: users, staff, roles, API keys, tokens."""

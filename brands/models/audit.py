@@ -1,0 +1,44 @@
+"""The audit trail: who changed which row, and why."""
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.moments import MomentField
+
+
+class AuditEntry(models.Model):
+    """Something that staff did to a row. Entries are added, never changed: a trigger refuses UPDATE and DELETE."""
+
+    append_only = ("row_name", "reason", "changes")  # which an erasure rewrites
+
+    at = MomentField(_("when"), default=timezone.now, editable=False)
+    person = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("who")
+    )
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="audit_entries")
+    kind = models.CharField(max_length=100, help_text=_("The changed row's model: app.model"))
+    row_id = models.CharField(max_length=64)
+    row_name = models.CharField(_("what"), max_length=200, help_text=_("As the row was called at the time."))
+    action = models.CharField(max_length=200)
+    changes = models.JSONField(
+        default=dict, encoder=DjangoJSONEncoder, help_text=_("Of each changed field the value before and after.")
+    )
+    reason = models.TextField(blank=True)
+    request_id = models.CharField(_("request id"), max_length=64, blank=True)
+
+    class Meta:
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit entries")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["kind", "row_id", "-id"], name="audit_of_a_row"),
+            models.Index(fields=["brand", "-id"], name="audit_of_a_brand"),
+            models.Index(fields=["person", "-id"], name="audit_of_a_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.row_name}"

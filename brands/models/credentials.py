@@ -1,0 +1,68 @@
+"""API keys and login sessions."""
+
+import uuid
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.moments import MomentField
+
+
+class ApiKey(models.Model):
+    """A brand's key; only its hash is kept."""
+
+    class Kind(models.TextChoices):
+        HUB = "hub", _("Hub (secret, server to server)")
+        APP = "app", _("App (publishable, shipped in an app)")
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="api_keys")
+    kind = models.CharField(max_length=3, choices=Kind.choices)
+    name = models.CharField(max_length=120)
+    prefix = models.CharField(max_length=16, editable=False, help_text=_("The visible beginning of the key."))
+    digest = models.BinaryField(max_length=32, editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
+    last_used_at = MomentField(null=True, blank=True, editable=False)
+    expires_at = MomentField(null=True, blank=True)
+    revoked_at = MomentField(null=True, blank=True, editable=False)
+    of_scan_page = models.BooleanField(
+        _("of the scan page"),
+        default=False,
+        editable=False,
+        help_text=_("Made for the page that a phone camera opens. Revoked, the page makes itself another."),
+    )
+
+    class Meta:
+        verbose_name = _("API key")
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["digest"], name="api_key_digest_unique"),
+            models.CheckConstraint(condition=models.Q(kind__in=["hub", "app"]), name="api_key_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… ({self.name})"
+
+
+class LoginSession(models.Model):
+    """One login: the family of refresh tokens that descend from it. Only the newest is good, but for a moment."""
+
+    customer_by = ("user",)
+
+    family = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="login_sessions")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
+    current_jti = models.CharField(max_length=64)
+    previous_jti = models.CharField(max_length=64, blank=True, default="", db_default="")
+    rotated_at = MomentField(null=True, blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
+    expires_at = MomentField()
+    revoked_at = MomentField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} at {self.brand_id} since {self.created_at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,110 @@
+"""Users, and the roles of staff."""
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models.tenants import Brand
+from core.moments import MomentField
+
+
+class UserManager(BaseUserManager["User"]):
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(email=(username or "").lower())
+
+    def create_user(self, email: str, password: str | None = None, **fields: object) -> "User":
+        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person, customer or staff, known by e-mail address."""
+
+    guarded_by = ("registered_brand", "memberships", "points_rows", "audit_entries")
+
+    email = models.EmailField(
+        max_length=254, unique=True, error_messages={"unique": _("This e-mail address is taken.")}
+    )
+    first_name = models.CharField(max_length=150, blank=True)
+    last_name = models.CharField(max_length=150, blank=True)
+    registered_brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, null=True, blank=True, related_name="registered_users"
+    )
+    is_staff = models.BooleanField(default=False, help_text=_("May log in to the portal."))
+    is_active = models.BooleanField(default=True, help_text=_("Off: refused everywhere from the next request on."))
+    last_login = MomentField(_("last login"), null=True, blank=True)
+    date_joined = MomentField(default=timezone.now, editable=False)
+    email_verified_at = MomentField(
+        _("address verified"), null=True, blank=True, editable=False, help_text=_("Empty: nobody has proved it theirs.")
+    )
+    # Grows when every session of the user ends; each token and portal session carries the one that it began with.
+    session_epoch = models.PositiveIntegerField(_("session epoch"), default=0, db_default=0, editable=False)
+
+    objects = UserManager()
+
+    # The one brand that the person looks at in the portal at the moment; portal.shell.brand_switcher sets it for a
+    # request.
+    chosen_brand_id: int | None = None
+    # The one brand that the session reaches, where a brand's identity provider began it: brands.staff_login.sessions.
+    session_brand_id: int | None = None
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS = []
+
+    class Meta:
+        ordering = ["email"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(email=Lower("email")),
+                name="email_is_lowercase",
+                violation_error_message=_("Write the e-mail address in lowercase."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """What Django compares for each session of the portal: another one from each epoch on."""
+        found: str = super()._get_session_auth_hash(secret)  # type: ignore[misc] # the stubs do not know it
+        return f"{self.session_epoch}.{found}" if self.session_epoch else found
+
+    def get_full_name(self) -> str:
+        return f"{self.first_name} {self.last_name}".strip() or self.email
+
+    def get_short_name(self) -> str:
+        return self.first_name or self.email
+
+
+class Membership(models.Model):
+    """What a member of staff may do for a brand."""
+
+    class Role(models.TextChoices):
+        OWNER = "owner", _("Owner")
+        MANAGER = "manager", _("Manager")
+        PRINTER = "printer", _("Printer (codes and print)")
+        SUPPORT = "support", _("Support (read and search)")
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+
+    class Meta:
+        ordering = ["brand_id", "user_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "brand"], name="one_role_per_brand"),
+            models.CheckConstraint(
+                condition=models.Q(role__in=["owner", "manager", "printer", "support"]), name="membership_role_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}, {self.get_role_display()} of {self.brand}"

@@ -1,0 +1,1 @@
+"""What a brand has: hostnames, pictures, quotas, local days."""

@@ -1,0 +1,1 @@
+"""How far customers are in campaigns."""

@@ -1,0 +1,1 @@
+"""Infrastructure that knows no brand and has no table."""

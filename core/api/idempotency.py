@@ -1,0 +1,34 @@
+"""The Idempotency-Key header, and the ids that follow from it."""
+
+import re
+import uuid
+
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+
+from core.errors import Invalid
+
+# Any constant UUID: it makes ids from Idempotency-Keys that no other name space makes.
+KEYS = uuid.UUID("6f1c1c5e-8f0e-4f0a-9b43-0d7f2f6b8f11")
+
+
+def keyed_id(*caller_and_key: object) -> uuid.UUID:
+    """The id that an Idempotency-Key stands for, bound to what the caller is and asks."""
+    return uuid.uuid5(KEYS, "\n".join(str(part) for part in caller_and_key))
+
+
+IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+IDEMPOTENCY_HEADER = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
+    OpenApiParameter.HEADER,
+    description="The same key with the same request gets the same answer again and does nothing twice.",
+)
+
+
+def idempotency_key(request: Request) -> str:
+    """The header's value, or "" without it. Raises Invalid for one that cannot be a key, an empty one too."""
+    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
+        raise Invalid("An Idempotency-Key has 1 to 255 printable ASCII characters without spaces.")
+    return key or ""

@@ -1,0 +1,1 @@
+"""Statements, connections and the engine of the database."""

@@ -1,0 +1,1 @@
+"""Fields of forms, whatever the form is about."""

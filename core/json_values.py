@@ -1,0 +1,29 @@
+"""How moments and numbers are written in JSON."""
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+
+
+def plain_json(payload: dict[str, Any]) -> dict[str, Any]:
+    """The payload as it will be read back: decimals and moments as JSON writes them."""
+    found: dict[str, Any] = json.loads(json.dumps(payload, cls=DjangoJSONEncoder))
+    return found
+
+
+ENCODER = DjangoJSONEncoder()
+
+
+def iso(moment: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds, as events write time."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def plain(number: Decimal | None) -> int | float | None:
+    """A JSON number: whole points without a fraction."""
+    if number is None:
+        return None
+    return int(number) if number == number.to_integral_value() else float(number)

@@ -1,0 +1,1 @@
+"""Redis: its connection, rate limits, circuit breakers."""

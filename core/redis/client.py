@@ -1,0 +1,134 @@
+"""The connection to Redis: its commands, its scripts, and what happens while it is away."""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from hashlib import sha1
+from threading import Lock, local
+from time import monotonic
+from typing import Any, TypeVar
+
+import redis
+from django.conf import settings
+from redis.connection import ConnectionInterface
+from redis.maint_notifications import MaintNotificationsConfig
+
+logger = logging.getLogger(__name__)
+PAUSE_SECONDS = 1  # after a failure Redis is left alone so long: each try may cost a whole timeout
+WARN_SECONDS = 30
+
+T = TypeVar("T")
+
+
+class Outage:
+    """What this process knows of Redis being away; it heals by itself."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._over_at = self._warned_at = float("-inf")
+
+    @property
+    def is_on(self) -> bool:
+        return monotonic() < self._over_at
+
+    def begin(self, error: Exception) -> None:
+        with self._lock:
+            now = monotonic()
+            self._over_at = now + PAUSE_SECONDS
+            if now - self._warned_at > WARN_SECONDS:
+                self._warned_at = now
+                logger.warning("Each process limits for itself, Redis does not answer: %s", error)
+
+
+class Lines(local):
+    """The connections that a thread has opened, by their URL. They are not lent, so a call need not wait for a pool."""
+
+    def __init__(self) -> None:
+        self.opened: dict[str, ConnectionInterface] = {}
+
+
+outage = Outage()
+lines = Lines()
+
+
+def forget_lines() -> None:
+    """In a child of a fork, which would talk on its parent's."""
+    lines.opened.clear()
+
+
+def ask(question: Callable[[], T]) -> T | None:
+    """What Redis answers, or None while it does not."""
+    if outage.is_on:
+        return None
+    try:
+        return question()
+    except redis.RedisError as error:
+        outage.begin(error)
+        hang_up()
+        return None
+
+
+def hang_up() -> None:
+    """What is asked after an outage goes to whoever is behind the address then: a master that was made a replica
+    keeps its connections, and refuses every write on them."""
+    for connection in lines.opened.values():
+        connection.disconnect()  # type: ignore[no-untyped-call]
+    lines.opened.clear()
+    client().connection_pool.disconnect(inuse_connections=False)
+
+
+def run(script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
+    """What a Lua script answers, which Redis keeps under its hash."""
+    try:
+        return command("EVALSHA", digest(script), len(keys), *keys, *arguments)
+    except redis.exceptions.NoScriptError:
+        return command("EVAL", script, len(keys), *keys, *arguments)
+
+
+@cache
+def digest(script: str) -> str:
+    return sha1(script.encode(), usedforsecurity=False).hexdigest()
+
+
+def command(*words: Any) -> Any:
+    """What Redis answers to one command, by the shortest way: its client spends more on a call than Redis does."""
+    connection = line()
+    connection.send_command(*words)  # type: ignore[no-untyped-call]
+    return connection.read_response()
+
+
+def line() -> ConnectionInterface:
+    """This thread's own connection. It opens itself when it is used, and anew where the server has closed it."""
+    url = settings.REDIS_URL
+    connection: ConnectionInterface | None = lines.opened.get(url)
+    if connection is None:
+        pool = client_at(url).connection_pool
+        connection = lines.opened[url] = pool.connection_class(**pool.connection_kwargs)
+    elif connection.is_connected and is_spoilt(connection):
+        connection.disconnect()  # type: ignore[no-untyped-call]
+    return connection
+
+
+def is_spoilt(connection: ConnectionInterface) -> bool:
+    """Whether there is something to read before anything was asked: the server has gone, or answers of before."""
+    try:
+        return bool(connection.can_read())
+    except (redis.RedisError, OSError):
+        return True
+
+
+def client() -> redis.Redis:
+    return client_at(settings.REDIS_URL)
+
+
+@lru_cache(maxsize=4)
+def client_at(url: str) -> redis.Redis:
+    """A client that gives up soon: a customer waits for each answer."""
+    pool = redis.ConnectionPool.from_url(
+        url,
+        socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
+        socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
+        # They keep a connection from being closed when its thread has ended.
+        maint_notifications_config=MaintNotificationsConfig(enabled=False),
+    )
+    return redis.Redis(connection_pool=pool)

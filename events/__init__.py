@@ -1,0 +1,1 @@
+"""The event bus: an inbox and outbox in PostgreSQL, its workers and retention."""

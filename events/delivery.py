@@ -1,0 +1,156 @@
+"""Delivers leased events to their handlers, one at a time or together."""
+
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
+
+from django.db import InterfaceError, OperationalError, connection
+from django.db.models import F
+
+from core.db import sql
+from core.db.outages import is_outage
+from core.errors import Refused
+from core.observability import metrics
+from core.observability.tracing import Work
+from events import leases
+from events.holds import hold
+from events.leases import PUT_BACK, TOGETHER_AT_MOST, begin, give_back_later, give_up, keeper, move, refuse, retry_later
+from events.messages import (
+    CLOCK,
+    CrashedTooOften,
+    Delivery,
+    Held,
+    LeaseLost,
+    OtherLane,
+    TryLater,
+    handler_of,
+    together_of,
+)
+from events.models import Event
+
+logger = logging.getLogger(__name__)
+activity = logging.getLogger("activity")  # a line for every event, where settings.LOG_ACTIVITY asks for it
+KIND = attrgetter("kind")
+
+
+def deliver_turn(taken: Sequence[Delivery], *, stay: Callable[[], None]) -> int:
+    """One at a time, those that came by often last, until the turn is over; the rest is put back. Returns how many."""
+    began = CLOCK()
+    waiting = deque(sorted(taken, key=lambda each: (each.attempts > TOGETHER_AT_MOST, random.random())))  # noqa: S311
+    while waiting:
+        stay()
+        deliver(waiting.popleft())
+        if CLOCK() - began > leases.TURN_SECONDS:
+            break
+    if waiting:
+        keeper.release(map(leases.lease, waiting))
+        held = {"ids": [each.id for each in waiting], "attempts": [each.attempts for each in waiting]}
+        sql.rows(PUT_BACK, held)
+    return len(taken) - len(waiting)
+
+
+def deliver_portion(taken: Sequence[Delivery], *, stay: Callable[[], None] = lambda: None) -> None:
+    """Those of a kind that can be done together are; what is left over, and the other kinds, one at a time.
+
+    What comes again goes last, alone and in any order: one event that kills each worker that tries it would else
+    keep those that are taken with it from ever being tried, and none could say which it was. `stay` is called before
+    each that goes alone.
+    """
+    often = [delivery for delivery in taken if delivery.attempts > TOGETHER_AT_MOST]
+    seldom = sorted((delivery for delivery in taken if delivery.attempts <= TOGETHER_AT_MOST), key=KIND)
+    for kind, several in groupby(seldom, key=KIND):
+        for delivery in deliver_together(kind, list(several)):
+            stay()
+            deliver(delivery)
+    random.shuffle(often)
+    for delivery in often:
+        stay()
+        deliver(delivery)
+
+
+def deliver_together(kind: str, several: list[Delivery]) -> Sequence[Delivery]:
+    """Those left to deliver one at a time: such as are refused, were overtaken, or spoilt it for the others."""
+    together = together_of(kind)
+    if together is None or len(several) == 1:
+        return several
+    began = time.perf_counter()
+    try:
+        left = together(several)
+    except Exception as error:
+        if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
+            raise
+        logger.exception("%d events of the kind %s could not be delivered together", len(several), kind)
+        return several
+    seconds = (time.perf_counter() - began) / len(several)
+    for delivery in several:
+        if delivery not in left:
+            with work_on(delivery):
+                tell(delivery, "done", seconds)
+    return left
+
+
+def deliver(delivery: Delivery) -> None:
+    """Run the handler once. Every way it can end is written on the event, but for a lost lease or database."""
+    with work_on(delivery):
+        began = time.perf_counter()
+        try:
+            result = _attempt(delivery)
+        except (OperationalError, InterfaceError) as error:
+            if is_outage(error):
+                keeper.lose([leases.lease(delivery)], give_back=give_back_later)
+            raise
+        keeper.release([leases.lease(delivery)])  # it may have been put off
+        tell(delivery, result, time.perf_counter() - began)
+
+
+def work_on(delivery: Delivery) -> Work:
+    event_id = str(delivery.event_id)
+    return Work("event", delivery.kind, request_id=delivery.request_id, event_id=event_id, event_kind=delivery.kind)
+
+
+def tell(delivery: Delivery, result: str, seconds: float) -> None:
+    """For whoever watches: how an attempt ended."""
+    metrics.attempted(kind=delivery.kind, result=result)
+    if activity.isEnabledFor(logging.INFO):
+        told = {"result": result, "attempt": delivery.attempts, "milliseconds": round(seconds * 1000, 1)}
+        activity.info("event %s: %s", delivery.kind, result, extra={"facts": told})
+
+
+def _attempt(delivery: Delivery) -> str:
+    """Run the handler; returns how that ended, in a word."""
+    handler = handler_of(delivery.kind)
+    try:
+        if handler is None:
+            leases.finish(delivery, status=Event.Status.IGNORED)
+            return "ignored"
+        begin(delivery)
+        handler(delivery)
+    except Refused as refusal:
+        refuse(delivery, refusal)
+        return "refused"
+    except Held as wish:
+        return hold(delivery, wish)
+    except LeaseLost:
+        logger.warning("event %s: another worker took it over", delivery.event_id)
+        Event.objects.filter(pk=delivery.id, crashes__gt=0).update(crashes=F("crashes") - 1)  # this process lives
+        return "lost"
+    except CrashedTooOften as fact:
+        logger.error("event %s: %s", delivery.event_id, fact)
+        give_up(delivery, str(fact))
+        return "dead"
+    except OtherLane as wish:
+        move(delivery, wish)
+        return "moved"
+    except TryLater as wish:
+        logger.info("event %s: %s", delivery.event_id, wish)
+        return "dead" if retry_later(delivery, wish) else "later"
+    except Exception as error:
+        if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
+            raise
+        logger.exception("event %s: attempt %d failed", delivery.event_id, delivery.attempts)
+        return "dead" if retry_later(delivery, error) else "failed"
+    return "done"

@@ -1,0 +1,324 @@
+"""Leases: whose turn an event is, for how long, and what becomes of it."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import F
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from core.db import sql
+from core.db.outages import is_outage
+from core.errors import Refused
+from core.json_values import ENCODER
+from core.lease_keeper import Keeper
+from events.messages import (
+    CLOCK,
+    POINTS,
+    CrashedTooOften,
+    Delivery,
+    LeaseLost,
+    Message,
+    OtherLane,
+    TryLater,
+    lane_named,
+    pause,
+)
+from events.models import Event
+from events.publishing import INSERT_BESIDE, as_written, call_worker, insertion, insertion_of, wake_after_commit
+from events.retention import CRASHES_ALLOWED
+
+logger = logging.getLogger(__name__)
+# After so many attempts an event is delivered alone: nobody else could say which of a portion ended the process.
+TOGETHER_AT_MOST = 1
+
+CLAIM = """
+    UPDATE loyalty_event e
+       SET attempts = attempts + 1, due_at = statement_timestamp() + make_interval(secs => %(lease)s::float)
+     WHERE id = ANY (ARRAY(
+               SELECT id FROM loyalty_event
+                WHERE status = 'pending' AND lane = %(lane)s::text AND due_at <= statement_timestamp()
+                ORDER BY due_at LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED))
+    RETURNING id, event_id, detail_type, brand_id, time, detail, attempts, give_up_at, request_id,
+              lane
+"""
+
+# The same of one brand, in a slow lane.
+CLAIM_OF_BRAND = CLAIM.replace(
+    "WHERE status = 'pending' AND lane = %(lane)s::text",
+    "WHERE status = 'pending' AND lane = %(lane)s::text AND lane <> 'points' AND brand_id = %(brand)s::bigint",
+)
+# Events that were claimed and not begun: the attempt was none.
+PUT_BACK = """
+    UPDATE loyalty_event e SET due_at = statement_timestamp(), attempts = e.attempts - 1
+      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS held (id, attempts)
+     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL
+    RETURNING e.id
+"""
+# Whoever has delivered in a slow lane for so long lets the next brand go first.
+TURN_SECONDS = 1.0
+
+# Only the attempt that still holds the lease may finish. Asked for status = 'pending', PostgreSQL would rather walk the
+# short index of all that is due than look the one id up, and a backlog would slow itself down.
+FINISH = f"""
+    WITH finished AS (
+        UPDATE loyalty_event e
+           SET status = %(event_status)s::text, outcome = %(event_outcome)s::jsonb,
+               finished_at = statement_timestamp(), last_error = ''
+         WHERE e.finished_at IS NULL AND e.id = %(event_id)s::bigint AND e.attempts = %(event_attempts)s::int
+        RETURNING e.id
+    ), following AS ({INSERT_BESIDE.format(beside="finished")})
+    SELECT id FROM finished
+"""  # noqa: S608 - built from constants
+
+KEEP = """
+    UPDATE loyalty_event SET due_at = statement_timestamp() + make_interval(secs => %(lease)s::float)
+     WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
+    RETURNING id
+"""
+# What the process still works on; whatever is being written just now is nobody's to take either.
+RENEW = """
+    UPDATE loyalty_event e
+       SET due_at = greatest(e.due_at, statement_timestamp() + make_interval(secs => held.lease))
+      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(leases)s::float[]) AS held (id, attempts, lease)
+     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL
+       AND e.id = ANY (ARRAY(SELECT id FROM loyalty_event WHERE id = ANY (%(ids)s::bigint[]) FOR UPDATE SKIP LOCKED))
+    RETURNING e.id
+"""
+# What this process held when the database went away. What waited for its turn, or was delivered with others, is due at
+# once.
+GIVE_BACK = """
+    UPDATE loyalty_event e SET due_at = statement_timestamp()
+      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS held (id, attempts)
+     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL AND e.status = 'pending'
+    RETURNING e.id
+"""
+# What was delivered alone just then may be what ended the connection. BEGIN has counted that, as it counts the end of a
+# process; it waits before it is tried again.
+GIVE_BACK_LATER = """
+    UPDATE loyalty_event e
+       SET due_at = statement_timestamp() + make_interval(secs => held.pause),
+           last_error = 'The connection to the database ended during it.'
+      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(pauses)s::float[]) AS held (id, attempts, pause)
+     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL AND e.status = 'pending'
+    RETURNING e.id
+"""
+RENEW_SECONDS = 2.0
+# A handler that works longer than this on what it holds, or never returns, loses it to another attempt.
+MAX_LEASE_SECONDS = 600.0
+# Written before a later attempt, and taken back by whatever such an attempt can end in but the end of its process.
+BEGIN = """
+    UPDATE loyalty_event SET crashes = crashes + 1
+     WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
+    RETURNING crashes
+"""
+# What waited for its turn in a slow lane's portion for longer than this part of its lease is taken anew before it.
+LATE = 0.1
+
+# For a statement that holds attempts, beside INSERT_HELD: `e` is the event of `i`, a row with event_id and attempts.
+LEASE = "e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL"
+ENDED = """
+    UPDATE loyalty_event e
+       SET status = 'done', outcome = ended.outcome, finished_at = statement_timestamp(), last_error = ''
+      FROM held
+      JOIN jsonb_to_recordset(%(endings)s::jsonb) AS ended (item int, event_id bigint, outcome jsonb) USING (item)
+     WHERE e.id = ended.event_id
+"""
+
+
+def claim(*, limit: int, lane: str = POINTS) -> list[Delivery]:
+    """Take up to `limit` due events for the lane's lease, which `holding` renews; who dies gives them back by that.
+
+    In the order in which they were published: one account's, in which it earned.
+    """
+    terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane}
+    return [Delivery(*found) for found in sorted(sql.rows(CLAIM, terms), key=itemgetter(0))]
+
+
+def claim_of(*, brand_id: int, limit: int, lane: str) -> list[Delivery]:
+    """The same of one brand's events, in a slow lane."""
+    terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane, "brand": brand_id}
+    return [Delivery(*found) for found in sorted(sql.rows(CLAIM_OF_BRAND, terms), key=itemgetter(0))]
+
+
+def _renew(held: Sequence[tuple[int, int, float]]) -> None:
+    ids, attempts, leases = zip(*held, strict=True)
+    try:
+        sql.rows(RENEW, {"ids": list(ids), "attempts": list(attempts), "leases": list(leases)})
+    finally:
+        connection.close()  # seldom needed, and every process would keep one more
+
+
+def _give_back(lost: Sequence[tuple[int, int, float]]) -> None:
+    ids, attempts, _leases = zip(*lost, strict=True)
+    try:
+        sql.rows(GIVE_BACK, {"ids": list(ids), "attempts": list(attempts)})
+    finally:
+        connection.close()
+
+
+def give_back_later(lost: Sequence[tuple[int, int, float]]) -> None:
+    ids, attempts, _leases = zip(*lost, strict=True)
+    pauses = [pause(each).total_seconds() for each in attempts]
+    try:
+        sql.rows(GIVE_BACK_LATER, {"ids": list(ids), "attempts": list(attempts), "pauses": pauses})
+    finally:
+        connection.close()
+
+
+keeper = Keeper[tuple[int, int, float]]("event leases", every=RENEW_SECONDS, longest=MAX_LEASE_SECONDS, renew=_renew)
+
+
+def lease(delivery: Delivery) -> tuple[int, int, float]:
+    return delivery.id, delivery.attempts, lane_named(delivery.lane).lease_seconds
+
+
+@contextmanager
+def holding(taken: Sequence[Delivery]) -> Iterator[None]:
+    """Renew the leases while the block works on them; should the database go away, give them back when it answers."""
+    leases = [lease(delivery) for delivery in taken]
+    with keeper.holding(leases):
+        try:
+            yield
+        except (OperationalError, InterfaceError) as error:
+            if is_outage(error):
+                keeper.lose(leases, give_back=_give_back)
+            raise
+
+
+def begin(delivery: Delivery) -> None:
+    """Make sure of the lease, and write down that a later attempt begins, in case nobody lives to say how it ended.
+
+    Raises CrashedTooOften where too many ended so; and LeaseLost when another attempt has taken over.
+    """
+    if delivery.lane != POINTS and is_late(delivery):
+        keep(delivery)
+    if delivery.attempts <= TOGETHER_AT_MOST:
+        return
+    found = sql.row(BEGIN, {"event_id": delivery.id, "event_attempts": delivery.attempts})
+    if found is None:
+        raise LeaseLost
+    deaths = found[0] - 1
+    if delivery.attempts == deaths + TOGETHER_AT_MOST + 1:  # no attempt came to any other end, so the first did not
+        deaths += TOGETHER_AT_MOST
+    if deaths >= CRASHES_ALLOWED:
+        raise CrashedTooOften(deaths)
+
+
+def is_late(delivery: Delivery) -> bool:
+    """Whether it waited for those before it, so that its lease may end, or has ended, before it is done."""
+    return CLOCK() - delivery.taken_at > LATE * lane_named(delivery.lane).lease_seconds
+
+
+def keep(delivery: Delivery) -> None:
+    """Still at work on it: its lease begins anew. Raises LeaseLost when another attempt has taken over.
+
+    For what takes long: before each of several that share a worker, and between the steps of a long one.
+    """
+    lease = lane_named(delivery.lane).lease_seconds
+    parameters = {"event_id": delivery.id, "event_attempts": delivery.attempts, "lease": lease}
+    if sql.row(KEEP, parameters) is None:
+        raise LeaseLost
+
+
+def finish(
+    delivery: Delivery,
+    *,
+    status: Event.Status = Event.Status.DONE,
+    outcome: dict[str, Any] | None = None,
+    following: Sequence[Message] = (),
+    at: datetime | None = None,
+) -> None:
+    """Write the final answer and the events that follow from it, in the transaction that keeps the effects.
+
+    Raises LeaseLost when another attempt has taken over: then nothing of this one may stay. Where rows of a person
+    change too this comes before them, and `publish` after them: an erasure locks the person's events first.
+    """
+    parameters = insertion(messages=following, brand_id=delivery.brand_id, at=at or timezone.now()) | {
+        "event_id": delivery.id,
+        "event_attempts": delivery.attempts,
+        "event_status": status.value,
+        "event_outcome": ENCODER.encode(outcome) if outcome is not None else None,
+    }
+    if sql.row(FINISH, parameters) is None:
+        raise LeaseLost
+    wake_after_commit(following)
+
+
+def endings(items: Sequence[tuple[Delivery, dict[str, Any], Sequence[Message]]], *, at: datetime) -> dict[str, Any]:
+    """Parameters of ENDED and INSERT_HELD: for each item its delivery, the outcome, and the events that follow."""
+    ended = [
+        {"item": item, "event_id": delivery.id, "outcome": outcome} for item, (delivery, outcome, _) in enumerate(items)
+    ]
+    following = [
+        as_written(message, delivery.brand_id, delivery.request_id, item)
+        for item, (delivery, _, messages) in enumerate(items)
+        for message in messages
+    ]
+    return {"endings": ENCODER.encode(ended), **insertion_of(following, at)}
+
+
+def refuse(delivery: Delivery, refusal: Refused) -> None:
+    """A refusal is a final answer. Joins the caller's transaction, if there is one."""
+    outcome = {"error": refusal.code, "message": refusal.message, "details": refusal.details}
+    try:
+        finish(delivery, status=Event.Status.REFUSED, outcome=outcome)
+    except LeaseLost:
+        logger.warning("event %s: refused here, but another worker took it over", delivery.event_id)
+
+
+def retry_later(delivery: Delivery, error: Exception) -> bool:
+    """Put the event back with a growing, jittered pause; past its window (True) it is dead and waits for staff."""
+    now = timezone.now()
+    held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    what = readable(f"{type(error).__name__}: {error}")
+    wait = error.after if isinstance(error, TryLater) else pause(delivery.attempts)
+    over = now >= delivery.give_up_at
+    if over:
+        held.update(status=Event.Status.DEAD, last_error=what, finished_at=now)
+    else:
+        held.update(due_at=now + wait, last_error=what, crashes=0)
+    return over
+
+
+def move(delivery: Delivery, wish: OtherLane) -> None:
+    """Put the event into another lane, due at once."""
+    held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    now = timezone.now()
+    longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=wish.retry_hours))
+    if held.update(lane=wish.lane, due_at=now, give_up_at=longest, crashes=0):
+        transaction.on_commit(partial(call_worker, wish.lane))
+
+
+def give_up(delivery: Delivery, why: str) -> None:
+    """Declare the event dead at once, where a handler knows that no attempt will follow."""
+    held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    held.update(status=Event.Status.DEAD, last_error=readable(why), finished_at=timezone.now())
+
+
+def readable(why: str) -> str:
+    """Text that PostgreSQL takes, whatever an error's words hold: they may be somebody else's."""
+    return why[:2000].replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+
+
+def redeliver(*, event: Event, at: datetime) -> bool:
+    """Give a dead event another full window of attempts. False: it is not dead."""
+    again = Event.objects.dead().filter(pk=event.pk)
+    changed = again.update(
+        status=Event.Status.PENDING,
+        attempts=0,
+        crashes=0,
+        due_at=at,
+        finished_at=None,
+        give_up_at=at + timedelta(hours=settings.EVENT_RETRY_HOURS),
+    )
+    if changed:
+        transaction.on_commit(partial(call_worker, event.lane))
+    return bool(changed)

@@ -1,0 +1,184 @@
+"""Events, their lanes and handlers, and what a handler can ask of the bus."""
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from core.errors import Refused
+
+# Any constant UUID: a name space of its own for ids of what follows from events.
+FOLLOWING = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
+LONGEST_PAUSE = timedelta(hours=1)
+CLOCK = time.monotonic
+POINTS = "points"
+EXTERNAL = "external"  # events that could earn points, of brands whose own loyalty system is asked first
+
+
+class LeaseLost(Exception):  # noqa: N818 - a fact, not an error: another worker took the event over
+    """This attempt ran past its lease; whatever it did must be rolled back."""
+
+
+class CrashedTooOften(Exception):  # noqa: N818 - a fact: the process did not live to raise anything itself
+    """The processes that tried the event died, or lost their connection to the database, each time."""
+
+    def __init__(self, deaths: int) -> None:
+        super().__init__(f"Given up: {deaths} attempts ended their process or their connection to the database.")
+
+
+class TryLater(Exception):  # noqa: N818 - a wish, not an error
+    """Raised by a handler that wants its next attempt `after` so long, such as what a receiver asked for."""
+
+    def __init__(self, message: str, *, after: timedelta) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class Held(Exception):  # noqa: N818 - a wish, not an error
+    """Raised by a handler for an event that waits for its customer: until `release`, for HELD_LIFE at most.
+
+    `still_holds` locks what it waits for, so that `release` comes before or after, and says whether it is missing yet.
+    `refusal` is the event's answer when it has waited in vain.
+    """
+
+    def __init__(self, refusal: Refused, *, user_id: int, still_holds: Callable[[], bool]) -> None:
+        super().__init__(refusal.message)
+        self.refusal, self.user_id, self.still_holds = refusal, user_id, still_holds
+
+
+class OtherLane(Exception):  # noqa: N818 - a wish, not an error
+    """Raised by a handler that would keep the workers of its lane waiting; tried for `retry_hours` there."""
+
+    def __init__(self, lane: str, *, retry_hours: int) -> None:
+        super().__init__(lane)
+        self.lane, self.retry_hours = lane, retry_hours
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Kinds that are delivered together: how many a worker takes at a time, and for how many seconds they are its own.
+
+    `workers` bounds how many deliver it at once, so that a lane whose receivers hang leaves room for the others.
+    """
+
+    batch: int
+    lease_seconds: int
+    queue: str
+    workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something to publish. `event_id` given: derived from its cause, so that it can exist only once.
+
+    What nobody is `wanted` for is stored as ignored. It is due after `wait_seconds`, and tried for `retry_hours`
+    (settings.EVENT_RETRY_HOURS when not given).
+    """
+
+    kind: str
+    payload: dict[str, Any]
+    arguments: dict[str, Any]
+    event_id: uuid.UUID = field(default_factory=uuid.uuid4)
+    wanted: bool = True
+    wait_seconds: float = 0
+    retry_hours: int | None = None
+
+    @property
+    def is_for_a_worker(self) -> bool:
+        return self.wanted and handler_of(self.kind) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """An event as one attempt holds it. `at_the_door`: inside of the request that brought it.
+
+    `taken_at` is when, by this process's own clock of seconds.
+    """
+
+    id: int
+    event_id: uuid.UUID
+    kind: str
+    brand_id: int
+    time: datetime
+    detail: dict[str, Any]
+    attempts: int
+    give_up_at: datetime
+    request_id: str = ""
+    lane: str = POINTS
+    at_the_door: bool = False
+    taken_at: float = field(default_factory=CLOCK)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.detail.get("arguments", {})
+        return found
+
+    def following_id(self, what: str) -> uuid.UUID:
+        """An id for what follows from this event, the same at each attempt.
+
+        From the row, not from the sender's id: two brands or sources may use the same one.
+        """
+        return uuid.uuid5(FOLLOWING, f"{self.id}:{what}")
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.detail.get("payload", {})
+        return found
+
+
+Handler = Callable[[Delivery], None]
+Together = Callable[[Sequence[Delivery]], Sequence[Delivery]]
+
+
+@cache
+def handler_of(kind: str) -> Handler | None:
+    """The handler that settings.EVENT_HANDLERS names for this detail-type.
+
+    It does its work and calls `finish` in the same transaction, or raises Refused, or fails and is tried again.
+    """
+    path = settings.EVENT_HANDLERS.get(kind)
+    return import_string(path) if path else None
+
+
+@cache
+def together_of(kind: str) -> Together | None:
+    """What settings.EVENTS_TOGETHER names for this detail-type: it finishes many deliveries in one transaction.
+
+    It returns those that it left alone. If it raises, nothing of it may stay.
+    """
+    path = settings.EVENTS_TOGETHER.get(kind)
+    return import_string(path) if path else None
+
+
+def lane_of(kind: str) -> str:
+    """The lane that settings.EVENT_LANES names for this detail-type; what it does not name goes with the points."""
+    name: str = settings.EVENT_LANES.get(kind, POINTS)
+    return name
+
+
+def lane_named(name: str) -> Lane:
+    if name == POINTS:
+        return Lane(batch=settings.EVENT_BATCH, lease_seconds=settings.EVENT_LEASE_SECONDS, queue="events")
+    return Lane(
+        batch=settings.OUTGOING_BATCH,
+        lease_seconds=settings.OUTGOING_LEASE_SECONDS,
+        queue="outgoing",
+        workers=settings.OUTGOING_WORKERS,
+    )
+
+
+def slow_lanes() -> list[str]:
+    return sorted({*settings.EVENT_LANES.values(), EXTERNAL})
+
+
+def pause(attempts: int) -> timedelta:
+    """1, 2, 4, ... seconds, an hour at most, each up to half longer so that failures do not come back together."""
+    seconds = min(2.0 ** min(attempts - 1, 20), LONGEST_PAUSE.total_seconds())
+    return timedelta(seconds=seconds * random.uniform(1, 1.5))  # noqa: S311 - jitter, no secret

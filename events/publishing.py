@@ -1,0 +1,148 @@
+"""Stores new events in the transaction of what they tell, and wakes the workers."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from core.db import sql
+from core.json_values import ENCODER, iso
+from core.observability import tracing
+from events import worker_signals
+from events.messages import Delivery, Message, handler_of, lane_named, lane_of
+from events.models import Event
+
+ENVELOPE_VERSION = "0"
+
+COLUMNS = """
+    event_id, source, detail_type, brand_id, account, region, time, detail, lane, request_id, status, attempts, due_at,
+    give_up_at, last_error, created_at
+"""
+
+# Several events, each a JSON array of id, kind, status, detail, lane, seconds to wait, hours to try, brand, the number
+# of the item that it follows from, and the request that it came of.
+EVENTS = "jsonb_array_elements(%(events)s::jsonb) AS o (event)"
+INSERT = f"""
+    INSERT INTO loyalty_event ({COLUMNS})
+    SELECT (o.event->>0)::uuid, %(event_source)s::text, o.event->>1, (o.event->>7)::bigint, %(event_account)s::text,
+           %(event_region)s::text, %(event_time)s::timestamptz, o.event->3, o.event->>4, o.event->>9,
+           o.event->>2, 0, statement_timestamp() + make_interval(secs => (o.event->>5)::float),
+           %(event_time)s::timestamptz + make_interval(hours => (o.event->>6)::int), '', statement_timestamp()
+      FROM {{origin}}
+"""  # noqa: S608 - built from constants
+INSERT_ALONE = INSERT.format(origin=EVENTS)
+# For a statement with a CTE of one row: no row there, no event.
+INSERT_BESIDE = INSERT.format(origin=f"{{beside}} CROSS JOIN {EVENTS}")
+# For a statement with a CTE `held` of the items that it holds.
+INSERT_HELD = INSERT.format(origin=f"held JOIN {EVENTS} ON (o.event->>8)::int = held.item")
+
+
+def envelope(event: Event) -> dict[str, Any]:
+    """The event as spec section 6 shows it."""
+    return {
+        "version": ENVELOPE_VERSION,
+        "id": str(event.event_id),
+        "detail-type": event.detail_type,
+        "source": event.source,
+        "account": event.account,
+        "time": iso(event.time),
+        "region": event.region,
+        "resources": [],
+        "detail": event.detail,
+    }
+
+
+def insertion(*, messages: Sequence[Message], brand_id: int, at: datetime) -> dict[str, Any]:
+    """Parameters of INSERT, for a statement that writes its own rows and these events as one."""
+    return insertion_of([as_written(message, brand_id, tracing.request_id()) for message in messages], at)
+
+
+def insertion_of(written: list[list[Any]], at: datetime) -> dict[str, Any]:
+    return {
+        "event_source": settings.EVENT_SOURCE,
+        "event_account": settings.EVENT_ACCOUNT,
+        "event_region": settings.EVENT_REGION,
+        "event_time": at,
+        "events": ENCODER.encode(written),
+    }
+
+
+def as_written(message: Message, brand_id: int, request_id: str, item: int = 0) -> list[Any]:
+    return [
+        message.event_id,
+        message.kind,
+        _first_status(is_for_a_worker=message.is_for_a_worker),
+        {"arguments": message.arguments, "payload": message.payload},
+        lane_of(message.kind),
+        message.wait_seconds,
+        message.retry_hours or settings.EVENT_RETRY_HOURS,
+        brand_id,
+        item,
+        request_id,
+    ]
+
+
+def _first_status(*, is_for_a_worker: bool) -> str:
+    return Event.Status.PENDING.value if is_for_a_worker else Event.Status.IGNORED.value
+
+
+def publish(*, messages: Sequence[Message], brand_id: int, at: datetime, once: bool = False) -> int:
+    """Store events in the caller's transaction; workers hear of them when it commits. Returns how many are new.
+
+    `once`: an event whose id is here already is left as it is; otherwise that is an error.
+    """
+    parameters = insertion(messages=messages, brand_id=brand_id, at=at)
+    unless_known = " ON CONFLICT (brand_id, source, event_id) DO NOTHING" if once else ""
+    stored = sql.rows(INSERT_ALONE + unless_known + " RETURNING id", parameters)
+    wake_after_commit(messages)
+    return len(stored)
+
+
+def wake_after_commit(messages: Sequence[Message]) -> None:
+    """For statements that embed INSERT: tell the workers, once it is true, of what is due at once."""
+    for lane in {lane_of(message.kind) for message in messages if message.is_for_a_worker and not message.wait_seconds}:
+        transaction.on_commit(partial(call_worker, lane))
+
+
+def call_worker(lane: str) -> None:
+    worker_signals.wake_worker(lane=lane, queue=lane_named(lane).queue)
+
+
+def receive(*, event: Event) -> bool:
+    """Store an event that came from outside, once per brand, source and id. False: it was here already."""
+    event.status = _first_status(is_for_a_worker=handler_of(event.detail_type) is not None)
+    event.lane = lane_of(event.detail_type)
+    event.request_id = tracing.request_id()
+    try:
+        with transaction.atomic():
+            event.save(force_insert=True)
+    except IntegrityError:
+        return False
+    if event.status == Event.Status.PENDING:
+        transaction.on_commit(partial(call_worker, event.lane))
+    return True
+
+
+def receive_held(*, event: Event) -> Delivery | None:
+    """Store an event and hold its first attempt, for the caller to deliver at once. None: it was here already."""
+    event.attempts = 1
+    event.due_at = timezone.now() + timedelta(seconds=settings.EVENT_LEASE_SECONDS)
+    if not receive(event=event):
+        return None
+    return Delivery(
+        id=event.pk,
+        event_id=event.event_id,
+        kind=event.detail_type,
+        brand_id=event.brand_id,
+        time=event.time,
+        detail=event.detail,
+        attempts=event.attempts,
+        give_up_at=event.give_up_at,
+        request_id=event.request_id,
+        lane=event.lane,
+        at_the_door=True,
+    )

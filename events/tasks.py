@@ -1,0 +1,48 @@
+"""Celery tasks that deliver events and delete old ones. Messages may be lost or repeated: the Event rows decide."""
+
+from datetime import timedelta
+from functools import partial
+
+from celery import shared_task
+from django.conf import settings
+from django.utils import timezone
+
+from core.db.connections import with_fresh_connection
+from core.observability import metrics
+from events import messages, retention, worker
+
+# What a customer does not notice, but what lets a busy hour's events come together. It also saves the next call.
+PATIENCE_SECONDS = 0.02
+
+
+@shared_task
+def deliver_due(*, lane: str = messages.POINTS) -> int:
+    """Woken by a new event: deliver everything that is due in its lane."""
+    if lane == messages.POINTS:
+        return with_fresh_connection(partial(worker.drain, patience=PATIENCE_SECONDS))
+    return with_fresh_connection(partial(worker.drain_slow, lane=lane))
+
+
+@shared_task
+def sweep() -> int:
+    """Every few seconds: deliver what no wake-up reached, and bury what can no longer be tried."""
+    metrics.swept("events")
+    with_fresh_connection(retention.bury)
+    with_fresh_connection(worker.call_for_what_is_due)
+    return with_fresh_connection(worker.drain)
+
+
+@shared_task
+def forget_events() -> int:
+    """Every hour: delete consequences of accruals that were over settings.EVENT_LOG_DAYS ago, a bounded number."""
+    before = timezone.now() - timedelta(days=settings.EVENT_LOG_DAYS)
+    return with_fresh_connection(partial(retention.forget, before=before))
+
+
+@shared_task
+def forget_paid_events() -> int:
+    """Every hour: delete events about points that were over settings.POINT_EVENT_DAYS ago, a bounded number."""
+    if not settings.POINT_EVENT_DAYS:
+        return 0
+    before = timezone.now() - timedelta(days=settings.POINT_EVENT_DAYS)
+    return with_fresh_connection(partial(retention.forget_paid, before=before))

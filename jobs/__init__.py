@@ -1,0 +1,1 @@
+"""Long work that staff or programs start."""

@@ -1,0 +1,110 @@
+"""The queue of jobs: starting, cancelling and resuming them."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from celery import current_app
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, Value
+from django.db.models.functions import Concat, Now
+from django.utils import timezone
+
+from brands.models.people import User
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand
+from brands.tenants import quotas
+from jobs.models import Job, JobQuerySet
+
+logger = logging.getLogger(__name__)
+
+# A worker that gave no sign for so long, by the database's clock, is taken for dead, and its job is started again.
+SILENCE = timedelta(seconds=8)
+ATTEMPTS = 5
+QUOTA = BrandQuota.Resource.JOBS
+WITHOUT_QUOTA = (Job.Kind.NOTIFY_RECALL, Job.Kind.EXPORT_CUSTOMER_DATA)
+
+
+def start(
+    *,
+    brand: Brand,
+    kind: Job.Kind,
+    title: str,
+    parameters: dict[str, Any],
+    by: User | None,
+    total: int = 0,
+    customer: User | None = None,
+) -> Job:
+    """Store a job in the caller's transaction; a worker takes it up when that commits.
+
+    Raises QuotaReached above the brand's jobs of a day; customers are warned of a recall, and get their data, at any
+    rate. Raises IntegrityError while another job about `customer` is unfinished.
+    """
+    with transaction.atomic():
+        if kind not in WITHOUT_QUOTA:
+            quotas.require(brand.pk, QUOTA)
+        return store(brand=brand, kind=kind, title=title, parameters=parameters, by=by, total=total, customer=customer)
+
+
+def store(
+    *,
+    brand: Brand,
+    kind: Job.Kind,
+    title: str,
+    parameters: dict[str, Any],
+    by: User | None,
+    total: int = 0,
+    customer: User | None = None,
+) -> Job:
+    """`start` for a caller whose transaction has asked the brand's quota of jobs, `QUOTA`, itself."""
+    job = Job.objects.create(
+        brand=brand,
+        kind=kind,
+        title=title[:200],
+        parameters=parameters,
+        created_by=by,
+        total=total,
+        customer=customer,
+    )
+    transaction.on_commit(lambda: call_worker(job.pk))
+    return job
+
+
+def call_worker(job_id: int) -> None:
+    try:
+        current_app.send_task("jobs.tasks.run_job", [job_id], ignore_result=True)
+    except Exception as error:  # noqa: BLE001 - whatever the broker's trouble, the sweep finds the row
+        logger.warning("no worker could be called for job %s (%s); the sweep will start it", job_id, error)
+
+
+def in_turn() -> JobQuerySet:
+    """Those that a worker may take now."""
+    workers = settings.JOB_WORKERS
+    most = min(settings.JOBS_PER_BRAND, workers - 1)
+    if not settings.FAIR_SHARES:
+        most = workers = 1_000_000
+    return Job.objects.in_turn(silent=Now() - SILENCE, of_a_brand=most, workers=workers)
+
+
+def cancel(*, job: Job) -> bool:
+    """Ask a job to stop; one that waits is cancelled at once. False: it has ended already."""
+    waiting = Job.objects.filter(pk=job.pk, status=Job.Status.QUEUED)
+    if waiting.update(status=Job.Status.CANCELLED, cancel_requested=True, finished_at=timezone.now()):
+        return True
+    return bool(Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING).update(cancel_requested=True))
+
+
+def resume() -> list[int]:
+    """Call workers for jobs whose turn it is; bury those that end their workers. Returns the called."""
+    now = timezone.now()
+    Job.objects.abandoned(silent=Now() - SILENCE).filter(attempts__gte=F("interruptions") + ATTEMPTS).update(
+        status=Job.Status.FAILED,
+        finished_at=now,
+        log=Concat(F("log"), Value(f"Given up: its worker ended {ATTEMPTS} times without a word.\n")),
+    )
+    just_called = Q(status=Job.Status.QUEUED, created_at__gte=now - timedelta(seconds=5))
+    called = list(in_turn().exclude(just_called).values_list("pk", flat=True))
+    for job_id in called:
+        call_worker(job_id)
+    return called

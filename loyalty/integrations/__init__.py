@@ -1,0 +1,1 @@
+"""Webhooks and the external loyalty system."""

@@ -1,0 +1,1 @@
+"""Registering, logging in, profiles, and a person's data."""

@@ -1,0 +1,1 @@
+"""E-mail, SMS and push."""

@@ -1,0 +1,1 @@
+"""Accounts, the ledger, levels, limits and expiry."""

@@ -1,0 +1,1 @@
+"""What points buy: offers, redemptions, codes, the till."""

@@ -1,0 +1,59 @@
+"""Staff cancel redemptions, or make a used code good again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from brands import audit_log
+from brands.audit_log import Deed, Row
+from core.errors import Invalid
+from loyalty.models.accounts import UserPoints
+from loyalty.models.rewards import Redemption
+from loyalty.rewards.returns import reverse
+from loyalty.rewards.undo import too_late, undo_since
+
+
+def take_back(*, redemption: Redemption, deed: Deed) -> None:
+    """Make a used code good again, within settings.REDEMPTION_UNDO_MINUTES of its use.
+
+    Raises Invalid without a reason, and where it is too late or not used. Owns the transaction.
+    """
+    require_reason(deed)
+    with transaction.atomic():
+        recent = Redemption.objects.filter(
+            pk=redemption.pk,
+            status=Redemption.Status.USED,
+            used_at__gt=undo_since(deed.at),
+            used_request=redemption.used_request,
+        )
+        if not recent.update(
+            status=Redemption.Status.ISSUED, used_at=None, used_by=None, used_key=None, used_request=None
+        ):
+            raise too_late()
+        changes = {"status": (Redemption.Status.USED.value, Redemption.Status.ISSUED.value)}
+        note(redemption, _("Use taken back"), changes, deed)
+
+
+def cancel(*, redemption: Redemption, deed: Deed) -> None:
+    """Cancel an unused redemption: its points go back to the balance, the reward into stock, the code is worth nothing.
+
+    Raises Invalid without a reason and where it is not unused. Owns the transaction.
+    """
+    require_reason(deed)
+    with transaction.atomic():
+        account = UserPoints.objects.select_for_update(no_key=True).get(pk=redemption.user_point_id)
+        if not reverse(redemption, account, deed.at):
+            raise Invalid(_("Only a code that was not used can be cancelled."))
+        changes = {"status": (Redemption.Status.ISSUED.value, Redemption.Status.CANCELLED.value)}
+        note(redemption, _("Redemption cancelled"), changes, deed)
+
+
+def require_reason(deed: Deed) -> None:
+    if not deed.reason.strip():
+        raise Invalid(_("Say why."), details={"field": "reason"})
+
+
+def note(redemption: Redemption, action: str, changes: Mapping[str, tuple[Any, Any]], deed: Deed) -> None:
+    audit_log.record(deed=deed, action=action, rows=[Row(redemption, redemption.brand_id, changes)])

@@ -1,0 +1,44 @@
+"""Hands out rewards that cost no points."""
+
+import uuid
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from campaigns.models.campaigns import Milestone
+from loyalty.errors import LoyaltyDisabled, MemberBlocked, RewardNotAvailable
+from loyalty.models.accounts import UserPoints
+from loyalty.models.rewards import Redemption
+from loyalty.rewards import codes
+from loyalty.rewards.returns import FOLLOWING, ZERO
+
+# A thing that was won has no price that could go stale: its code stays good.
+WON_THINGS_EXPIRE = None
+
+
+def reaching_member(brand_id: int, user_id: int) -> UserPoints:
+    """The customer's account, locked. Raises Refused where it cannot be given anything."""
+    mine = UserPoints.objects.filter(brand_id=brand_id, user_id=user_id).select_related("brand")
+    account = mine.select_for_update(of=("self",), no_key=True).first()
+    if account is None:
+        raise RewardNotAvailable(_("This milestone is not reached yet."))
+    if not account.brand.loyalty_active:
+        raise LoyaltyDisabled
+    if account.status == UserPoints.Status.BLOCKED:
+        raise MemberBlocked
+    return account
+
+
+def hand_out(milestone: Milestone, account: UserPoints, at: datetime) -> None:
+    Redemption.objects.create(
+        brand_id=account.brand_id,
+        user_point=account,
+        milestone=milestone,
+        name=milestone.reward_name,
+        cost=ZERO,
+        balance_after=account.points,
+        code=codes.new(),
+        request_key=uuid.uuid5(FOLLOWING, f"claim:{milestone.pk}"),
+        created_at=at,
+        expires_at=WON_THINGS_EXPIRE,
+    )

@@ -1,0 +1,78 @@
+"""Lets customers give back a reward shortly after they took it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core import json_values
+from core.errors import Invalid, NotFound
+from loyalty.errors import MemberBlocked, RedemptionUsed, UndoNotPossible
+from loyalty.models.accounts import UserPoints
+from loyalty.models.rewards import Redemption
+from loyalty.rewards.returns import reverse
+
+# For so long the customer may give back what they took by mistake.
+UNDO_MINUTES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A redemption that the customer gave back, and the balance in points after it."""
+
+    redemption: Redemption
+    balance: Decimal
+
+
+def undo_since(at: datetime) -> datetime:
+    return at - timedelta(minutes=settings.REDEMPTION_UNDO_MINUTES)
+
+
+def may_take_back(redemption: Redemption, *, at: datetime) -> bool:
+    """Whether its use is so recent that it may be taken back."""
+    used_at = redemption.used_at
+    return redemption.status == Redemption.Status.USED and used_at is not None and used_at > undo_since(at)
+
+
+def too_late() -> Invalid:
+    return Invalid(_("It is not used, or was used too long ago to take that back."))
+
+
+def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Undone:
+    """Give back a reward that the customer took less than UNDO_MINUTES ago and did not use; asked again, the same.
+
+    Raises NotFound, MemberBlocked, RedemptionUsed and UndoNotPossible. Owns the transaction.
+    """
+    mine = Redemption.objects.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
+    if not mine.filter(pk=redemption_id).exists():
+        raise NotFound
+    with transaction.atomic():
+        account = UserPoints.objects.select_for_update(no_key=True).get(user_id=user_id, brand_id=brand_id)
+        if account.status == UserPoints.Status.BLOCKED:
+            raise MemberBlocked
+        redemption = mine.get(pk=redemption_id)
+        if redemption.status != Redemption.Status.CANCELLED:
+            if not may_undo(redemption, at) or not reverse(redemption, account, at):
+                raise why_not_undone(redemption)
+            account.refresh_from_db()
+        return Undone(redemption, account.points)
+
+
+def undo_until(redemption: Redemption, at: datetime) -> datetime | None:
+    """Until when the customer may give it back; None if they cannot."""
+    end = redemption.created_at + timedelta(minutes=UNDO_MINUTES)
+    return end if redemption.cost and redemption.status == Redemption.Status.ISSUED and at < end else None
+
+
+def may_undo(redemption: Redemption, at: datetime) -> bool:
+    return undo_until(redemption, at) is not None
+
+
+def why_not_undone(redemption: Redemption) -> Exception:
+    redemption.refresh_from_db()
+    if redemption.used_at:
+        return RedemptionUsed(details={"used_at": json_values.iso(redemption.used_at)})
+    return UndoNotPossible()

@@ -1,0 +1,1 @@
+"""The framework of the Django admin."""

@@ -1,0 +1,1 @@
+"""What every page of the portal is made of."""

@@ -1,0 +1,45 @@
+"""Forms whose choices belong to the brand of the row."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.db.models import Model
+from django.utils.translation import gettext as _
+
+from core.errors import Refused
+from core.forms.digits import AsciiDigits
+from portal.base.stale_forms import VersionedForm
+
+
+class TenantForm(AsciiDigits, VersionedForm):
+    """Whatever a form refers to belongs to the brand of its row, also when its author works for several brands."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        brand = cleaned.get("brand")
+        brand_id = brand.pk if brand else getattr(self.instance, "brand_id", None)
+        for name, chosen in list(cleaned.items()):
+            if isinstance(chosen, Model) and brand_id and getattr(chosen, "brand_id", brand_id) != brand_id:
+                self.add_error(name, _("Choose one of the same brand."))
+        return cleaned
+
+    def refuse(self, refusal: Refused) -> None:
+        """Show a refusal at the field that it names."""
+        field = refusal.details.get("field")
+        self.add_error(field if field in self.fields else None, refusal.message)
+
+    def _get_validation_exclusions(self) -> set[str]:
+        """A row stays with its brand, but what must be unique there may change: else only the database would object."""
+        excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc] # missing in the stubs
+        return excluded - {"brand"} if self.instance.pk else excluded
+
+
+class Lookup(AutocompleteSelect):
+    """A choice looked up while it is typed. What no row's id can be chooses nothing; Django's own fails of it."""
+
+    def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> Any:
+        try:
+            return super().optgroups(name, value, attr)
+        except (ValueError, OverflowError):
+            return super().optgroups(name, [], attr)

@@ -1,0 +1,1 @@
+"""Lists: counts, pages, filters, columns."""

@@ -1,0 +1,1 @@
+"""Pages about brands, users, roles, keys and the audit log."""

@@ -1,0 +1,1 @@
+"""The portal's site, login, navigation and search."""

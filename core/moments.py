@@ -88,16 +88,3 @@ else:
         """A day within the bounds."""
 
         bounds = FIRST_DAY, LAST_DAY
-
-
-def bring_within(table: str, first: str, last: str = "") -> str:
-    """For migrations: SQL that moves what lies outside of the bounds to them; `last` stays after `first`."""
-    bounds = {first: f"'{FIRST_MOMENT}' AND '{LAST_MOMENT - DAY}'"}
-    if last:
-        bounds[last] = f"'{FIRST_MOMENT + DAY}' AND '{LAST_MOMENT}'"
-    values = (
-        f"{column} = CASE WHEN {column} IS NOT NULL THEN LEAST(GREATEST({column}, {low}), {high}) END"
-        for column, (low, high) in ((column, between.split(" AND ")) for column, between in bounds.items())
-    )
-    outside = " OR ".join(f"{column} NOT BETWEEN {between}" for column, between in bounds.items())
-    return f"UPDATE {table} SET {', '.join(values)} WHERE {outside}"  # noqa: S608 - names from our migrations

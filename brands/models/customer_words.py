@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 class CustomerWord(models.Model):
     """A word of a customer's address or name, in lower case and without diacritics, for one brand of theirs.
 
-    Triggers on users and accounts write it, whoever changes these: see loyalty's migration `add_customer_words`.
+    Triggers on users and accounts write it, whoever changes these: see loyalty's migration `0002_triggers_and_storage`.
     """
 
     customer_by = ("user",)

@@ -1,7 +1,6 @@
 """Prefixes of codes: each is one brand's, whoever asks first, and nobody learns another's."""
 
 from contextlib import contextmanager, nullcontext
-from importlib import import_module
 from itertools import product
 
 import pytest
@@ -351,18 +350,3 @@ def test_owner_reserves_a_prefix_on_its_page(brand):
     assert errors(add("a/b"))["prefix"]
     assert add("OWN-").status_code == 302
     assert CodePrefix.objects.get(brand=brand).prefix == "OWN-"
-
-
-def test_migration_leaves_a_prefix_to_the_brand_that_used_it_first(brand):
-    reserve_old = import_module("authcodes.migrations.0016_code_prefixes").RESERVE
-    other = make.brand()
-    with without_triggers():
-        for owner, prefix, first in ((other, "BIS-", "0001"), (brand, "BIS-", "0501"), (brand, "BIS-1", "001")):
-            row(owner, prefix, first, first[:-1] + "9").save()
-        row(brand, "OWN-").save()
-    with connection.as_owner(), connection.cursor() as cursor:
-        cursor.execute(reserve_old)
-
-    kept = CodePrefix.objects.order_by("prefix").values_list("prefix", "brand_id")
-    assert list(kept) == [("BIS-", other.pk), ("OWN-", brand.pk)]
-    assert BatchRange.objects.filter(brand=brand).count() == 3

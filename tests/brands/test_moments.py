@@ -15,7 +15,7 @@ from tests import make
 from tests.api import Api
 from tests.brands.test_reading_changes_nothing import LEAVES, addresses
 from tests.config.doors import DOORS, make_world
-from tests.moments import FIELDS, checks_of, store_everywhere, unbounded
+from tests.moments import FIELDS, checks_of, store_everywhere
 from tests.portal import address, brand_with_everything, browser, errors, staff
 
 NAMES = [f"{field.model._meta.label_lower}.{field.name}" for field in FIELDS]
@@ -67,32 +67,6 @@ def test_a_moment_outside_of_the_bounds_is_not_stored(brand: Brand) -> None:
         make.campaign(brand, starts_at=moments.FIRST_MOMENT - timedelta(seconds=1))
     with pytest.raises(IntegrityError), transaction.atomic():
         make.campaign(brand, ends_at=moments.LAST_MOMENT + timedelta(seconds=1))
-
-
-@pytest.mark.parametrize(
-    ("starts_at", "ends_at"),
-    [
-        ("0044-03-15 BC", "0001-01-01"),
-        ("0001-01-01", "0001-01-02"),
-        ("9998-01-01", "9999-12-31"),
-        ("-infinity", "infinity"),
-        ("0001-01-01", None),
-    ],
-)
-def test_the_migration_moves_old_rows_to_the_bounds_in_their_order(brand: Brand, starts_at: str, ends_at: str) -> None:
-    campaign = make.campaign(brand)
-    untouched = make.campaign(brand, starts_at=datetime(2026, 3, 1, tzinfo=UTC))
-    with unbounded([field for field in FIELDS if field.model is Campaign]) as cursor:
-        values = [starts_at, ends_at, campaign.pk]
-        cursor.execute("UPDATE campaigns_campaign SET starts_at = %s, ends_at = %s WHERE campaign_id = %s", values)
-        cursor.execute(moments.bring_within("campaigns_campaign", "starts_at", "ends_at"))
-        assert cursor.rowcount == 1
-    campaign.full_clean()
-    campaign.refresh_from_db()
-    assert moments.is_within(campaign.starts_at)
-    assert campaign.ends_at is None if ends_at is None else campaign.starts_at < campaign.ends_at
-    untouched.refresh_from_db()
-    assert untouched.starts_at == datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.mark.django_db

@@ -1,7 +1,5 @@
 """No milestone lies above its campaign's goal: in the form, and in the database whatever way it is set."""
 
-from importlib import import_module
-
 import pytest
 from django.db import IntegrityError, connection, transaction
 
@@ -91,17 +89,3 @@ def test_database_rejects_a_goal_below_a_milestone(brand):
     with pytest.raises(IntegrityError, match="milestone lies above the goal of 4"), transaction.atomic():
         Campaign.objects.filter(pk=campaign.pk).update(target_value=4)
         check_now()
-
-
-def test_migration_raises_goals_to_their_highest_milestone(brand):
-    campaign = make.campaign(brand, target_value=9)
-    make.milestone(campaign, 9)
-    check_now()
-    migration = import_module("campaigns.migrations.0008_goal_bounds_milestones")
-
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE campaigns_campaign SET target_value = 3")  # checked at the end of the transaction
-        cursor.execute(migration.RAISE_GOALS)
-
-    check_now()
-    assert Campaign.objects.get().target_value == 9

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from importlib import import_module
 from uuid import uuid4
 
 import pytest
@@ -369,20 +368,6 @@ def test_the_notice_of_an_accrual_tells_of_the_thing(mine, reached):
 
     notice = Event.objects.get(detail_type="notify")
     assert [reward["reward_name"] for reward in notice.detail["payload"]["rewards"]] == ["A sticker"]
-
-
-def test_things_that_came_without_a_code_are_made_to_wait(mine, reached):
-    thing, _claimed, paid = (reached(auto_claim=True, reward_points=points) for points in (0, 0, 5))
-    Redemption.objects.filter(milestone=thing).delete()  # as before things came with a code
-    paid.reward_points = 0  # since then
-    paid.save()
-    RewardClaim.objects.filter(milestone=thing).update(status="claimed", claimed_at=timezone.now())
-
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("loyalty.migrations.0017_things_that_were_won_wait").WAIT)
-
-    waiting = RewardClaim.objects.filter(status="available")
-    assert list(waiting.values_list("milestone_id", flat=True)) == [thing.pk]
 
 
 def test_the_first_path_of_a_claim_answers_the_same(mine, brand, reached):

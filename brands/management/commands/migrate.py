@@ -6,9 +6,13 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
 
 from brands.isolation import database_roles
 from core.db.postgresql.base import DatabaseWrapper
+
+# The first migration of the versions before the first release.
+UNRELEASED = ("brands", "0001_people_and_tenants")
 
 
 class Command(migrate.Command):
@@ -19,6 +23,7 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         connection = connection_of(options)
+        reject_unreleased_schema(connection)
         if not connection.is_guarded or options["plan"] or options["check_unapplied"]:
             super().handle(*args, **options)
             return
@@ -31,6 +36,16 @@ class Command(migrate.Command):
         changed = database_roles.apply(connection)
         if changed and options["verbosity"] >= 1:
             self.stdout.write(f"Rights and policies of {len(changed)} tables are up to date.")
+
+
+def reject_unreleased_schema(connection: DatabaseWrapper) -> None:
+    """Raise CommandError for a database that a version before the first release has made: its migrations are gone."""
+    if UNRELEASED in MigrationRecorder(connection).applied_migrations():
+        message = (
+            "This database was made by a version before the first release and cannot be migrated. "
+            "Use an empty database, or with bin/run another DATA_DIR; keep the old one for the version that made it."
+        )
+        raise CommandError(message)
 
 
 def connection_of(options: dict[str, Any]) -> DatabaseWrapper:

@@ -3,7 +3,6 @@
 from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.urls import reverse
 
 from brands.models.tenants import Brand
@@ -30,17 +29,6 @@ def test_brand_made_in_the_portal_has_settings_that_send(db):
     assert answer.status_code == 302
     own = NoticeSettings.objects.get(brand__slug="fir")
     assert (own.is_active, own.email_on) == (True, True)
-
-
-def test_migration_gives_settings_to_silent_brands_and_keeps_the_others(brand):
-    switched_off = make.brand()
-    NoticeSettings.objects.create(brand=switched_off, is_active=False)
-    migration = import_module("loyalty.migrations.0028_notice_settings_of_every_brand")
-
-    for _ in range(2):
-        migration.create_settings(apps, None)
-
-    assert dict(NoticeSettings.objects.values_list("brand", "is_active")) == {brand.pk: True, switched_off.pk: False}
 
 
 def test_points_of_a_new_brands_customer_become_a_notice(api, brand, customer, deliver):

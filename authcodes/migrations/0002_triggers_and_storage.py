@@ -1,0 +1,122 @@
+"""Adds what models cannot say: prefixes of codes belong to one brand each, the history of codes is append-only."""
+
+from django.db import migrations
+
+# A change passes only where an erased person's name is replaced in a reason.
+HISTORY_IS_APPEND_ONLY = """
+CREATE OR REPLACE FUNCTION refuse_code_change_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND current_setting('codes.erasing', true) = 'on' THEN
+        IF to_jsonb(OLD) - 'reason' = to_jsonb(NEW) - 'reason' THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'authcodes_codechange is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER code_change_is_append_only BEFORE UPDATE OR DELETE ON authcodes_codechange
+    FOR EACH ROW EXECUTE FUNCTION refuse_code_change_change();
+CREATE TRIGGER code_change_not_truncated BEFORE TRUNCATE ON authcodes_codechange
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_code_change_change();
+"""
+# Codes are a prefix and 1 to 18 digits, so two prefixes can write the same code exactly if one is the other with digits
+# added, 17 at most. `prefix_is_taken` says whether another brand has such a prefix, `range_is_taken` whether another brand
+# has some of these codes (possible only where an operator moved a prefix). Both read rows of all brands, whoever calls
+# them, and answer yes or no.
+CODE_PREFIXES = """
+CREATE OR REPLACE FUNCTION prefixes_collide(one text, other text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT abs(length(one) - length(other)) < 18
+       AND CASE WHEN length(one) < length(other)
+                THEN left(other, length(one)) = one AND substr(other, length(one) + 1) ~ '^[0-9]+$'
+                ELSE left(one, length(other)) = other AND substr(one, length(other) + 1) ~ '^[0-9]*$' END
+$$;
+
+-- Whoever reserves or uses prefixes that differ in their last digits only takes turns.
+CREATE OR REPLACE FUNCTION lock_prefix(wanted text) RETURNS void LANGUAGE sql AS $$
+    SELECT pg_advisory_xact_lock(hashtextextended(rtrim(wanted, '0123456789'), 7216005))
+$$;
+
+CREATE OR REPLACE FUNCTION prefix_is_taken(for_brand bigint, wanted text, own_id bigint DEFAULT 0) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
+    SELECT EXISTS (SELECT 1 FROM authcodes_codeprefix p
+                    WHERE rtrim(p.prefix, '0123456789') = rtrim(wanted, '0123456789')
+                      AND p.brand_id <> for_brand AND p.id <> own_id AND prefixes_collide(p.prefix, wanted))
+$$;
+
+CREATE OR REPLACE FUNCTION range_is_taken(for_brand bigint, wanted text, first text, last text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
+    SELECT EXISTS (SELECT 1 FROM authcodes_batchrange b
+                    WHERE b.first_code <= last COLLATE "C" AND b.last_code >= first COLLATE "C"
+                      AND length(b.first_code) = length(first) AND b.brand_id <> for_brand
+                      AND rtrim(b.prefix, '0123456789') = rtrim(wanted, '0123456789'))
+$$;
+
+CREATE OR REPLACE FUNCTION refuse_taken_prefix() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+    PERFORM lock_prefix(NEW.prefix);
+    IF prefix_is_taken(NEW.brand_id, NEW.prefix, NEW.id) THEN
+        RAISE EXCEPTION 'this prefix is taken' USING ERRCODE = 'exclusion_violation', CONSTRAINT = 'code_prefix_taken';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER code_prefix_taken BEFORE INSERT OR UPDATE OF prefix, brand_id ON authcodes_codeprefix
+    FOR EACH ROW EXECUTE FUNCTION refuse_taken_prefix();
+
+-- The share lock lets nobody move or free the prefix until the batch is committed.
+CREATE OR REPLACE FUNCTION refuse_unreserved_batch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+    PERFORM 1 FROM authcodes_codeprefix WHERE prefix = NEW.prefix AND brand_id = NEW.brand_id FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'this brand has not reserved this prefix'
+              USING ERRCODE = 'exclusion_violation', CONSTRAINT = 'batch_prefix_reserved';
+    END IF;
+    PERFORM lock_prefix(NEW.prefix);
+    IF range_is_taken(NEW.brand_id, NEW.prefix, NEW.first_code, NEW.last_code) THEN
+        RAISE EXCEPTION 'some of these codes are taken'
+              USING ERRCODE = 'exclusion_violation', CONSTRAINT = 'batch_codes_taken';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER batch_prefix_reserved
+    BEFORE INSERT OR UPDATE OF brand_id, prefix, first_code, last_code ON authcodes_batchrange
+    FOR EACH ROW EXECUTE FUNCTION refuse_unreserved_batch();
+
+-- Functions that run as their owner must find its tables, not those of a caller's temporary schema.
+DO $$
+DECLARE name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['prefix_is_taken(bigint, text, bigint)', 'range_is_taken(bigint, text, text, text)',
+                                'refuse_taken_prefix()', 'refuse_unreserved_batch()'] LOOP
+        EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name, current_schema());
+    END LOOP;
+END $$;
+
+CREATE INDEX code_prefix_stem ON authcodes_codeprefix (rtrim(prefix, '0123456789'));
+"""
+# See the function's migration in loyalty.
+POINTS_ABOVE_CEILING = """
+CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF points_per_scan ON authcodes_batchrange
+    FOR EACH ROW EXECUTE FUNCTION refuse_points_above_ceiling('authcodes.batchrange', 'points_per_scan', '');
+CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF redeem_point_value ON authcodes_product
+    FOR EACH ROW EXECUTE FUNCTION refuse_points_above_ceiling('authcodes.product', 'redeem_point_value', '');
+"""
+# Free space in the pages of codes lets a scan's update touch no index. The indexes serve the dashboard's filters by
+# status: they are not on what a scan updates, so that scans stay heap-only updates, and give ids from the index alone.
+STORAGE = """
+ALTER TABLE authcodes_authcode SET (fillfactor = 85);
+CREATE INDEX auth_code_unassigned ON authcodes_authcode (brand_id, batch_id) WHERE product_id IS NULL;
+CREATE INDEX auth_code_deactivated ON authcodes_authcode (brand_id, batch_id, id) WHERE deactivated_at IS NOT NULL;
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("loyalty", "0002_triggers_and_storage"),
+        ("authcodes", "0001_initial"),
+    ]
+
+    operations = [
+        migrations.RunSQL(HISTORY_IS_APPEND_ONLY, migrations.RunSQL.noop),
+        migrations.RunSQL(CODE_PREFIXES, migrations.RunSQL.noop),
+        migrations.RunSQL(POINTS_ABOVE_CEILING, migrations.RunSQL.noop),
+        migrations.RunSQL(STORAGE, migrations.RunSQL.noop),
+    ]

@@ -1,0 +1,167 @@
+"""Adds what models cannot say: the append-only ledger, points that need approval, and words to find customers by."""
+
+from django.db import migrations
+
+# A wrong entry is corrected by another one. A change passes only where an erased person's name is replaced in a note.
+LEDGER_IS_APPEND_ONLY = """
+CREATE OR REPLACE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    before jsonb;
+    after jsonb;
+BEGIN
+    IF TG_OP = 'UPDATE' AND current_setting('ledger.erasing', true) = 'on' THEN
+        before := to_jsonb(OLD) - 'note';
+        after := to_jsonb(NEW) - 'note';
+        IF before = after THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'loyalty_transaction is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE ON loyalty_transaction
+    FOR EACH ROW EXECUTE FUNCTION refuse_ledger_change();
+CREATE TRIGGER ledger_not_truncated BEFORE TRUNCATE ON loyalty_transaction
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
+"""
+# Accounts change with every accrual: free space in their pages lets such an update touch no index.
+ROOM_FOR_UPDATES = """
+ALTER TABLE user_points SET (fillfactor = 80);
+"""
+# A value may stay or fall; above the brand's ceiling it may rise only in the transaction that carries out an approval,
+# which a second person gave. The tables that have such values name their brand in `brand_id`.
+POINTS_ABOVE_CEILING = """
+-- Arguments: the model's label, the column, and the column that says whether it is a percentage, or nothing.
+CREATE OR REPLACE FUNCTION refuse_points_above_ceiling() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    fresh jsonb := to_jsonb(NEW);
+    old jsonb := CASE WHEN TG_OP = 'UPDATE' THEN to_jsonb(OLD) END;
+    requested numeric := (fresh ->> TG_ARGV[1])::numeric;
+    most numeric;
+BEGIN
+    IF requested IS NULL OR (requested <= (old ->> TG_ARGV[1])::numeric
+                             AND (TG_ARGV[2] = '' OR old ->> TG_ARGV[2] = fresh ->> TG_ARGV[2])) THEN
+        RETURN NEW;
+    END IF;
+    IF TG_ARGV[2] <> '' AND fresh ->> TG_ARGV[2] = 'percentage' THEN
+        most := 100;
+    ELSE
+        SELECT max_points_per_scan INTO most FROM brands_brand WHERE id = NEW.brand_id;
+    END IF;
+    IF requested > most AND NOT EXISTS (
+        SELECT 1 FROM loyalty_pointsapproval
+         WHERE id = nullif(current_setting('loyalty.points_approval', true), '')::bigint AND status = 'approved'
+           AND kind = TG_ARGV[0] AND row_id = NEW.id AND (values ->> TG_ARGV[1])::numeric = requested)
+    THEN
+        RAISE EXCEPTION 'more than % needs the approval of a second person', most
+              USING ERRCODE = 'check_violation', CONSTRAINT = 'points_above_ceiling';
+    END IF;
+    RETURN NEW;
+END $$;
+DO $$ BEGIN
+    EXECUTE format('ALTER FUNCTION refuse_points_above_ceiling() SET search_path = %I, pg_temp', current_schema());
+END $$;
+CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF scan_reward_value, scan_reward_type
+    ON loyalty_brandlevel FOR EACH ROW
+    EXECUTE FUNCTION refuse_points_above_ceiling('loyalty.brandlevel', 'scan_reward_value', 'scan_reward_type');
+CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF reward_value, reward_type
+    ON loyalty_earningrule FOR EACH ROW
+    EXECUTE FUNCTION refuse_points_above_ceiling('loyalty.earningrule', 'reward_value', 'reward_type');
+"""
+# Triggers write the words, because users and accounts are changed in many places. Adding an account locks its user
+# against a change of the key (FOR KEY SHARE, as the foreign key does at commit); a change of address or name excludes
+# both. So the later transaction sees what the other has done, and no word outlives a name. A brand finds a customer by
+# the name that it uses, which its staff may have corrected.
+CUSTOMER_WORDS = r"""
+CREATE OR REPLACE FUNCTION customer_words(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT DISTINCT left(word, 64) FROM regexp_split_to_table(
+        replace(lower(regexp_replace(normalize($1, NFKD), U&'[\0300-\036F]', '', 'g')), U&'\00DF', 'ss'),
+        '[\x01-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\s]+') AS word
+     WHERE word <> ''
+$$;
+
+CREATE OR REPLACE FUNCTION write_words_of_user() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM FROM brands_user WHERE id = NEW.id FOR UPDATE;
+        DELETE FROM brands_customerword WHERE user_id = NEW.id;
+    END IF;
+    INSERT INTO brands_customerword (brand_id, user_id, word)
+    SELECT b.id, NEW.id, w.word
+      FROM (SELECT NEW.registered_brand_id AS id WHERE NEW.registered_brand_id IS NOT NULL
+             UNION SELECT brand_id FROM user_points WHERE TG_OP = 'UPDATE' AND user_id = NEW.id) b
+      LEFT JOIN user_points p ON p.brand_id = b.id AND p.user_id = NEW.id,
+           LATERAL customer_words(concat_ws(' ', NEW.email, coalesce(p.first_name, NEW.first_name),
+                                            coalesce(p.last_name, NEW.last_name))) AS w (word)
+        ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION write_words_of_account() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    person bigint;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        PERFORM FROM brands_user WHERE id = NEW.user_id FOR KEY SHARE;
+        IF NOT EXISTS (SELECT FROM brands_customerword WHERE user_id = NEW.user_id AND brand_id = NEW.brand_id) THEN
+            INSERT INTO brands_customerword (brand_id, user_id, word)
+            SELECT NEW.brand_id, u.id, w.word
+              FROM brands_user u,
+                   LATERAL customer_words(concat_ws(' ', u.email, coalesce(NEW.first_name, u.first_name),
+                                                    coalesce(NEW.last_name, u.last_name))) AS w (word)
+             WHERE u.id = NEW.user_id
+                ON CONFLICT DO NOTHING;
+        END IF;
+        RETURN NULL;
+    END IF;
+    FOREACH person IN ARRAY CASE TG_OP WHEN 'DELETE' THEN ARRAY[OLD.user_id] ELSE ARRAY[OLD.user_id, NEW.user_id] END
+    LOOP
+        PERFORM FROM brands_user WHERE id = person FOR UPDATE;
+        DELETE FROM brands_customerword WHERE user_id = person;
+        INSERT INTO brands_customerword (brand_id, user_id, word)
+        SELECT b.id, u.id, w.word
+          FROM brands_user u,
+               LATERAL (SELECT u.registered_brand_id AS id WHERE u.registered_brand_id IS NOT NULL
+                         UNION SELECT brand_id FROM user_points WHERE user_id = u.id) b
+          LEFT JOIN user_points p ON p.brand_id = b.id AND p.user_id = person,
+               LATERAL customer_words(concat_ws(' ', u.email, coalesce(p.first_name, u.first_name),
+                                                coalesce(p.last_name, u.last_name))) AS w (word)
+         WHERE u.id = person
+            ON CONFLICT DO NOTHING;
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+DO $$
+DECLARE
+    name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['write_words_of_user()', 'write_words_of_account()'] LOOP
+        EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name, current_schema());
+    END LOOP;
+END $$;
+
+CREATE TRIGGER words_of_new_user AFTER INSERT ON brands_user
+    FOR EACH ROW WHEN (NEW.registered_brand_id IS NOT NULL) EXECUTE FUNCTION write_words_of_user();
+CREATE TRIGGER words_of_user AFTER UPDATE ON brands_user
+    FOR EACH ROW WHEN ((OLD.email, OLD.first_name, OLD.last_name, OLD.registered_brand_id)
+                       IS DISTINCT FROM (NEW.email, NEW.first_name, NEW.last_name, NEW.registered_brand_id))
+    EXECUTE FUNCTION write_words_of_user();
+CREATE TRIGGER words_of_new_account AFTER INSERT ON user_points
+    FOR EACH ROW EXECUTE FUNCTION write_words_of_account();
+CREATE TRIGGER words_of_account AFTER UPDATE OF user_id, brand_id, first_name, last_name OR DELETE ON user_points
+    FOR EACH ROW EXECUTE FUNCTION write_words_of_account();
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("brands", "0002_triggers_and_storage"),
+        ("loyalty", "0001_initial"),
+    ]
+
+    operations = [
+        migrations.RunSQL(LEDGER_IS_APPEND_ONLY, migrations.RunSQL.noop),
+        migrations.RunSQL(ROOM_FOR_UPDATES, migrations.RunSQL.noop),
+        migrations.RunSQL(POINTS_ABOVE_CEILING, migrations.RunSQL.noop),
+        migrations.RunSQL(CUSTOMER_WORDS, migrations.RunSQL.noop),
+    ]

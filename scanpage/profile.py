@@ -43,7 +43,7 @@ class ProfilePage(PageView):
             for topic in TOPICS
         ]
         return self.page(
-            {"profile": profile, "switches": switches, **about}, status=status, template="page/profile.html"
+            {"profile": profile, "switches": switches, **about}, status=status, template="scanpage/profile.html"
         )
 
     def change(self) -> HttpResponse:

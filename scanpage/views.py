@@ -73,7 +73,7 @@ class PageView(View):
         with translation.override(language):
             brand = brand_of(request)
             if brand is None:
-                return protected(render(request, "page/no_brand.html", status=404))
+                return protected(render(request, "scanpage/no_brand.html", status=404))
             self.brand, self.code = brand, kwargs.get("code", "")
             self.visitor = Visitor.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
             response = super().dispatch(request, *args, **kwargs)
@@ -82,7 +82,7 @@ class PageView(View):
             response.set_cookie(COOKIE, language, max_age=YEAR, samesite="Lax")
         return protected(response)
 
-    def page(self, context: dict[str, Any], status: int = 200, template: str = "page/scan.html") -> HttpResponse:
+    def page(self, context: dict[str, Any], status: int = 200, template: str = "scanpage/scan.html") -> HttpResponse:
         zone = self.brand.zone
         shown = {
             "brand": self.brand,

@@ -98,8 +98,8 @@ class ImportPage(LiveAdmin):
     change_form_outer_before_template = "admin/authcodes/import/before.html"
 
     class Media:
-        css = {"all": ("authcodes/jobs.css",)}
-        js = ("authcodes/jobs.js", "authcodes/import_file.js")
+        css = {"all": ("portal/jobs.css",)}
+        js = ("portal/jobs.js", "authcodes/import_file.js")
 
     def get_urls(self) -> list[Any]:
         views = {

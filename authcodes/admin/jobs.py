@@ -82,11 +82,11 @@ class JobPage(LiveAdmin):
         (None, {"fields": ("brand", ("title", "kind"))}),
         (gettext_lazy("History"), {"fields": (("created_by", "created_at"), ("started_at", "finished_at"))}),
     )
-    change_form_outer_before_template = "admin/authcodes/job_panel.html"
+    change_form_outer_before_template = "admin/portal/job_panel.html"
 
     class Media:
-        css = {"all": ("authcodes/jobs.css",)}
-        js = ("authcodes/jobs.js",)
+        css = {"all": ("portal/jobs.css",)}
+        js = ("portal/jobs.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)
@@ -160,7 +160,7 @@ class JobPage(LiveAdmin):
             back = reverse("admin:authcodes_job_change", args=[pk])
             told = {"title": _("Cancel this job?"), "job": job, "about": AFTERWARDS[Job.Kind(job.kind)], "back": back}
             context = {**self.admin_site.each_context(request), "opts": self.opts, **told}
-            return TemplateResponse(request, "admin/authcodes/job_cancel.html", context)
+            return TemplateResponse(request, "admin/portal/job_cancel.html", context)
         asked = queue.cancel(job=job) if request.method == "POST" else False
         if asked:
             self.note(request, [job], _("Cancelled"))

@@ -62,7 +62,7 @@ def view(page: ExportingAdmin, request: HttpRequest) -> HttpResponse:
         "filters": filters_of(request, changes),
         "columns": list(REPORTS[page.export_kind_of(request.GET)][1].columns),
     }
-    return TemplateResponse(request, "admin/authcodes/export.html", context)
+    return TemplateResponse(request, "admin/portal/export.html", context)
 
 
 def start(page: ExportingAdmin, request: HttpRequest, *, brand: Brand, format: str) -> Job:  # noqa: A002 - the field's name

@@ -141,7 +141,7 @@ class Audited(ModelAdmin):
             "told": [(entry, when(entry), audit_log.lines(entry)) for entry in page],
             **(extra_context or {}),
         }
-        return TemplateResponse(request, "admin/brands/history.html", context)
+        return TemplateResponse(request, "admin/portal/history.html", context)
 
 
 def when(entry: AuditEntry) -> SafeString:

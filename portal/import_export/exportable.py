@@ -38,7 +38,7 @@ def within(user: Any, label: str) -> Reach:
 class ExportingAdmin(TenantAdmin):
     """A list whose rows can be taken away as a file: those that its filters and search show, of one brand."""
 
-    list_before_template = "admin/brands/export_link.html"
+    list_before_template = "admin/portal/export_link.html"
     export_kind: str  # of the job
 
     def get_urls(self) -> list[Any]:

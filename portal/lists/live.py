@@ -21,7 +21,7 @@ class LiveAdmin(TenantAdmin):
 
     @property
     def media(self) -> Media:
-        script: Any = Script("brands/live_list.js", type="module")  # which the stubs do not know
+        script: Any = Script("portal/live_list.js", type="module")  # which the stubs do not know
         found: Media = super().media + Media(js=[script])
         return found
 

@@ -100,11 +100,11 @@ class ApiKeyPage(TenantAdmin):
 
     @action(description=gettext_lazy("Rotate"), url_path="rotate", icon="autorenew", permissions=["end"])
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.ask(request, object_id, RotateForm, "admin/brands/api_key_rotate.html", self.rotated)
+        return self.ask(request, object_id, RotateForm, "admin/portal/api_key_rotate.html", self.rotated)
 
     @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["end"])
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.ask(request, object_id, WhyForm, "admin/brands/api_key_revoke.html", self.revoked)
+        return self.ask(request, object_id, WhyForm, "admin/portal/api_key_revoke.html", self.revoked)
 
     def ask(
         self,
@@ -167,7 +167,7 @@ class ApiKeyPage(TenantAdmin):
             "text": text,
             "next_address": reverse("admin:brands_apikey_changelist"),
         }
-        return TemplateResponse(request, "admin/brands/api_key_shown.html", context)
+        return TemplateResponse(request, "admin/portal/api_key_shown.html", context)
 
 
 def is_usable(key: ApiKey) -> bool:

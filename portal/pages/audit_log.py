@@ -75,4 +75,4 @@ class AuditPage(ExportingAdmin):
 
     @display(description=_("before and after"))
     def changed(self, entry: AuditEntry) -> SafeString:
-        return render_to_string("admin/brands/changes.html", {"lines": audit_log.lines(entry)})
+        return render_to_string("admin/portal/changes.html", {"lines": audit_log.lines(entry)})

@@ -21,7 +21,7 @@ MOST_SHOWN = 20  # brands whose use one page counts
 class BrandQuotaPage(TenantAdmin):
     list_display = ("resource", "limit_in_words")
     list_filter = (("resource", ChoicesFilter),)
-    list_before_template = "admin/brands/quotas.html"
+    list_before_template = "admin/portal/quotas.html"
     fields = ("brand", "resource", "limit")
 
     @display(description=gettext_lazy("limit"), ordering="limit")

@@ -41,12 +41,12 @@ from portal.staff_login.urls import urls
 
 def stylesheet(_request: HttpRequest) -> str:
     """What settings.UNFOLD["STYLES"] calls: what every page of the portal needs beside django-unfold's own."""
-    return static("brands/portal.css")
+    return static("portal/portal.css")
 
 
 def mark(_request: HttpRequest) -> str:
     """What settings.UNFOLD["SITE_FAVICONS"] calls: the product's mark."""
-    return static("brands/mark.svg")
+    return static("portal/mark.svg")
 
 
 class OwnChoices(AutocompleteJsonView):

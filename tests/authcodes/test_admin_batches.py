@@ -178,7 +178,7 @@ def test_form_of_a_new_batch_asks_for_the_summary(client):
     shown = text(client.get(address("authcodes.batchrange", "add")))
 
     assert f'data-live="{address("authcodes.batchrange", "summary")}"' in shown
-    assert "authcodes/live_panel" in shown
+    assert "portal/live_panel" in shown
 
 
 @pytest.mark.parametrize("many", [1, 40])

@@ -248,7 +248,7 @@ def test_page_1_is_shown_while_the_form_is_filled_in(client, batch):
     shown = text(live(client, batch, start="4", sheet="grid-20"))
 
     assert f'data-live="{where(batch, "preview")}"' in text(page)
-    assert "authcodes/live_panel.js" in text(page)
+    assert "portal/live_panel.js" in text(page)
     drawn = base64.b64decode(re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', shown)[1])
     assert drawn.count(b">AB-00") == 10
     assert "Page 1, 215.9 x 279.4 mm" in shown

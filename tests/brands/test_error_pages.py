@@ -76,4 +76,4 @@ def test_the_portal_keeps_drafts_for_the_person_who_is_logged_in(brand: Brand) -
     page = text(browser(person).get(address("authcodes.product", "change", product.pk)))
 
     assert f'data-user="{person.pk}"' in page
-    assert "brands/drafts.js" in page
+    assert "portal/drafts.js" in page

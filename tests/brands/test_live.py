@@ -39,7 +39,7 @@ def test_a_batch_in_the_making_is_watched_until_it_is_ready(brand: Brand) -> Non
     batch, person = in_the_making(brand), staff(brand)
     shown = text(browser(person).get(address("authcodes.batchrange")))
     assert f'data-live-row="{batch.pk}" data-live-column="state"' in shown
-    assert '<script src="/static/brands/live_list' in shown.replace('type="module" ', "")
+    assert '<script src="/static/portal/live_list' in shown.replace('type="module" ', "")
     assert "Generating: 25 %" in rows_of(person, "authcodes.batchrange", batch.pk)[str(batch.pk)]["state"]
 
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=4)
@@ -98,5 +98,5 @@ def test_no_more_rows_are_asked_than_a_page_shows(brand: Brand, django_assert_ma
 def test_the_bar_of_an_import_has_its_style(brand: Brand) -> None:
     shown = text(browser(staff(brand)).get(address("authcodes.import", "add")))
 
-    assert "authcodes/jobs" in shown
-    assert ".css" in shown[shown.index("authcodes/jobs") :][:60]
+    assert "portal/jobs" in shown
+    assert ".css" in shown[shown.index("portal/jobs") :][:60]

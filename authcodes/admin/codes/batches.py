@@ -112,7 +112,7 @@ class BatchPage(ExportingAdmin, LiveAdmin, CeilingAdmin):
 
     class Media:
         css = {"all": ("authcodes/batch_summary.css",)}
-        js = ("authcodes/live_panel.js",)
+        js = ("portal/live_panel.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With whether a worker makes their codes, or is about to."""

@@ -72,7 +72,7 @@ class NoticeTemplatePage(TenantAdmin):
     )
 
     class Media:
-        js = ("brands/notice_editor.js",)
+        js = ("portal/notice_editor.js",)
 
     def get_urls(self) -> list[Any]:
         views = {"preview": self.preview, "draft": self.draft}

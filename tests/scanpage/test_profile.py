@@ -1,0 +1,191 @@
+"""A customer's own page without scripts, and what registering with a brand's terms asks for."""
+
+import re
+
+import pytest
+from django.utils import timezone
+
+from brands.audit_log import Deed
+from brands.models.people import User
+from events.models import Event
+from loyalty.members import confirmations, consents, corrections
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.consents import Consent
+from loyalty.notifications import preferences
+from loyalty.points import accounts
+from scanpage import languages
+from tests import make
+from tests.make import PASSWORD
+from tests.scanpage.conftest import seen
+from tests.scanpage.test_views import customer_of, logged_in
+
+pytestmark = pytest.mark.django_db
+LINKS = {"terms_url": "https://example.com/terms-2", "privacy_url": "https://example.com/privacy"}
+
+
+@pytest.fixture
+def member(brand):
+    return customer_of(brand, first_name="Ada")
+
+
+@pytest.fixture
+def own(brand, member):
+    return logged_in(brand, member)
+
+
+@pytest.fixture
+def terms(brand):
+    type(brand).objects.filter(pk=brand.pk).update(**LINKS)
+
+
+def send(browser, act, **fields):
+    return browser.send(browser.get("/account"), act, **fields)
+
+
+def test_a_guest_is_led_to_the_login(browser):
+    assert browser.get("/account")["Location"] == "/s/?account"
+
+
+def test_a_customer_changes_name_language_and_wishes(own, brand, member):
+    wanted = {"points/email": "on", "offers/push": "on", "safety/push": "on"}
+    send(own, "profile", first_name="Augusta", last_name="King", phone="+4930123456", language="de", **wanted)
+
+    member.refresh_from_db()
+    wishes = preferences.read(member.pk, brand.pk)
+    assert (member.first_name, member.last_name) == ("Augusta", "King")
+    assert (wishes.phone, wishes.language) == ("+4930123456", "de")
+    on = [f"{topic}/{each}" for topic, ways in wishes.switches().items() for each, wants in ways.items() if wants]
+    assert sorted(on) == ["offers/push", "points/email", "safety/email", "safety/push"]
+
+
+def correct(member, brand, first_name, last_name):
+    accounts.enrol(user_id=member.pk, brand_id=brand.pk, at=timezone.now())
+    account = make.account(member, brand)
+    corrections.correct_name(
+        account=account, first_name=first_name, last_name=last_name, deed=Deed(None, timezone.now())
+    )
+
+
+def names_on(page):
+    return dict(re.findall(r'<input name="(first_name|last_name)"[^>]* value="([^"]*)"', seen(page)))
+
+
+def test_saving_the_page_with_a_corrected_name_gives_no_other_brand_the_name(own, brand, member):
+    other = make.brand()
+    correct(member, other, "Adelaide", "King")
+    correct(member, brand, "BUY AT BRAND A", "Byron")
+    page = own.get("/account")
+    assert names_on(page) == {"first_name": "BUY AT BRAND A", "last_name": "Byron"}
+
+    own.send(page, "profile", **names_on(page), phone="", language="de")
+
+    member.refresh_from_db()
+    assert (member.first_name, member.last_name) == ("Ada", "")
+    assert accounts.names_of(member, other.pk) == ("Adelaide", "King")
+    assert names_on(own.get("/account")) == {"first_name": "BUY AT BRAND A", "last_name": "Byron"}
+    assert preferences.read(member.pk, brand.pk).language == "de"
+
+
+def test_a_name_that_is_corrected_again_while_the_page_is_open_stays_at_its_brand(own, brand, member):
+    correct(member, brand, "BUY AT BRAND A", "Byron")
+    page = own.get("/account")
+    correct(member, brand, "BUY MORE", "Byron")
+
+    own.send(page, "profile", **names_on(page), phone="", language="")
+
+    member.refresh_from_db()
+    assert (member.first_name, member.last_name) == ("Ada", "")
+    assert accounts.names_of(member, brand.pk) == ("BUY MORE", "Byron")
+
+
+def test_what_the_api_refuses_is_said_on_the_page(own, member):
+    answer = send(own, "profile", first_name="Ada", last_name="", phone="12", language="")
+
+    assert answer.status_code == 400
+    assert 'class="wrong" role="alert"' in seen(answer)
+
+
+def test_a_new_address_gets_a_link(own, brand, member):
+    send(own, "email", email="new@example.com")
+
+    assert EmailConfirmation.objects.get().email == "new@example.com"
+    member.refresh_from_db()
+    assert member.email != "new@example.com"
+
+
+def test_a_password_link_goes_to_the_own_address(own, member):
+    answer = send(own, "password")
+
+    assert answer["Location"].endswith("?linked")
+    asked = Event.objects.get(detail_type="notify")
+    assert asked.detail["arguments"]["user_id"] == member.pk
+
+
+def test_an_account_is_deleted_with_its_password_alone(own, brand, member):
+    assert send(own, "erase", password="wrong password", sure="1").status_code == 400
+    send(own, "erase", password=PASSWORD)  # not sure
+    assert User.objects.get(pk=member.pk).is_active
+
+    answer = send(own, "erase", password=PASSWORD, sure="1")
+
+    assert not User.objects.get(pk=member.pk).is_active
+    assert "Your account is deleted" in seen(own.get(answer["Location"]))
+
+
+def test_a_forged_form_changes_nothing(own, member):
+    assert own.client.post("/account", {"act": "erase", "password": PASSWORD, "sure": "1"}).status_code == 403
+    assert User.objects.get(pk=member.pk).is_active
+
+
+@pytest.mark.parametrize("language", list(languages.LANGUAGES))
+def test_the_page_speaks_every_language(own, language):
+    page = own.get(f"/account?lang={language}")
+
+    assert page.status_code == 200
+    assert ("About you" in seen(page)) is (language == "en")
+
+
+def test_registering_asks_for_consent_and_keeps_to_what_and_when(browser, brand, terms):
+    page = browser.get("/s/")
+    told = {"email": "ada@example.com", "password": PASSWORD, "first_name": "Ada"}
+    assert LINKS["terms_url"] in seen(page)
+
+    refused = browser.send(page, "register", **told)
+    assert refused.status_code == 400
+    assert not EmailConfirmation.objects.exists()
+    waiting = browser.send(browser.get("/s/"), "register", **told, consented="1")
+    begun = EmailConfirmation.objects.get()
+    browser.send(waiting, "confirm", code=confirmations.code_of(begun.pk))
+
+    kept = Consent.objects.get()
+    assert (kept.brand, kept.user.email) == (brand, "ada@example.com")
+    assert (kept.terms_url, kept.privacy_url, kept.consented_at) == (*LINKS.values(), begun.created_at)
+    assert next(iter(consents.export(kept.user_id, brand.pk)))["terms_url"] == LINKS["terms_url"]
+
+
+def test_a_brand_without_terms_asks_for_nothing(browser):
+    page = browser.get("/s/")
+
+    assert "consented" not in seen(page)
+    assert browser.send(page, "register", email="ada@example.com", password=PASSWORD).status_code == 200
+
+
+@pytest.mark.parametrize("link", ["http://example.com/terms", "javascript:alert(1)", "https://", "terms"])
+def test_links_are_https(brand, link):
+    brand.terms_url = link
+    with pytest.raises(Exception, match="https"):
+        brand.full_clean()
+
+
+def test_scripts_register_with_consent_only(browser, brand, terms):
+    token = browser.get("/s/").context["csrf_token"]
+    body = {"act": "register", "email": "ada@example.com", "password": PASSWORD}
+
+    def session(**more):
+        return browser.client.post(
+            "/page/session", {**body, **more}, content_type="application/json", headers={"X-CSRFToken": str(token)}
+        )
+
+    assert session().status_code == 400
+    assert session(consented="1").status_code == 200
+    assert EmailConfirmation.objects.get().terms_url == LINKS["terms_url"]

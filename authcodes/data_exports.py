@@ -26,7 +26,7 @@ from loyalty.members import personal_data
 KIND = Job.Kind.EXPORT_CUSTOMER_DATA
 SALT = "authcodes.data-exports"
 LINK_LASTS = timedelta(minutes=15)
-LONGEST_LINK = 200
+MAX_LINK_LENGTH = 200
 MAX_QUEUED_EXPORTS = 100  # of a brand; to find out whose turn it is, each of them is compared with the others
 RETRY_SECONDS = 300  # after which a brand whose line is full may be asked again
 TELL_SECONDS = 0.5  # between two looks whether it is cancelled, by an erasure above all
@@ -153,7 +153,7 @@ def _signer(brand_id: int, customer_id: int) -> signing.TimestampSigner:
 def _leads_to(job: Job, link: str) -> bool:
     signer = _signer(job.brand_id, job.customer_id or 0)
     try:
-        file = signer.unsign(link, max_age=LINK_LASTS) if len(link) <= LONGEST_LINK else ""
+        file = signer.unsign(link, max_age=LINK_LASTS) if len(link) <= MAX_LINK_LENGTH else ""
     except signing.BadSignature:
         return False
     return bool(file == job.parameters["file"])

@@ -26,7 +26,7 @@ from loyalty.wallets import issuers, passes, renders
 from tests import wallets
 
 PART = "wallets"
-MOST_GROWTH = 10  # MB
+MAX_GROWTH = 10  # MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def brand_wide(brand: Brand, amounts: Amounts) -> list[Figure]:
         ),
         Figure(PART, f"{amounts.passes:,} passes read, signed and packed, one process", rate, "/s", 200),
         Figure(PART, "the same per second of processor time", by_processor, "/s"),
-        Figure(PART, "memory that the last nine tenths of them took", growth, "MB", MOST_GROWTH, at_least=False),
+        Figure(PART, "memory that the last nine tenths of them took", growth, "MB", MAX_GROWTH, at_least=False),
         Figure(PART, "the same pass for a second device, not signed again", repeated, "/s"),
     ]
 

@@ -23,7 +23,7 @@ from embedded.server import Server
 
 STOP_SECONDS = 10
 # A process that ends more often than this within so many seconds is not started again.
-MOST_ENDS, ENDS_SECONDS = 5, 60
+MAX_ENDS, ENDS_SECONDS = 5, 60
 READY_SECONDS = 60
 # A database that DATABASE_URL names makes the settings expect a portal on the internet; this one listens here.
 LOCAL = {"ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1,[::1]", "HTTPS": "0"}
@@ -211,8 +211,8 @@ def started_again(dead: Server, ends: list[float], *, is_ready: bool) -> Server:
     now = time.monotonic()
     ends[:] = [*(end for end in ends if now - end < ENDS_SECONDS), now]
     how = f"{dead.name} ended (exit code {dead.process.returncode})"
-    if not is_ready or dead.start_again is None or len(ends) > MOST_ENDS:
-        again = f" for the {len(ends)}th time in a minute" if len(ends) > MOST_ENDS else ""
+    if not is_ready or dead.start_again is None or len(ends) > MAX_ENDS:
+        again = f" for the {len(ends)}th time in a minute" if len(ends) > MAX_ENDS else ""
         message = f"{how}{again}, so everything stops. {dead.last_words()}"
         raise ServerError(message)
     say(f"{how}; starting it again (log of before: {dead.log.with_suffix('.log.1')})")

@@ -5,7 +5,7 @@ from urllib.parse import unquote, urlsplit
 
 MAX_CODE_LENGTH = 64
 SEPARATOR = "."
-LONGEST_INPUT = 500
+MAX_INPUT_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ def read(scanned: str) -> Reading | None:
     Addresses are `https://<host>/s/<code>` and GS1 Digital Link `https://<host>/01/<gtin>/21/<serial>`.
     """
     text = scanned.strip()
-    if not text or len(text) > LONGEST_INPUT or not text.isprintable():
+    if not text or len(text) > MAX_INPUT_LENGTH or not text.isprintable():
         return None
     if "://" in text:
         text = _in_address(text)

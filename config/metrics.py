@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 2
 # A backlog is counted up to here: a scrape must not become a load of its own.
-MOST_COUNTED = 100_000
+MAX_COUNTED = 100_000
 PENDING = """
     SELECT lane, detail_type, count(*), min(created_at), min(due_at)
       FROM (SELECT lane, detail_type, created_at, due_at FROM loyalty_event
@@ -115,16 +115,16 @@ def database() -> Iterator[Metric]:
     now = timezone.now()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
-        cursor.execute(PENDING, [MOST_COUNTED])
+        cursor.execute(PENDING, [MAX_COUNTED])
         pending = cursor.fetchall()
-        cursor.execute(DEAD, [MOST_COUNTED])
+        cursor.execute(DEAD, [MAX_COUNTED])
         dead = cursor.fetchall()
         cursor.execute(JOBS)
         jobs = cursor.fetchall()
         cursor.execute(SILENCE)
         [silence] = cursor.fetchone() or [None]
         job_wait = overdue_seconds(now)
-        cursor.execute(WALLETS, [now - STALE_AFTER, MOST_COUNTED])
+        cursor.execute(WALLETS, [now - STALE_AFTER, MAX_COUNTED])
         wallets = {platform: found for platform, *found in cursor.fetchall()}
     yield gauge("loyalty_events_pending", "Events to be delivered.", ["lane", "kind"], [row[:3] for row in pending])
     ages, waits = dict.fromkeys(lanes(), 0.0), dict.fromkeys(lanes(), 0.0)

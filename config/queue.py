@@ -21,7 +21,7 @@ from loyalty.ingestion import EnvelopeInput
 
 logger = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 10  # SQS gives no more
+MAX_AT_ONCE = 10  # SQS gives no more
 PAUSE_SECONDS = 5.0
 EVERY_BRAND = "*"
 
@@ -43,7 +43,7 @@ def take(sqs: Any, *, wait_seconds: int) -> int:
     Raises DatabaseAway before more messages are tried in vain, which would send good ones there.
     """
     received = sqs.receive_message(
-        QueueUrl=settings.SQS_QUEUE_URL, MaxNumberOfMessages=MOST_AT_ONCE, WaitTimeSeconds=wait_seconds
+        QueueUrl=settings.SQS_QUEUE_URL, MaxNumberOfMessages=MAX_AT_ONCE, WaitTimeSeconds=wait_seconds
     ).get("Messages", [])
     stored: list[dict[str, str]] = []
     try:

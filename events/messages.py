@@ -16,7 +16,7 @@ from core.errors import Refused
 
 # Any constant UUID: a name space of its own for ids of what follows from events.
 FOLLOWING = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
-LONGEST_PAUSE = timedelta(hours=1)
+MAX_PAUSE = timedelta(hours=1)
 CLOCK = time.monotonic
 POINTS = "points"
 EXTERNAL = "external"  # events that could earn points, of brands whose own loyalty system is asked first
@@ -180,5 +180,5 @@ def slow_lanes() -> list[str]:
 
 def pause(attempts: int) -> timedelta:
     """1, 2, 4, ... seconds, an hour at most, each up to half longer so that failures do not come back together."""
-    seconds = min(2.0 ** min(attempts - 1, 20), LONGEST_PAUSE.total_seconds())
+    seconds = min(2.0 ** min(attempts - 1, 20), MAX_PAUSE.total_seconds())
     return timedelta(seconds=seconds * random.uniform(1, 1.5))  # noqa: S311 - jitter, no secret

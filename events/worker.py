@@ -16,7 +16,7 @@ from events.models import Event
 from events.publishing import call_worker
 
 # In a busy hour portions grow, and with them what each event saves.
-FEW, MOST_PATIENT = 4, 3
+FEW, MAX_PATIENT = 4, 3
 # From so many on another worker may take its part: some of them may have to go one at a time.
 MANY = 40
 
@@ -25,7 +25,7 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
     """Deliver everything that is due in a lane, and what comes meanwhile; returns how many events that was.
 
     While there is work nobody needs to call: this looks again, `patience` seconds after a portion that was not full,
-    because one seldom comes alone and several cost little more; up to MOST_PATIENT times as long where they are more
+    because one seldom comes alone and several cost little more; up to MAX_PATIENT times as long where they are more
     than FEW. When a call counts again comes a last look, for what was published in between.
     """
     delivered, promised = 0, True  # whoever called us spared others their call
@@ -41,7 +41,7 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
                 deliver_portion(taken, stay=stay)
             delivered += len(taken)
             if patience and len(taken) < terms.batch:
-                time.sleep(patience * min(MOST_PATIENT, max(1, len(taken) / FEW)))
+                time.sleep(patience * min(MAX_PATIENT, max(1, len(taken) / FEW)))
         elif promised:
             promised = False
             worker_signals.done(lane=lane, worker=worker)

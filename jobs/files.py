@@ -11,7 +11,7 @@ from django.utils import timezone
 from jobs.models import Job
 
 logger = logging.getLogger(__name__)
-MOST_FAILURES = 3  # of a storage, before it is taken to be away
+MAX_FAILURES = 3  # of a storage, before it is taken to be away
 
 
 def forget_files() -> int:
@@ -28,7 +28,7 @@ def forget_files() -> int:
             gone += 1
         else:
             failed += 1
-            if failed == MOST_FAILURES:
+            if failed == MAX_FAILURES:
                 break
     return gone
 

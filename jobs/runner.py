@@ -30,11 +30,11 @@ from jobs.queue import call_worker, in_turn
 
 logger = logging.getLogger(__name__)
 BEAT = timedelta(seconds=2)  # between two signs of a worker whose handler says nothing
-MOST_INTERRUPTIONS = 20  # more are the job's own doing: a statement that ends the server's process
+MAX_INTERRUPTIONS = 20  # more are the job's own doing: a statement that ends the server's process
 
 
 # A handler says a word between its steps. One that is silent for so long will not return, whatever its process does.
-LONGEST_STEP = timedelta(hours=1)
+MAX_STEP = timedelta(hours=1)
 CLOCK = time.monotonic
 
 
@@ -73,9 +73,9 @@ class Run:
 
     def give_sign(self) -> bool:
         """Say that its worker lives. False: another attempt runs it now, it has ended, or its handler hangs."""
-        if CLOCK() - self._heard_at > LONGEST_STEP.total_seconds():
+        if CLOCK() - self._heard_at > MAX_STEP.total_seconds():
             logger.error(
-                "job %s: its handler said nothing for %s; another worker may take it over", self.job.pk, LONGEST_STEP
+                "job %s: its handler said nothing for %s; another worker may take it over", self.job.pk, MAX_STEP
             )
             return False
         return bool(self._mine().update(alive_at=Now()))
@@ -175,8 +175,8 @@ def _attempt(job: Job) -> None:
 def _queue_again(job: Job) -> None:
     """Its worker lives and lost the database only, which counts as no attempt that ended its worker."""
     mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
-    if job.interruptions >= MOST_INTERRUPTIONS:
-        log = Concat(F("log"), Value(f"Given up: the database went away {MOST_INTERRUPTIONS} times during it.\n"))
+    if job.interruptions >= MAX_INTERRUPTIONS:
+        log = Concat(F("log"), Value(f"Given up: the database went away {MAX_INTERRUPTIONS} times during it.\n"))
         mine.update(status=Job.Status.FAILED, finished_at=timezone.now(), log=log)
         return
     mine.update(status=Job.Status.QUEUED, interruptions=F("interruptions") + 1, alive_at=Now())

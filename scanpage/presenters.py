@@ -12,7 +12,7 @@ from django.utils.formats import number_format
 from scanpage.api_client import Answer
 
 MOMENTS = {"first_scan_date", "createdAt", "expires_at", "timestamp", "undo_until"}
-LONGEST_TYPED = 500
+MAX_TYPED_LENGTH = 500
 NO_SIGN = re.compile(r"[\s\u200b-\u200f\u2010-\u2015\u202a-\u202e\u2060-\u2069\ufeff]")
 DASHES = re.compile(r"[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 ADDRESS = re.compile(r"https?://[^/]+/(?:s|01/[0-9]{8,14}/21)/([^/?#]{1,200})/?(?:[?#].*)?", re.IGNORECASE)
@@ -75,7 +75,7 @@ def typed(text: str) -> str:
     """The code in what somebody typed or pasted: without blanks, in plain signs, taken out of a whole address."""
     address = ADDRESS.fullmatch(text.strip())
     plain = address[1] if address else text
-    plain = DASHES.sub("-", unicodedata.normalize("NFKC", plain[:LONGEST_TYPED]))
+    plain = DASHES.sub("-", unicodedata.normalize("NFKC", plain[:MAX_TYPED_LENGTH]))
     digits = {sign: str(unicodedata.digit(sign)) for sign in set(plain) if unicodedata.category(sign) == "Nd"}
     return NO_SIGN.sub("", "".join(digits.get(sign, sign) for sign in plain))
 

@@ -24,7 +24,7 @@ COLOURS = {"open": "warning", "closed": "success"}
 
 
 @admin.register(FakeReport)
-class FakeReportPage(TenantAdmin):
+class FakeReportAdmin(TenantAdmin):
     brand_path = "brand"
     list_display = ("reported_at", "code", "place", "remark_shortened", "shown_state")
     list_filter = (("state", ChoicesFilter), ("reported_at", DayFilter))

@@ -82,7 +82,7 @@ class CorrectedFileForm(forms.Form):
 
 
 @admin.register(Import)
-class ImportPage(LiveAdmin):
+class ImportAdmin(LiveAdmin):
     live_columns = ("state",)
     list_display = ("file_name", "state", "kind", "product", "rows", "bad_rows", "codes", "uploaded_by", "uploaded_at")
     list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("uploaded_at", DayFilter))

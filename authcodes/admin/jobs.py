@@ -68,11 +68,11 @@ TYPES = {
     ".zip": "application/zip",
     ".pdf": "application/pdf",
 }
-MOST_WATCHED = 100  # jobs that one page asks about at once
+MAX_WATCHED = 100  # jobs that one page asks about at once
 
 
 @admin.register(Job)
-class JobPage(LiveAdmin):
+class JobAdmin(LiveAdmin):
     live_columns = ("state", "progress")
     list_display = ("title", "kind", "state", "progress", "created_by", "created_at")
     list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("created_at", DayFilter))
@@ -148,7 +148,7 @@ class JobPage(LiveAdmin):
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
         """How far the jobs in `id` are, as many as the person may see; what the page's script asks for."""
-        ids = [text for text in request.GET.getlist("id")[:MOST_WATCHED] if is_id(text)]
+        ids = [text for text in request.GET.getlist("id")[:MAX_WATCHED] if is_id(text)]
         return JsonResponse({"jobs": [told_of(job) for job in self.get_queryset(request).filter(pk__in=ids)]})
 
     def cancel(self, request: HttpRequest, pk: int) -> HttpResponse:

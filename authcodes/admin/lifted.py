@@ -9,7 +9,7 @@ from portal.lists.filters import DayFilter, OwnRowsFilter
 
 
 @admin.register(LiftedRecall)
-class LiftedRecallPage(TenantAdmin):
+class WithdrawnRecallAdmin(TenantAdmin):
     brand_path = "batch__brand"
     list_display = ("recall_id", "batch", "lift_reason", "recalled_at", "lifted_at", "lifted_by")
     list_filter = (("batch__product", OwnRowsFilter), ("lifted_at", DayFilter))

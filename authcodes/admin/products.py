@@ -18,7 +18,7 @@ from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
 from jobs.models import Job
 from loyalty.admin.ceiling import CeilingAdmin
-from portal.base.image_mixin import Pictured, PictureForm
+from portal.base.image_mixin import ImageAdminMixin, PictureForm
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.live import is_id
 from portal.unfold import action
@@ -30,7 +30,7 @@ class ProductForm(PictureForm):
 
 
 @admin.register(Product)
-class ProductPage(ExportingAdmin, CeilingAdmin, Pictured):
+class ProductAdmin(ExportingAdmin, CeilingAdmin, ImageAdminMixin):
     export_kind = Job.Kind.EXPORT_PRODUCTS
     points_fields = ("redeem_point_value",)
     form = ProductForm

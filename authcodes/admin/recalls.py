@@ -123,7 +123,7 @@ class RecallForm(TenantForm):
 
 
 @admin.register(Recall)
-class RecallPage(TenantAdmin):
+class RecallAdmin(TenantAdmin):
     form = RecallForm
     brand_path = "batch__brand"
     list_display = ("recall_id", "batch", "contact", "recalled_at", "recalled_by")

@@ -28,7 +28,7 @@ from portal.lists.filters import OwnRowsFilter
 from portal.lists.queries import report_search_error
 from portal.unfold import ChoicesFilter, display
 
-MOST_BRANDS = 50  # whose scans are merged; a superuser who sees more has them sorted
+MAX_BRANDS = 50  # whose scans are merged; a superuser who sees more has them sorted
 COLOURS = {"success": "success", "warning": "warning", "error": "danger"}
 CUSTOMER = Case(
     When(CUSTOMER_IS_OURS, then="user__email"),
@@ -37,7 +37,7 @@ CUSTOMER = Case(
 
 
 @admin.register(Scan)
-class ScanPage(ExportingAdmin):
+class ScanAdmin(ExportingAdmin):
     export_kind = Job.Kind.EXPORT_SCANS
     list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "place", "points_awarded")
     list_filter = (
@@ -75,7 +75,7 @@ class ScanPage(ExportingAdmin):
         brands = self.brands_seen(request)
         everywhere = [Q(brand__isnull=True)] if self.reach(request, VIEW).everywhere else []
         parts = [*(Q(brand=brand.pk) for brand in brands), *everywhere]
-        return parts if 1 < len(parts) <= MOST_BRANDS else [Q()]
+        return parts if 1 < len(parts) <= MAX_BRANDS else [Q()]
 
     def detailed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         told: QuerySet[Any] = rows.annotate(customer_email=CUSTOMER)

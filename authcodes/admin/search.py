@@ -16,8 +16,8 @@ from brands.identity import customer_search
 from brands.scanned import read
 
 # Codes whose scans are looked up one by one; where more begin so, the scans are read in their order.
-MOST_CODES = 500
-MOST_PRODUCTS = 50
+MAX_CODES = 500
+MAX_PRODUCTS = 50
 
 
 def beginning_with(text: str) -> dict[str, str]:
@@ -68,8 +68,8 @@ class Search:
             return rows
         if "@" in self.words:
             return self.filter_by_customers(rows)
-        codes = self.some_codes(MOST_CODES + 1)
-        if len(codes) > MOST_CODES:
+        codes = self.some_codes(MAX_CODES + 1)
+        if len(codes) > MAX_CODES:
             return rows.filter(**beginning_with(self.beginning))
         if codes:
             return rows.filter(auth_code__in=codes)
@@ -90,7 +90,7 @@ class Search:
 
     def products(self) -> list[int]:
         named = Q(sku__istartswith=self.words) | Q(title__icontains=self.words)
-        return list(self.seen(Product).filter(named).order_by("pk").values_list("pk", flat=True)[:MOST_PRODUCTS])
+        return list(self.seen(Product).filter(named).order_by("pk").values_list("pk", flat=True)[:MAX_PRODUCTS])
 
     def kept(self) -> Q | None:
         """Codes of which staff or an import wrote where they are; None where no place is called so."""

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from authcodes import data_exports
-from authcodes.data_exports import LINK_LASTS, LONGEST_LINK, DataExport
+from authcodes.data_exports import LINK_LASTS, MAX_LINK_LENGTH, DataExport
 from brands.errors import TokenInvalid
 from brands.identity import users
 from brands.identity.authentication import active_user, changing_own_brand, for_own_brand, principal_of
@@ -117,7 +117,7 @@ class DataExportFile(APIView):
         parameters=[
             OpenApiParameter(
                 "link",
-                {"type": "string", "maxLength": LONGEST_LINK},
+                {"type": "string", "maxLength": MAX_LINK_LENGTH},
                 description="From `download_url`; selects that export's file. Leave it out for the newest file.",
             )
         ],

@@ -13,7 +13,7 @@ from authcodes.api.scan_serializers import WHAT_IS_A_CODE
 from authcodes.api.scanner import Scanner
 from authcodes.fraud import fake_reports
 from brands.identity.authentication import BearerToken
-from brands.scanned import LONGEST_INPUT
+from brands.scanned import MAX_INPUT_LENGTH
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, KEY, KEY_AND_BEARER, endpoint
 from core.errors import AuthenticationRequired
@@ -21,7 +21,7 @@ from core.redis import rate_limits
 
 
 class FakeReportInput(Input):
-    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
+    code = serializers.CharField(max_length=MAX_INPUT_LENGTH, help_text=WHAT_IS_A_CODE)
     place = serializers.CharField(max_length=200, help_text="The shop or place where the product was bought or seen.")
     remark = serializers.CharField(required=False, max_length=2000, allow_blank=True)
     contact = serializers.CharField(

@@ -39,8 +39,8 @@ class ImageQuery(serializers.Serializer[Any]):
     size_mm = serializers.DecimalField(
         max_digits=6,
         decimal_places=2,
-        min_value=int(images.SMALLEST_SIZE_MM),
-        max_value=int(images.LARGEST_SIZE_MM),
+        min_value=int(images.MIN_SIZE_MM),
+        max_value=int(images.MAX_SIZE_MM),
         required=False,
         help_text="How wide it is printed, with its white edge: 2 inches unless told.",
     )

@@ -8,7 +8,7 @@ from authcodes.api import scan_responses
 from authcodes.api.scan_responses import ProductOutput, RecallOutput
 from authcodes.models.scans import Scan
 from authcodes.scanning import evaluate, guest_tokens, types
-from brands.scanned import LONGEST_INPUT
+from brands.scanned import MAX_INPUT_LENGTH
 from core.api.inputs import Input
 from loyalty.payloads import LocationInput
 
@@ -16,7 +16,7 @@ WHAT_IS_A_CODE = "The code, `code.tag` of a signed batch, or the whole address t
 
 
 class ScanInput(Input):
-    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
+    code = serializers.CharField(max_length=MAX_INPUT_LENGTH, help_text=WHAT_IS_A_CODE)
     customer_id = serializers.CharField(
         required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who scans."
     )
@@ -26,7 +26,7 @@ class ScanInput(Input):
 
 
 class ValidateInput(Input):
-    code = serializers.CharField(max_length=LONGEST_INPUT, help_text=WHAT_IS_A_CODE)
+    code = serializers.CharField(max_length=MAX_INPUT_LENGTH, help_text=WHAT_IS_A_CODE)
     customer_id = serializers.CharField(
         required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who asks."
     )

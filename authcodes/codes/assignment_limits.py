@@ -1,5 +1,5 @@
 """Limits and messages that all ways of assigning codes share."""
 
-MOST_POINTS = 2**31 - 1
+MAX_POINTS = 2**31 - 1
 LOCATION_LENGTH = 120
 TAKEN = "Auth code range already assigned"

@@ -23,7 +23,7 @@ from brands.identity.person_mentions import Mentions, without
 from brands.models.people import User
 
 # Of a file that names codes here and there, a batch's line says from where to where, and how many.
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 Kind = CodeChange.Kind
 ORDERED = frozenset({Kind.ASSIGNED, Kind.UNASSIGNED, Kind.DEACTIVATED, Kind.REACTIVATED})
 
@@ -118,7 +118,7 @@ def note_import(deed: Deed, *, upload: Import) -> None:
         "upload": upload.pk,
         "by": deed.by.pk if deed.by else None,
         "at": deed.at,
-        "most": MOST_RUNS,
+        "most": MAX_RUNS,
     }
     with connection.cursor() as cursor:
         cursor.execute(NOTE_IMPORT, facts)

@@ -2,7 +2,7 @@
 
 Whoever has one plain code can count on from it; whoever buys a product has one number. What is sold side by side is
 scanned by different customers, or hours apart. So a run takes all of these: `MIN_CODES` codes, each at most
-`MAX_GAP` numbers and `LONGEST_PAUSE` from the next, and no more than `MAX_CUSTOMERS` customers, guests being
+`MAX_GAP` numbers and `MAX_PAUSE` from the next, and no more than `MAX_CUSTOMERS` customers, guests being
 counted as one. A shop that opens a carton of ten or more and scans each product itself looks the same: the notice
 says so, and staff look.
 
@@ -19,12 +19,12 @@ from core.db import sql
 
 MIN_CODES = 10
 MAX_GAP = 3
-LONGEST_PAUSE = timedelta(hours=1)
+MAX_PAUSE = timedelta(hours=1)
 MAX_CUSTOMERS = 3
 LOOKS_BACK = timedelta(days=2)
 NEWEST = 1000  # scans of a brand that are read
-MOST_BRANDS = 20
-MOST_RUNS = 5
+MAX_BRANDS = 20
+MAX_RUNS = 5
 
 # Per brand the first scans among the newest; of each its number in the batch. An island ends where the next number or
 # its scan is too far away.
@@ -77,8 +77,8 @@ class Run:
 
 
 def of(brand_ids: Sequence[int], *, at: datetime | None = None) -> list[Run]:
-    """The newest runs of these brands; of no more than `MOST_BRANDS`, whose owners look themselves. One statement."""
-    if not 0 < len(brand_ids) <= MOST_BRANDS:
+    """The newest runs of these brands; of no more than `MAX_BRANDS`, whose owners look themselves. One statement."""
+    if not 0 < len(brand_ids) <= MAX_BRANDS:
         return []
     found = sql.rows(
         RUNS,
@@ -87,10 +87,10 @@ def of(brand_ids: Sequence[int], *, at: datetime | None = None) -> list[Run]:
             "since": (at or timezone.now()) - LOOKS_BACK,
             "newest": NEWEST,
             "gap": MAX_GAP,
-            "pause": LONGEST_PAUSE.total_seconds(),
+            "pause": MAX_PAUSE.total_seconds(),
             "least": MIN_CODES,
             "customers": MAX_CUSTOMERS,
-            "most": MOST_RUNS,
+            "most": MAX_RUNS,
         },
     )
     return [Run(*row) for row in found]

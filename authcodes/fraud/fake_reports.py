@@ -14,7 +14,7 @@ from core.db import row_guard
 from loyalty.members import personal_data
 
 State = FakeReport.State
-LONGEST_CODE = 64
+MAX_CODE_LENGTH = 64
 AT_ONCE = 1000  # deleted in one go
 
 
@@ -28,7 +28,7 @@ def report(
         known = AuthCode.objects.filter(code=code, brand=brand_id).first() if code else None
         return FakeReport.objects.create(
             brand_id=brand_id,
-            code=(code or scanned)[:LONGEST_CODE],
+            code=(code or scanned)[:MAX_CODE_LENGTH],
             auth_code=known,
             user_id=user_id,
             place=place,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.codes import scan_value
-from authcodes.codes.assignment_limits import LOCATION_LENGTH, MOST_POINTS, TAKEN
+from authcodes.codes.assignment_limits import LOCATION_LENGTH, MAX_POINTS, TAKEN
 from authcodes.models.imports import Import
 from brands.models.people import User
 from brands.scanned import MAX_CODE_LENGTH
@@ -116,10 +116,10 @@ def _understand_range(row: Understood, sku: str, start: str, end: str, location:
     row.location = _location(row, "location", location)
     points = points.strip()
     if points:
-        if points.isascii() and points.isdigit() and len(points) < 11 and int(points) <= MOST_POINTS:
+        if points.isascii() and points.isdigit() and len(points) < 11 and int(points) <= MAX_POINTS:
             row.points = int(points)
         else:
-            message = _("The points must be a whole number from 0 to %(most)s.") % {"most": f"{MOST_POINTS:,}"}
+            message = _("The points must be a whole number from 0 to %(most)s.") % {"most": f"{MAX_POINTS:,}"}
             row.complain("points_per_scan", message)
 
 

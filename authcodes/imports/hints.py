@@ -12,8 +12,8 @@ from authcodes.imports.checks import NO_SKU
 from authcodes.models.imports import Import, ImportRow
 from authcodes.models.products import Product
 
-MOST_SKUS = 20  # different ones of a page that are looked at
-MOST_CANDIDATES = 500
+MAX_SKUS = 20  # different ones of a page that are looked at
+MAX_CANDIDATES = 500
 BEGINNING = 2  # marks that a slip rarely changes
 
 # The first code of a row that belongs to another product, found in the index of the batch's codes.
@@ -47,12 +47,12 @@ def hints(upload: Import, rows: Iterable[ImportRow]) -> dict[int, str]:
 
 def similar(brand_id: int, skus: set[str]) -> dict[str, str]:
     """By a SKU that the brand does not have, the one that it resembles most."""
-    asked = sorted(skus)[:MOST_SKUS]
+    asked = sorted(skus)[:MAX_SKUS]
     beginnings = Q()
     for sku in asked:
         beginnings |= Q(sku__istartswith=sku[:BEGINNING])
     own = Product.objects.filter(beginnings, brand=brand_id, is_active=True)
-    candidates = {sku.casefold(): sku for sku in own.values_list("sku", flat=True)[:MOST_CANDIDATES] if sku}
+    candidates = {sku.casefold(): sku for sku in own.values_list("sku", flat=True)[:MAX_CANDIDATES] if sku}
     near = {sku: get_close_matches(sku.casefold(), candidates, n=1, cutoff=0.75) for sku in asked}
     return {sku: candidates[matches[0]] for sku, matches in near.items() if matches}
 

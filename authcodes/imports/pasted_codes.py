@@ -14,7 +14,7 @@ from authcodes.models.products import Product
 from brands.scanned import SEPARATOR, read
 from core.db import row_guard
 
-MOST_LINES = 1000
+MAX_LINES = 1000
 E_NOTATION = re.compile(r"[0-9][.,]?[0-9]*e[+]?[0-9]+", re.IGNORECASE)
 
 
@@ -42,8 +42,8 @@ def understood(*, text: str, product: Product) -> list[Typed]:
     if not lines:
         message = _("Write at least one code.")
         raise BatchRefused(message, details={"field": "codes"})
-    if len(lines) > MOST_LINES:
-        message = _("Write at most %(most)s codes at once, or upload them as a CSV.") % {"most": f"{MOST_LINES:,}"}
+    if len(lines) > MAX_LINES:
+        message = _("Write at most %(most)s codes at once, or upload them as a CSV.") % {"most": f"{MAX_LINES:,}"}
         raise BatchRefused(message, details={"field": "codes"})
     return [Typed(row.line, row.values[0], row.code, row.error) for row in _checked(lines, product)]
 

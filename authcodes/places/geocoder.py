@@ -20,8 +20,8 @@ PLACES_FILE = Path(__file__).parent / "data" / "places_cities1000.tsv.gz"
 
 EARTH_RADIUS_KM = 6371.0088  # mean radius of the sphere (IUGG)
 SEARCH_RADII_KM = (5.0, 20.0, 100.0)  # beyond the last one a position has no place
-LONGEST_PULL_KM = 8.0
-PEOPLE_PER_SQUARE_PULL_KM = 15_625  # a city of a million pulls LONGEST_PULL_KM far
+MAX_PULL_KM = 8.0
+PEOPLE_PER_SQUARE_PULL_KM = 15_625  # a city of a million pulls MAX_PULL_KM far
 BANDS_PER_DEGREE = 10
 
 
@@ -101,7 +101,7 @@ class Atlas:
         region_id = self.region_ids[closest_index]
         _, index = min(
             (distance - pull_km(self.populations[index]), index)
-            for distance, index in self.within(latitude, longitude, closest_km + LONGEST_PULL_KM)
+            for distance, index in self.within(latitude, longitude, closest_km + MAX_PULL_KM)
             if self.region_ids[index] == region_id
         )
         return index
@@ -152,7 +152,7 @@ def longitude_spans(latitude: float, longitude: float, reach: float) -> tuple[tu
 
 def pull_km(population: int) -> float:
     """How much nearer (km) a place counts for its size: the radius of a city, growing with the square root."""
-    return min(sqrt(population / PEOPLE_PER_SQUARE_PULL_KM), LONGEST_PULL_KM)
+    return min(sqrt(population / PEOPLE_PER_SQUARE_PULL_KM), MAX_PULL_KM)
 
 
 def band_of(latitude: float) -> int:

@@ -11,13 +11,13 @@ from authcodes.printing.labels import design, text_layout
 from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import side, symbol
-from authcodes.printing.request import LONGEST_NOTE, Payload, Wanted
+from authcodes.printing.request import MAX_NOTE_LENGTH, Payload, Wanted
 from authcodes.printing.selection import Selection, label_of, logo_of, payload_of
 from brands.tenants.hostnames import hostname_of
 from core.errors import Invalid
 
-LONGEST_SERIAL = 20  # characters of a GS1 serial number (AI 21)
-MOST_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot show
+MAX_SERIAL_LENGTH = 20  # characters of a GS1 serial number (AI 21)
+MAX_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot show
 
 
 def check(selection: Selection, wanted: Wanted) -> None:
@@ -27,8 +27,8 @@ def check(selection: Selection, wanted: Wanted) -> None:
     if wanted.is_labels:
         wanted.design().check()
         _check_label(selection, wanted)
-    elif not images.SMALLEST_SIZE_MM <= wanted.image_mm <= images.LARGEST_SIZE_MM:
-        sizes = {"least": images.SMALLEST_SIZE_MM, "most": images.LARGEST_SIZE_MM}
+    elif not images.MIN_SIZE_MM <= wanted.image_mm <= images.MAX_SIZE_MM:
+        sizes = {"least": images.MIN_SIZE_MM, "most": images.MAX_SIZE_MM}
         raise Invalid(_("Choose a size between %(least)s and %(most)s mm.") % sizes, details={"field": "size_mm"})
     if wanted.payload != Payload.CODE and not hostname_of(selection.brand.pk):
         words = _("The brand has no hostname to print. Add one, or print the code alone.")
@@ -38,8 +38,8 @@ def check(selection: Selection, wanted: Wanted) -> None:
 
 
 def _check_label(selection: Selection, wanted: Wanted) -> None:
-    if len(wanted.note) > LONGEST_NOTE:
-        raise design.wrong("note", _("A note has at most %(most)d characters.") % {"most": LONGEST_NOTE})
+    if len(wanted.note) > MAX_NOTE_LENGTH:
+        raise design.wrong("note", _("A note has at most %(most)d characters.") % {"most": MAX_NOTE_LENGTH})
     if wanted.logo and logo_of(selection.brand.pk) is None:
         raise design.wrong("logo", _("The brand has no logo yet. Add one on the brand's page, or print without."))
 
@@ -56,9 +56,9 @@ def _check_gs1(selection: Selection) -> None:
         words = _("Some of these codes have no product with a GTIN, which a GS1 Digital Link needs.")
     elif wrong and (found := codes.filter(product__in=wrong).values_list("product__gtin", flat=True)[:1]):
         words = _("The GTIN %(gtin)s has a wrong check digit.") % {"gtin": found[0]}
-    elif any(len(images.printed(code)) > LONGEST_SERIAL for code in selection.samples()):
+    elif any(len(images.printed(code)) > MAX_SERIAL_LENGTH for code in selection.samples()):
         words = _("A GS1 serial number has at most %(most)d characters; these codes are longer as they are printed.")
-        words %= {"most": LONGEST_SERIAL}
+        words %= {"most": MAX_SERIAL_LENGTH}
     if words:
         raise Invalid(words, details={"field": "payload"})
 
@@ -74,8 +74,8 @@ def warnings(selection: Selection, wanted: Wanted, *, thorough: bool = True) -> 
     densest = densest_of(selection, wanted) if thorough else selection.sample()
     sample = payload_of(densest, wanted, hostname_of(selection.brand.pk))
     across = images.module_mm(symbol(sample, wanted.level_of(densest.batch)), wanted.image_mm)
-    if across < images.SMALLEST_MODULE_MM:
-        told = {"across": f"{across:.3f}", "least": images.SMALLEST_MODULE_MM}
+    if across < images.MIN_MODULE_MM:
+        told = {"across": f"{across:.3f}", "least": images.MIN_MODULE_MM}
         words = _("A module would be %(across)s mm wide. Below %(least)s mm codes may not scan: print larger.")
         found.append(words % told)
     return found
@@ -106,7 +106,7 @@ def _label_warnings(selection: Selection, wanted: Wanted, *, thorough: bool) -> 
     words = [sample.text, *sample.details]
     if thorough and (wanted.title or wanted.sku):
         used = selection.codes.order_by().values("product").distinct()
-        for title, sku in Product.objects.filter(pk__in=used).values_list("title", "sku")[:MOST_PRODUCTS]:
+        for title, sku in Product.objects.filter(pk__in=used).values_list("title", "sku")[:MAX_PRODUCTS]:
             words += [title] if wanted.title else []
             words += [sku] if wanted.sku else []
     missing = "".join(dict.fromkeys("".join(map(text_layout.unknown, words))))

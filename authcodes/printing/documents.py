@@ -39,7 +39,7 @@ FONT = "DejaVuSans.ttf"
 OURS = "ours:"  # the scheme of the files that we give a document; no other address is answered
 SPECIMEN = "SPECIMEN"
 SPECIMEN_MM = images.DEFAULT_SIZE_MM
-MOST_PRODUCTS = 50  # that a notice names
+MAX_PRODUCTS = 50  # that a notice names
 
 
 class LibrariesMissing(Refused):
@@ -190,7 +190,7 @@ def recall_notice(recall: Recall) -> bytes:
         "recall": recall,
         "batch": batch,
         "brand": batch.brand,
-        "products": Product.objects.filter(pk__in=named)[:MOST_PRODUCTS],
+        "products": Product.objects.filter(pk__in=named)[:MAX_PRODUCTS],
         "recalled": day_of(recall.recalled_at, batch.brand),
         "made": day_of(timezone.now(), batch.brand),
         "dir": {

@@ -15,7 +15,7 @@ from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
 
 What, Payload = PrintRun.What, PrintRun.Payload
-LONGEST_NOTE = 80  # characters of a note on labels
+MAX_NOTE_LENGTH = 80  # characters of a note on labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Wanted:
     def design(self, logo: bytes | None = None) -> Design:
         """The label sheet. Check it before it is used."""
         if self.sheet:
-            sheet, qr_mm = self.sheet, self.size_mm or images.SMALLEST_SIZE_MM
+            sheet, qr_mm = self.sheet, self.size_mm or images.MIN_SIZE_MM
         else:
             sheet, qr_mm = self.fitting.sheet, self.size_mm or self.fitting.qr_mm
         return Design(

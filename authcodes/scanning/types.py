@@ -97,7 +97,7 @@ class CodeFacts:
 
 
 ZERO = Decimal(0)
-LONGEST_LABEL = 200
+MAX_LABEL_LENGTH = 200
 Outcome, Reason, PointsStatus = Scan.Outcome, Scan.Reason, Scan.PointsStatus
 # A customer's scan whose points are asked for.
 EARNING = {PointsStatus.PENDING, PointsStatus.UNCONFIRMED}
@@ -123,7 +123,7 @@ class Place:
     @property
     def label(self) -> str:
         """`City, Region`, as scans store it."""
-        return ", ".join(part for part in (self.city, self.region) if part)[:LONGEST_LABEL]
+        return ", ".join(part for part in (self.city, self.region) if part)[:MAX_LABEL_LENGTH]
 
     def named(self) -> "Place":
         """The same place with city and region, where only its degrees are known and a city is near."""

@@ -26,11 +26,11 @@ from core.redis import client
 PORTAL = "portal"
 FREE_TRIES = 5
 FIRST_WAIT_SECONDS = 15
-LONGEST_WAIT_SECONDS = 3_600
+MAX_WAIT_SECONDS = 3_600
 DAY_SECONDS = 86_400
 DEVICE_LIFE = timedelta(days=365)
 DEVICE_SALT = "login.device"
-LONGEST_DEVICE_TOKEN = 300
+MAX_DEVICE_TOKEN_LENGTH = 300
 
 # Keys: the pair's counter, its wait, and the account's tries of the day by door. A known device counts in its pair
 # alone. Answers the milliseconds to wait (0: try), and which try of the day this is (0: of a known device).
@@ -107,7 +107,7 @@ def begin(*, door: str, email: str, network: str, device: str = "", session: obj
     email = email.strip().lower()
     device_id = f"session:{session}" if session else read_device(device, email)
     keys = _keys(door, email, f"device:{device_id}" if device_id else f"network:{network}")
-    waits = (FREE_TRIES, FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)
+    waits = (FREE_TRIES, FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS)
     arguments = (*waits, settings.LOGIN_TRIES_PER_DAY, DAY_SECONDS, door, int(bool(device_id)))
     answer = client.ask(lambda: client.run(TRY, keys, arguments))
     if answer is None:
@@ -134,7 +134,7 @@ def make_device(user: User) -> str:
 
 def read_device(token: str, email: str) -> str:
     """The id of a device that the account has been used from; empty for any other."""
-    if not token or len(token) > LONGEST_DEVICE_TOKEN:
+    if not token or len(token) > MAX_DEVICE_TOKEN_LENGTH:
         return ""
     try:
         told = signing.loads(token, salt=DEVICE_SALT, max_age=DEVICE_LIFE)

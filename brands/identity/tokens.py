@@ -21,8 +21,8 @@ from brands.models.credentials import LoginSession
 from brands.models.people import User
 from brands.models.tenants import Brand
 
-LONGEST_TOKEN = 16_384  # characters; checking a longer one would only cost time
-LARGEST_ID = 2**63 - 1
+MAX_TOKEN_LENGTH = 16_384  # characters; checking a longer one would only cost time
+MAX_ID = 2**63 - 1
 TOKENS_KNOWN = 4_096  # by each process, a kilobyte each
 EXTERNAL_CLOCK_SKEW_SECONDS = 10
 EVER = timedelta(days=36_500)
@@ -195,7 +195,7 @@ def _signed(claims: dict[str, Any]) -> str:
 
 
 def _own_claims(token: str, *, kind: str, may_be_expired: bool = False) -> dict[str, Any]:
-    if len(token) > LONGEST_TOKEN:
+    if len(token) > MAX_TOKEN_LENGTH:
         raise TokenInvalid
     backend = _backend(leeway=EVER if may_be_expired else timedelta())
     try:
@@ -259,7 +259,7 @@ def _external_claims(token: str) -> dict[str, Any]:
 
 def _verified(token: str, *, algorithm: str = "", **checks: Any) -> dict[str, Any]:
     """The claims of a token that passes PyJWT's `checks`. Only `algorithm` is tried, whatever the header says."""
-    if len(token) > LONGEST_TOKEN:
+    if len(token) > MAX_TOKEN_LENGTH:
         raise TokenInvalid
     try:
         return jwt.decode(token, algorithms=[algorithm], **checks)
@@ -269,7 +269,7 @@ def _verified(token: str, *, algorithm: str = "", **checks: Any) -> dict[str, An
 
 def _row_id(claims: dict[str, Any], name: str) -> int:
     value = claims.get(name)
-    if type(value) is not int or not 0 < value <= LARGEST_ID:
+    if type(value) is not int or not 0 < value <= MAX_ID:
         raise TokenInvalid
     return value
 

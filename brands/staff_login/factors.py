@@ -23,7 +23,7 @@ DRIFT = 1  # steps that a clock may be early or late
 RECOVERY_CODES = 10
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: nothing in it looks like something else
 RECOVERY_LENGTH = 10  # 50 bits
-MOST_PASSKEYS = 10
+MAX_PASSKEYS = 10
 ISSUER = "Loyalty portal"
 
 
@@ -71,8 +71,8 @@ def add_app(*, user: User, seed: str, code: str, at: datetime) -> Factor:
 
 def add_passkey(*, user: User, name: str, credential: str, counter: int) -> Factor:
     """Raises Invalid for one too many."""
-    if Factor.objects.filter(user=user, kind=Factor.Kind.PASSKEY).count() >= MOST_PASSKEYS:
-        raise Invalid(_("You have %(most)d passkeys already. Remove one first.") % {"most": MOST_PASSKEYS})
+    if Factor.objects.filter(user=user, kind=Factor.Kind.PASSKEY).count() >= MAX_PASSKEYS:
+        raise Invalid(_("You have %(most)d passkeys already. Remove one first.") % {"most": MAX_PASSKEYS})
     return Factor.objects.create(
         user=user, kind=Factor.Kind.PASSKEY, name=name[:60] or _("Passkey"), secret=credential, last_counter=counter
     )

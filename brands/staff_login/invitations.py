@@ -23,7 +23,7 @@ from core.redis import rate_limits
 
 LIFE = timedelta(days=7)
 KEPT = timedelta(days=90)  # after its end, so that owners see what became of it
-LONGEST_TOKEN = 100
+MAX_TOKEN_LENGTH = 100
 
 
 def create(*, brand: Brand, email: str, role: str, by: User | None, at: datetime) -> Invitation:
@@ -115,7 +115,7 @@ def opened(*, token: str, at: datetime) -> Invitation:
     """The invitation that `token` opens. Looking uses nothing up. Raises Invalid."""
     found = Invitation.objects.select_related("brand", "invited_by")
     invitation = found.filter(digest=digest_of(token), accepted_at=None, revoked_at=None, expires_at__gt=at).first()
-    if invitation is None or len(token) > LONGEST_TOKEN:
+    if invitation is None or len(token) > MAX_TOKEN_LENGTH:
         raise ended()
     return invitation
 

@@ -20,7 +20,7 @@ from kombu.exceptions import OperationalError
 from brands.identity import tokens
 from brands.models.people import User
 from brands.staff_login import invitations
-from brands.staff_login.models import MOST_ATTEMPTS, Invitation, StaffMail
+from brands.staff_login.models import MAX_ATTEMPTS, Invitation, StaffMail
 from brands.tenants.hostnames import brand_called
 from core.errors import Invalid
 
@@ -96,7 +96,7 @@ def _send_one(at: datetime) -> bool:
         waiting = StaffMail.objects.select_for_update(skip_locked=True, of=("self",)).select_related(
             "user", "invitation__brand", "invitation__invited_by"
         )
-        mail = waiting.filter(sent_at=None, attempts__lt=MOST_ATTEMPTS).order_by("attempts", "id").first()
+        mail = waiting.filter(sent_at=None, attempts__lt=MAX_ATTEMPTS).order_by("attempts", "id").first()
         if mail is None:
             return False
         mail.attempts += 1

@@ -12,7 +12,7 @@ from brands.models.tenants import Brand
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
 
-MOST_ATTEMPTS = 20  # at sending a mail, a minute apart
+MAX_ATTEMPTS = 20  # at sending a mail, a minute apart
 
 
 class SignInSettings(models.Model):
@@ -176,7 +176,7 @@ class Invitation(models.Model):
     @property
     def mail_has_failed(self) -> bool:
         """Nobody tries it any more."""
-        return self.mailed_at is None and self.failed_mails >= MOST_ATTEMPTS
+        return self.mailed_at is None and self.failed_mails >= MAX_ATTEMPTS
 
     def state(self, *, at: datetime) -> "Invitation.State":
         if self.accepted_at:

@@ -33,10 +33,10 @@ ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "E
 LEEWAY_SECONDS = 60
 TIMEOUT_SECONDS = 3.0
 RETRY_SECONDS = 5
-MOST_AT_ONCE = 2  # threads of a process that wait for providers, of all brands together; one of each brand
+MAX_AT_ONCE = 2  # threads of a process that wait for providers, of all brands together; one of each brand
 SLOW_SECONDS = 1.0  # a provider that took longer leaves the last slot to others for a while
 SLOW_FOR_SECONDS = 300.0
-LONGEST_TOKEN = 20_000
+MAX_TOKEN_LENGTH = 20_000
 # RFC 8176: what a provider says it has seen when it has asked for more than a password.
 SECOND_FACTORS = frozenset({"mfa", "otp", "hwk", "swk", "sc", "face", "fpt", "iris", "retina", "vbm"})
 
@@ -69,7 +69,7 @@ class Identity:
 
 
 class ProviderSlots:
-    """Slots for calls to providers in this process: one for each brand, and no more than MOST_AT_ONCE altogether.
+    """Slots for calls to providers in this process: one for each brand, and no more than MAX_AT_ONCE altogether.
 
     Brands whose provider was slow lately hold all but one of them: slow ones, however many, leave that to the others.
     """
@@ -86,8 +86,8 @@ class ProviderSlots:
         with self._lock:
             began = self._clock()
             slow = {each for each, until in self._slow_until.items() if until > began}
-            is_left_to_others = brand_id in slow and len(self._taken & slow) >= MOST_AT_ONCE - 1
-            if brand_id in self._taken or len(self._taken) >= MOST_AT_ONCE or is_left_to_others:
+            is_left_to_others = brand_id in slow and len(self._taken & slow) >= MAX_AT_ONCE - 1
+            if brand_id in self._taken or len(self._taken) >= MAX_AT_ONCE or is_left_to_others:
                 raise Unavailable(_("The identity provider is being asked already."), retry_after=RETRY_SECONDS)
             self._taken.add(brand_id)
         try:
@@ -187,7 +187,7 @@ def exchange(provider: SignInSettings, attempt: Attempt, code: str) -> dict[str,
 def identity_of(token: str, keys: Mapping[str, Any], *, provider: SignInSettings, nonce: str) -> Identity:
     """OpenID Connect Core 3.1.3.7. Raises Forbidden."""
     try:
-        if len(token) > LONGEST_TOKEN:
+        if len(token) > MAX_TOKEN_LENGTH:
             raise refused()
         header = jwt.get_unverified_header(token)
         algorithm = header.get("alg")

@@ -6,7 +6,7 @@ from urllib.parse import quote
 ADDRESS = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+")
 # A number with six digits or more; the page's fill.js has the same rules.
 PHONE = re.compile(r"\+?[0-9(][0-9 ()./\u2010-\u2015-]{4,28}[0-9]")
-FEWEST_DIGITS = 6
+MIN_DIGITS = 6
 
 
 def link(text: str) -> str:
@@ -15,6 +15,6 @@ def link(text: str) -> str:
         return f"mailto:{quote(found[0], safe='@')}"
     for found in PHONE.finditer(text):
         digits = re.sub(r"[^0-9]", "", found[0])
-        if len(digits) >= FEWEST_DIGITS:
+        if len(digits) >= MIN_DIGITS:
             return f"tel:{'+' if found[0].startswith('+') else ''}{digits}"
     return ""

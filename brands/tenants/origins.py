@@ -9,7 +9,7 @@ from core.db import sql
 SHAPE = re.compile(
     r"(?:(?P<scheme>[a-z][a-z0-9+.-]*)://)?(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\.?(?::(?P<port>[0-9]{1,5}))?/?"
 )
-LONGEST_ORIGIN = 300  # characters; a hostname has 253 at most
+MAX_ORIGIN_LENGTH = 300  # characters; a hostname has 253 at most
 DEFAULT_PORTS = {"https": "443", "http": "80"}
 
 BELONGS = """
@@ -23,7 +23,7 @@ def check(*, origin: str | None, brand_id: int) -> None:
 
     A hostname that is stored with a port must be met with that port, one without a port with any.
     """
-    shape = SHAPE.fullmatch(origin.strip(" ").lower()) if origin and len(origin) <= LONGEST_ORIGIN else None
+    shape = SHAPE.fullmatch(origin.strip(" ").lower()) if origin and len(origin) <= MAX_ORIGIN_LENGTH else None
     if shape is None:
         raise OriginNotAllowed
     host, port = shape["host"], shape["port"] or DEFAULT_PORTS.get(shape["scheme"] or "https", "")

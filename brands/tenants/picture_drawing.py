@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from PIL import Image, ImageOps
 
-MOST_PIXELS = 12_000_000
+MAX_PIXELS = 12_000_000
 MEMORY_BYTES = 512 * 1024 * 1024  # of address space
 CPU_SECONDS = 8
 FORMATS = ("PNG", "JPEG", "WEBP")
@@ -87,7 +87,7 @@ def _opened(upload: bytes, side: int) -> Any:
 
 def refuse_pixels(width: int, height: int) -> None:
     """Raises DecompressionBombError."""
-    if width * height > MOST_PIXELS:
+    if width * height > MAX_PIXELS:
         raise Image.DecompressionBombError
 
 

@@ -14,7 +14,7 @@ from brands.models.tenants import Brand, Picture
 from brands.tenants import picture_drawing, quotas
 from core.errors import Invalid, Unavailable
 
-LARGEST_UPLOAD = 5_000_000  # bytes
+MAX_UPLOAD_BYTES = 5_000_000  # bytes
 TURN_SECONDS = 10  # that an upload waits while another one is decoded
 DRAW_SECONDS = 15  # for the program that decodes; it stops itself after drawing.CPU_SECONDS of work
 PROGRAM = Path(picture_drawing.__file__)
@@ -70,8 +70,8 @@ def forget(picture: Picture | None) -> None:
 
 
 def _drawn(kind: str, upload: bytes, content_type: str) -> Drawn:
-    if len(upload) > LARGEST_UPLOAD:
-        raise Invalid(_("The picture is larger than %(most)d MB.") % {"most": LARGEST_UPLOAD // 1_000_000})
+    if len(upload) > MAX_UPLOAD_BYTES:
+        raise Invalid(_("The picture is larger than %(most)d MB.") % {"most": MAX_UPLOAD_BYTES // 1_000_000})
     head, _end, pictures = _asked(kind, upload).partition(b"\n")
     said = json.loads(head or b'{"unfit": "memory"}')  # it was stopped before it answered
     if "unfit" in said:
@@ -98,7 +98,7 @@ def _asked(kind: str, upload: bytes) -> bytes:
 def _why(unfit: str) -> str:
     if unfit == "pixels":
         words = _("The picture has more than %(most)d million pixels; make it smaller.")
-        return words % {"most": picture_drawing.MOST_PIXELS // 1_000_000}
+        return words % {"most": picture_drawing.MAX_PIXELS // 1_000_000}
     if unfit == "animated":
         return _("Animated pictures are not accepted. Upload a still picture.")
     if unfit == "memory":

@@ -41,7 +41,7 @@ SELECT resource, most, CASE WHEN most > 0 THEN pg_advisory_xact_lock(7216007, %(
 """
 KEPT_SECONDS = 172_800  # a day's counter is looked at until its day is over
 REMEMBERED_SECONDS = 30  # a limit where it is asked for each event
-MOST_REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 # Counts if the limit (0: none) leaves room; answers whether it did.
 TAKE = """
 local used, more, limit = tonumber(redis.call('get', KEYS[1]) or '0'), tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -195,7 +195,7 @@ def remembered_limit(brand_id: int, resource: Resource) -> int:
     limit, until = _remembered.get((brand_id, resource), (0, 0.0))
     if now < until:
         return limit
-    if len(_remembered) >= MOST_REMEMBERED:
+    if len(_remembered) >= MAX_REMEMBERED:
         _remembered.clear()
     limit = limit_of(brand_id, resource)
     _remembered[brand_id, resource] = limit, now + REMEMBERED_SECONDS

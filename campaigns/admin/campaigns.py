@@ -61,7 +61,7 @@ class Milestones(TenantInline):
 
 
 @admin.register(Campaign)
-class CampaignPage(TenantAdmin):
+class CampaignAdmin(TenantAdmin):
     list_display = ("campaign_name", "type", "target_value", "is_active", "starts_at", "ends_at")
     list_filter = (("type", ChoicesFilter), "is_active")
     search_fields = ("campaign_name",)

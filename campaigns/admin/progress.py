@@ -16,7 +16,7 @@ from portal.unfold import display
 
 
 @admin.register(UserLoyaltyCampaign)
-class ProgressPage(ExportingAdmin):
+class CampaignProgressAdmin(ExportingAdmin):
     export_kind = "export-progress"
     brand_path = "campaign__brand"
     customer_path = "user"

@@ -14,7 +14,7 @@ COLOURS = {"available": "info", "claimed": "success"}
 
 
 @admin.register(RewardClaim)
-class RewardClaimPage(ExportingAdmin):
+class RewardClaimAdmin(ExportingAdmin):
     export_kind = "export-claims"
     brand_path = "milestone__campaign__brand"
     customer_path = "user"

@@ -50,8 +50,8 @@ CLASSES = (
     ("/metrics", PROBES),
 )
 SAFE = {"GET", "HEAD", "OPTIONS"}
-LARGEST_UPLOAD = 210_000_000  # bytes of a form of the portal with a file; authcodes.imports.uploads takes 200 MB
-MOST_REMEMBERED = 20_000  # credentials of a kind
+MAX_UPLOAD_BYTES = 210_000_000  # bytes of a form of the portal with a file; authcodes.imports.uploads takes 200 MB
+MAX_REMEMBERED = 20_000  # credentials of a kind
 NOBODY = "nobody"  # who looks at the portal's login
 
 
@@ -116,7 +116,7 @@ def sender_of(environ: Environ) -> str:
 class Remembered:
     """The party of each credential that turned out to be good. Those that were not used for longest are forgotten."""
 
-    def __init__(self, most: int = MOST_REMEMBERED) -> None:
+    def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self.most = most
         self._lock = Lock()
         self._known: OrderedDict[bytes, str] = OrderedDict()
@@ -223,7 +223,7 @@ class Admission:
         Raises TooManyBodiesError, BodyTooSlowError. One byte past the limit is read and no more: what counts the length
         then refuses it.
         """
-        most = LARGEST_UPLOAD if name == PAGES else settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+        most = MAX_UPLOAD_BYTES if name == PAGES else settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
         chunked = "HTTP_TRANSFER_ENCODING" in environ
         said = environ.get("CONTENT_LENGTH", "")
         length = most + 1 if chunked else int(said) if said.isascii() and said.isdigit() else 0

@@ -17,7 +17,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from core.errors import Invalid
 
 DEEPEST = 50  # objects and lists within each other
-LARGEST_INTEGER = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 # PostgreSQL keeps no NUL, and half of a surrogate pair has no UTF-8 form.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -128,9 +128,9 @@ def too_deep() -> Invalid:
 
 def read_integer(digits: str) -> int:
     """Raises Invalid beyond 64 bits. The length first: converting a million digits takes long."""
-    number = int(digits) if len(digits) <= 20 else LARGEST_INTEGER + 1
-    if not -LARGEST_INTEGER <= number <= LARGEST_INTEGER:
-        message = f"A number in the body is too large: integers go up to {LARGEST_INTEGER}."
+    number = int(digits) if len(digits) <= 20 else MAX_INTEGER + 1
+    if not -MAX_INTEGER <= number <= MAX_INTEGER:
+        message = f"A number in the body is too large: integers go up to {MAX_INTEGER}."
         raise Invalid(message)
     return number
 

@@ -23,7 +23,7 @@ from django.conf import settings
 from django.utils import timezone
 from httpcore import ConnectionPool, NetworkBackend, NetworkStream, SyncBackend
 
-LARGEST_ANSWER_BYTES = 100_000
+MAX_ANSWER_BYTES = 100_000
 TIMEOUT_SECONDS = 10.0
 WRITTEN_AT_ONCE = 65_536
 # Sent with what events cause, and refused where it comes in: or an address that leads back here would never end.
@@ -87,7 +87,7 @@ def send(
     headers: Mapping[str, str] | None = None,
     content: bytes = b"",
     timeout_seconds: float = TIMEOUT_SECONDS,
-    most_bytes: int = LARGEST_ANSWER_BYTES,
+    most_bytes: int = MAX_ANSWER_BYTES,
     cut: bool = False,
     http2: bool = False,
     tls: ssl.SSLContext | None = None,

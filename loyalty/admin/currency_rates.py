@@ -7,7 +7,7 @@ from portal.base.tenant_admin import TenantAdmin
 
 
 @admin.register(CurrencyRate)
-class CurrencyRatePage(TenantAdmin):
+class CurrencyRateAdmin(TenantAdmin):
     list_display = ("currency", "rate")
     search_fields = ("currency",)
     fieldsets = ((None, {"fields": ("brand", ("currency", "rate"))}),)

@@ -33,7 +33,7 @@ class KindFilter(ValuesFilter):
 
 
 @admin.register(Event)
-class EventPage(TenantAdmin):
+class EventAdmin(TenantAdmin):
     pages_by_key = True
     list_display = ("created_at", "detail_type", "state", "attempts", "finished_at", "event_id")
     list_filter = (("status", ChoicesFilter), KindFilter, ("created_at", DayFilter))

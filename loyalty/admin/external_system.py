@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 
 from events import messages as events
-from loyalty.admin.signing_secrets import CalledForm, SignedPage
+from loyalty.admin.signing_secrets import CalledForm, SigningSecretAdmin
 from loyalty.integrations import external_system
 from loyalty.integrations.external_system import Decision
 from loyalty.models.external_system import ExternalSystem
@@ -27,7 +27,7 @@ from portal.unfold import action, display
 
 
 @admin.register(ExternalSystem)
-class ExternalSystemPage(SignedPage):
+class ExternalSystemAdmin(SigningSecretAdmin):
     form = CalledForm
     list_display = ("url", "is_active", "when_refused", "when_away", "health", "created_at")
     search_fields = ("url",)

@@ -29,7 +29,7 @@ COLOURS = {"earned": "success", "redeemed": "info", "expired": "warning"}
 
 
 @admin.register(LoyaltyTransaction)
-class LedgerPage(ExportingAdmin):
+class LedgerAdmin(ExportingAdmin):
     export_kind = "export-ledger"
     brand_path = "user_point__brand"
     customer_path = "user_point__user"

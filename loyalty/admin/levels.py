@@ -10,7 +10,7 @@ from loyalty.models.levels import BrandLevel
 
 
 @admin.register(BrandLevel)
-class LevelPage(CeilingAdmin):
+class LevelAdmin(CeilingAdmin):
     points_fields = ("scan_reward_value",)
     reward_type_field = "scan_reward_type"
     list_display = ("name", "threshold", "scan_reward_type", "scan_reward_value")

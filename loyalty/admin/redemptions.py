@@ -34,7 +34,7 @@ class ReasonForm(forms.Form):
 
 
 @admin.register(Redemption)
-class RedemptionPage(Till, ExportingAdmin):
+class RedemptionAdmin(Till, ExportingAdmin):
     export_kind = "export-redemptions"
     customer_path = "user_point__user"
     pages_by_key = True

@@ -35,7 +35,7 @@ class RewardForm(TenantForm):
 
 
 @admin.register(Reward)
-class RewardPage(TenantAdmin):
+class RewardAdmin(TenantAdmin):
     form = RewardForm
     list_display = ("name", "cost", "stock", "minimum_level", "is_active", "valid_from", "valid_until")
     list_filter = ("is_active",)

@@ -8,7 +8,7 @@ from portal.unfold import ChoicesFilter
 
 
 @admin.register(EarningRule)
-class EarningRulePage(CeilingAdmin):
+class EarningRuleAdmin(CeilingAdmin):
     points_fields = ("reward_value",)
     reward_type_field = "reward_type"
     list_display = ("kind", "reward_type", "reward_value", "is_active")

@@ -56,7 +56,7 @@ class RotateForm(WhyForm):
     field_order = ["hours", "reason"]
 
 
-class SignedPage(TenantAdmin):
+class SigningSecretAdmin(TenantAdmin):
     """What the pages of webhooks and of external systems share."""
 
     def has_turn_permission(self, request: HttpRequest, object_id: Any = None) -> bool:

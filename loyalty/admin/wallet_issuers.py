@@ -28,7 +28,7 @@ from portal.base.forms import TenantForm
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, FileWidget, PasswordWidget, TextWidget, action, display
 
-LARGEST_FILE = 100_000  # bytes; keys and certificates have a few thousand
+MAX_FILE_BYTES = 100_000  # bytes; keys and certificates have a few thousand
 
 
 def file_field(label: Any, words: Any) -> forms.FileField:
@@ -111,14 +111,14 @@ def content(cleaned: dict[str, Any], name: str) -> bytes:
     upload = cleaned.get(name)
     if not upload:
         return b""
-    if upload.size > LARGEST_FILE:
+    if upload.size > MAX_FILE_BYTES:
         raise Invalid(_("This file is too large to be a key or a certificate."), details={"field": name})
     found: bytes = upload.read()
     return found
 
 
 @admin.register(WalletIssuer)
-class WalletIssuerPage(TenantAdmin):
+class WalletIssuerAdmin(TenantAdmin):
     form = IssuerForm
     list_display = ("platform", "identifier", "account", "state", "expires_at")
     list_filter = (("platform", ChoicesFilter),)

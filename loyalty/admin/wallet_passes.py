@@ -37,7 +37,7 @@ class FreshnessFilter(StateFilter):
 
 
 @admin.register(WalletPass)
-class WalletPassPage(TenantAdmin):
+class WalletPassAdmin(TenantAdmin):
     customer_path = "account__user"
     list_display = ("customer", "platform", "condition", "versions", "pushed_at", "fetched_at", "freshness")
     list_filter = (("platform", ChoicesFilter), ("state", ChoicesFilter), FreshnessFilter)

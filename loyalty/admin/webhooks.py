@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 
 from brands.identity.roles import ACT
-from loyalty.admin.signing_secrets import CalledForm, SignedPage
+from loyalty.admin.signing_secrets import CalledForm, SigningSecretAdmin
 from loyalty.integrations import webhook_endpoints, webhook_events
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookType
 from portal.base.audit_mixin import deed
@@ -49,7 +49,7 @@ class EndpointForm(CalledForm):
 
 
 @admin.register(WebhookEndpoint)
-class EndpointPage(SignedPage):
+class WebhookEndpointAdmin(SigningSecretAdmin):
     form = EndpointForm
     list_display = ("url", "description", "told_of", "state_shown", "failing_since", "created_at")
     list_filter = (("state", ChoicesFilter),)
@@ -152,7 +152,7 @@ class TypeFilter(ValuesFilter):
 
 
 @admin.register(WebhookDelivery)
-class MessagePage(TenantAdmin):
+class WebhookDeliveryAdmin(TenantAdmin):
     list_display = ("created_at", "type", "endpoint", "ended", "attempts", "last_status", "next_attempt_at")
     list_filter = (("state", ChoicesFilter), TypeFilter, ("endpoint", OwnRowsFilter), ("created_at", DayFilter))
     list_select_related = ("endpoint",)

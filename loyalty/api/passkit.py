@@ -30,7 +30,7 @@ from loyalty.wallets.errors import PassTokenInvalid, WalletUnavailable
 
 logger = logging.getLogger(__name__)
 
-LARGEST_BODY = 50_000  # bytes; a registration has a hundred, a log some lines
+MAX_BODY_BYTES = 50_000  # bytes; a registration has a hundred, a log some lines
 LATER_SECONDS = 3600
 LINES, LINE_LENGTH = 20, 500
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -53,7 +53,7 @@ class PassKit(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         length = str(request.META.get("CONTENT_LENGTH") or 0)
-        if length.isdecimal() and int(length) > LARGEST_BODY:
+        if length.isdecimal() and int(length) > MAX_BODY_BYTES:
             raise RequestDataTooBig
         super().initial(request, *args, **kwargs)
         address = client_address.client_address(request)

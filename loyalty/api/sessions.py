@@ -25,21 +25,21 @@ from core.redis import rate_limits
 from core.web import client_address
 from loyalty.members import sessions
 
-LONGEST_EMAIL = 254
+MAX_EMAIL_LENGTH = 254
 ORIGIN_PARAMETER = OpenApiParameter(
     "origin", str, OpenApiParameter.HEADER, description="A hostname of the brand; browsers send it by themselves."
 )
 
 
 class CredentialsInput(Input):
-    email = serializers.EmailField(max_length=LONGEST_EMAIL)
+    email = serializers.EmailField(max_length=MAX_EMAIL_LENGTH)
     password = serializers.CharField(max_length=256, trim_whitespace=False)
     brand_id = serializers.IntegerField(required=False, **ID)
 
     def validate_email(self, email: str) -> str:
         """In lowercase, as it is kept; a few letters of other scripts grow by that."""
-        if len(email.lower()) > LONGEST_EMAIL:
-            message = f"Ensure this field has no more than {LONGEST_EMAIL} characters."
+        if len(email.lower()) > MAX_EMAIL_LENGTH:
+            message = f"Ensure this field has no more than {MAX_EMAIL_LENGTH} characters."
             raise serializers.ValidationError(message)
         return email.lower()
 
@@ -47,7 +47,7 @@ class CredentialsInput(Input):
 class LoginInput(CredentialsInput):
     device_token = serializers.CharField(
         required=False,
-        max_length=login_throttle.LONGEST_DEVICE_TOKEN,
+        max_length=login_throttle.MAX_DEVICE_TOKEN_LENGTH,
         allow_blank=True,
         help_text="Of this device's last login: with it, others' wrong passwords keep nobody out.",
     )

@@ -35,8 +35,8 @@ SECOND_TRY_AFTER_SECONDS, SECOND_TRY_NEEDS_SECONDS = 0.1, 0.5
 MOMENTARY = {502, 503, 504}
 RETRY_HOURS = 72
 LAST_TRY = timedelta(minutes=1)  # before the event's own end
-LARGEST_ANSWER_BYTES = 20_000
-LONGEST_REASON = 500
+MAX_ANSWER_BYTES = 20_000
+MAX_REASON_LENGTH = 500
 SEATS_OF_THE_SLOW = 2
 USER_AGENT = "loyalty-external/1"
 
@@ -164,7 +164,7 @@ def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -
             headers={**about, **client.LOOP, **signed},
             content=body,
             timeout_seconds=seconds,
-            most_bytes=LARGEST_ANSWER_BYTES,
+            most_bytes=MAX_ANSWER_BYTES,
         )
     except client.NotReached as error:
         return Verdict(None, str(error)), True
@@ -181,7 +181,7 @@ def read(body: bytes) -> Verdict:
         reason = str(told.get("reason") or "")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Verdict(None, _('Its answer is not {"decision": "proceed"} or {"decision": "refuse"}.'))
-    return Verdict(decision, reason[:LONGEST_REASON].replace("\0", " ").encode("utf-8", "replace").decode())
+    return Verdict(decision, reason[:MAX_REASON_LENGTH].replace("\0", " ").encode("utf-8", "replace").decode())
 
 
 def test(*, system: ExternalSystem) -> Verdict:

@@ -29,7 +29,7 @@ PAUSES = [
     *(timedelta(minutes=minutes) for minutes in (2, 10, 30)),
     *(timedelta(hours=hours) for hours in (1, 2, 4, 8, 12)),
 ]
-LONGEST_RETRY_AFTER = timedelta(hours=12)
+MAX_RETRY_AFTER = timedelta(hours=12)
 LAST_CALL = timedelta(minutes=5)  # before the event's own end
 ANSWER_BYTES = 2_000
 # How many senders a slow or failing receiver may keep waiting.
@@ -140,7 +140,7 @@ def call(message: WebhookDelivery) -> Call:
         status=answer.status,
         answer=readable(answer.body),
         error=redirected(answer) or (more if answer.cut else ""),
-        retry_after=answer.retry_after(at=at, at_most=LONGEST_RETRY_AFTER),
+        retry_after=answer.retry_after(at=at, at_most=MAX_RETRY_AFTER),
     )
 
 

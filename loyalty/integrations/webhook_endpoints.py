@@ -18,7 +18,7 @@ from core.redis.circuit_breaker import Breaker
 from loyalty.models.webhooks import WebhookEndpoint
 
 State = WebhookEndpoint.State
-MOST_ACTIVE = 20  # of one brand: each is called for each event
+MAX_ACTIVE = 20  # of one brand: each is called for each event
 
 
 @sensitive_variables("secret")
@@ -44,9 +44,9 @@ def create(
 
 
 def refuse_too_many(brand: Brand) -> None:
-    if WebhookEndpoint.objects.active().filter(brand=brand).count() >= MOST_ACTIVE:
+    if WebhookEndpoint.objects.active().filter(brand=brand).count() >= MAX_ACTIVE:
         message = _("This brand has %(most)d active webhooks. Disable one before you add another.")
-        raise Invalid(message % {"most": MOST_ACTIVE})
+        raise Invalid(message % {"most": MAX_ACTIVE})
 
 
 def change(*, endpoint: WebhookEndpoint, fields: set[str]) -> None:

@@ -25,7 +25,7 @@ from loyalty.notifications.placeholders import Value, Values
 
 OPT_OUT, ACKNOWLEDGE, NEW_PASSWORD = "notices.opt-out", "notices.acknowledge", "password.new"
 CONFIRM_EMAIL, CONFIRM_REGISTRATION, CHANGE_EMAIL = "email.confirm", "register.confirm", "email.change"
-LONGEST_VALUE = 2000
+MAX_VALUE_LENGTH = 2000
 WHY = {
     Template.RECALL.value: "why_safety",
     Template.PASSWORD_FORGOTTEN.value: "why_password",
@@ -169,7 +169,7 @@ def shown(value: Any, language: str) -> str:
             return number_format(value, 0 if whole else 2, use_l10n=True, force_grouping=True)
         if isinstance(value, str) and (day := day_of(value)):
             return date_format(day, "DATE_FORMAT", use_l10n=True)
-    return "".join(letter for letter in str(value) if letter == "\n" or letter.isprintable())[:LONGEST_VALUE]
+    return "".join(letter for letter in str(value) if letter == "\n" or letter.isprintable())[:MAX_VALUE_LENGTH]
 
 
 def day_of(text: str) -> date | None:

@@ -28,7 +28,7 @@ from loyalty.models.notifications import SenderDomain
 KIND = "check-sender-domain"
 LABEL = "_loyalty-sender"  # below the domain, where a company may delegate it to whoever runs its mail
 PREFIX = "loyalty-sender="
-MOST_PER_BRAND = 20
+MAX_PER_BRAND = 20
 LOOKUP_SECONDS = 4
 AGAIN_AFTER = timedelta(days=1)
 GRACE = timedelta(days=3)
@@ -46,8 +46,8 @@ def create(*, brand: Brand, domain: str, at: datetime) -> SenderDomain:
         raise Invalid(_("Write a domain such as example.com."), details={"field": "domain"})
     with transaction.atomic():
         Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
-        if SenderDomain.objects.filter(brand=brand).count() >= MOST_PER_BRAND:
-            raise Invalid(_("This brand has %(most)d sender domains already.") % {"most": MOST_PER_BRAND})
+        if SenderDomain.objects.filter(brand=brand).count() >= MAX_PER_BRAND:
+            raise Invalid(_("This brand has %(most)d sender domains already.") % {"most": MAX_PER_BRAND})
         try:
             with transaction.atomic():
                 made = SenderDomain.objects.create(brand=brand, domain=name, token=secrets.token_hex(12), created_at=at)

@@ -28,7 +28,7 @@ from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
 LINE = "ledger line"  # in the trail, of adjustments alone
-MOST_SCANS = 100  # at the brand's ceiling: what anybody but the operator adds in a day
+MAX_SCANS = 100  # at the brand's ceiling: what anybody but the operator adds in a day
 # One addition by a person for a brand at a time is decided: two at once would pass the day's ceiling together.
 TURN = "SELECT pg_advisory_xact_lock(hashtextextended('adjustments:' || %s::text || ':' || %s::text, 7216008))"
 
@@ -96,7 +96,7 @@ def take_turn(*, brand_id: int, by: User | None) -> None:
 def refuse_too_many(*, account: UserPoints, points: Decimal, deed: Deed) -> None:
     """Of what one person adds for a brand in a day (UTC), however many times. The operator, who sets the ceiling, is
     not bound by it."""
-    most = MOST_SCANS * account.brand.max_points_per_scan
+    most = MAX_SCANS * account.brand.max_points_per_scan
     before = added_today(brand_id=account.brand_id, by=deed.person, at=deed.at)
     if before + points <= most:
         return

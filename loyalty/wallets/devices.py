@@ -10,7 +10,7 @@ from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.wallets import passes
 from loyalty.wallets.errors import PassTokenInvalid
 
-MOST_DEVICES = 50  # of one pass; who holds its token could register without end
+MAX_DEVICES = 50  # of one pass; who holds its token could register without end
 
 
 def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datetime) -> bool:
@@ -39,7 +39,7 @@ def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datet
 
 
 def _forget_oldest(wallet_pass: WalletPass) -> None:
-    kept = wallet_pass.devices.order_by("-registered_at", "-id").values_list("pk", flat=True)[:MOST_DEVICES]
+    kept = wallet_pass.devices.order_by("-registered_at", "-id").values_list("pk", flat=True)[:MAX_DEVICES]
     wallet_pass.devices.exclude(pk__in=list(kept)).delete()
 
 
@@ -86,7 +86,7 @@ def told(*, device: WalletDevice, version: int) -> None:
 # --- What has changed ------------------------------------------------------------------------------------------------
 # A device sends back the tag of the last answer. A time would miss what commits late, so it is every pass's version.
 
-LONGEST_TAG = 4_000
+MAX_TAG_LENGTH = 4_000
 
 
 def changed_since(*, device: str, identifier: str, tag: str) -> tuple[list[str], str]:
@@ -110,7 +110,7 @@ def write_tag(versions: Mapping[int, int]) -> str:
 def read_tag(tag: str) -> dict[int, int]:
     """The version of each pass that it names; what is no tag of ours names none."""
     try:
-        pairs = [entry.split("-") for entry in tag[:LONGEST_TAG].split("_")] if tag else []
+        pairs = [entry.split("-") for entry in tag[:MAX_TAG_LENGTH].split("_")] if tag else []
         return {int(pk, 16): int(version, 16) for pk, version in pairs}
     except ValueError:
         return {}

@@ -19,7 +19,7 @@ from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import api, objects
 from loyalty.wallets.issuers import Issuer
 
-LARGEST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 
 class NotTold(Exception):  # noqa: N818 - the platform's answer, to be tried again
@@ -92,7 +92,7 @@ def _expire(found: WalletPass, delivery: Delivery) -> None:
 def number(delivery: Delivery, name: str) -> int:
     """An id of the payload. Hubs may send events of any kind, so it may hold anything."""
     found = delivery.payload.get(name) if isinstance(delivery.payload, dict) else None
-    return found if isinstance(found, int) and not isinstance(found, bool) and 0 < found <= LARGEST_ID else 0
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 < found <= MAX_ID else 0
 
 
 # --- Apple -----------------------------------------------------------------------------------------------------------

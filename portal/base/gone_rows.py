@@ -19,7 +19,7 @@ from portal.base.audit_mixin import Audited
 from portal.lists.changelist import is_beyond_every_column
 from portal.unfold import InlineFormSet
 
-MOST_ROWS = 200  # of a table inside a form; more could not be sent back, with 1000 fields at most
+MAX_ROWS = 200  # of a table inside a form; more could not be sent back, with 1000 fields at most
 FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION = "23503", "23505"
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
 from brands.tenants import pictures
-from brands.tenants.pictures import LARGEST_UPLOAD, Drawn
+from brands.tenants.pictures import MAX_UPLOAD_BYTES, Drawn
 from core.errors import Refused
 from portal.base.forms import TenantForm
 from portal.base.tenant_admin import TenantAdmin
@@ -39,12 +39,12 @@ class PictureForm(TenantForm):
         if not upload:
             return None
         try:
-            return self.draw(upload.read(LARGEST_UPLOAD + 1))
+            return self.draw(upload.read(MAX_UPLOAD_BYTES + 1))
         except Refused as refusal:
             raise forms.ValidationError(refusal.message) from refusal
 
 
-class Pictured(TenantAdmin):
+class ImageAdminMixin(TenantAdmin):
     """A page whose rows have a picture in the field `picture`."""
 
     picture = ""

@@ -26,7 +26,7 @@ from portal.unfold import ModelForm
 
 NAME = "row_version"
 LONGEST = 20_000
-LONGEST_VALUE = 200
+MAX_VALUE_LENGTH = 200
 ENTRIES = 50  # of the row's history, in which the last change of a field is looked for
 
 Version = Mapping[str, str]  # of each field the hash of its value
@@ -159,4 +159,4 @@ def value_of(row: Model, field: "Field[Any, Any]") -> str:
         value: Any = getattr(row, field.name)
     else:
         value = getattr(row, f"get_{field.name}_display", lambda: field.value_from_object(row))()
-    return "—" if value in audit_log.EMPTY else str(value)[:LONGEST_VALUE]
+    return "—" if value in audit_log.EMPTY else str(value)[:MAX_VALUE_LENGTH]

@@ -24,7 +24,7 @@ from core.errors import Refused
 from core.forms.digits import AsciiDigits
 from portal.base.audit_mixin import CHOSEN
 from portal.base.forms import Lookup, TenantForm
-from portal.base.gone_rows import MOST_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
+from portal.base.gone_rows import MAX_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
 from portal.base.stale_forms import VersionedForm
 from portal.lists.changelist import Count, CountedChangeList, EstimatingPaginator
 from portal.lists.filters import OwnRowsFilter
@@ -34,7 +34,7 @@ from portal.lists.number_columns import GroupedNumbers, NumberColumn, is_number
 from portal.lists.queries import AnswersItsFilters, report_search_error
 from portal.unfold import ModelForm, TabularInline
 
-MOST_AT_ONCE = 1000  # rows that one action changes in one request
+MAX_AT_ONCE = 1000  # rows that one action changes in one request
 
 
 class RowForm(AsciiDigits, ModelForm):
@@ -298,11 +298,11 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
 
     def chosen(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """The rows that an action may change; none, with a word about it, if they are too many for one request."""
-        rows = list(self.reach(request, ACT).of(queryset, self.brand_path)[: MOST_AT_ONCE + 1])
-        if len(rows) <= MOST_AT_ONCE:
+        rows = list(self.reach(request, ACT).of(queryset, self.brand_path)[: MAX_AT_ONCE + 1])
+        if len(rows) <= MAX_AT_ONCE:
             self.remember(request, rows)
             return rows
-        message = _("Nothing was changed: choose at most %(most)d rows at once.") % {"most": MOST_AT_ONCE}
+        message = _("Nothing was changed: choose at most %(most)d rows at once.") % {"most": MAX_AT_ONCE}
         self.message_user(request, message, messages.ERROR)
         return []
 
@@ -326,7 +326,7 @@ class TenantInline(Scope, TabularInline):
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **options: Any) -> Any:
         """However many rows a form says it has, few are made."""
-        options = {"max_num": MOST_ROWS, "absolute_max": MOST_ROWS, **options}
+        options = {"max_num": MAX_ROWS, "absolute_max": MAX_ROWS, **options}
         return super().get_formset(request, obj, **options)
 
 

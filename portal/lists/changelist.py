@@ -24,9 +24,9 @@ else:
 
 EXACT_UP_TO = 10_000
 # In the planner's units, about 50 ms; a filter that few of a million rows fit costs more to count than to show.
-DEAREST_COUNT = 20_000
-LARGEST_NUMBER = 2**63 - 1
-WIDEST_OFFSET = timedelta(hours=15)
+MAX_COUNT_COST = 20_000
+MAX_NUMBER = 2**63 - 1
+MAX_UTC_OFFSET = timedelta(hours=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def counted(rows: QuerySet[Any]) -> Count:
     except EmptyResultSet:  # it cannot have any, and Django would fail to explain that
         return Count(0)
     some = rows[: EXACT_UP_TO + 1]
-    if plan_of(some)["Total Cost"] <= DEAREST_COUNT:
+    if plan_of(some)["Total Cost"] <= MAX_COUNT_COST:
         found = some.count()
         return Count(found) if found <= EXACT_UP_TO else Count(found, exact=False, at_least=True)
     return Count(plan_of(rows)["Plan Rows"], exact=False)
@@ -95,13 +95,13 @@ def is_beyond_every_column(value: str) -> bool:
     """NUL, numbers without end, moments in zones that are none: PostgreSQL fails of them, and no row holds them."""
     bare = value.strip().removeprefix("-")
     if bare.isdecimal():
-        return len(bare) > 19 or int(bare) > LARGEST_NUMBER
+        return len(bare) > 19 or int(bare) > MAX_NUMBER
     try:
         moment = parse_datetime(value)
     except ValueError:
         moment = None
     offset = moment.utcoffset() if moment else None
-    return "\0" in value or bool(offset and abs(offset) > WIDEST_OFFSET)
+    return "\0" in value or bool(offset and abs(offset) > MAX_UTC_OFFSET)
 
 
 class CountedChangeList(ChangeList):

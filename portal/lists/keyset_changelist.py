@@ -18,7 +18,7 @@ from django.http import HttpRequest
 from portal.lists import changelist
 from portal.lists.changelist import CountedChangeList, counted, plan_of
 
-LONGEST_PLACE = 500
+MAX_CURSOR_LENGTH = 500
 # Expected rows that are rather sorted than met on a walk along the index of the list's order: PostgreSQL thinks that
 # they lie evenly on it, and where they all lie far away it would read a million other rows first.
 FEW = 20_000
@@ -88,7 +88,7 @@ class Key:
     def read(self, text: str, mark: str) -> Place | None:
         """None for what no page of this list, with these filters in this order, can have named."""
         given, _, rest = text.partition(".")
-        if given != mark or len(rest) > LONGEST_PLACE:
+        if given != mark or len(rest) > MAX_CURSOR_LENGTH:
             return None
         try:
             back, *values = json.loads(base64.urlsafe_b64decode(rest + "=" * (-len(rest) % 4)))

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from portal.base.tenant_admin import TenantAdmin
 
-MOST_WATCHED = 100  # rows that one page asks about at once
+MAX_WATCHED = 100  # rows that one page asks about at once
 
 
 class LiveAdmin(TenantAdmin):
@@ -35,7 +35,7 @@ class LiveAdmin(TenantAdmin):
 
     def live_view(self, request: HttpRequest) -> JsonResponse:
         """The rows in `id`, as many as the person may see; what the list's script asks for."""
-        ids = [text for text in request.GET.getlist("id")[:MOST_WATCHED] if is_id(text)]
+        ids = [text for text in request.GET.getlist("id")[:MAX_WATCHED] if is_id(text)]
         rows = self.get_queryset(request).select_related(*self.list_select_related).filter(pk__in=ids)
         told = [
             {

@@ -66,7 +66,7 @@ class ApiKeyForm(TenantForm):
 
 
 @admin.register(ApiKey)
-class ApiKeyPage(TenantAdmin):
+class ApiKeyAdmin(TenantAdmin):
     form = ApiKeyForm
     list_display = ("name", "kind", "beginning", "state", "last_used_at", "expires_at", "created_at")
     list_filter = (("kind", ChoicesFilter),)

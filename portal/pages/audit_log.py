@@ -44,7 +44,7 @@ def kinds() -> dict[str, str]:
 
 
 @admin.register(AuditEntry)
-class AuditPage(ExportingAdmin):
+class AuditLogAdmin(ExportingAdmin):
     export_kind = "export-audit"
     pages_by_key = True
     list_display = ("at", "person", "action", "kind_name", "row_name", "reason")

@@ -16,7 +16,7 @@ from brands.tenants.pictures import Drawn
 from core import colours
 from portal.base.forms import TenantForm
 from portal.base.gone_rows import BoundedTable
-from portal.base.image_mixin import Pictured, PictureForm
+from portal.base.image_mixin import ImageAdminMixin, PictureForm
 from portal.base.tenant_admin import TenantInline
 from portal.base.tenant_scope import person
 from portal.unfold import ColourWidget, display
@@ -83,7 +83,7 @@ class BrandForm(PictureForm):
 
 
 @admin.register(Brand)
-class BrandPage(Pictured):
+class BrandAdmin(ImageAdminMixin):
     brand_path = "pk"
     picture = "logo"
     form = BrandForm

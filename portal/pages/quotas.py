@@ -14,11 +14,11 @@ from brands.tenants import quotas
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, display
 
-MOST_SHOWN = 20  # brands whose use one page counts
+MAX_SHOWN = 20  # brands whose use one page counts
 
 
 @admin.register(BrandQuota)
-class BrandQuotaPage(TenantAdmin):
+class BrandQuotaAdmin(TenantAdmin):
     list_display = ("resource", "limit_in_words")
     list_filter = (("resource", ChoicesFilter),)
     list_before_template = "admin/portal/quotas.html"
@@ -36,8 +36,8 @@ class BrandQuotaPage(TenantAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         reach = self.reach(request, VIEW)
-        brands = list(reach.of(Brand.objects.order_by("name", "pk"), "pk")[: MOST_SHOWN + 1]) if reach else []
-        shown = {"used": quotas.usage_of(brands[:MOST_SHOWN]), "there_are_more": len(brands) > MOST_SHOWN}
+        brands = list(reach.of(Brand.objects.order_by("name", "pk"), "pk")[: MAX_SHOWN + 1]) if reach else []
+        shown = {"used": quotas.usage_of(brands[:MAX_SHOWN]), "there_are_more": len(brands) > MAX_SHOWN}
         return super().changelist_view(request, {"quotas": shown, **(extra_context or {})})
 
     def store(self, obj: BrandQuota, fields: set[str]) -> None:

@@ -83,7 +83,7 @@ def works_within(user: User, within: Reach) -> bool:
 
 
 @admin.register(Membership)
-class MembershipPage(TenantAdmin):
+class StaffRoleAdmin(TenantAdmin):
     form = RoleForm
     list_display = ("user", "role")
     list_filter = (("role", ChoicesFilter),)

@@ -9,7 +9,7 @@ from portal.unfold import ChoicesFilter
 
 
 @admin.register(StoppedAttempts)
-class StoppedAttemptsPage(TenantAdmin):
+class StoppedAttemptsAdmin(TenantAdmin):
     list_display = ("hour", "kind", "number")
     list_filter = (("kind", ChoicesFilter), ("hour", DayFilter))
     fields = (("brand", "kind"), ("hour", "number"))

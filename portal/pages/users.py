@@ -111,7 +111,7 @@ class ColleagueForm(PersonForm):
 
 
 @admin.register(User)
-class UserPage(TenantAdmin):
+class UserAdmin(TenantAdmin):
     form = PersonForm
     brand_path = "pk"  # to none: `seen` finds a brand's people
     list_display = ("email", "first_name", "last_name", "is_active", "date_joined")

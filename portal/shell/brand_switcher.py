@@ -14,7 +14,7 @@ from brands.identity.roles import VIEW
 from brands.models.tenants import Brand
 
 KEY = "brand"
-MOST_OFFERED = 500  # more, which only an operator has, are found in the list of brands
+MAX_OFFERED = 500  # more, which only an operator has, are found in the list of brands
 FORMS = ("add", "change", "delete", "history")
 
 
@@ -32,7 +32,7 @@ def offered(request: HttpRequest) -> list[Brand]:
     within = roles.whole_reach(request.user, VIEW, "brands.brand")
     if not within.everywhere and len(within.brand_ids) < 2:
         return []
-    brands = list(within.of(Brand.objects.only("name", "logo_id"), "pk")[:MOST_OFFERED])
+    brands = list(within.of(Brand.objects.only("name", "logo_id"), "pk")[:MAX_OFFERED])
     return brands if len(brands) > 1 else []
 
 

@@ -19,8 +19,8 @@ from portal.shell.navigation import GROUPS, item, may_see, page_of
 LONGEST = 200
 # Fewer characters begin too many codes and addresses to read them in passing.
 SHORTEST = 3
-MOST_OF_A_KIND = 5
-MOST_PAGES = 8
+MAX_PER_KIND = 5
+MAX_PAGES = 8
 ROWS = {
     "authcodes.authcode": "qr_code_2",
     "loyalty.userpoints": "group",
@@ -51,7 +51,7 @@ def found(request: HttpRequest, typed: str) -> list[SearchResult]:
         return []
     rows = [result for label in ROWS if may_see(request, label) for result in rows_of(request, label, words)]
     pages = [result for result, known_as in places(request) if words.casefold() in known_as.casefold()]
-    return [*rows, *pages[:MOST_PAGES]]
+    return [*rows, *pages[:MAX_PAGES]]
 
 
 def rows_of(request: HttpRequest, label: str, words: str) -> list[SearchResult]:
@@ -67,7 +67,7 @@ def rows_of(request: HttpRequest, label: str, words: str) -> list[SearchResult]:
     kind, address = page.opts.verbose_name, f"admin:{page.opts.app_label}_{page.opts.model_name}_change"
     return [
         SearchResult(title=str(row), description=kind, link=reverse(address, args=[row.pk]), icon=ROWS[label])
-        for row in rows[:MOST_OF_A_KIND]
+        for row in rows[:MAX_PER_KIND]
     ]
 
 

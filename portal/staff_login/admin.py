@@ -69,7 +69,7 @@ class SignInForm(TenantForm):
 
 
 @admin.register(SignInSettings)
-class SignInPage(TenantAdmin):
+class SignInSettingsAdmin(TenantAdmin):
     form = SignInForm
     list_display = ("__str__", "second_factor_required", "oidc_active", "oidc_issuer")
     list_select_related = ("brand",)
@@ -163,7 +163,7 @@ STATE_COLOURS = {"pending": "info", "accepted": "success", "expired": "warning",
 
 
 @admin.register(Invitation)
-class InvitationPage(TenantAdmin):
+class InvitationAdmin(TenantAdmin):
     form = InvitationForm
     list_display = ("email", "role", "state", "mail", "invited_by", "created_at", "expires_at")
     list_filter = (StateFilter, ("role", ChoicesFilter))

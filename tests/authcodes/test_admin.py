@@ -260,7 +260,7 @@ def test_codes_are_switched_off_and_on(client: Client, brand: Brand) -> None:
 
 
 def test_too_many_codes_at_once_are_refused(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portal.base.tenant_admin.MOST_AT_ONCE", 3)
+    monkeypatch.setattr("portal.base.tenant_admin.MAX_AT_ONCE", 3)
     codes = make.batch(brand, quantity=4).codes.all()
 
     said = act(client, "authcodes.authcode", "deactivate", codes[0], select_across=1, reason="stolen")

@@ -134,7 +134,7 @@ def test_undoing_an_import_is_told_too(client, brand, owner):
 
 
 def test_of_an_import_with_many_gaps_one_line_says_how_many(client, brand, owner, monkeypatch):
-    monkeypatch.setattr("authcodes.codes.history.MOST_RUNS", 1)
+    monkeypatch.setattr("authcodes.codes.history.MAX_RUNS", 1)
 
     codes, _made = imported(brand, owner, 1, 2, 4)
 

@@ -105,7 +105,7 @@ def test_a_look_costs_one_statement_and_reads_the_newest_scans_alone(brand, cust
         assert found(brand, make.brand())
     assert len([each for each in asked.captured_queries if "first_scans" in each["sql"]]) == 1
     assert code_runs.of([]) == []
-    assert code_runs.of(range(code_runs.MOST_BRANDS + 1)) == []
+    assert code_runs.of(range(code_runs.MAX_BRANDS + 1)) == []
 
     monkeypatch.setattr(code_runs, "NEWEST", code_runs.MIN_CODES - 1)
     assert found(brand) == []

@@ -222,7 +222,7 @@ def test_codes_and_scans_are_found_by_product_and_customer(client: Client, brand
 def test_a_beginning_that_many_codes_share_finds_their_scans(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("authcodes.admin.search.MOST_CODES", 2)
+    monkeypatch.setattr("authcodes.admin.search.MAX_CODES", 2)
     batch = make.batch(brand, quantity=5, prefix="AB-")
     scans = [scan(code) for code in batch.codes.order_by("pk")]
     scan(make.code(brand))

@@ -78,7 +78,7 @@ def test_named_place_has_the_lowest_score_of_its_region():
 def test_pull_grows_with_the_square_root_of_population_and_stops():
     assert geocoder.pull_km(0) == 0
     assert geocoder.pull_km(250_000) == 4
-    assert geocoder.pull_km(1_000_000) == geocoder.pull_km(30_000_000) == geocoder.LONGEST_PULL_KM
+    assert geocoder.pull_km(1_000_000) == geocoder.pull_km(30_000_000) == geocoder.MAX_PULL_KM
 
 
 @pytest.mark.parametrize("position", [(0, 0), (-48.88, -123.39), (30, -40), (-40, 80)])

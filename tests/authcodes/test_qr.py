@@ -114,7 +114,7 @@ def test_an_svg_says_its_size_and_counts_in_modules():
 
 @pytest.mark.parametrize(("size_mm", "small"), [(Decimal("11.48"), True), (Decimal("11.49"), False)])
 def test_a_module_below_five_printer_dots_is_known(size_mm, small):
-    assert (images.module_mm(symbol(TEXTS[0]), size_mm) < images.SMALLEST_MODULE_MM) is small
+    assert (images.module_mm(symbol(TEXTS[0]), size_mm) < images.MIN_MODULE_MM) is small
 
 
 @pytest.mark.parametrize(

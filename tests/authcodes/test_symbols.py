@@ -110,7 +110,7 @@ def test_threads_that_fill_the_same_tables_draw_the_same_symbols_as_one_alone(mo
 
 def test_encoders_do_not_pile_up(monkeypatch):
     monkeypatch.setattr(encoder, "encoders", {})
-    monkeypatch.setattr(encoder, "MOST_ENCODERS", 3)
+    monkeypatch.setattr(encoder, "MAX_ENCODERS", 3)
 
     for length in range(1, 9):
         symbol("A" * length)

@@ -95,7 +95,7 @@ def analyze_codes() -> None:
 
 
 def test_what_is_dear_to_count_is_estimated(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changelist, "DEAREST_COUNT", 0)
+    monkeypatch.setattr(changelist, "MAX_COUNT_COST", 0)
 
     codes = make.batch(brand, quantity=3).codes.all()
 
@@ -126,7 +126,7 @@ def test_lists_say_when_their_count_is_an_estimate(brand: Brand, monkeypatch: py
     many(brand, 31)
     assert "31 events" in text(client.get(address("loyalty.event")))
 
-    monkeypatch.setattr(changelist, "DEAREST_COUNT", 0)
+    monkeypatch.setattr(changelist, "MAX_COUNT_COST", 0)
 
     for label in ("loyalty.event", "authcodes.scan"):
         assert "about " in text(client.get(address(label)))
@@ -142,7 +142,7 @@ def test_a_list_that_is_limited_says_so_and_leads_back(brand: Brand) -> None:
 
 
 def test_a_list_that_is_shown_whole_was_counted(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changelist, "DEAREST_COUNT", 0)
+    monkeypatch.setattr(changelist, "MAX_COUNT_COST", 0)
     make.batch(brand, quantity=3)
 
     assert "3 results" in " ".join(

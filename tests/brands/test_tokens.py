@@ -558,7 +558,7 @@ def test_issuer_out_of_reach_is_unavailable(issuer):
         (200, b"[]"),
         (200, b'{"keys": {}}'),
         (200, b"[" * 90_000),
-        (200, b" " * (client.LARGEST_ANSWER_BYTES + 1)),
+        (200, b" " * (client.MAX_ANSWER_BYTES + 1)),
     ],
     ids=["error", "redirect", "no json", "no object", "no list", "too deep", "too long"],
 )

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 IMAGES = DOCS / "images"
 INSIDE = "--inside"  # the servers run already
-MOST_BYTES = 150_000
+MAX_BYTES = 150_000
 FILLED = {
     "batch-form": {"range_name": "Winter edition", "prefix": "WIN-", "quantity": "2500", "number_width": "6"},
     "print": {"note": "Keep cool and dry"},
@@ -205,9 +205,9 @@ def picture(window: "Window", file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     for colours in (256, 128, 64, 32, 16):
         shot.quantize(colours, dither=Image.Dither.NONE).save(file, optimize=True)
-        if file.stat().st_size <= MOST_BYTES:
+        if file.stat().st_size <= MAX_BYTES:
             return
-    message = f"{file.name} is {file.stat().st_size:,} bytes, more than {MOST_BYTES:,}"
+    message = f"{file.name} is {file.stat().st_size:,} bytes, more than {MAX_BYTES:,}"
     raise ValueError(message)
 
 

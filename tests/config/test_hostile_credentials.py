@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from brands.identity import api_keys
-from brands.identity.tokens import LONGEST_TOKEN
+from brands.identity.tokens import MAX_TOKEN_LENGTH
 from brands.models.credentials import ApiKey
 from tests import make
 from tests.config.doors import (
@@ -146,7 +146,7 @@ def test_event_with_a_token_that_is_not_good(world, row):
     body = put(DOORS["ingest_event"].body(world), "detail.arguments.authorization", text)
     wanted = (403, "BRAND_MISMATCH") if row in OF_ANOTHER_USER else (401, "TOKEN_INVALID")
 
-    refuses(BAD_REQUEST if len(text) > LONGEST_TOKEN else wanted, world.call, "ingest_event", body=body)
+    refuses(BAD_REQUEST if len(text) > MAX_TOKEN_LENGTH else wanted, world.call, "ingest_event", body=body)
 
 
 REFRESH_TOKENS = {

@@ -18,7 +18,7 @@ from tests.stack import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-MOST_RECEIPTS = 2
+MAX_RECEIPTS = 2
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ class Queue:
         name = uuid.uuid4().hex
         self.dead = client.create_queue(QueueName=f"{name}-dead")["QueueUrl"]
         arn = client.get_queue_attributes(QueueUrl=self.dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-        policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": MOST_RECEIPTS})
+        policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIPTS})
         attributes = {"RedrivePolicy": policy, "VisibilityTimeout": "0"}
         self.url = client.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
 

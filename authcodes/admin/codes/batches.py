@@ -60,7 +60,7 @@ from portal.unfold import TextWidget, action, display
 
 
 @admin.register(BatchRange)
-class BatchPage(ExportingAdmin, LiveAdmin, CeilingAdmin):
+class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
     live_columns = ("state",)
     export_kind = Job.Kind.EXPORT_BATCHES
     form = BatchForm

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy
 
 from authcodes.admin.product_lookup import SoldLookup
-from authcodes.codes.assignment_limits import LOCATION_LENGTH, MOST_POINTS
+from authcodes.codes.assignment_limits import LOCATION_LENGTH, MAX_POINTS
 from authcodes.codes.bulk_changes import Assignment
 from authcodes.errors import BatchRefused
 from authcodes.imports import pasted_codes
@@ -55,7 +55,7 @@ class GivenForm(RefusableForm):
         label=gettext_lazy("Points per scan"),
         required=False,
         min_value=0,
-        max_value=MOST_POINTS,
+        max_value=MAX_POINTS,
         widget=NumberWidget,
         help_text=gettext_lazy("Empty: stays as it is, at first what the batch says."),
     )
@@ -95,7 +95,7 @@ class TypedForm(GivenForm):
 
     codes = forms.CharField(
         label=gettext_lazy("Codes"),
-        max_length=pasted_codes.MOST_LINES * 200,
+        max_length=pasted_codes.MAX_LINES * 200,
         widget=TextareaWidget(attrs={"rows": 8}),
         help_text=gettext_lazy("One on each line, as printed or as scanned. Leading zeros may be missing."),
     )

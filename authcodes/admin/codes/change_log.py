@@ -29,7 +29,7 @@ def kind_badge(change: CodeChange) -> SafeString:
 
 
 @admin.register(CodeChange)
-class CodeChangePage(TenantAdmin):
+class CodeChangeAdmin(TenantAdmin):
     list_display = ("changed_at", "what", "run", "codes", "product", "batch", "changed_by", "reason")
     list_filter = (("kind", ChoicesFilter), ("changed_at", DayFilter), ("batch", OwnRowsFilter))
     list_select_related = ("product", "batch", "changed_by")

@@ -64,7 +64,7 @@ COUNTED_BY = {
 
 
 @admin.register(AuthCode)
-class AuthCodePage(CodeLife):
+class AuthCodeAdmin(CodeLife):
     list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_place")
     list_filter = (
         StatusFilter,

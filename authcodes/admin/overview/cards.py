@@ -19,7 +19,7 @@ from portal.shell.navigation import page_of
 # As the lists spell this filter.
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "loyalty.event"
-WEBHOOKS, QUOTAS, MOST_NOTICES = "loyalty.webhookendpoint", "brands.brandquota", 5
+WEBHOOKS, QUOTAS, MAX_NOTICES = "loyalty.webhookendpoint", "brands.brandquota", 5
 
 
 @dataclass(frozen=True, slots=True)

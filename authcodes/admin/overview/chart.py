@@ -12,7 +12,7 @@ from authcodes.admin.overview.cards import Card, number, share
 from authcodes.dashboard.figures import Day, Top
 from authcodes.dashboard.filters import Filters
 
-MOST_BARS = 62
+MAX_BARS = 62
 COLOURS = {"accepted": "var(--color-primary-600)", "warnings": "#f59e0b", "errors": "#dc2626"}
 CHART_OPTIONS = {
     "responsive": True,
@@ -53,9 +53,9 @@ def chart_of(days: Sequence[Day], filters: Filters) -> str:
     if not days:
         return ""
     first, last = filters.first_day or days[0].day, filters.last_day or days[-1].day
-    first, last = max(first, days[0].day - timedelta(days=MOST_BARS)), max(last, days[-1].day)
+    first, last = max(first, days[0].day - timedelta(days=MAX_BARS)), max(last, days[-1].day)
     step = 1
-    while (last - first).days // step >= MOST_BARS:
+    while (last - first).days // step >= MAX_BARS:
         step = 7 if step == 1 else step * 2
     bars = [[0, 0, 0] for _bar in range((last - first).days // step + 1)]
     for day in days:

@@ -13,7 +13,7 @@ from authcodes.admin.overview import home
 from authcodes.admin.overview.cards import (
     CODES,
     EVENTS,
-    MOST_NOTICES,
+    MAX_NOTICES,
     QUOTAS,
     SCANS,
     WEBHOOKS,
@@ -197,7 +197,7 @@ class Page:
         """Those of which little or nothing is left."""
         brands = self.those(VIEW, QUOTAS)
         found = [usage for each in quotas.usage_of(brands) for usage in each.usages if usage.is_near]
-        return sorted(found, key=lambda usage: -(usage.percent or 0))[:MOST_NOTICES]
+        return sorted(found, key=lambda usage: -(usage.percent or 0))[:MAX_NOTICES]
 
     @property
     def stopped_attempts(self) -> list[Stopped]:
@@ -211,7 +211,7 @@ class Page:
             for kind in stopped_attempts.KINDS
             if numbers.get((brand.pk, kind), 0) >= WORTH_A_NOTICE[kind]
         ]
-        return sorted(found, key=lambda each: -each.number)[:MOST_NOTICES]
+        return sorted(found, key=lambda each: -each.number)[:MAX_NOTICES]
 
     @property
     def code_runs(self) -> list[CodeRunNotice]:
@@ -241,7 +241,7 @@ class Page:
         if not brands:
             return []
         stopped = WebhookEndpoint.objects.stopped_by_itself().filter(brand__in=brands)
-        return list(stopped.select_related("brand")[:MOST_NOTICES])
+        return list(stopped.select_related("brand")[:MAX_NOTICES])
 
     @property
     def chart(self) -> dict[str, str]:

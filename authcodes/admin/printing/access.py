@@ -9,7 +9,7 @@ from brands.identity import roles
 from brands.identity.roles import ACT
 
 LABEL = "authcodes.printrun"
-MOST_ASKED = 10  # earlier runs that a page names
+MAX_EARLIER_RUNS = 10  # earlier runs that a page names
 NOT_ASKED = {"csrfmiddlewaretoken", "preview", "confirm", "edit", "again"}  # what a form sends beside its fields
 
 

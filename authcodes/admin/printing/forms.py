@@ -17,7 +17,7 @@ from authcodes.models.products import Product
 from authcodes.printing import checks
 from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Sheet
 from authcodes.printing.qr import images
-from authcodes.printing.request import LONGEST_NOTE, Wanted
+from authcodes.printing.request import MAX_NOTE_LENGTH, Wanted
 from brands.models.tenants import Brand
 from core.errors import Refused
 from portal.unfold import NumberWidget, SelectWidget, SwitchWidget, TextWidget
@@ -117,8 +117,8 @@ class PrintForm(RefusableForm):
     note = forms.CharField(
         label=gettext_lazy("Note on the label"),
         required=False,
-        max_length=LONGEST_NOTE,
-        widget=TextWidget(attrs={"maxlength": LONGEST_NOTE}),
+        max_length=MAX_NOTE_LENGTH,
+        widget=TextWidget(attrs={"maxlength": MAX_NOTE_LENGTH}),
         help_text=gettext_lazy("One line, the same on every label, such as: Scan me"),
     )
     printer = forms.ModelChoiceField(

@@ -30,7 +30,7 @@ class PrinterForm(TenantForm):
 
 
 @admin.register(Printer)
-class PrinterPage(TenantAdmin):
+class PrinterAdmin(TenantAdmin):
     form = PrinterForm
     list_display = ("name", "offset_x", "offset_y", "scale")
     search_fields = ("name",)

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy
 from authcodes.admin.codes.bulk_actions import step
 from authcodes.admin.jobs import COLOURS
 from authcodes.admin.overview import home
-from authcodes.admin.printing.access import MOST_ASKED, is_asked, may_print
+from authcodes.admin.printing.access import MAX_EARLIER_RUNS, is_asked, may_print
 from authcodes.admin.printing.forms import BatchPrintForm, ListPrintForm, PrintForm, initial_of
 from authcodes.admin.printing.list_print import list_of, listed
 from authcodes.admin.printing.preview import glimpse_of, live_preview, look_address, look_at, pdf, pictured
@@ -47,11 +47,11 @@ from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.lists.selection import filters_of
 from portal.unfold import ChoicesFilter, action, display
 
-MOST_OFFERED = 50  # batches to choose from
+MAX_OFFERED = 50  # batches to choose from
 
 
 @admin.register(PrintRun)
-class PrintRunPage(TenantAdmin):
+class PrintRunAdmin(TenantAdmin):
     list_display = ("started_at", "what", "state", "run", "codes", "batch", "started_by")
     list_filter = (("what", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
     list_select_related = ("job", "batch", "started_by")
@@ -105,7 +105,7 @@ class PrintRunPage(TenantAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": _("Print codes"),
-            "printable": home.printable(request, brands, most=MOST_OFFERED),
+            "printable": home.printable(request, brands, most=MAX_OFFERED),
             "several": len(brands) > 1,
         }
         return TemplateResponse(request, "admin/authcodes/print/choose.html", context)
@@ -319,7 +319,7 @@ def brand_alone(batch: BatchRange) -> QuerySet[Brand]:
 
 def shown(selection: Selection, wanted: Wanted) -> dict[str, Any]:
     """What would be printed, for the page that asks whether it shall be."""
-    before = runs.earlier(selection)[:MOST_ASKED]
+    before = runs.earlier(selection)[:MAX_EARLIER_RUNS]
     return {
         "selection": selection,
         "wanted": wanted,

@@ -10,8 +10,8 @@ from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level, symbol
 from core.errors import Invalid
 
-LARGEST_OFFSET_MM = 20
-SMALLEST_SCALE, LARGEST_SCALE = Decimal("0.9"), Decimal("1.1")
+MAX_OFFSET_MM = 20
+MIN_SCALE, MAX_SCALE = Decimal("0.9"), Decimal("1.1")
 TEXT_MM = Decimal("2.3")  # below the QR code, for the code itself
 
 
@@ -53,8 +53,8 @@ class Design:
         for field in ("qr_mm", "offset_x", "offset_y", "scale"):
             if not getattr(self, field).is_finite():
                 raise wrong(field, _("Give a number."))
-        if self.qr_mm < images.SMALLEST_SIZE_MM:
-            raise wrong("qr_mm", _("A QR code needs at least %(least)s mm.") % {"least": images.SMALLEST_SIZE_MM})
+        if self.qr_mm < images.MIN_SIZE_MM:
+            raise wrong("qr_mm", _("A QR code needs at least %(least)s mm.") % {"least": images.MIN_SIZE_MM})
         largest = min(self.sheet.label_width, self.sheet.label_height - TEXT_MM)
         if self.qr_mm > largest:
             words = _("The QR code and the text below it are larger than the label: at most %(most)s mm fit.")
@@ -66,12 +66,12 @@ class Design:
 
 def check_printer(*, offset_x: Decimal, offset_y: Decimal, scale: Decimal) -> None:
     """Raises Invalid, naming the setting, for a correction that no printer needs."""
-    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        limits = {"least": SMALLEST_SCALE, "most": LARGEST_SCALE}
+    if not MIN_SCALE <= scale <= MAX_SCALE:
+        limits = {"least": MIN_SCALE, "most": MAX_SCALE}
         raise wrong("scale", _("The scale must be between %(least)s and %(most)s.") % limits)
     for field, offset in (("offset_x", offset_x), ("offset_y", offset_y)):
-        if not abs(offset) <= LARGEST_OFFSET_MM:
-            raise wrong(field, _("Move the print by at most %(most)s mm.") % {"most": LARGEST_OFFSET_MM})
+        if not abs(offset) <= MAX_OFFSET_MM:
+            raise wrong(field, _("Move the print by at most %(most)s mm.") % {"most": MAX_OFFSET_MM})
 
 
 def wrong(field: str, message: str) -> Invalid:
@@ -82,14 +82,14 @@ def module_warnings(design: Design, sample: Label) -> list[str]:
     """Whether labels such as this one may fail to scan although they can be printed."""
     drawn = symbol(sample.payload, sample.level)
     module = images.module_mm(drawn, design.qr_mm * design.scale)
-    if module >= images.SMALLEST_MODULE_MM:
+    if module >= images.MIN_MODULE_MM:
         return []
-    needed = images.SMALLEST_MODULE_MM * images.modules_across(drawn) / design.scale
+    needed = images.MIN_MODULE_MM * images.modules_across(drawn) / design.scale
     words = _(
         "A module of the QR code is %(module).3f mm wide, less than %(least)s mm: cheap printers and cameras may fail. "
         "Print it at %(needed).1f mm or more, or choose a lower error correction."
     )
-    return [words % {"module": module, "least": images.SMALLEST_MODULE_MM, "needed": needed}]
+    return [words % {"module": module, "least": images.MIN_MODULE_MM, "needed": needed}]
 
 
 def letter_warnings(missing: str) -> list[str]:

@@ -24,8 +24,8 @@ NARROW_MM = 1.9  # a line of NARROW_PT
 LARGER = (2.0, 1.8, 1.6, 1.4, 1.2, 1.0)  # what the text beside the QR code is enlarged by
 LEADING = 1.25  # from line to line, in sizes of the text
 ASCENT = 0.93  # of DejaVu, from the top of a line to its baseline
-MOST_TITLE_LINES = 4
-SMALLEST_ROOM_MM = 8.0  # for text at the code's side
+MAX_TITLE_LINES = 4
+MIN_TEXT_WIDTH_MM = 8.0  # for text at the code's side
 LOGO_MM = 7.0
 CUT_MARK_MM, CUT_GAP_MM = 4.0, 0.5
 
@@ -123,7 +123,7 @@ class Placement:
             tops = (strip.top - float(TEXT_MM) - number * NARROW_MM for number in range(len(several)))
             return [self._centred(words, strip, top) for words, top in zip(several, tops, strict=True)]
         room = strip._replace(left=code_ends + PAD)
-        if room.width < SMALLEST_ROOM_MM:
+        if room.width < MIN_TEXT_WIDTH_MM:
             return []
         line = self._one_line(title, small, room.width)
         return list(_paragraph(line, room, top=strip.top - 0.3, size=NARROW_PT, most_lines=1))
@@ -140,7 +140,7 @@ class Placement:
         box, title_pt, small_pt = self._box, TITLE_PT * larger, SMALL_PT * larger
         line = small_pt * LEADING / POINTS_PER_MM
         fitting = int((box.height - len(small) * line) / (title_pt * LEADING / POINTS_PER_MM))
-        found = list(_paragraph(title, box, top=box.top, size=title_pt, most_lines=min(fitting, MOST_TITLE_LINES)))
+        found = list(_paragraph(title, box, top=box.top, size=title_pt, most_lines=min(fitting, MAX_TITLE_LINES)))
         for words in small:
             top = found[-1].top - found[-1].size * LEADING / POINTS_PER_MM if found else box.top
             if top - line < box.bottom:

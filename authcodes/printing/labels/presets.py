@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 INCH = Decimal("25.4")
 LETTER = (Decimal("215.9"), Decimal("279.4"))
 A4 = (Decimal(210), Decimal(297))
-SMALLEST_LABEL_MM = Decimal(20)
-LARGEST_PAGE_MM = Decimal(2000)
-MOST_PER_PAGE = 1000
+MIN_LABEL_MM = Decimal(20)
+MAX_PAGE_MM = Decimal(2000)
+MAX_PER_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,13 @@ class Sheet:
         """Raises Invalid, naming the setting, for what no printer could print."""
         for field in fields(self):
             value = Decimal(getattr(self, field.name))
-            if not value.is_finite() or not 0 <= value <= LARGEST_PAGE_MM:
-                raise _wrong(field.name, _("Give a length between 0 and %(most)s mm.") % {"most": LARGEST_PAGE_MM})
+            if not value.is_finite() or not 0 <= value <= MAX_PAGE_MM:
+                raise _wrong(field.name, _("Give a length between 0 and %(most)s mm.") % {"most": MAX_PAGE_MM})
         for name in ("label_width", "label_height"):
-            if getattr(self, name) < SMALLEST_LABEL_MM:
-                raise _wrong(name, _("A label needs at least %(least)s mm each way.") % {"least": SMALLEST_LABEL_MM})
-        if self.columns < 1 or self.rows < 1 or self.per_page > MOST_PER_PAGE:
-            raise _wrong("rows", _("Between 1 and %(most)s labels fit a page.") % {"most": MOST_PER_PAGE})
+            if getattr(self, name) < MIN_LABEL_MM:
+                raise _wrong(name, _("A label needs at least %(least)s mm each way.") % {"least": MIN_LABEL_MM})
+        if self.columns < 1 or self.rows < 1 or self.per_page > MAX_PER_PAGE:
+            raise _wrong("rows", _("Between 1 and %(most)s labels fit a page.") % {"most": MAX_PER_PAGE})
         if self.columns > 1 and self.pitch_x < self.label_width:
             raise _wrong("pitch_x", _("Labels would overlap: the pitch across must be at least the label's width."))
         if self.rows > 1 and self.pitch_y < self.label_height:

@@ -15,7 +15,7 @@ from authcodes.printing.labels.layout import POINTS_PER_MM, Area, Line, Placemen
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
 
-MOST_DRAWN = 60  # labels; the others of a page are frames
+MAX_DRAWN = 60  # labels; the others of a page are frames
 RULER = "#999"
 
 
@@ -39,7 +39,7 @@ def sketch(shown: list[Label], design: Design) -> bytes:
     place = Placement(design)
     if place.logo and design.logo:
         parts.append(f"<defs>{_logo(place, place.logo, design.logo)}</defs>")
-    for index, label in enumerate(shown[:MOST_DRAWN], design.start - 1):
+    for index, label in enumerate(shown[:MAX_DRAWN], design.start - 1):
         x, y = sheet.place(index, by_column=design.by_column)
         parts += [f'<g transform="translate({x} {y})">', *_label(label, place), "</g>"]
     return "".join([*parts, "</g></svg>"]).encode()

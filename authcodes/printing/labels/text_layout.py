@@ -16,7 +16,7 @@ from authcodes.printing.labels.fonts import JOINERS, UNKNOWN, is_mark
 
 __all__ = ["UNKNOWN", "clean", "cut", "in_order_of_sight", "right_to_left", "shaped", "unknown", "wrapped"]
 
-MOST_CHARACTERS = 500  # of one text; nothing longer fits any label
+MAX_CHARACTERS = 500  # of one text; nothing longer fits any label
 ELLIPSIS = "…"
 LAM = "\u0644"
 TATWEEL = "\u0640"
@@ -27,7 +27,7 @@ Measure = Callable[[str], float]
 
 def clean(text: str) -> str:
     """One line without control characters, and without marks that would turn what follows them around."""
-    kept = "".join(_kept(character) for character in unicodedata.normalize("NFC", text[:MOST_CHARACTERS]))
+    kept = "".join(_kept(character) for character in unicodedata.normalize("NFC", text[:MAX_CHARACTERS]))
     return " ".join(kept.split())
 
 

@@ -27,7 +27,7 @@ ALL_PROVED = 10_000  # so many from the first on are all proved
 PROVED_EVERY = 100  # beyond them, and the last
 
 _UNSAFE = re.compile(r"[^0-9A-Z_.-]|^[.-]")
-_LONGEST_NAME = 100
+_MAX_NAME_LENGTH = 100
 # What Windows takes for a device, whatever follows the first dot.
 _DEVICE = re.compile(r"(CON|PRN|AUX|NUL|(COM|LPT)[0-9])(\.|$)")
 
@@ -64,7 +64,7 @@ def safe_name(code: str, kind: str) -> str:
 
     Codes of A-Z, 0-9, `-`, `_` and `.` are their own names. Others get a piece of their SHA-256 at the end.
     """
-    name = _UNSAFE.sub("_", code.upper())[:_LONGEST_NAME] or "_"
+    name = _UNSAFE.sub("_", code.upper())[:_MAX_NAME_LENGTH] or "_"
     if _DEVICE.match(name):
         name = f"_{name}"
     if name != code:

@@ -15,7 +15,7 @@ from qrcode.base import rs_blocks
 from qrcode.exceptions import DataOverflowError
 
 QUIET_ZONE = 4  # modules of white on each side
-MOST_ENCODERS = 64  # kept; a table is 256 symbols for each character that differs
+MAX_ENCODERS = 64  # kept; a table is 256 symbols for each character that differs
 ALPHANUMERIC = {character: value for value, character in enumerate("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:")}
 
 
@@ -62,7 +62,7 @@ def _encoder(text: str, data: bytes, level: Level) -> "Encoder":
     kind = len(data), alphanumeric, level
     encoder = encoders.get(kind)
     if encoder is None:
-        if len(encoders) >= MOST_ENCODERS:
+        if len(encoders) >= MAX_ENCODERS:
             encoders.clear()
         encoder = encoders[kind] = Encoder(text, alphanumeric=alphanumeric, level=level)
     return encoder

@@ -15,10 +15,10 @@ from brands.tenants.hostnames import site_at
 DPI = 300
 MILLIMETRES_PER_INCH = Decimal("25.4")
 DEFAULT_SIZE_MM = 2 * MILLIMETRES_PER_INCH
-SMALLEST_SIZE_MM = Decimal(20)
-LARGEST_SIZE_MM = Decimal(500)
+MIN_SIZE_MM = Decimal(20)
+MAX_SIZE_MM = Decimal(500)
 # Five dots of a 300 DPI printer, less than which phone cameras and rough printing begin to lose modules.
-SMALLEST_MODULE_MM = Decimal("0.396")
+MIN_MODULE_MM = Decimal("0.396")
 
 
 def payload(*, code: AuthCode, hostname: str) -> str:
@@ -40,7 +40,7 @@ def modules_across(drawn: Symbol) -> int:
 
 
 def module_mm(drawn: Symbol, size_mm: Decimal) -> Decimal:
-    """How wide a module is on paper, in millimetres. Below SMALLEST_MODULE_MM warn: it may not scan."""
+    """How wide a module is on paper, in millimetres. Below MIN_MODULE_MM warn: it may not scan."""
     return size_mm / modules_across(drawn)
 
 

@@ -106,7 +106,7 @@ def page_address(member: UserPoints) -> str:
 
 
 @admin.register(UserPoints)
-class MemberPage(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
+class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
     export_kind = "export-members"
     pages_by_key = True
     customer_path = "user"

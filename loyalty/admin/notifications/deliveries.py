@@ -47,7 +47,7 @@ def address_shown(viewer: Any, row: NoticeDelivery) -> str:
 
 
 @admin.register(NoticeDelivery)
-class NoticeDeliveryPage(TenantAdmin):
+class NotificationDeliveryAdmin(TenantAdmin):
     customer_path = "user"
     pages_by_key = True
     list_display = ("created_at", "user", "template", "channel", "masked_address", "state", "attempts")

@@ -19,7 +19,7 @@ from portal.unfold import display
 
 
 @admin.register(SenderDomain)
-class SenderDomainPage(TenantAdmin):
+class SenderDomainAdmin(TenantAdmin):
     list_display = ("domain", "state", "checked_at")
     search_fields = ("domain",)
     readonly_fields = ("state", "record", "checked_at", "created_at")

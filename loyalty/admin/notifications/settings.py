@@ -70,7 +70,7 @@ class NoticeSettingsForm(TenantForm):
 
 
 @admin.register(NoticeSettings)
-class NoticeSettingsPage(TenantAdmin):
+class NotificationSettingsAdmin(TenantAdmin):
     form = NoticeSettingsForm
     list_display = ("brand", "state", "channels", "language", "merge_seconds")
     list_select_related = ("brand",)

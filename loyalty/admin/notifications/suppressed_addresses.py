@@ -16,7 +16,7 @@ from portal.unfold import ChoicesFilter
 
 
 @admin.register(StoppedAddress)
-class StoppedAddressPage(TenantAdmin):
+class SuppressedAddressAdmin(TenantAdmin):
     list_display = ("masked_address", "channel", "reason", "stopped_at")
     list_filter = (("channel", ChoicesFilter), ("stopped_at", DayFilter))
     search_fields = ("digest__exact",)

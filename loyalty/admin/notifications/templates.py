@@ -59,7 +59,7 @@ class NoticeTemplateForm(TenantForm):
 
 
 @admin.register(NoticeTemplate)
-class NoticeTemplatePage(TenantAdmin):
+class NotificationTemplateAdmin(TenantAdmin):
     form = NoticeTemplateForm
     list_display = ("template", "channel", "language", "subject", "updated_at")
     list_filter = (("template", ChoicesFilter), ("channel", ChoicesFilter), ("language", ChoicesFilter))

@@ -11,7 +11,7 @@ from events.messages import TryLater
 from loyalty.models.notifications import NoticeDelivery, NoticeSettings
 from loyalty.notifications.rendering import Composed
 
-LONGEST_WAIT = timedelta(hours=1)
+MAX_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class NotSent(Exception):  # noqa: N818 - tried again
 
 def busy(answer: Answer, said: str) -> TryLater | NotSent:
     """The next attempt comes when the server asked for it, where it did."""
-    wait = answer.retry_after(at=timezone.now(), at_most=LONGEST_WAIT)
+    wait = answer.retry_after(at=timezone.now(), at_most=MAX_WAIT)
     return TryLater(said, after=wait) if wait else NotSent(said)
 
 

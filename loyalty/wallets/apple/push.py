@@ -23,7 +23,7 @@ TOKEN_SECONDS = 45 * 60
 GONE = {"BadDeviceToken", "Unregistered", "DeviceTokenNotForTopic", "ExpiredToken"}
 OUR_FAULT = {400, 403, 404, 405, 413}
 RETRY = timedelta(seconds=30)
-LONGEST_WAIT = timedelta(hours=1)
+MAX_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def read(answer: client.Answer, keys: AppleKeys) -> Outcome:
         return Later(timedelta(seconds=1), why)
     if answer.status in OUR_FAULT:
         return Rejected(why)
-    return Later(answer.retry_after(at=timezone.now(), at_most=LONGEST_WAIT) or RETRY, why)
+    return Later(answer.retry_after(at=timezone.now(), at_most=MAX_WAIT) or RETRY, why)
 
 
 def _reason(body: bytes) -> tuple[str, datetime | None]:

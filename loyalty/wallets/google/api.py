@@ -12,7 +12,7 @@ from loyalty.wallets.google.accounts import SCOPE, GoogleKeys
 
 TIMEOUT_SECONDS = 15
 RETRY = timedelta(seconds=30)
-LONGEST_WAIT = timedelta(hours=1)
+MAX_WAIT = timedelta(hours=1)
 UNKNOWN_ACCOUNT = frozenset({400, 401, 403})  # the token server's: the account or its key is not what Google knows
 
 
@@ -83,5 +83,5 @@ def read(answer: client.Answer, what: str) -> dict[str, Any]:
     if "QuotaExceeded" in why:
         raise QuotaExceeded(why)
     if answer.status == 429 or answer.status >= 500:
-        raise Later(why, answer.retry_after(at=timezone.now(), at_most=LONGEST_WAIT) or RETRY)
+        raise Later(why, answer.retry_after(at=timezone.now(), at_most=MAX_WAIT) or RETRY)
     raise Rejected(why)

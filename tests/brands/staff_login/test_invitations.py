@@ -11,7 +11,7 @@ from brands.models.audit import AuditEntry
 from brands.models.people import Membership, User
 from brands.models.tenants import BrandHostname
 from brands.staff_login import invitations, mails, persons
-from brands.staff_login.models import MOST_ATTEMPTS, Invitation, SignInSettings, StaffMail
+from brands.staff_login.models import MAX_ATTEMPTS, Invitation, SignInSettings, StaffMail
 from core.errors import Invalid
 from core.redis import client
 from tests import make
@@ -371,8 +371,8 @@ def test_an_owner_sees_what_became_of_the_mail_and_sends_it_again(brand, owner, 
     assert "Waiting" in mail_column(owner)
     mails.send_due(at=timezone.now())
     assert "Failed so far, it is tried again every minute" in mail_column(owner)
-    StaffMail.objects.update(attempts=MOST_ATTEMPTS)
-    Invitation.objects.update(failed_mails=MOST_ATTEMPTS)
+    StaffMail.objects.update(attempts=MAX_ATTEMPTS)
+    Invitation.objects.update(failed_mails=MAX_ATTEMPTS)
     assert "Failed: check the address and send it again" in mail_column(owner)
     assert mails.send_due(at=timezone.now()) == 0
 

@@ -80,7 +80,7 @@ def test_a_dead_device_comes_back_when_it_registers_again(customer, brand):
 
 
 def test_the_oldest_of_too_many_devices_go(customer, brand, monkeypatch):
-    monkeypatch.setattr(devices, "MOST_PER_CUSTOMER", 2)
+    monkeypatch.setattr(devices, "MAX_PER_CUSTOMER", 2)
     for token in "abc":
         devices.register(user_id=customer.pk, brand_id=brand.pk, token=token, platform="web", at=timezone.now())
 

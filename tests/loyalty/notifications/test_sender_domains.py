@@ -186,7 +186,7 @@ def test_a_domain_is_written_as_dns_has_it_and_once(brand, domain):
 
 
 def test_a_brand_has_a_bounded_number(brand, monkeypatch):
-    monkeypatch.setattr(sender_domains, "MOST_PER_BRAND", 1)
+    monkeypatch.setattr(sender_domains, "MAX_PER_BRAND", 1)
     sender_domains.create(brand=brand, domain="one.example.com", at=timezone.now())
 
     with pytest.raises(Invalid, match="1 sender domains already"):

@@ -231,7 +231,7 @@ def test_log_of_a_device_is_written_down_in_short_lines(phone, caplog):
 
 
 def test_devices_of_a_pass_are_not_without_end(phone, monkeypatch):
-    monkeypatch.setattr(devices, "MOST_DEVICES", 3)
+    monkeypatch.setattr(devices, "MAX_DEVICES", 3)
     for number in range(5):
         phone.name = f"phone-{number}"
         phone.register()

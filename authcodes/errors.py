@@ -4,10 +4,10 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from core.errors import Refused
+from core.errors import DomainError
 
 
-class AuthCodeInvalid(Refused):
+class AuthCodeInvalid(DomainError):
     """One answer for unknown, expired, deactivated, unassigned and foreign codes: guessing learns nothing."""
 
     code = "AUTH_CODE_INVALID"
@@ -18,24 +18,24 @@ class AuthCodeInvalid(Refused):
         self.extra = extra or {}
 
 
-class ScanLimitReached(Refused):
+class ScanLimitReached(DomainError):
     code = "SCAN_LIMIT_REACHED"
     default_message = _("This code has been scanned as often as it may be.")
 
 
-class ScanNotAdoptable(Refused):
+class ScanNotAdoptable(DomainError):
     """One answer for a wrong or late token, a scan that is no guest's, and one that somebody else was faster with."""
 
     code = "SCAN_NOT_ADOPTABLE"
     default_message = _("This scan cannot be taken over any more. Scan the code again.")
 
 
-class CodeRecalled(Refused):
+class CodeRecalled(DomainError):
     code = "CODE_RECALLED"
     default_message = _("This product has been recalled and earns no points.")
 
 
-class BatchRefused(Refused):
+class BatchRefused(DomainError):
     """Batch settings that cannot be; `details` names the field."""
 
     code = "VALIDATION_ERROR"

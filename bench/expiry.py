@@ -134,7 +134,7 @@ def accrue(brand: Brand, users: list[int], waits: list[float], over: threading.E
         user_id, at = dice.choice(users), timezone.now()
         order = {"orderId": f"{number}-{at.timestamp()}", "subtotal": Decimal(5)}
         began = time.perf_counter()
-        doors.credit_now(
+        doors.process_campaign_event(
             Action(brand, "hub", user_id, user_id, "order-complete", {"type": "order", "order": order}, "", at)
         )
         waits.append(time.perf_counter() - began)

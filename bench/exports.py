@@ -76,7 +76,7 @@ def plain(rows: QuerySet[Any], brand: Brand, quantity: int) -> float:
     rows.order_by().count()
     statement, parameters = SCANS.statement(rows, csv=False)
     copied = f"COPY ({statement}) TO STDOUT WITH (FORMAT csv, FORCE_QUOTE *)"
-    with tempfile.TemporaryFile() as file, file_exports.own_connection(brand) as own:
+    with tempfile.TemporaryFile() as file, file_exports.separate_connection(brand) as own:
         with own.cursor().copy(copied, parameters) as copy:
             done = 0
             for line in copy:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from bench import world
 from bench.harness import Figure, Scale, interleaved, ratio
 from brands.models.people import User
@@ -39,7 +39,7 @@ def measure(scale: Scale) -> list[Figure]:
         """Milliseconds of a worker per accrual, the events that follow stored; nobody takes those meanwhile."""
         switch(brand, following)
         for _ in range(times):
-            scan.scan(scanned=next(codes), about=Circumstances(at=timezone.now(), user_id=next(people)))
+            scan.scan(scanned=next(codes), about=ScanContext(at=timezone.now(), user_id=next(people)))
         began = time.perf_counter()
         done = worker.drain()
         spent = (time.perf_counter() - began - worker_signals.QUIET_SECONDS) * 1000 / done

@@ -24,7 +24,7 @@ class OrmBearer(BaseAuthentication):
     """Reads the token and loads its user."""
 
     def authenticate(self, request: Request) -> tuple[User, tokens.Principal]:
-        principal = tokens.read_access(bearer(request.META.get("HTTP_AUTHORIZATION", "")))
+        principal = tokens.verify_access(bearer(request.META.get("HTTP_AUTHORIZATION", "")))
         try:
             return User.objects.get(pk=principal.user_id, is_active=True), principal
         except User.DoesNotExist as error:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from bench import world
 from bench.generate import forget_peak, memory
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
@@ -199,7 +199,7 @@ def accrued(users: list[int], codes: Iterator[str]) -> tuple[float, float]:
     spent, busy = [], []
     for _ in range(5):
         for user_id in users:
-            scan.scan(scanned=next(codes), about=Circumstances(at=timezone.now(), user_id=user_id))
+            scan.scan(scanned=next(codes), about=ScanContext(at=timezone.now(), user_id=user_id))
         began, worked = time.perf_counter(), time.process_time()
         assert worker.drain() == len(users)
         spent.append((time.perf_counter() - began) / len(users))

@@ -33,7 +33,7 @@ Changes = Mapping[str, tuple[Any, Any]]  # of each changed field the value befor
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditContext:
     """Who does something, when, in which request, and why. `person` None: the system itself."""
 
     person: User | None
@@ -43,7 +43,7 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AuditedChange:
     """A row that something was done to, and its fields' values before and after."""
 
     row: Model
@@ -51,7 +51,7 @@ class Row:
     changes: Changes = field(default_factory=dict)
 
 
-def record(*, deed: Deed, action: Any, rows: Iterable[Row]) -> None:
+def record(*, deed: AuditContext, action: Any, rows: Iterable[AuditedChange]) -> None:
     """Write an entry for each row, in the transaction that changes them."""
     AuditEntry.objects.bulk_create(
         AuditEntry(

@@ -2,29 +2,29 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from core.errors import Refused
+from core.errors import DomainError
 
 
-class TokenInvalid(Refused):
+class TokenInvalid(DomainError):
     code = "TOKEN_INVALID"
     default_message = _("The token is not valid or has expired. Log in or refresh it.")
 
 
-class ApiKeyInvalid(Refused):
+class ApiKeyInvalid(DomainError):
     code = "API_KEY_INVALID"
     default_message = _("The api-key header is missing or names no usable key.")
 
 
-class OriginNotAllowed(Refused):
+class OriginNotAllowed(DomainError):
     code = "ORIGIN_NOT_ALLOWED"
     default_message = _("The Origin header must name a hostname of the key's brand.")
 
 
-class BrandMismatch(Refused):
+class BrandMismatch(DomainError):
     code = "BRAND_MISMATCH"
     default_message = _("The brand of the key, the token and the request are not the same.")
 
 
-class UserNotFound(Refused):
+class UserNotFound(DomainError):
     code = "USER_NOT_FOUND"
     default_message = _("This brand has no user with this id.")

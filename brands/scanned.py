@@ -9,14 +9,14 @@ MAX_INPUT_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedCode:
     """A code and, of a signed one, its tag."""
 
     code: str
     tag: str
 
 
-def read(scanned: str) -> Reading | None:
+def read(scanned: str) -> ParsedCode | None:
     """The code in what was scanned; None where it cannot hold one.
 
     Addresses are `https://<host>/s/<code>` and GS1 Digital Link `https://<host>/01/<gtin>/21/<serial>`.
@@ -27,7 +27,7 @@ def read(scanned: str) -> Reading | None:
     if "://" in text:
         text = _in_address(text)
     code, _, tag = text.partition(SEPARATOR)
-    return Reading(code, tag) if 0 < len(code) <= MAX_CODE_LENGTH and len(tag) <= MAX_CODE_LENGTH else None
+    return ParsedCode(code, tag) if 0 < len(code) <= MAX_CODE_LENGTH and len(tag) <= MAX_CODE_LENGTH else None
 
 
 def _in_address(address: str) -> str:

@@ -13,9 +13,9 @@ from brands.errors import BrandMismatch
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
 from core.api.json_codec import read_object
-from core.errors import Refused
+from core.errors import DomainError
 from core.observability import metrics
-from core.observability.tracing import Work
+from core.observability.tracing import TraceContext
 from loyalty import ingestion
 from loyalty.ingestion import EnvelopeInput
 
@@ -26,7 +26,7 @@ PAUSE_SECONDS = 5.0
 EVERY_BRAND = "*"
 
 
-class DatabaseAway(Exception):  # noqa: N818 - a fact: nothing is wrong with the messages
+class DatabaseAway(Exception):
     """No message can be stored now; what was received stays on the queue."""
 
 
@@ -60,15 +60,15 @@ def take(sqs: Any, *, wait_seconds: int) -> int:
 
 def take_one(message: dict[str, Any]) -> bool:
     """Store the event of one message. True: it is stored, now or before, and committed."""
-    with Work("message", "SQS message", request_id=message["MessageId"]):
+    with TraceContext("message", "SQS message", request_id=message["MessageId"]):
         try:
             envelope = EnvelopeInput.parse(read_object(message["Body"].encode(errors="surrogatepass")))
             if not speaks_for(envelope["detail"]["arguments"]["brand_id"]):
                 raise BrandMismatch
-            new = ingestion.take_in(envelope, tokens_may_be_old=True)
-        except (Refused, ValidationError) as refusal:
+            new = ingestion.store_event(envelope, tokens_may_be_old=True)
+        except (DomainError, ValidationError) as refusal:
             metrics.taken_from_queue("refused")
-            why = refusal.code if isinstance(refusal, Refused) else "VALIDATION_ERROR"
+            why = refusal.code if isinstance(refusal, DomainError) else "VALIDATION_ERROR"
             logger.warning("an SQS message was refused (%s) and is left to the redrive policy", why)
             return False
         except (OperationalError, InterfaceError) as error:

@@ -11,7 +11,7 @@ from authcodes.api.scan_responses import INVALID_MESSAGE
 from core.api.exception_handler import INTERNAL_ERROR, KNOWN_ERRORS, STATUS
 from core.api.inputs import Input
 from core.api.openapi.shared_examples import ANSWERS, DETAILS, REQUEST_ID, REQUESTS
-from core.errors import Refused
+from core.errors import DomainError
 
 Schema = dict[str, Any]
 
@@ -243,9 +243,9 @@ def in_markdown(text: str) -> str:
     return text.replace("<", r"\<")
 
 
-def refusals() -> list[type[Refused]]:
+def refusals() -> list[type[DomainError]]:
     """Every kind there is, nearest to the root last, so that a special kind does not speak for its code."""
-    kinds: list[type[Refused]] = [Refused]
+    kinds: list[type[DomainError]] = [DomainError]
     for kind in kinds:
         kinds += kind.__subclasses__()
     return kinds[::-1]

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 CHALLENGE = "Bearer"
 
 
-class Refused(Exception):  # noqa: N818 - a refusal is an answer, not an error
+class DomainError(Exception):
     """An expected no. `code` is the API's error code; core.api.exception_handler maps it to an HTTP status."""
 
     code: ClassVar[str] = "REFUSED"
@@ -19,7 +19,7 @@ class Refused(Exception):  # noqa: N818 - a refusal is an answer, not an error
         super().__init__(self.message)
 
 
-class Invalid(Refused):
+class Invalid(DomainError):
     code = "VALIDATION_ERROR"
     default_message = _("The request is not valid.")
 
@@ -28,22 +28,22 @@ class QuotaReached(Invalid):
     """A brand would use more of the installation than the operator lets it; `details` names the field, if any."""
 
 
-class NotFound(Refused):
+class NotFound(DomainError):
     code = "NOT_FOUND"
     default_message = _("There is nothing here.")
 
 
-class Forbidden(Refused):
+class Forbidden(DomainError):
     code = "FORBIDDEN"
     default_message = _("You may not do this.")
 
 
-class AuthenticationRequired(Refused):
+class AuthenticationRequired(DomainError):
     code = "AUTHENTICATION_REQUIRED"
     default_message = _("Send an access token: 'Authorization: Bearer <token>'.")
 
 
-class RateLimited(Refused):
+class RateLimited(DomainError):
     """Too many requests; `retry_after` is in whole seconds."""
 
     code = "RATE_LIMITED"
@@ -54,7 +54,7 @@ class RateLimited(Refused):
         self.retry_after = retry_after
 
 
-class Unavailable(Refused):
+class Unavailable(DomainError):
     """Something this request needs does not answer; `retry_after` is in whole seconds."""
 
     code = "UNAVAILABLE"
@@ -65,11 +65,11 @@ class Unavailable(Refused):
         self.retry_after = retry_after
 
 
-class RequestInProgress(Refused):
+class RequestInProgress(DomainError):
     code = "REQUEST_IN_PROGRESS"
     default_message = _("The same request is being worked on. Ask again in a moment.")
 
 
-class IdempotencyKeyReused(Refused):
+class IdempotencyKeyReused(DomainError):
     code = "IDEMPOTENCY_KEY_REUSED"
     default_message = _("This Idempotency-Key was used for another request. Use a new one.")

@@ -13,20 +13,30 @@ from django.db.models import F
 
 from core.db import sql
 from core.db.outages import is_outage
-from core.errors import Refused
+from core.errors import DomainError
 from core.observability import metrics
-from core.observability.tracing import Work
+from core.observability.tracing import TraceContext
 from events import leases
 from events.holds import hold
-from events.leases import PUT_BACK, TOGETHER_AT_MOST, begin, give_back_later, give_up, keeper, move, refuse, retry_later
+from events.leases import (
+    PUT_BACK,
+    TOGETHER_AT_MOST,
+    begin,
+    give_back_later,
+    give_up,
+    keeper,
+    refuse,
+    reroute,
+    retry_later,
+)
 from events.messages import (
     CLOCK,
     CrashedTooOften,
-    Delivery,
     Held,
-    LeaseLost,
-    OtherLane,
-    TryLater,
+    LeasedEvent,
+    LeaseLostError,
+    RerouteEvent,
+    RetryLater,
     handler_of,
     together_of,
 )
@@ -37,7 +47,7 @@ activity = logging.getLogger("activity")  # a line for every event, where settin
 KIND = attrgetter("kind")
 
 
-def deliver_turn(taken: Sequence[Delivery], *, stay: Callable[[], None]) -> int:
+def deliver_turn(taken: Sequence[LeasedEvent], *, stay: Callable[[], None]) -> int:
     """One at a time, those that came by often last, until the turn is over; the rest is put back. Returns how many."""
     began = CLOCK()
     waiting = deque(sorted(taken, key=lambda each: (each.attempts > TOGETHER_AT_MOST, random.random())))  # noqa: S311
@@ -53,7 +63,7 @@ def deliver_turn(taken: Sequence[Delivery], *, stay: Callable[[], None]) -> int:
     return len(taken) - len(waiting)
 
 
-def deliver_portion(taken: Sequence[Delivery], *, stay: Callable[[], None] = lambda: None) -> None:
+def deliver_events(taken: Sequence[LeasedEvent], *, stay: Callable[[], None] = lambda: None) -> None:
     """Those of a kind that can be done together are; what is left over, and the other kinds, one at a time.
 
     What comes again goes last, alone and in any order: one event that kills each worker that tries it would else
@@ -63,7 +73,7 @@ def deliver_portion(taken: Sequence[Delivery], *, stay: Callable[[], None] = lam
     often = [delivery for delivery in taken if delivery.attempts > TOGETHER_AT_MOST]
     seldom = sorted((delivery for delivery in taken if delivery.attempts <= TOGETHER_AT_MOST), key=KIND)
     for kind, several in groupby(seldom, key=KIND):
-        for delivery in deliver_together(kind, list(several)):
+        for delivery in deliver_batch(kind, list(several)):
             stay()
             deliver(delivery)
     random.shuffle(often)
@@ -72,7 +82,7 @@ def deliver_portion(taken: Sequence[Delivery], *, stay: Callable[[], None] = lam
         deliver(delivery)
 
 
-def deliver_together(kind: str, several: list[Delivery]) -> Sequence[Delivery]:
+def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent]:
     """Those left to deliver one at a time: such as are refused, were overtaken, or spoilt it for the others."""
     together = together_of(kind)
     if together is None or len(several) == 1:
@@ -93,7 +103,7 @@ def deliver_together(kind: str, several: list[Delivery]) -> Sequence[Delivery]:
     return left
 
 
-def deliver(delivery: Delivery) -> None:
+def deliver(delivery: LeasedEvent) -> None:
     """Run the handler once. Every way it can end is written on the event, but for a lost lease or database."""
     with work_on(delivery):
         began = time.perf_counter()
@@ -107,12 +117,14 @@ def deliver(delivery: Delivery) -> None:
         tell(delivery, result, time.perf_counter() - began)
 
 
-def work_on(delivery: Delivery) -> Work:
+def work_on(delivery: LeasedEvent) -> TraceContext:
     event_id = str(delivery.event_id)
-    return Work("event", delivery.kind, request_id=delivery.request_id, event_id=event_id, event_kind=delivery.kind)
+    return TraceContext(
+        "event", delivery.kind, request_id=delivery.request_id, event_id=event_id, event_kind=delivery.kind
+    )
 
 
-def tell(delivery: Delivery, result: str, seconds: float) -> None:
+def tell(delivery: LeasedEvent, result: str, seconds: float) -> None:
     """For whoever watches: how an attempt ended."""
     metrics.attempted(kind=delivery.kind, result=result)
     if activity.isEnabledFor(logging.INFO):
@@ -120,7 +132,7 @@ def tell(delivery: Delivery, result: str, seconds: float) -> None:
         activity.info("event %s: %s", delivery.kind, result, extra={"facts": told})
 
 
-def _attempt(delivery: Delivery) -> str:
+def _attempt(delivery: LeasedEvent) -> str:
     """Run the handler; returns how that ended, in a word."""
     handler = handler_of(delivery.kind)
     try:
@@ -129,12 +141,12 @@ def _attempt(delivery: Delivery) -> str:
             return "ignored"
         begin(delivery)
         handler(delivery)
-    except Refused as refusal:
+    except DomainError as refusal:
         refuse(delivery, refusal)
         return "refused"
     except Held as wish:
         return hold(delivery, wish)
-    except LeaseLost:
+    except LeaseLostError:
         logger.warning("event %s: another worker took it over", delivery.event_id)
         Event.objects.filter(pk=delivery.id, crashes__gt=0).update(crashes=F("crashes") - 1)  # this process lives
         return "lost"
@@ -142,10 +154,10 @@ def _attempt(delivery: Delivery) -> str:
         logger.error("event %s: %s", delivery.event_id, fact)
         give_up(delivery, str(fact))
         return "dead"
-    except OtherLane as wish:
-        move(delivery, wish)
+    except RerouteEvent as wish:
+        reroute(delivery, wish)
         return "moved"
-    except TryLater as wish:
+    except RetryLater as wish:
         logger.info("event %s: %s", delivery.event_id, wish)
         return "dead" if retry_later(delivery, wish) else "later"
     except Exception as error:

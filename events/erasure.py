@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from events import leases
-from events.messages import Delivery, Message
+from events.messages import LeasedEvent, NewEvent
 from events.models import Event
 
 KIND = "erase-events"
@@ -46,9 +46,9 @@ def drop_waiting(*, user_id: int, brand_id: int, to: int, at: datetime) -> int:
     return run(WAITING, {"user_id": user_id, "brand_id": brand_id, "to": to, "at": at, "refused": REFUSED})
 
 
-def later(*, user_id: int, brand_id: int, to: int) -> Message:
+def later(*, user_id: int, brand_id: int, to: int) -> NewEvent:
     """The event that does the rest. It names the person until it is done, and not any more then."""
-    return Message(
+    return NewEvent(
         kind=KIND,
         arguments={"brand_id": brand_id, "user_id": to},
         payload={"of": user_id},
@@ -57,7 +57,7 @@ def later(*, user_id: int, brand_id: int, to: int) -> Message:
     )
 
 
-def on_erase_events(delivery: Delivery) -> None:
+def on_erase_events(delivery: LeasedEvent) -> None:
     """Each portion is a transaction of its own, with how far it came: who takes over goes on there.
 
     What comes after the erasure's own event is left alone: who stays elsewhere may be a customer here again by then.
@@ -82,7 +82,7 @@ def on_erase_events(delivery: Delivery) -> None:
         note(delivery, {})
 
 
-def note(delivery: Delivery, payload: dict[str, Any]) -> None:
+def note(delivery: LeasedEvent, payload: dict[str, Any]) -> None:
     Event.objects.filter(pk=delivery.id).update(detail={"arguments": delivery.arguments, "payload": payload})
 
 

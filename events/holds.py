@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from core.db import sql
 from events.leases import readable, refuse
-from events.messages import Delivery, Held
+from events.messages import Held, LeasedEvent
 from events.models import Event
 from events.publishing import call_worker
 
@@ -25,7 +25,7 @@ RELEASE = """
 """
 
 
-def hold(delivery: Delivery, wish: Held) -> str:
+def hold(delivery: LeasedEvent, wish: Held) -> str:
     """Have the event wait for its customer; returns how the attempt ended, in a word."""
     now = timezone.now()
     mine = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)

@@ -16,18 +16,18 @@ from django.utils import timezone
 
 from core.db import sql
 from core.db.outages import is_outage
-from core.errors import Refused
+from core.errors import DomainError
 from core.json_values import ENCODER
 from core.lease_keeper import Keeper
 from events.messages import (
     CLOCK,
     POINTS,
     CrashedTooOften,
-    Delivery,
-    LeaseLost,
-    Message,
-    OtherLane,
-    TryLater,
+    LeasedEvent,
+    LeaseLostError,
+    NewEvent,
+    RerouteEvent,
+    RetryLater,
     lane_named,
     pause,
 )
@@ -133,19 +133,19 @@ ENDED = """
 """
 
 
-def claim(*, limit: int, lane: str = POINTS) -> list[Delivery]:
+def claim(*, limit: int, lane: str = POINTS) -> list[LeasedEvent]:
     """Take up to `limit` due events for the lane's lease, which `holding` renews; who dies gives them back by that.
 
     In the order in which they were published: one account's, in which it earned.
     """
     terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane}
-    return [Delivery(*found) for found in sorted(sql.rows(CLAIM, terms), key=itemgetter(0))]
+    return [LeasedEvent(*found) for found in sorted(sql.rows(CLAIM, terms), key=itemgetter(0))]
 
 
-def claim_of(*, brand_id: int, limit: int, lane: str) -> list[Delivery]:
+def claim_of(*, brand_id: int, limit: int, lane: str) -> list[LeasedEvent]:
     """The same of one brand's events, in a slow lane."""
     terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane, "brand": brand_id}
-    return [Delivery(*found) for found in sorted(sql.rows(CLAIM_OF_BRAND, terms), key=itemgetter(0))]
+    return [LeasedEvent(*found) for found in sorted(sql.rows(CLAIM_OF_BRAND, terms), key=itemgetter(0))]
 
 
 def _renew(held: Sequence[tuple[int, int, float]]) -> None:
@@ -176,12 +176,12 @@ def give_back_later(lost: Sequence[tuple[int, int, float]]) -> None:
 keeper = Keeper[tuple[int, int, float]]("event leases", every=RENEW_SECONDS, longest=MAX_LEASE_SECONDS, renew=_renew)
 
 
-def lease(delivery: Delivery) -> tuple[int, int, float]:
+def lease(delivery: LeasedEvent) -> tuple[int, int, float]:
     return delivery.id, delivery.attempts, lane_named(delivery.lane).lease_seconds
 
 
 @contextmanager
-def holding(taken: Sequence[Delivery]) -> Iterator[None]:
+def holding(taken: Sequence[LeasedEvent]) -> Iterator[None]:
     """Renew the leases while the block works on them; should the database go away, give them back when it answers."""
     leases = [lease(delivery) for delivery in taken]
     with keeper.holding(leases):
@@ -193,10 +193,10 @@ def holding(taken: Sequence[Delivery]) -> Iterator[None]:
             raise
 
 
-def begin(delivery: Delivery) -> None:
+def begin(delivery: LeasedEvent) -> None:
     """Make sure of the lease, and write down that a later attempt begins, in case nobody lives to say how it ended.
 
-    Raises CrashedTooOften where too many ended so; and LeaseLost when another attempt has taken over.
+    Raises CrashedTooOften where too many ended so; and LeaseLostError when another attempt has taken over.
     """
     if delivery.lane != POINTS and is_late(delivery):
         keep(delivery)
@@ -204,7 +204,7 @@ def begin(delivery: Delivery) -> None:
         return
     found = sql.row(BEGIN, {"event_id": delivery.id, "event_attempts": delivery.attempts})
     if found is None:
-        raise LeaseLost
+        raise LeaseLostError
     deaths = found[0] - 1
     if delivery.attempts == deaths + TOGETHER_AT_MOST + 1:  # no attempt came to any other end, so the first did not
         deaths += TOGETHER_AT_MOST
@@ -212,33 +212,33 @@ def begin(delivery: Delivery) -> None:
         raise CrashedTooOften(deaths)
 
 
-def is_late(delivery: Delivery) -> bool:
+def is_late(delivery: LeasedEvent) -> bool:
     """Whether it waited for those before it, so that its lease may end, or has ended, before it is done."""
     return CLOCK() - delivery.taken_at > LATE * lane_named(delivery.lane).lease_seconds
 
 
-def keep(delivery: Delivery) -> None:
-    """Still at work on it: its lease begins anew. Raises LeaseLost when another attempt has taken over.
+def keep(delivery: LeasedEvent) -> None:
+    """Still at work on it: its lease begins anew. Raises LeaseLostError when another attempt has taken over.
 
     For what takes long: before each of several that share a worker, and between the steps of a long one.
     """
     lease = lane_named(delivery.lane).lease_seconds
     parameters = {"event_id": delivery.id, "event_attempts": delivery.attempts, "lease": lease}
     if sql.row(KEEP, parameters) is None:
-        raise LeaseLost
+        raise LeaseLostError
 
 
 def finish(
-    delivery: Delivery,
+    delivery: LeasedEvent,
     *,
     status: Event.Status = Event.Status.DONE,
     outcome: dict[str, Any] | None = None,
-    following: Sequence[Message] = (),
+    following: Sequence[NewEvent] = (),
     at: datetime | None = None,
 ) -> None:
     """Write the final answer and the events that follow from it, in the transaction that keeps the effects.
 
-    Raises LeaseLost when another attempt has taken over: then nothing of this one may stay. Where rows of a person
+    Raises LeaseLostError when another attempt has taken over: then nothing of this one may stay. Where rows of a person
     change too this comes before them, and `publish` after them: an erasure locks the person's events first.
     """
     parameters = insertion(messages=following, brand_id=delivery.brand_id, at=at or timezone.now()) | {
@@ -248,11 +248,11 @@ def finish(
         "event_outcome": ENCODER.encode(outcome) if outcome is not None else None,
     }
     if sql.row(FINISH, parameters) is None:
-        raise LeaseLost
+        raise LeaseLostError
     wake_after_commit(following)
 
 
-def endings(items: Sequence[tuple[Delivery, dict[str, Any], Sequence[Message]]], *, at: datetime) -> dict[str, Any]:
+def endings(items: Sequence[tuple[LeasedEvent, dict[str, Any], Sequence[NewEvent]]], *, at: datetime) -> dict[str, Any]:
     """Parameters of ENDED and INSERT_HELD: for each item its delivery, the outcome, and the events that follow."""
     ended = [
         {"item": item, "event_id": delivery.id, "outcome": outcome} for item, (delivery, outcome, _) in enumerate(items)
@@ -265,21 +265,21 @@ def endings(items: Sequence[tuple[Delivery, dict[str, Any], Sequence[Message]]],
     return {"endings": ENCODER.encode(ended), **insertion_of(following, at)}
 
 
-def refuse(delivery: Delivery, refusal: Refused) -> None:
+def refuse(delivery: LeasedEvent, refusal: DomainError) -> None:
     """A refusal is a final answer. Joins the caller's transaction, if there is one."""
     outcome = {"error": refusal.code, "message": refusal.message, "details": refusal.details}
     try:
         finish(delivery, status=Event.Status.REFUSED, outcome=outcome)
-    except LeaseLost:
+    except LeaseLostError:
         logger.warning("event %s: refused here, but another worker took it over", delivery.event_id)
 
 
-def retry_later(delivery: Delivery, error: Exception) -> bool:
+def retry_later(delivery: LeasedEvent, error: Exception) -> bool:
     """Put the event back with a growing, jittered pause; past its window (True) it is dead and waits for staff."""
     now = timezone.now()
     held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     what = readable(f"{type(error).__name__}: {error}")
-    wait = error.after if isinstance(error, TryLater) else pause(delivery.attempts)
+    wait = error.after if isinstance(error, RetryLater) else pause(delivery.attempts)
     over = now >= delivery.give_up_at
     if over:
         held.update(status=Event.Status.DEAD, last_error=what, finished_at=now)
@@ -288,7 +288,7 @@ def retry_later(delivery: Delivery, error: Exception) -> bool:
     return over
 
 
-def move(delivery: Delivery, wish: OtherLane) -> None:
+def reroute(delivery: LeasedEvent, wish: RerouteEvent) -> None:
     """Put the event into another lane, due at once."""
     held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     now = timezone.now()
@@ -297,7 +297,7 @@ def move(delivery: Delivery, wish: OtherLane) -> None:
         transaction.on_commit(partial(call_worker, wish.lane))
 
 
-def give_up(delivery: Delivery, why: str) -> None:
+def give_up(delivery: LeasedEvent, why: str) -> None:
     """Declare the event dead at once, where a handler knows that no attempt will follow."""
     held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     held.update(status=Event.Status.DEAD, last_error=readable(why), finished_at=timezone.now())

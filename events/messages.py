@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from core.errors import Refused
+from core.errors import DomainError
 
 # Any constant UUID: a name space of its own for ids of what follows from events.
 FOLLOWING = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
@@ -22,18 +22,18 @@ POINTS = "points"
 EXTERNAL = "external"  # events that could earn points, of brands whose own loyalty system is asked first
 
 
-class LeaseLost(Exception):  # noqa: N818 - a fact, not an error: another worker took the event over
+class LeaseLostError(Exception):
     """This attempt ran past its lease; whatever it did must be rolled back."""
 
 
-class CrashedTooOften(Exception):  # noqa: N818 - a fact: the process did not live to raise anything itself
+class CrashedTooOften(Exception):
     """The processes that tried the event died, or lost their connection to the database, each time."""
 
     def __init__(self, deaths: int) -> None:
         super().__init__(f"Given up: {deaths} attempts ended their process or their connection to the database.")
 
 
-class TryLater(Exception):  # noqa: N818 - a wish, not an error
+class RetryLater(Exception):
     """Raised by a handler that wants its next attempt `after` so long, such as what a receiver asked for."""
 
     def __init__(self, message: str, *, after: timedelta) -> None:
@@ -41,19 +41,19 @@ class TryLater(Exception):  # noqa: N818 - a wish, not an error
         self.after = after
 
 
-class Held(Exception):  # noqa: N818 - a wish, not an error
+class Held(Exception):
     """Raised by a handler for an event that waits for its customer: until `release`, for HELD_LIFE at most.
 
     `still_holds` locks what it waits for, so that `release` comes before or after, and says whether it is missing yet.
     `refusal` is the event's answer when it has waited in vain.
     """
 
-    def __init__(self, refusal: Refused, *, user_id: int, still_holds: Callable[[], bool]) -> None:
+    def __init__(self, refusal: DomainError, *, user_id: int, still_holds: Callable[[], bool]) -> None:
         super().__init__(refusal.message)
         self.refusal, self.user_id, self.still_holds = refusal, user_id, still_holds
 
 
-class OtherLane(Exception):  # noqa: N818 - a wish, not an error
+class RerouteEvent(Exception):
     """Raised by a handler that would keep the workers of its lane waiting; tried for `retry_hours` there."""
 
     def __init__(self, lane: str, *, retry_hours: int) -> None:
@@ -75,7 +75,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class NewEvent:
     """Something to publish. `event_id` given: derived from its cause, so that it can exist only once.
 
     What nobody is `wanted` for is stored as ignored. It is due after `wait_seconds`, and tried for `retry_hours`
@@ -96,8 +96,8 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    """An event as one attempt holds it. `at_the_door`: inside of the request that brought it.
+class LeasedEvent:
+    """An event as one attempt holds it. `is_inline`: inside of the request that brought it.
 
     `taken_at` is when, by this process's own clock of seconds.
     """
@@ -112,7 +112,7 @@ class Delivery:
     give_up_at: datetime
     request_id: str = ""
     lane: str = POINTS
-    at_the_door: bool = False
+    is_inline: bool = False
     taken_at: float = field(default_factory=CLOCK)
 
     @property
@@ -133,8 +133,8 @@ class Delivery:
         return found
 
 
-Handler = Callable[[Delivery], None]
-Together = Callable[[Sequence[Delivery]], Sequence[Delivery]]
+Handler = Callable[[LeasedEvent], None]
+Together = Callable[[Sequence[LeasedEvent]], Sequence[LeasedEvent]]
 
 
 @cache

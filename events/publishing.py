@@ -13,7 +13,7 @@ from core.db import sql
 from core.json_values import ENCODER, iso
 from core.observability import tracing
 from events import worker_signals
-from events.messages import Delivery, Message, handler_of, lane_named, lane_of
+from events.messages import LeasedEvent, NewEvent, handler_of, lane_named, lane_of
 from events.models import Event
 
 ENVELOPE_VERSION = "0"
@@ -56,7 +56,7 @@ def envelope(event: Event) -> dict[str, Any]:
     }
 
 
-def insertion(*, messages: Sequence[Message], brand_id: int, at: datetime) -> dict[str, Any]:
+def insertion(*, messages: Sequence[NewEvent], brand_id: int, at: datetime) -> dict[str, Any]:
     """Parameters of INSERT, for a statement that writes its own rows and these events as one."""
     return insertion_of([as_written(message, brand_id, tracing.request_id()) for message in messages], at)
 
@@ -71,7 +71,7 @@ def insertion_of(written: list[list[Any]], at: datetime) -> dict[str, Any]:
     }
 
 
-def as_written(message: Message, brand_id: int, request_id: str, item: int = 0) -> list[Any]:
+def as_written(message: NewEvent, brand_id: int, request_id: str, item: int = 0) -> list[Any]:
     return [
         message.event_id,
         message.kind,
@@ -90,7 +90,7 @@ def _first_status(*, is_for_a_worker: bool) -> str:
     return Event.Status.PENDING.value if is_for_a_worker else Event.Status.IGNORED.value
 
 
-def publish(*, messages: Sequence[Message], brand_id: int, at: datetime, once: bool = False) -> int:
+def publish(*, messages: Sequence[NewEvent], brand_id: int, at: datetime, once: bool = False) -> int:
     """Store events in the caller's transaction; workers hear of them when it commits. Returns how many are new.
 
     `once`: an event whose id is here already is left as it is; otherwise that is an error.
@@ -102,7 +102,7 @@ def publish(*, messages: Sequence[Message], brand_id: int, at: datetime, once: b
     return len(stored)
 
 
-def wake_after_commit(messages: Sequence[Message]) -> None:
+def wake_after_commit(messages: Sequence[NewEvent]) -> None:
     """For statements that embed INSERT: tell the workers, once it is true, of what is due at once."""
     for lane in {lane_of(message.kind) for message in messages if message.is_for_a_worker and not message.wait_seconds}:
         transaction.on_commit(partial(call_worker, lane))
@@ -127,13 +127,13 @@ def receive(*, event: Event) -> bool:
     return True
 
 
-def receive_held(*, event: Event) -> Delivery | None:
+def receive_held(*, event: Event) -> LeasedEvent | None:
     """Store an event and hold its first attempt, for the caller to deliver at once. None: it was here already."""
     event.attempts = 1
     event.due_at = timezone.now() + timedelta(seconds=settings.EVENT_LEASE_SECONDS)
     if not receive(event=event):
         return None
-    return Delivery(
+    return LeasedEvent(
         id=event.pk,
         event_id=event.event_id,
         kind=event.detail_type,
@@ -144,5 +144,5 @@ def receive_held(*, event: Event) -> Delivery | None:
         give_up_at=event.give_up_at,
         request_id=event.request_id,
         lane=event.lane,
-        at_the_door=True,
+        is_inline=True,
     )

@@ -48,7 +48,7 @@ PAID_ONCE = ("scan-auth", "order-complete", "log-user-profile-update", "reward-c
 REFUSED_KINDS = (*PAID_ONCE, "log-user-login")
 
 
-def bury() -> int:
+def mark_dead() -> int:
     """Declare events dead that are past their window and never came back from a worker; returns how many."""
     now = timezone.now()
     lost = Event.objects.pending().filter(due_at__lte=now, give_up_at__lte=now, attempts__gte=CRASHES_ALLOWED)

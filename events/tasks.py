@@ -27,7 +27,7 @@ def deliver_due(*, lane: str = messages.POINTS) -> int:
 def sweep() -> int:
     """Every few seconds: deliver what no wake-up reached, and bury what can no longer be tried."""
     metrics.swept("events")
-    with_fresh_connection(retention.bury)
+    with_fresh_connection(retention.mark_dead)
     with_fresh_connection(worker.call_for_what_is_due)
     return with_fresh_connection(worker.drain)
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from core.db import sql
 from core.redis.client import ask, command
 from events import worker_signals
-from events.worker_signals import Seat
+from events.worker_signals import ConcurrencySlot
 
 # The brands that have something due in a lane: from one to the next along the index, however much each has.
 DUE = """
@@ -37,7 +37,7 @@ class Turn:
     """A worker delivers one brand's events; `seats` are what the brand has of the lane and of all lanes."""
 
     brand_id: int
-    seats: Sequence[Seat]
+    seats: Sequence[ConcurrencySlot]
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def turn(*, lane: str, workers: int) -> Iterator[Turn | None]:
         yield next(filter(None, (_seated(each, lane, workers, seated) for each in _in_order(lane, workers))), None)
 
 
-def stay(*seated: Seat | Turn) -> None:
+def stay(*seated: ConcurrencySlot | Turn) -> None:
     """Still at work: keep the seats."""
     for each in seated:
         for seat in each.seats if isinstance(each, Turn) else [each]:
@@ -77,7 +77,9 @@ def _in_order(lane: str, workers: int) -> list[int]:
 def _seated(brand_id: int, lane: str, workers: int, outer: ExitStack) -> Turn | None:
     with ExitStack() as seated:
         wanted = {f"{lane}:brand:{brand_id}": of_a_brand(workers), f"brand:{brand_id}": settings.OUTGOING_PER_BRAND}
-        seats = [seated.enter_context(worker_signals.seat(lane=name, seats=most)) for name, most in wanted.items()]
+        seats = [
+            seated.enter_context(worker_signals.acquire_slot(lane=name, seats=most)) for name, most in wanted.items()
+        ]
         if not all(seats):
             return None
         outer.push(seated.pop_all())

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from events import leases, turns, worker_signals
-from events.delivery import deliver_portion, deliver_turn
+from events.delivery import deliver_events, deliver_turn
 from events.leases import claim_of, holding
 from events.messages import POINTS, lane_named, slow_lanes
 from events.models import Event
@@ -34,11 +34,11 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
         taken = leases.claim(limit=terms.batch, lane=lane)
         if taken:
             promised = True
-            worker_signals.will_look_again(lane=lane, worker=worker)
+            worker_signals.promise_recheck(lane=lane, worker=worker)
             if len(taken) >= min(MANY, terms.batch):
-                worker_signals.call_help(lane=lane, queue=terms.queue)
+                worker_signals.request_extra_worker(lane=lane, queue=terms.queue)
             with holding(taken):
-                deliver_portion(taken, stay=stay)
+                deliver_events(taken, stay=stay)
             delivered += len(taken)
             if patience and len(taken) < terms.batch:
                 time.sleep(patience * min(MAX_PATIENT, max(1, len(taken) / FEW)))
@@ -56,7 +56,7 @@ def drain_slow(*, lane: str) -> int:
     for it may last as long as somebody else's server likes.
     """
     terms = lane_named(lane)
-    with worker_signals.seat(lane=lane, seats=terms.workers) as seated:
+    with worker_signals.acquire_slot(lane=lane, seats=terms.workers) as seated:
         if not seated:
             return 0
         if not settings.FAIR_SHARES:

@@ -50,7 +50,7 @@ _quiet_until: dict[str, float] = {}  # of each lane, by this process's clock
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class ConcurrencySlot:
     """One of a lane's seats, with whoever sits there. `name` empty: there is nothing to count."""
 
     name: str = ""
@@ -66,12 +66,12 @@ class Seat:
         ask(lambda: run(LEAVE, [self.name], [self.holder]))
 
 
-def _stay_seated(seats: Sequence[Seat]) -> None:
+def _stay_seated(seats: Sequence[ConcurrencySlot]) -> None:
     for each in seats:
         each.stay()
 
 
-keeper = Keeper[Seat]("seats", every=SEAT_RENEWED_SECONDS, renew=_stay_seated)
+keeper = Keeper[ConcurrencySlot]("seats", every=SEAT_RENEWED_SECONDS, renew=_stay_seated)
 
 
 def wake_worker(*, lane: str, queue: str) -> None:
@@ -86,7 +86,7 @@ def wake_worker(*, lane: str, queue: str) -> None:
         _quiet_until[lane] = now + QUIET_SECONDS
 
 
-def call_help(*, lane: str, queue: str) -> None:
+def request_extra_worker(*, lane: str, queue: str) -> None:
     """One more worker: there is more due than one takes at a time."""
     _call(HELP, HELP_LASTS_MS, lane, queue)
 
@@ -97,7 +97,7 @@ def pass_on(*, lane: str, queue: str) -> None:
     _call(CALL, CALL_LASTS_MS, lane, queue)
 
 
-def will_look_again(*, lane: str, worker: str) -> None:
+def promise_recheck(*, lane: str, worker: str) -> None:
     """Spare publishers the call for a moment. Whoever promises this must look after `done` once more."""
     ask(lambda: command("SET", f"{CALL}:{lane}", worker, "PX", LOOK_LASTS_MS))
 
@@ -112,14 +112,14 @@ def done(*, lane: str, worker: str) -> None:
 
 
 @contextmanager
-def seat(*, lane: str, seats: int | None) -> Iterator[Seat | None]:
+def acquire_slot(*, lane: str, seats: int | None) -> Iterator[ConcurrencySlot | None]:
     """A seat for one more worker of the lane, given back at the end; None: all are taken.
 
     Bounds how many deliver at once, no more: while Redis is away everybody sits down, and the leases decide.
     """
     holder = uuid4().hex
     for number in range(seats or 0):
-        mine = Seat(f"{SEAT}:{lane}:{number}", holder)
+        mine = ConcurrencySlot(f"{SEAT}:{lane}:{number}", holder)
         if ask(lambda mine=mine: command("SET", mine.name, holder, "NX", "PX", SEAT_LASTS_MS)):  # type: ignore[misc]
             try:
                 with keeper.holding([mine]):
@@ -127,7 +127,7 @@ def seat(*, lane: str, seats: int | None) -> Iterator[Seat | None]:
             finally:
                 mine.leave()
             return
-    yield Seat() if not seats or ask(lambda: command("PING")) is None else None
+    yield ConcurrencySlot() if not seats or ask(lambda: command("PING")) is None else None
 
 
 def _call(key: str, milliseconds: int, lane: str, queue: str) -> bool:

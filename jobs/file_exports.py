@@ -62,7 +62,7 @@ def write(
         return into(file, report, iter(()))
     options = "FORMAT csv, FORCE_QUOTE *" if wanted is Format.CSV else "FORMAT text"
     copied = f"COPY ({statement}) TO STDOUT WITH ({options})"
-    with own_connection(brand, rows.db) as own, own.cursor().copy(copied, parameters) as copy:
+    with separate_connection(brand, rows.db) as own, own.cursor().copy(copied, parameters) as copy:
         lines = iter(copy) if wanted is Format.CSV else copy.rows()
         return into(file, report, _telling(lines, told))
 
@@ -77,7 +77,7 @@ def _telling(rows: Iterator[Any], told: Callable[[int], None]) -> Iterator[Any]:
 
 
 @contextmanager
-def own_connection(brand: Brand, alias: str = DEFAULT_DB_ALIAS) -> Iterator["psycopg.Connection[Any]"]:
+def separate_connection(brand: Brand, alias: str = DEFAULT_DB_ALIAS) -> Iterator["psycopg.Connection[Any]"]:
     """A connection beside Django's, which stays free to tell the progress, in the brand's zone and without hurry."""
     beside = connections[alias].copy()
     try:

@@ -21,8 +21,8 @@ from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
 from core.db import row_guard
 from core.db.outages import is_outage, through_outages
-from core.errors import Refused
-from core.observability.tracing import Work
+from core.errors import DomainError
+from core.observability.tracing import TraceContext
 from jobs import heartbeat
 from jobs.files import forget
 from jobs.models import Job
@@ -38,11 +38,11 @@ MAX_STEP = timedelta(hours=1)
 CLOCK = time.monotonic
 
 
-class Cancelled(Exception):  # noqa: N818 - somebody's wish, not an error
+class JobCancelledError(Exception):
     """Staff asked the job to stop."""
 
 
-class Overtaken(Exception):  # noqa: N818 - a fact: another worker took the job for abandoned
+class JobSupersededError(Exception):
     """Another attempt runs this job now."""
 
 
@@ -62,16 +62,16 @@ class Run:
     def progress(self, done: int, total: int) -> None:
         """Say how far it is. Raises Cancelled or Overtaken: stop then, keeping what is whole."""
         if not self.tell(done, total):
-            raise Overtaken
+            raise JobSupersededError
         if Job.objects.filter(pk=self.job.pk, cancel_requested=True).exists():
-            raise Cancelled
+            raise JobCancelledError
 
     def tell(self, done: int, total: int) -> bool:
         """Say how far it is where it cannot stop any more: all is committed. False: another attempt runs it now."""
         self._heard_at = CLOCK()
         return bool(self._mine().update(done=done, total=total, alive_at=Now()))
 
-    def give_sign(self) -> bool:
+    def beat(self) -> bool:
         """Say that its worker lives. False: another attempt runs it now, it has ended, or its handler hangs."""
         if CLOCK() - self._heard_at > MAX_STEP.total_seconds():
             logger.error(
@@ -83,7 +83,7 @@ class Run:
     def refuse_overtaken(self) -> None:
         """Raises Overtaken. Where attempts take turns by a lock, ask while it is held."""
         if not self._mine().exists():
-            raise Overtaken
+            raise JobSupersededError
 
     def log(self, line: str) -> None:
         self._heard_at = CLOCK()
@@ -107,13 +107,13 @@ class Run:
             quotas.require(self.job.brand_id, BrandQuota.Resource.STORAGE, more=more)
             placed = self._mine().filter(cancel_requested=False).update(**fields)
         if not placed:
-            raise Cancelled if self._mine().exists() else Overtaken
+            raise JobCancelledError if self._mine().exists() else JobSupersededError
         if earlier:
             transaction.on_commit(lambda: forget(file.storage, earlier))
         file.name = file.storage.save(where, File(content), file.field.max_length)
         if not self._mine().update(result=file.name):
             forget(file.storage, file.name)
-            raise Overtaken
+            raise JobSupersededError
 
     def _mine(self) -> QuerySet[Job]:
         return Job.objects.filter(pk=self.job.pk, attempts=self.attempt, status=Job.Status.RUNNING)
@@ -144,7 +144,7 @@ def run(job_id: int) -> None:
     job = through_outages(lambda: _take(job_id))
     if job is None:
         return
-    with Work("job", job.kind, job_id=str(job_id)):
+    with TraceContext("job", job.kind, job_id=str(job_id)):
         _attempt(job)
     for waiting in through_outages(lambda: list(in_turn().values_list("pk", flat=True)[:1])):
         call_worker(waiting)
@@ -153,13 +153,13 @@ def run(job_id: int) -> None:
 def _attempt(job: Job) -> None:
     run = Run(job)
     try:
-        with heartbeat.beating(run.give_sign, every=BEAT), row_guard.within([job.brand_id], user_id=job.created_by_id):
+        with heartbeat.beating(run.beat, every=BEAT), row_guard.within([job.brand_id], user_id=job.created_by_id):
             handler_of(job.kind)(run)
-    except Overtaken:
+    except JobSupersededError:
         logger.warning("job %s: another worker took it over", job.pk)
-    except Cancelled:
+    except JobCancelledError:
         _finish(job, Job.Status.CANCELLED, "Cancelled.")
-    except Refused as refusal:
+    except DomainError as refusal:
         _finish(job, Job.Status.FAILED, refusal.message)
     except Exception as error:
         if is_outage(error):

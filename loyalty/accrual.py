@@ -13,24 +13,24 @@ from typing import Any
 from django.db import transaction
 
 from brands.errors import UserNotFound
-from campaigns.progress.advance import ADVANCE, GIVE, Progress, advance, steps
+from campaigns.progress.advance import ADVANCE, GIVE, ProgressStep, advance, steps
 from core import json_values
 from core.db import sql
 from core.db.sql import Fragment
-from core.errors import Refused
+from core.errors import DomainError
 from core.json_values import plain
 from core.observability import metrics
 from events import leases, messages, publishing
 from loyalty import facts
 from loyalty.errors import EmailNotConfirmed, LoyaltyDisabled, MemberBlocked, PointsAlreadyClaimed, UserNotEnrolled
-from loyalty.facts import Facts
+from loyalty.facts import AccrualSnapshot
 from loyalty.integrations import external_system, webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.points import accounts, ledger, levels, point_limits
 from loyalty.points.balance_events import balance_changed
-from loyalty.points.ledger import Line
+from loyalty.points.ledger import LedgerEntry
 from loyalty.points.levels import Level
-from loyalty.points.point_limits import Allowance
+from loyalty.points.point_limits import RemainingLimit
 
 ZERO = Decimal(0)
 TEMPLATE = "NOTIFY_CAMPAIGN_SUCCESS"
@@ -59,7 +59,7 @@ WRITE = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AccrualReason:
     """One reason to credit points: `reason_id` is the auth code of a scan, else a namespaced id."""
 
     reason_id: str
@@ -67,24 +67,24 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class QualifyingAction:
     """A qualifying action: what it is, what each entry is worth to a customer of a level, and why it counts once.
 
     `happened_at` decides which campaigns were running; `at` is when the points are credited. What is not `limited`
-    is credited in full whatever the brand's daily and monthly limits say. `asks_external`: the brand's own loyalty
+    is credited in full whatever the brand's daily and monthly limits say. `needs_approval`: the brand's own loyalty
     system has a say, if there is one. `needs_confirmed_email`: a brand may ask for a confirmed address first.
     """
 
     brand_id: int
     user_id: int
     campaign_type: str
-    entries: Sequence[Entry]
+    entries: Sequence[AccrualReason]
     worth: Callable[[Level | None], Decimal]
     happened_at: datetime
     at: datetime
     own_campaign_id: int | None = None
     limited: bool = True
-    asks_external: bool = True
+    needs_approval: bool = True
     needs_confirmed_email: bool = True
 
     @property
@@ -93,27 +93,27 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class AccrualRequest:
     """An action whose event is held. `beside` is told the points about to be awarded, for what its caller writes."""
 
-    delivery: messages.Delivery
-    action: Action
-    beside: Callable[[Decimal, Allowance | None], Fragment] | None = None
+    delivery: messages.LeasedEvent
+    action: QualifyingAction
+    beside: Callable[[Decimal, RemainingLimit | None], Fragment] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Accrual:
+class AccrualResult:
     """What an action comes to, in points; `lines` are the ledger's."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LedgerEntry, ...]
     points_earned: Decimal
     new_balance: Decimal
-    progress: tuple[Progress, ...]
+    progress: tuple[ProgressStep, ...]
     own_campaign_id: int | None
     level_updated: bool
     current_level: str
     next_level_threshold: Decimal | None
-    allowance: Allowance | None
+    allowance: RemainingLimit | None
 
     @property
     def transaction_id(self) -> int | None:
@@ -143,7 +143,7 @@ class Accrual:
         return answer
 
 
-def present_progress(progress: Progress) -> dict[str, Any]:
+def present_progress(progress: ProgressStep) -> dict[str, Any]:
     return {
         "campaign_id": progress.campaign.campaign_id,
         "campaign_name": progress.campaign.campaign_name,
@@ -155,28 +155,28 @@ def present_progress(progress: Progress) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Posting:
+class PendingAccrual:
     """A claim decided and ready to be written."""
 
-    claim: Claim
-    facts: Facts
-    accrual: Accrual
-    following: Sequence[messages.Message]
+    claim: AccrualRequest
+    facts: AccrualSnapshot
+    accrual: AccrualResult
+    following: Sequence[messages.NewEvent]
     beside: Fragment | None
 
 
-def accrue(claim: Claim, *, begin: Callable[[], None] | None = None) -> Accrual:
+def accrue(claim: AccrualRequest, *, begin: Callable[[], None] | None = None) -> AccrualResult:
     """Credit an action once and finish its event: all of it commits, or none.
 
     The facts are read, the steps decided, and everything is written at once if the account is still as it was read;
-    else again, under its lock. `begin` takes a lock of the caller's own first. Raises Refused, Held and LeaseLost; owns
-    the transaction.
+    else again, under its lock. `begin` takes a lock of the caller's own first. Raises Refused, Held and LeaseLostError;
+    owns the transaction.
     """
     action = claim.action
     found = facts_of(action)
     refuse(action, found)
     if is_asked_about(action, found):  # 6: outside of any transaction
-        consult(claim, found)
+        request_approvals(claim, found)
     if begin is None and is_plain(action, found):
         posting = decided(claim, found)
         if write([posting]):
@@ -191,17 +191,17 @@ def accrue(claim: Claim, *, begin: Callable[[], None] | None = None) -> Accrual:
         allowance = limit_of(account, found, action) if action.limited else None
         posting = decided(claim, found, allowance)
         if not write([posting]):
-            raise messages.LeaseLost  # not the account, which is locked
+            raise messages.LeaseLostError  # not the account, which is locked
         return posting.accrual
 
 
-def accrue_together(claims: Sequence[Claim]) -> list[Claim]:
+def accrue_together(claims: Sequence[AccrualRequest]) -> list[AccrualRequest]:
     """As accrue, for all that are plain at once: one statement reads, one writes, one transaction.
 
     Returns those that it left alone: refused, overtaken, or in need of a lock. Claims of one account go one after the
     other.
     """
-    postings: dict[int, Posting] = {}
+    postings: dict[int, PendingAccrual] = {}
     left, next_ones = [], []
     for claim, found in zip(claims, facts.read([claim.action for claim in claims]), strict=True):
         if found is None or found.account is None or not may_go_together(claim.action, found):
@@ -219,7 +219,7 @@ def accrue_together(claims: Sequence[Claim]) -> list[Claim]:
     return left + (accrue_together(next_ones) if next_ones else [])
 
 
-def facts_of(action: Action) -> Facts:
+def facts_of(action: QualifyingAction) -> AccrualSnapshot:
     """Raises UserNotFound."""
     [found] = facts.read([action])
     if found is None:
@@ -227,27 +227,27 @@ def facts_of(action: Action) -> Facts:
     return found
 
 
-def is_plain(action: Action, found: Facts) -> bool:
+def is_plain(action: QualifyingAction, found: AccrualSnapshot) -> bool:
     """Whether it can be written without a lock: there is an account, and no limit to count towards."""
     return found.account is not None and not (action.limited and found.limits_points)
 
 
-def may_go_together(action: Action, found: Facts) -> bool:
+def may_go_together(action: QualifyingAction, found: AccrualSnapshot) -> bool:
     """Whether nothing keeps the others waiting: no lock, and nobody to be asked."""
     return is_plain(action, found) and not is_asked_about(action, found)
 
 
-def is_asked_about(action: Action, found: Facts) -> bool:
+def is_asked_about(action: QualifyingAction, found: AccrualSnapshot) -> bool:
     """Whether the brand's own loyalty system has a say."""
-    return found.external_system is not None and action.asks_external
+    return found.external_system is not None and action.needs_approval
 
 
-def consult(claim: Claim, found: Facts) -> None:
+def request_approvals(claim: AccrualRequest, found: AccrualSnapshot) -> None:
     """Returns if the brand's own loyalty system has nothing against it, or the brand wants to go on all the same."""
     action, delivery = claim.action, claim.delivery
     assert found.external_system is not None  # noqa: S101 - who calls this has looked
     reasons = [entry.reason_id for entry in unclaimed(action, found)]
-    question = external_system.Question(
+    question = external_system.ApprovalRequest(
         event_id=delivery.event_id,
         kind=delivery.kind,
         brand_id=action.brand_id,
@@ -261,29 +261,29 @@ def consult(claim: Claim, found: Facts) -> None:
         current_level=found.current_level,
         happened_at=json_values.iso(action.happened_at),
     )
-    external_system.consult(system_id=found.external_system, delivery=delivery, question=question)
+    external_system.request_approval(system_id=found.external_system, delivery=delivery, question=question)
 
 
-def is_refused(action: Action, found: Facts) -> bool:
+def is_refused(action: QualifyingAction, found: AccrualSnapshot) -> bool:
     try:
         refuse(action, found)
-    except (Refused, messages.Held):
+    except (DomainError, messages.Held):
         return True
     return False
 
 
-def decided(claim: Claim, found: Facts, allowance: Allowance | None = None) -> Posting:
+def decided(claim: AccrualRequest, found: AccrualSnapshot, allowance: RemainingLimit | None = None) -> PendingAccrual:
     accrual = decide(claim.action, found, allowance)
     following = consequences(claim.delivery, claim.action, accrual, found)  # 11
     beside = claim.beside(accrual.points_earned, allowance) if claim.beside else None
-    return Posting(claim, found, accrual, following, beside)
+    return PendingAccrual(claim, found, accrual, following, beside)
 
 
-def statement_of(posting: Posting) -> str:
+def statement_of(posting: PendingAccrual) -> str:
     return posting.beside.statement if posting.beside else ""
 
 
-def write(postings: Sequence[Posting]) -> set[int]:
+def write(postings: Sequence[PendingAccrual]) -> set[int]:
     """Write postings that have the same statement beside them; returns the numbers of those written.
 
     The others' account or event is not as their facts say, and nothing of them was written.
@@ -317,7 +317,7 @@ def write(postings: Sequence[Posting]) -> set[int]:
     return written
 
 
-def tell(posting: Posting) -> None:
+def tell(posting: PendingAccrual) -> None:
     """For whoever watches: how long it took until the points were there."""
     if posting.accrual.lines:
         delivery = posting.claim.delivery
@@ -330,7 +330,7 @@ def writing(beside: str) -> str:
     return WRITE.format(beside=f", beside AS ({beside})" if beside else "")
 
 
-def refuse(action: Action, found: Facts) -> None:
+def refuse(action: QualifyingAction, found: AccrualSnapshot) -> None:
     """Steps 2, 3 and 5. Raises Refused, and Held where only the customer's confirmed e-mail address is missing."""
     if not found.loyalty_active:
         raise LoyaltyDisabled
@@ -345,29 +345,29 @@ def refuse(action: Action, found: Facts) -> None:
         raise messages.Held(EmailNotConfirmed(), user_id=action.user_id, still_holds=still_holds)
 
 
-def unclaimed(action: Action, found: Facts) -> list[Entry]:
+def unclaimed(action: QualifyingAction, found: AccrualSnapshot) -> list[AccrualReason]:
     return [entry for entry in action.entries if entry.reason_id not in found.claimed]
 
 
-def worth_of(action: Action, found: Facts) -> Decimal:
+def worth_of(action: QualifyingAction, found: AccrualSnapshot) -> Decimal:
     """Step 4, for one entry: by the level that the customer holds."""
     return action.worth(levels.held(levels=found.levels, name=found.current_level))
 
 
-def limit_of(account: int, found: Facts, action: Action) -> Allowance | None:
+def limit_of(account: int, found: AccrualSnapshot, action: QualifyingAction) -> RemainingLimit | None:
     """The limit that cuts what the action is worth, if one does. Call with the account locked."""
-    allowance = point_limits.tightest(
+    allowance = point_limits.most_restrictive(
         account=account, zone=found.zone, daily=found.daily_point_limit, monthly=found.monthly_point_limit, at=action.at
     )
     wanted = worth_of(action, found) * len(unclaimed(action, found))
     return allowance if allowance and allowance.left < wanted else None
 
 
-def decide(action: Action, found: Facts, allowance: Allowance | None) -> Accrual:
+def decide(action: QualifyingAction, found: AccrualSnapshot, allowance: RemainingLimit | None) -> AccrualResult:
     """Steps 4 and 7 to 10, from the found alone: it reads nothing and writes nothing."""
     shares = share_out(worth=worth_of(action, found), entries=unclaimed(action, found), allowance=allowance)  # 4
     lines = tuple(  # 7: the ledger
-        Line(number, points, entry.reason_id, entry.note)
+        LedgerEntry(number, points, entry.reason_id, entry.note)
         for number, (entry, points) in zip(found.numbers, shares, strict=False)
     )
     awarded = sum((line.points for line in lines), ZERO)
@@ -375,23 +375,25 @@ def decide(action: Action, found: Facts, allowance: Allowance | None) -> Accrual
     lifetime = found.lifetime + awarded
     level = found.current_level
     if lines:  # 10: the level
-        level = levels.risen(levels=found.levels, name=level, lifetime=lifetime)
+        level = levels.level_after(levels=found.levels, name=level, lifetime=lifetime)
     following = levels.following(levels=found.levels, lifetime=lifetime)
-    return Accrual(
+    return AccrualResult(
         lines=lines,
         points_earned=awarded,
         new_balance=found.balance + awarded,
         progress=progress,
         own_campaign_id=action.own_campaign_id,
         level_updated=level != found.current_level
-        and levels.crossed(levels=found.levels, name=level, before=found.lifetime, after=lifetime),
+        and levels.newly_reached(levels=found.levels, name=level, before=found.lifetime, after=lifetime),
         current_level=level,
         next_level_threshold=following.threshold if following else None,
         allowance=allowance,
     )
 
 
-def share_out(*, worth: Decimal, entries: Sequence[Entry], allowance: Allowance | None) -> list[tuple[Entry, Decimal]]:
+def share_out(
+    *, worth: Decimal, entries: Sequence[AccrualReason], allowance: RemainingLimit | None
+) -> list[tuple[AccrualReason, Decimal]]:
     """Each entry with its points. What a limit leaves nothing for gets no line, so it can be claimed later."""
     if allowance is None:
         return [(entry, worth) for entry in entries]
@@ -404,14 +406,16 @@ def share_out(*, worth: Decimal, entries: Sequence[Entry], allowance: Allowance 
     return shares
 
 
-def consequences(delivery: messages.Delivery, action: Action, accrual: Accrual, found: Facts) -> list[messages.Message]:
+def consequences(
+    delivery: messages.LeasedEvent, action: QualifyingAction, accrual: AccrualResult, found: AccrualSnapshot
+) -> list[messages.NewEvent]:
     """Step 11, as events: for wallets, for the notification, and for the points of rewards; each goes its own way."""
     if accrual.transaction_id is None:
         return []
     arguments = {"brand_id": action.brand_id, "user_id": action.user_id}
 
-    def message(kind: str, what: str, payload: dict[str, Any], *, wanted: bool = True) -> messages.Message:
-        return messages.Message(
+    def message(kind: str, what: str, payload: dict[str, Any], *, wanted: bool = True) -> messages.NewEvent:
+        return messages.NewEvent(
             kind=kind,
             payload={**payload, "cause": str(delivery.event_id)},
             arguments=arguments,
@@ -480,8 +484,8 @@ def is_news(notice: dict[str, Any]) -> bool:
 
 
 def announcements(
-    delivery: messages.Delivery, action: Action, accrual: Accrual, found: Facts
-) -> list[messages.Message]:
+    delivery: messages.LeasedEvent, action: QualifyingAction, accrual: AccrualResult, found: AccrualSnapshot
+) -> list[messages.NewEvent]:
     """What webhooks that listen are told of a credit."""
     credit = webhook_events.Credit(
         brand_id=action.brand_id,

@@ -10,8 +10,8 @@ from django.conf import settings
 from brands.errors import UserNotFound
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
-from core.api.idempotency import keyed_id
-from core.errors import Forbidden, IdempotencyKeyReused, Refused, RequestInProgress, Unavailable
+from core.api.idempotency import idempotent_id
+from core.errors import DomainError, Forbidden, IdempotencyKeyReused, RequestInProgress, Unavailable
 from core.json_values import plain_json
 from events import delivery as events
 from events import leases, publishing
@@ -20,7 +20,7 @@ from loyalty.errors import EmailNotConfirmed
 from loyalty.points import accounts
 
 
-class StoredRefusal(Refused):
+class StoredRefusal(DomainError):
     """A refusal as it stands on an event, to be answered again word for word."""
 
     def __init__(self, outcome: dict[str, Any]) -> None:
@@ -46,10 +46,10 @@ class Action:
         """The same caller's same key is the same event; without a key each request is its own."""
         if not self.idempotency_key:
             return uuid.uuid4()
-        return keyed_id("campaign/event", self.key_kind, self.brand.pk, self.bearer_id, self.idempotency_key)
+        return idempotent_id("campaign/event", self.key_kind, self.brand.pk, self.bearer_id, self.idempotency_key)
 
 
-def credit_now(action: Action) -> dict[str, Any]:
+def process_campaign_event(action: Action) -> dict[str, Any]:
     """Accrue at once, by the very handler the worker uses; returns the answer's data.
 
     The same request again is answered from what is stored. Raises Refused: the handler's refusals,
@@ -108,12 +108,14 @@ def _answer(event: Event) -> dict[str, Any]:
     raise Unavailable("This could not be finished now; it is kept and will be tried again.")
 
 
-def ingest(*, brand: Brand, user_id: int, vouched: bool, envelope: dict[str, Any], payload: dict[str, Any]) -> bool:
+def ingest(
+    *, brand: Brand, user_id: int, token_verified: bool, envelope: dict[str, Any], payload: dict[str, Any]
+) -> bool:
     """Store a hub's event for delivery; False: it was delivered before. Raises UserNotFound.
 
-    `vouched`: the event carried the user's own access token. The token itself goes no further than that.
+    `token_verified`: the event carried the user's own access token. The token itself goes no further than that.
     """
-    if not vouched and accounts.find(brand=brand, user_id=user_id) is None:
+    if not token_verified and accounts.find(brand=brand, user_id=user_id) is None:
         raise UserNotFound
     event = Event(
         event_id=envelope["id"],

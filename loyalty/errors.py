@@ -2,52 +2,52 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from core.errors import Invalid, Refused
+from core.errors import DomainError, Invalid
 
 
-class LoyaltyDisabled(Refused):
+class LoyaltyDisabled(DomainError):
     code = "LOYALTY_DISABLED"
     default_message = _("This brand's loyalty programme is switched off.")
 
 
-class MemberBlocked(Refused):
+class MemberBlocked(DomainError):
     code = "MEMBER_BLOCKED"
     default_message = _("This customer's account is blocked.")
 
 
-class EmailNotConfirmed(Refused):
+class EmailNotConfirmed(DomainError):
     code = "EMAIL_NOT_CONFIRMED"
     default_message = _(
         "This brand gives points to confirmed e-mail addresses only. They follow when the customer has confirmed it."
     )
 
 
-class UserNotEnrolled(Refused):
+class UserNotEnrolled(DomainError):
     code = "USER_NOT_ENROLLED"
     default_message = _("This customer is not enrolled, and the brand does not enrol automatically.")
 
 
-class PointsAlreadyClaimed(Refused):
+class PointsAlreadyClaimed(DomainError):
     code = "POINTS_ALREADY_CLAIMED"
     default_message = _("Points for this were already credited to this customer.")
 
 
-class ExternallyRefused(Refused):
+class ExternallyRefused(DomainError):
     code = "EXTERNALLY_REFUSED"
     default_message = _("The brand's own loyalty system refuses points for this.")
 
 
-class NotEligible(Refused):
+class NotEligible(DomainError):
     code = "NOT_ELIGIBLE"
     default_message = _("The brand gives nothing for this action.")
 
 
-class CurrencyNotAccepted(Refused):
+class CurrencyNotAccepted(DomainError):
     code = "CURRENCY_NOT_ACCEPTED"
     default_message = _("The brand counts in another currency and has stated no rate for this one.")
 
 
-class OrderOfAnother(Refused):
+class OrderOfAnother(DomainError):
     code = "ORDER_ALREADY_CREDITED"
     default_message = _("This order was credited to another customer.")
 
@@ -56,56 +56,56 @@ class NotEnoughPoints(Invalid):
     default_message = _("The account does not hold so many points.")
 
 
-class RewardNotFound(Refused):
+class RewardNotFound(DomainError):
     code = "REWARD_NOT_FOUND"
     default_message = _("This brand has no reward with this id.")
 
 
-class RewardNotAvailable(Refused):
+class RewardNotAvailable(DomainError):
     code = "REWARD_NOT_AVAILABLE"
     default_message = _("This reward cannot be had at the moment.")
 
 
-class OutOfStock(Refused):
+class OutOfStock(DomainError):
     code = "OUT_OF_STOCK"
     default_message = _("None of this reward is left.")
 
 
-class NotEnoughPointsForReward(Refused):
+class NotEnoughPointsForReward(DomainError):
     code = "NOT_ENOUGH_POINTS"
     default_message = _("The balance is smaller than what this reward costs.")
 
 
-class LevelTooLow(Refused):
+class LevelTooLow(DomainError):
     code = "LEVEL_TOO_LOW"
     default_message = _("This reward is for members of a higher level.")
 
 
-class RedemptionLimitReached(Refused):
+class RedemptionLimitReached(DomainError):
     code = "REDEMPTION_LIMIT_REACHED"
     default_message = _("This member has taken as many of this reward as one may.")
 
 
-class RedemptionCodeUnknown(Refused):
+class RedemptionCodeUnknown(DomainError):
     code = "REDEMPTION_CODE_UNKNOWN"
     default_message = _("This brand gave no such code. Look for a slip.")
 
 
-class RedemptionUsed(Refused):
+class RedemptionUsed(DomainError):
     code = "REDEMPTION_USED"
     default_message = _("This code was used already.")
 
 
-class UndoNotPossible(Refused):
+class UndoNotPossible(DomainError):
     code = "UNDO_NOT_POSSIBLE"
     default_message = _("This reward can no longer be given back. Ask the brand.")
 
 
-class RedemptionExpired(Refused):
+class RedemptionExpired(DomainError):
     code = "REDEMPTION_EXPIRED"
     default_message = _("This code is past its last day.")
 
 
-class RedemptionCancelled(Refused):
+class RedemptionCancelled(DomainError):
     code = "REDEMPTION_CANCELLED"
     default_message = _("This code was cancelled, and its points went back.")

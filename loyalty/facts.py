@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from campaigns.progress.advance import RUNNING, Running, parse_running
+from campaigns.progress.advance import RUNNING, ActiveCampaign, parse_running
 from core.db import sql
 from core.json_values import ENCODER
 from loyalty.integrations.external_system import ASKED
-from loyalty.integrations.webhook_events import LISTENED
+from loyalty.integrations.webhook_events import SUBSCRIBED_TYPES
 from loyalty.points import ledger
 from loyalty.points.levels import Level
 
@@ -39,7 +39,7 @@ FACTS = f"""
                           WHERE t.user_point_id = m.user_point_id AND t.reason_id = asked.reason_id LIMIT 1)),
            {ledger.NUMBERS},
            (SELECT true FROM loyalty_walletpass w WHERE w.account_id = m.user_point_id LIMIT 1),
-           {LISTENED.format(brand="b.id")},
+           {SUBSCRIBED_TYPES.format(brand="b.id")},
            {ASKED.format(brand="b.id")},
            (SELECT n.is_active FROM loyalty_noticesettings n WHERE n.brand_id = b.id),
            b.requires_confirmed_email AND u.email_verified_at IS NULL
@@ -52,7 +52,7 @@ FACTS = f"""
 """  # noqa: S608 - built from constants
 
 
-class Asked(Protocol):
+class AccrualLookup(Protocol):
     """Whose facts, and for what: campaigns of the type that ran at the moment, claims of the reasons."""
 
     @property
@@ -68,7 +68,7 @@ class Asked(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class AccrualSnapshot:
     """The customer's and the brand's state when the accrual began; `account` is a user_point_id."""
 
     zone: ZoneInfo
@@ -83,7 +83,7 @@ class Facts:
     balance: Decimal
     lifetime: Decimal
     levels: tuple[Level, ...]
-    campaigns: tuple[Running, ...]
+    campaigns: tuple[ActiveCampaign, ...]
     claimed: frozenset[str]
     numbers: tuple[int, ...]
     has_passes: bool
@@ -97,7 +97,7 @@ class Facts:
         return self.daily_point_limit is not None or self.monthly_point_limit is not None
 
 
-def read(asked: Sequence[Asked]) -> list[Facts | None]:
+def read(asked: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]:
     """The facts of each, at most MOST; None where there is no such active user."""
     rows = [
         {
@@ -110,18 +110,18 @@ def read(asked: Sequence[Asked]) -> list[Facts | None]:
         }
         for item, each in enumerate(asked)
     ]
-    found: list[Facts | None] = [None] * len(rows)
+    found: list[AccrualSnapshot | None] = [None] * len(rows)
     for item, *columns in sql.rows(FACTS, {"asked": ENCODER.encode(rows)}):
         found[item] = parse(columns)
     return found
 
 
-def parse(columns: Sequence[Any]) -> Facts:
+def parse(columns: Sequence[Any]) -> AccrualSnapshot:
     zone, active, auto, daily, monthly = columns[:5]
     account, version, status, level, balance, lifetime = columns[5:11]
     levels_found, campaigns_found, claimed, numbers, has_passes, listened, external_system = columns[11:18]
     sends_notices, unconfirmed = columns[18:]
-    return Facts(
+    return AccrualSnapshot(
         zone=ZoneInfo(zone),
         loyalty_active=active,
         auto_enroll=auto,

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from events import messages
-from events.messages import Delivery, TryLater
+from events.messages import LeasedEvent, RetryLater
 from loyalty import earning
-from loyalty.accrual import Action, Claim, Entry, accrue
+from loyalty.accrual import AccrualReason, AccrualRequest, QualifyingAction, accrue
 from loyalty.errors import LoyaltyDisabled, MemberBlocked, NotEligible
 from loyalty.models.levels import EarningRule, RewardType
 from loyalty.points import ledger, orders
@@ -37,10 +37,10 @@ class Rate:
         return self.reward_value
 
 
-def on_order_complete(delivery: Delivery) -> None:
+def on_order_complete(delivery: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(delivery.payload)
-    entry = Entry(reason_id=order.reason_id, note=_("Points for order %(order)s") % {"order": order.order_id})
+    entry = AccrualReason(reason_id=order.reason_id, note=_("Points for order %(order)s") % {"order": order.order_id})
     amount = orders.amount(order, brand_id=delivery.brand_id)
 
     def hold() -> None:
@@ -50,11 +50,13 @@ def on_order_complete(delivery: Delivery) -> None:
     _accrue(delivery, Campaign.Type.ORDER, [entry], amount=amount, begin=hold)
 
 
-def on_profile_update(delivery: Delivery) -> None:
+def on_profile_update(delivery: LeasedEvent) -> None:
     """Each completed field earns once ever; a change of a field that was complete earns nothing."""
     fields = dict.fromkeys(delivery.payload.get("completedFields") or ())
     entries = [
-        Entry(reason_id=f"profile:{name}", note=_("Points for completing your profile: %(field)s") % {"field": name})
+        AccrualReason(
+            reason_id=f"profile:{name}", note=_("Points for completing your profile: %(field)s") % {"field": name}
+        )
         for name in fields
     ]
     if not entries:
@@ -62,17 +64,17 @@ def on_profile_update(delivery: Delivery) -> None:
     _accrue(delivery, Campaign.Type.PROFILE, entries)
 
 
-def on_login(delivery: Delivery) -> None:
+def on_login(delivery: LeasedEvent) -> None:
     """The first login of a day, by the brand's clock, earns."""
     zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=delivery.brand_id))
     day = delivery.time.astimezone(zone).date()
-    _accrue(delivery, Campaign.Type.LOGIN, [Entry(reason_id=f"login:{day}", note=_("Points for logging in"))])
+    _accrue(delivery, Campaign.Type.LOGIN, [AccrualReason(reason_id=f"login:{day}", note=_("Points for logging in"))])
 
 
-def on_reward_claimed(delivery: Delivery) -> None:
+def on_reward_claimed(delivery: LeasedEvent) -> None:
     """A milestone's reward that comes by itself: points, or a thing with its code for the till.
 
-    Advances no campaign: it is itself a campaign's result. Raises TryLater while the programme is switched off or the
+    Advances no campaign: it is itself a campaign's result. Raises RetryLater while the programme is switched off or the
     member blocked; past its window it waits for staff.
     """
     payload = delivery.payload
@@ -83,40 +85,40 @@ def on_reward_claimed(delivery: Delivery) -> None:
         else:
             redeem.grant(delivery, at=timezone.now())
     except (LoyaltyDisabled, MemberBlocked) as refusal:
-        raise TryLater(refusal.message, after=messages.pause(delivery.attempts)) from refusal
+        raise RetryLater(refusal.message, after=messages.pause(delivery.attempts)) from refusal
 
 
-def _pay(delivery: Delivery) -> None:
+def _pay(delivery: LeasedEvent) -> None:
     payload = delivery.payload
     words = _("Reward: %(name)s") % {"name": payload["reward_name"]}
-    entry = Entry(reason_id=f"{ledger.WON}{payload['milestone_id']}", note=words)
+    entry = AccrualReason(reason_id=f"{ledger.WON}{payload['milestone_id']}", note=words)
     worth = Decimal(payload["points"])
 
     def fixed(_level: Level | None) -> Decimal:
         return worth
 
     action = _action(delivery, "reward", [entry], fixed)
-    won = replace(action, limited=False, asks_external=False, needs_confirmed_email=False)
-    accrue(Claim(delivery, won))
+    won = replace(action, limited=False, needs_approval=False, needs_confirmed_email=False)
+    accrue(AccrualRequest(delivery, won))
 
 
 def _accrue(
-    delivery: Delivery,
+    delivery: LeasedEvent,
     campaign_type: Campaign.Type,
-    entries: list[Entry],
+    entries: list[AccrualReason],
     *,
     amount: Decimal = ZERO,
     begin: Callable[[], None] | None = None,
 ) -> None:
-    rate = _rate(delivery, campaign_type)
+    rate = rate_for(delivery, campaign_type)
 
     def worth(_level: Level | None) -> Decimal:
         return rate.on(amount)
 
-    accrue(Claim(delivery, _action(delivery, campaign_type, entries, worth)), begin=begin)
+    accrue(AccrualRequest(delivery, _action(delivery, campaign_type, entries, worth)), begin=begin)
 
 
-def _rate(delivery: Delivery, campaign_type: Campaign.Type) -> Rate:
+def rate_for(delivery: LeasedEvent, campaign_type: Campaign.Type) -> Rate:
     """The brand's rule for this kind. Without one the action may still advance a campaign, for no points."""
     rule = EarningRule.objects.filter(brand_id=delivery.brand_id, kind=delivery.kind, is_active=True).first()
     if rule:
@@ -127,9 +129,9 @@ def _rate(delivery: Delivery, campaign_type: Campaign.Type) -> Rate:
 
 
 def _action(
-    delivery: Delivery, campaign_type: str, entries: list[Entry], worth: Callable[[Level | None], Decimal]
-) -> Action:
-    return Action(
+    delivery: LeasedEvent, campaign_type: str, entries: list[AccrualReason], worth: Callable[[Level | None], Decimal]
+) -> QualifyingAction:
+    return QualifyingAction(
         brand_id=delivery.brand_id,
         user_id=delivery.arguments["user_id"],
         campaign_type=campaign_type,

@@ -59,7 +59,7 @@ class EnvelopeInput(Input):
         return {"detail-type": serializers.CharField(max_length=64, validators=[one_line]), **super().get_fields()}
 
 
-def take_in(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) -> bool:
+def store_event(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) -> bool:
     """Store what EnvelopeInput read, of a brand that the sender may speak for. False: it was here already.
 
     Where it waited on its way the user's token may have expired (`tokens_may_be_old`): then it vouches for nobody, and
@@ -78,19 +78,21 @@ def take_in(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) -> boo
     if brand is None:
         raise BrandMismatch
     try:
-        vouched = is_vouched_for(arguments)
+        token_verified = is_vouched_for(arguments)
     except TokenInvalid:
         if not tokens_may_be_old:
             raise
-        vouched = False
-    return doors.ingest(brand=brand, user_id=arguments["user_id"], vouched=vouched, envelope=envelope, payload=payload)
+        token_verified = False
+    return doors.ingest(
+        brand=brand, user_id=arguments["user_id"], token_verified=token_verified, envelope=envelope, payload=payload
+    )
 
 
 def is_vouched_for(arguments: dict[str, Any]) -> bool:
     """Whether the event carries its user's good token, which is read here and kept nowhere."""
     if "authorization" not in arguments:
         return False
-    principal = tokens.read_access(bearer(arguments["authorization"]))
+    principal = tokens.verify_access(bearer(arguments["authorization"]))
     if (principal.user_id, principal.brand_id) != (arguments["user_id"], arguments["brand_id"]):
         raise BrandMismatch("The event's token belongs to another user or brand.")
     with row_guard.lifted("a token may be good before its user is one of the brand's customers"):

@@ -21,7 +21,7 @@ from loyalty.models.levels import BrandLevel, EarningRule
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, ledger
 from loyalty.rewards import redeem
-from loyalty.rewards.redeem import Wish
+from loyalty.rewards.redeem import RedemptionRequest
 
 PASSWORD = "correct horse battery"
 _number = count(1)
@@ -117,5 +117,5 @@ def points(customer: User, brand: Brand, amount: Any, *, reason_id: str = "", at
 
 def redemption(customer: User, reward: Reward, *, at: Any = None) -> Redemption:
     """A reward that the customer took, with points that they have."""
-    wish = Wish(reward.brand_id, customer.pk, reward.pk, uuid4(), at or timezone.now())
+    wish = RedemptionRequest(reward.brand_id, customer.pk, reward.pk, uuid4(), at or timezone.now())
     return redeem.redeem(wish)

@@ -14,14 +14,14 @@ from django.urls import reverse
 from django.utils import timezone
 from pypdf import PdfReader
 
-from authcodes.codes.ranges import whole
+from authcodes.codes.ranges import full_range
 from authcodes.models.fake_reports import FakeReport
 from authcodes.models.imports import Import
 from authcodes.models.prefixes import CodePrefix
 from authcodes.models.prints import Printer, PrintRun
 from authcodes.models.scans import Scan
 from authcodes.printing import runs, selection
-from authcodes.printing.request import Wanted
+from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.identity import api_keys
 from brands.models.audit import AuditEntry
@@ -267,7 +267,7 @@ def notices(brand: Brand, customer: User, marker: str) -> dict[str, Model]:
 
 def printed(batch: Any, *, by: User | None = None, **wanted: Any) -> PrintRun:
     """A print run of a whole batch, as asked for; its job waits."""
-    return runs.start(selection=selection.of_stretch(whole(batch)), wanted=Wanted(**wanted), by=by)
+    return runs.start(selection=selection.of_stretch(full_range(batch)), wanted=PrintRequest(**wanted), by=by)
 
 
 def event(brand: Brand, **fields: Any) -> Event:

@@ -11,10 +11,10 @@ import zxingcpp
 from django.conf import settings
 from PIL import Image
 
-from authcodes.codes.ranges import stretch
+from authcodes.codes.ranges import resolve_range
 from authcodes.models.prints import PrintRun
 from authcodes.printing import runs, selection
-from authcodes.printing.request import Wanted
+from authcodes.printing.request import PrintRequest
 from jobs import runner
 from jobs.models import Job
 
@@ -22,8 +22,8 @@ SCHEME = "https" if settings.HTTPS else "http"  # of the addresses that this pro
 
 
 def start(batch: Any, *, by: Any = None, first: str = "", last: str = "", **wanted: Any) -> PrintRun:
-    found = stretch(batch=batch, first=first or batch.first_code, last=last or batch.last_code)
-    return runs.start(selection=selection.of_stretch(found), wanted=Wanted(**wanted), by=by)
+    found = resolve_range(batch=batch, first=first or batch.first_code, last=last or batch.last_code)
+    return runs.start(selection=selection.of_stretch(found), wanted=PrintRequest(**wanted), by=by)
 
 
 def finished(run: PrintRun) -> PrintRun:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from authcodes import data_exports
 from brands.identity import users
-from core.errors import Refused
+from core.errors import DomainError
 from jobs.models import Job
 from loyalty.models.accounts import UserPoints
 from portal.base.reason_forms import UnnamedReasonForm
@@ -29,7 +29,7 @@ def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpRes
     if request.method == "POST" and form.is_valid():
         try:
             job = start(page, request, member, form.cleaned_data["reason"])
-        except Refused as refusal:
+        except DomainError as refusal:
             form.add_error(None, refusal.message)
         else:
             return redirect("admin:authcodes_job_change", job.pk)

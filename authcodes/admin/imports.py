@@ -27,7 +27,7 @@ from authcodes.imports.hints import hints
 from authcodes.imports.kinds import kind_from_header
 from authcodes.models.imports import Import, ImportRow
 from brands.identity.roles import ACT, ADD
-from core.errors import Refused
+from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
 from portal.base.tenant_scope import person
@@ -201,7 +201,7 @@ class ImportAdmin(LiveAdmin):
                 name=file.name,
                 by=person(request),
             )
-        except Refused as refusal:
+        except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return redirect("admin:authcodes_import_change", pk)
         self.log_addition(request, made, _("Uploaded again, corrected: %(file)s") % {"file": before})
@@ -235,7 +235,7 @@ class ImportAdmin(LiveAdmin):
             raise PermissionDenied
         try:
             action(upload)
-        except Refused as refusal:
+        except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
             self.log_change(request, upload, done)

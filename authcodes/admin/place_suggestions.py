@@ -6,7 +6,7 @@ from django.http import HttpRequest, JsonResponse
 
 from authcodes.places import search
 from brands.models.tenants import Brand
-from core.errors import Refused
+from core.errors import DomainError
 
 SCRIPT = "authcodes/place_suggestions.js"
 KINDS = (search.SCANNED, *search.OF_CODES)
@@ -20,6 +20,6 @@ def suggestions(request: HttpRequest, brands: Sequence[Brand]) -> JsonResponse:
     try:
         typed = search.checked(typed)
         places = search.suggested(typed, search.known(of, brands)) if typed else []
-    except Refused as refusal:
+    except DomainError as refusal:
         return JsonResponse({"message": refusal.message}, status=400)
     return JsonResponse({"places": places})

@@ -70,20 +70,20 @@ class ScanAdmin(ExportingAdmin):
     def export_name(self, _query: QueryDict) -> str:
         return gettext("Export scan report")
 
-    def walks(self, request: HttpRequest) -> list[Q]:
+    def keyset_partitions(self, request: HttpRequest) -> list[Q]:
         """Brand by brand, and what belongs to none: the index of their moments begins with the brand."""
         brands = self.brands_seen(request)
         everywhere = [Q(brand__isnull=True)] if self.reach(request, VIEW).everywhere else []
         parts = [*(Q(brand=brand.pk) for brand in brands), *everywhere]
         return parts if 1 < len(parts) <= MAX_BRANDS else [Q()]
 
-    def detailed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def with_related(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         told: QuerySet[Any] = rows.annotate(customer_email=CUSTOMER)
         return told
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         found = super().get_object(request, object_id, from_field)
-        found.customer_email = self.detailed(Scan.objects.filter(pk=found.pk)).get().customer_email
+        found.customer_email = self.with_related(Scan.objects.filter(pk=found.pk)).get().customer_email
         return found
 
     def get_search_results(

@@ -103,7 +103,7 @@ class Image(APIView):
         how = ImageQuery.read(request)
         content_type, draw = KINDS[self.kind]
         level = Level[how.get("level", found.batch.error_correction)]
-        text = address_in_print(found)
+        text = printed_url(found)
         image = draw(text=text, size_mm=how["size_mm"], level=level)
         try:
             proved(image, text, kind=self.kind, code=code)
@@ -158,6 +158,6 @@ class SvgImage(Image):
         return self.answer(request, code)
 
 
-def address_in_print(code: AuthCode) -> str:
+def printed_url(code: AuthCode) -> str:
     hostname = hostname_of(code.brand_id)
     return images.payload(code=code, hostname=hostname) if hostname else images.printed(code)

@@ -13,7 +13,7 @@ from rest_framework import serializers
 from authcodes.errors import AuthCodeInvalid
 from authcodes.models.scans import Scan
 from authcodes.scanning import guest_tokens, types
-from authcodes.scanning.types import CodeFacts, ScanResult
+from authcodes.scanning.types import CodeSnapshot, ScanResult
 from brands.models.tenants import Brand
 from core.json_values import iso, plain
 
@@ -169,7 +169,7 @@ def points_of(result: ScanResult) -> dict[str, Any]:
     return {"points_awarded": plain(result.points)}
 
 
-def recall_of(facts: CodeFacts) -> dict[str, Any]:
+def recall_of(facts: CodeSnapshot) -> dict[str, Any]:
     """The recall as customers are told it."""
     return {"id": facts.recall_id, "contact": facts.recall_contact, "message": facts.recall_message}
 
@@ -201,7 +201,7 @@ def warning(result: ScanResult) -> dict[str, Any]:
     return body
 
 
-def reserved_message(facts: CodeFacts) -> Any:
+def reserved_message(facts: CodeSnapshot) -> Any:
     if facts.unconfirmed:
         return UNCONFIRMED_RESERVED_MESSAGE
     return RESERVED_MESSAGE if facts.reserved_for is None else RESERVED_BY_CUSTOMER_MESSAGE

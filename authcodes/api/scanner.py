@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 from authcodes.models.scans import Scan
 from authcodes.scanning import evaluate, guessing_exemptions
-from authcodes.scanning.types import Place
+from authcodes.scanning.types import ScanLocation
 from brands.errors import BrandMismatch, TokenInvalid, UserNotFound
 from brands.identity import guessing
 from brands.identity.api_keys import Caller
@@ -17,7 +17,7 @@ from brands.identity.guessing import Guesser
 from brands.identity.tokens import Principal
 from brands.models.tenants import Brand
 from brands.scanned import read
-from core.api.idempotency import idempotency_key, keyed_id
+from core.api.idempotency import idempotency_key, idempotent_id
 from core.errors import Forbidden, Invalid
 from core.web import client_address
 from loyalty.points import accounts
@@ -73,9 +73,9 @@ class Scanner:
             raise UserNotFound
         return int(customer_id)
 
-    def place(self, location: dict[str, Any] | None) -> Place:
+    def place(self, location: dict[str, Any] | None) -> ScanLocation:
         """Where the scan is. City and region are shown to others, so they are believed from a hub alone."""
-        place = Place.of(location)
+        place = ScanLocation.of(location)
         return place if self.caller and self.caller.is_hub else replace(place, city="", region="")
 
     @property
@@ -99,4 +99,4 @@ class Scanner:
         """The scan that this Idempotency-Key stands for."""
         key = idempotency_key(request)
         caller = (self.identity, self.brand_id, self.caller and self.caller.kind)
-        return keyed_id("scan", request.path, *caller, key) if key else None
+        return idempotent_id("scan", request.path, *caller, key) if key else None

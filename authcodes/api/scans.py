@@ -30,7 +30,7 @@ from authcodes.api.scanner import Scanner
 from authcodes.errors import ScanNotAdoptable
 from authcodes.models.scans import Scan
 from authcodes.scanning import guest_scans, guest_tokens, lookups, scan, types
-from authcodes.scanning.types import Circumstances, ScanResult
+from authcodes.scanning.types import ScanContext, ScanResult
 from brands.identity.authentication import UnseenBearer, staff_may_read
 from core.api.idempotency import IDEMPOTENCY_HEADER
 from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
@@ -42,7 +42,7 @@ from loyalty.payloads import LocationInput
 EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
 
 
-def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: Circumstances) -> HttpResponse:
+def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: ScanContext) -> HttpResponse:
     result = scan.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
     scanner.note(result.reason)
     return scan_responses.present(result, brand_id=scanner.brand_id, to_guest=scanner.user_id is None)
@@ -92,7 +92,7 @@ class VerifyProduct(APIView):
         scanner = Scanner(request)
         scanner.check_limits(auth_code)
         place = scanner.place(LocationInput.parse(request.data))
-        about = Circumstances(
+        about = ScanContext(
             at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place, token=scanner.token
         )
         return scan_and_present(request, scanner, auth_code, about)
@@ -133,7 +133,7 @@ class ScanCode(APIView):
         given = ScanInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
         scanner.check_limits(given["code"])
-        about = Circumstances(
+        about = ScanContext(
             at=timezone.now(),
             user_id=scanner.user_id,
             brand_id=scanner.brand_id,
@@ -176,9 +176,7 @@ class ValidateCode(APIView):
         given = ValidateInput.parse(request.data)
         scanner = Scanner(request, customer_id=given.get("customer_id", ""))
         scanner.check_limits(given["code"])
-        about = Circumstances(
-            at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token
-        )
+        about = ScanContext(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token)
         result = scan.preview(scanned=given["code"], about=about)
         lookups.note(result=result, scanned=given["code"], about=about)
         scanner.note(result.reason)

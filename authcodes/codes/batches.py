@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from authcodes.codes import history, prefixes, scan_value, signed_tags
-from authcodes.codes.history import Deed, numbering_of
+from authcodes.codes.history import CodeChangeContext, numbering_of
 from authcodes.codes.numbering import Numbering, shared
 from authcodes.errors import BatchRefused
 from authcodes.models.batches import BatchRange
@@ -260,7 +260,7 @@ def _generate_chunk(batch_id: int, at: datetime) -> Chunk | None:
         cursor.execute(GENERATE, parameters)
         BatchRange.objects.filter(pk=batch_id).update(generated_count=done)
         if done == batch.quantity:
-            deed = Deed(Kind.GENERATED, at, batch.created_by, product=batch.product)
+            deed = CodeChangeContext(Kind.GENERATED, at, batch.created_by, product=batch.product)
             history.note_batch(deed, batch=batch)
         return Chunk(size, done, batch.quantity)
 
@@ -296,4 +296,4 @@ def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at:
         detail = history.in_words(before, changed)
         if detail:
             BatchRange.objects.filter(pk=batch.pk).update(**changed)
-            history.note_batch(Deed(Kind.EDITED, at, by, reason=reason, detail=detail), batch=before)
+            history.note_batch(CodeChangeContext(Kind.EDITED, at, by, reason=reason, detail=detail), batch=before)

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from authcodes.codes import history, scan_value
 from authcodes.codes.assignment_limits import TAKEN
-from authcodes.codes.history import Deed
-from authcodes.codes.ranges import Stretch, stretch
+from authcodes.codes.history import CodeChangeContext
+from authcodes.codes.ranges import CodeRange, resolve_range
 from authcodes.errors import BatchRefused
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
@@ -55,7 +55,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CodeChangeRequest:
     """What is to be done to codes: to assign them (with an assignment), to take that back, to switch them off or on."""
 
     kind: CodeChange.Kind
@@ -91,8 +91,8 @@ STILL_ASSIGNED = "SELECT count(*) FROM authcodes_authcode WHERE {which} AND prod
 
 def change(
     *,
-    codes: Stretch,
-    order: Order,
+    codes: CodeRange,
+    order: CodeChangeRequest,
     by: User | None,
     at: datetime,
     action_id: UUID | None = None,
@@ -121,7 +121,9 @@ def change(
     return changed
 
 
-def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at: datetime, waits: bool = True) -> int:
+def change_codes(
+    *, codes: Iterable[AuthCode], order: CodeChangeRequest, by: User | None, at: datetime, waits: bool = True
+) -> int:
     """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
     _refuse_assignment(order, by)
     brands = {code.pk: code.brand_id for code in codes}
@@ -137,7 +139,7 @@ def change_codes(*, codes: Iterable[AuthCode], order: Order, by: User | None, at
     return len(changed)
 
 
-def _refuse_assignment(order: Order, by: User | None) -> None:
+def _refuse_assignment(order: CodeChangeRequest, by: User | None) -> None:
     """Raises BatchRefused for a product no longer sold, and points that `by` may not set, the product's included."""
     if given := order.assignment:
         if not given.product.is_active:
@@ -157,13 +159,15 @@ def _take_turn(cursor: Any, brand_id: int, *, waits: bool) -> None:
         raise BatchRefused(_("Another change of this brand's codes is running. Try again when it is done."))
 
 
-def _deed(order: Order, by: User | None, at: datetime, action_id: UUID | None) -> Deed:
+def _deed(order: CodeChangeRequest, by: User | None, at: datetime, action_id: UUID | None) -> CodeChangeContext:
     given = order.assignment
     product, detail = (given.product, given.words) if given else (None, "")
-    return Deed(order.kind, at, by, order.reason.strip(), detail, product, action_id or uuid4())
+    return CodeChangeContext(order.kind, at, by, order.reason.strip(), detail, product, action_id or uuid4())
 
 
-def _update(cursor: Any, order: Order, which: str, where: dict[str, Any], at: datetime, returning: str = "") -> int:
+def _update(
+    cursor: Any, order: CodeChangeRequest, which: str, where: dict[str, Any], at: datetime, returning: str = ""
+) -> int:
     given = order.assignment
     facts = {
         "product": given.product.pk if given else None,
@@ -176,7 +180,7 @@ def _update(cursor: Any, order: Order, which: str, where: dict[str, Any], at: da
     return int(cursor.rowcount)
 
 
-def _refuse_partly(cursor: Any, order: Order, which: str, where: dict[str, Any], *, missing: int) -> None:
+def _refuse_partly(cursor: Any, order: CodeChangeRequest, which: str, where: dict[str, Any], *, missing: int) -> None:
     """Roll back what could be done to some of the codes only."""
     if order.kind == Kind.ASSIGNED and missing:
         told = _("%(number)s of the codes have another product. Nothing was changed.") % {"number": f"{missing:,}"}
@@ -190,7 +194,7 @@ def _refuse_partly(cursor: Any, order: Order, which: str, where: dict[str, Any],
             raise BatchRefused(message % {"number": f"{scanned:,}"})
 
 
-def start_change(*, codes: Stretch, order: Order, by: User) -> Job:
+def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User) -> Job:
     """Have a worker do to a stretch what takes too long for a page."""
     told = {"change": order.kind.label, "number": codes.size, "range": codes.batch.range_name}
     title = _("%(change)s: %(number)d codes of %(range)s") % told
@@ -237,7 +241,7 @@ def run_change(run: runner.Run) -> None:
     run.log(words if changed else _("Nothing was left to change."))
 
 
-def _asked(run: runner.Run) -> tuple[Stretch, Order, UUID]:
+def _asked(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
     """What start_change wrote down."""
     asked = run.parameters
     batch = BatchRange.objects.get(pk=asked["batch_id"], brand=run.job.brand)
@@ -246,19 +250,19 @@ def _asked(run: runner.Run) -> tuple[Stretch, Order, UUID]:
         product = Product.objects.get(pk=given["product_id"], brand=run.job.brand)
         rest = {name: value for name, value in given.items() if name != "product_id"}
         assignment = Assignment(product=product, **rest)
-    order = Order(Kind(asked["kind"]), asked["reason"], assignment)
-    codes = stretch(batch=batch, first=asked["first"], last=asked["last"])
+    order = CodeChangeRequest(Kind(asked["kind"]), asked["reason"], assignment)
+    codes = resolve_range(batch=batch, first=asked["first"], last=asked["last"])
     return codes, order, UUID(asked["action_id"])
 
 
 def deactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
     """Switch codes off: they scan as not valid. Returns how many were on."""
-    return change_codes(codes=codes, order=Order(Kind.DEACTIVATED, reason), by=by, at=at)
+    return change_codes(codes=codes, order=CodeChangeRequest(Kind.DEACTIVATED, reason), by=by, at=at)
 
 
 def reactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
     """Switch codes on again. Returns how many were off."""
-    return change_codes(codes=codes, order=Order(Kind.REACTIVATED, reason), by=by, at=at)
+    return change_codes(codes=codes, order=CodeChangeRequest(Kind.REACTIVATED, reason), by=by, at=at)
 
 
 def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datetime) -> None:
@@ -268,4 +272,4 @@ def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datet
         detail = history.in_words(before, changed)
         if detail:
             AuthCode.objects.filter(pk=code.pk).update(**changed)
-            history.note_codes(Deed(Kind.EDITED, at, by, detail=detail), codes=[before])
+            history.note_codes(CodeChangeContext(Kind.EDITED, at, by, detail=detail), codes=[before])

@@ -18,14 +18,14 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import
 from authcodes.models.products import Product
 from brands import audit_log
-from brands.audit_log import Row
+from brands.audit_log import AuditedChange
 from brands.identity.person_mentions import Mentions, without
 from brands.models.people import User
 
 # Of a file that names codes here and there, a batch's line says from where to where, and how many.
 MAX_RUNS = 1000
 Kind = CodeChange.Kind
-ORDERED = frozenset({Kind.ASSIGNED, Kind.UNASSIGNED, Kind.DEACTIVATED, Kind.REACTIVATED})
+AUDITED_KINDS = frozenset({Kind.ASSIGNED, Kind.UNASSIGNED, Kind.DEACTIVATED, Kind.REACTIVATED})
 
 # Rows whose codes follow each other and have one product are a run.
 NOTE_IMPORT = """
@@ -56,7 +56,7 @@ NOTE_IMPORT = """
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class CodeChangeContext:
     """What somebody does to codes with one click."""
 
     kind: CodeChange.Kind
@@ -84,19 +84,19 @@ def in_words(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def note_run(deed: Deed, *, batch: BatchRange, first: str, last: str, codes: int) -> None:
+def note_run(deed: CodeChangeContext, *, batch: BatchRange, first: str, last: str, codes: int) -> None:
     """Note that `codes` of the codes from `first` to `last` changed."""
     told = _told(deed, batch, first, last, codes)
     told.save(force_insert=True)
     _tell_trail(deed, [told])
 
 
-def note_batch(deed: Deed, *, batch: BatchRange) -> None:
+def note_batch(deed: CodeChangeContext, *, batch: BatchRange) -> None:
     """Note something that was done to a batch as a whole."""
     note_run(deed, batch=batch, first=batch.first_code, last=batch.last_code, codes=batch.quantity)
 
 
-def note_codes(deed: Deed, *, codes: Iterable[AuthCode]) -> None:
+def note_codes(deed: CodeChangeContext, *, codes: Iterable[AuthCode]) -> None:
     """Note that just these changed: a line for each run without a gap. Each has its batch at hand."""
     ordered = sorted(codes, key=lambda code: (code.batch_id, code.code))
     runs = [
@@ -108,7 +108,7 @@ def note_codes(deed: Deed, *, codes: Iterable[AuthCode]) -> None:
     _tell_trail(deed, runs)
 
 
-def note_import(deed: Deed, *, upload: Import) -> None:
+def note_import(deed: CodeChangeContext, *, upload: Import) -> None:
     """Note what an import did, or that it is undone: a line for each run of codes that its good rows name."""
     facts: dict[str, Any] = {
         "brand": upload.brand_id,
@@ -124,19 +124,21 @@ def note_import(deed: Deed, *, upload: Import) -> None:
         cursor.execute(NOTE_IMPORT, facts)
 
 
-def _tell_trail(deed: Deed, runs: Iterable[CodeChange]) -> None:
+def _tell_trail(deed: CodeChangeContext, runs: Iterable[CodeChange]) -> None:
     """Write into the audit trail what no form there tells of, as done to the batches."""
-    if deed.kind in ORDERED:
+    if deed.kind in AUDITED_KINDS:
         product = {"product": (None, str(deed.product))} if deed.product else {}
         rows = [
-            Row(
+            AuditedChange(
                 run.batch,
                 run.brand_id,
                 {"codes": (None, f"{run.codes}: {run.first_code} … {run.last_code}"), **product},
             )
             for run in runs
         ]
-        audit_log.record(deed=audit_log.Deed(deed.by, deed.at, reason=deed.reason), action=deed.kind.label, rows=rows)
+        audit_log.record(
+            deed=audit_log.AuditContext(deed.by, deed.at, reason=deed.reason), action=deed.kind.label, rows=rows
+        )
 
 
 def is_noted(action_id: UUID, *, first: str) -> bool:
@@ -150,7 +152,7 @@ def codes_of(action_id: UUID) -> int:
     return found or 0
 
 
-def _told(deed: Deed, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:
+def _told(deed: CodeChangeContext, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:
     return CodeChange(
         brand_id=batch.brand_id,
         batch=batch,

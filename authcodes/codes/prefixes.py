@@ -20,7 +20,7 @@ from authcodes.errors import BatchRefused
 from authcodes.models.batches import BatchRange
 from authcodes.models.prefixes import CodePrefix
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.errors import RateLimited
@@ -94,7 +94,7 @@ def of_brands(brands: Sequence[Brand]) -> list[CodePrefix]:
     return list(CodePrefix.objects.filter(brand__in=brands).select_related("brand")[:MAX_SUGGESTED])
 
 
-def ask(*, brand: Brand, prefix: str, deed: Deed, numbering: Numbering | None = None) -> None:
+def ask(*, brand: Brand, prefix: str, deed: AuditContext, numbering: Numbering | None = None) -> None:
     """Look whether the brand may have this prefix, and these codes, before they are stored.
 
     Each question about a prefix that is not the brand's own counts against the limit `prefix` of the person at this
@@ -134,9 +134,9 @@ def _answer(question: str, *parameters: str | int) -> bool:
         return found
 
 
-def _note(brand: Brand, deed: Deed, action: str, prefix: str) -> None:
+def _note(brand: Brand, deed: AuditContext, action: str, prefix: str) -> None:
     changes: audit_log.Changes = {"prefix": (None, prefix)}
-    audit_log.record(deed=deed, action=action, rows=[Row(brand, brand.pk, changes)])
+    audit_log.record(deed=deed, action=action, rows=[AuditedChange(brand, brand.pk, changes)])
 
 
 REFUSED: dict[str, tuple[Any, str]] = {

@@ -17,7 +17,7 @@ NAMED_AT_MOST = 5  # codes that stand for many on a page
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class CodeRange:
     """The codes of `batch` from `first` to `last`, both included."""
 
     batch: BatchRange
@@ -30,17 +30,17 @@ class Stretch:
         found: AuthCodeQuerySet = AuthCode.objects.filter(batch=self.batch, code__range=(self.first, self.last))
         return found
 
-    def parts(self, size: int) -> "Iterator[Stretch]":
+    def parts(self, size: int) -> "Iterator[CodeRange]":
         """The same codes in stretches of `size` at most, in order."""
         numbering = numbering_of(self.batch)
         low = numbering.number(self.first) or 0
         for begin in range(low, low + self.size, size):
             end = min(begin + size, low + self.size) - 1
-            yield Stretch(self.batch, numbering.code(begin), numbering.code(end), end - begin + 1)
+            yield CodeRange(self.batch, numbering.code(begin), numbering.code(end), end - begin + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class ChangePreview:
     """What is there already: counts, and of codes that stand in the way or are out in the world, the first few."""
 
     codes: int
@@ -52,7 +52,7 @@ class Outlook:
     scanned_codes: list[AuthCode]
 
 
-def stretch(*, batch: BatchRange, first: str, last: str) -> Stretch:
+def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
     """The codes from `first` to `last`, each written in full, without leading zeros, or as its number alone.
 
     Raises BatchRefused naming the field `first` or `last`.
@@ -73,17 +73,17 @@ def stretch(*, batch: BatchRange, first: str, last: str) -> Stretch:
     if high - batch.starting_number >= batch.generated_count:
         message = _("Some of these codes are still being made. Wait for the batch to be ready.")
         raise BatchRefused(message, details={"field": "last"})
-    return Stretch(batch, ends[0], ends[1], high - low + 1)
+    return CodeRange(batch, ends[0], ends[1], high - low + 1)
 
 
-def whole(batch: BatchRange) -> Stretch:
+def full_range(batch: BatchRange) -> CodeRange:
     """All codes that the batch has so far. Raises BatchRefused while it has none."""
     numbering = numbering_of(batch)
     last = numbering.code(batch.starting_number + max(batch.generated_count, 1) - 1)
-    return stretch(batch=batch, first=batch.first_code, last=last)
+    return resolve_range(batch=batch, first=batch.first_code, last=last)
 
 
-def outlook(codes: AuthCodeQuerySet, product: Product | None = None) -> Outlook:
+def preview_change(codes: AuthCodeQuerySet, product: Product | None = None) -> ChangePreview:
     """What a change of `codes` would meet; with `product`, codes of another one are taken. Up to three queries."""
     other = Q(product__isnull=False) & ~Q(product=product) if product else Q(pk__in=[])
     counted = codes.order_by().aggregate(
@@ -96,7 +96,7 @@ def outlook(codes: AuthCodeQuerySet, product: Product | None = None) -> Outlook:
     ordered = codes.select_related("product").order_by("code")
     taken = list(ordered.filter(other)[:NAMED_AT_MOST]) if counted["taken"] else []
     scanned = list(ordered.scanned()[:NAMED_AT_MOST]) if counted["scanned"] else []
-    return Outlook(**counted, taken_codes=taken, scanned_codes=scanned)
+    return ChangePreview(**counted, taken_codes=taken, scanned_codes=scanned)
 
 
 def spans_more(change: CodeChange, batch: BatchRange) -> bool:

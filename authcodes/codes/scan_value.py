@@ -14,7 +14,7 @@ LABEL = "authcodes.batchrange"
 
 def may_set(user: User, brand_id: int) -> bool:
     """Whether the person may set points, scan limit, expiry and campaign at this brand."""
-    return brand_id in roles.whole_reach(user, SCAN_VALUE, LABEL)
+    return brand_id in roles.full_scope(user, SCAN_VALUE, LABEL)
 
 
 def max_points(*, brand: Brand, by: User | None) -> int:

@@ -24,7 +24,7 @@ def tag(*, code: str, batch_id: int, version: int) -> str:
     return "".join(ALPHABET[number >> shift & 31] for shift in range(5 * LENGTH - 5, -1, -5))
 
 
-def verifies(*, given: str, code: str, batch_id: int, version: int) -> bool:
+def verify_tag(*, given: str, code: str, batch_id: int, version: int) -> bool:
     """Whether `given` is this code's tag, forgiving case and the misread letters. A lost secret verifies nothing."""
     if version not in settings.CODE_TAG_SECRETS:
         return False
@@ -34,4 +34,4 @@ def verifies(*, given: str, code: str, batch_id: int, version: int) -> bool:
 
 def fits(*, given: str, code: str, batch_id: int, version: int | None) -> bool:
     """Whether `given` is what goes with this code: its tag, or nothing for a code of an unsigned batch."""
-    return not given if version is None else verifies(given=given, code=code, batch_id=batch_id, version=version)
+    return not given if version is None else verify_tag(given=given, code=code, batch_id=batch_id, version=version)

@@ -6,7 +6,7 @@ from django.db import connection
 from django.utils import timezone
 
 from authcodes.codes import history
-from authcodes.codes.history import Deed
+from authcodes.codes.history import CodeChangeContext
 from authcodes.models.code_history import CodeChange
 from authcodes.models.imports import Import, ImportRow
 from brands.models.people import User
@@ -74,7 +74,7 @@ def assign_imported(*, upload: Import, by: User | None = None) -> int:
     Returns how many codes; fewer than the rows name means that some have another product. The caller owns the
     transaction, and rolls it back then.
     """
-    history.note_import(Deed(Kind.IMPORTED, timezone.now(), by), upload=upload)
+    history.note_import(CodeChangeContext(Kind.IMPORTED, timezone.now(), by), upload=upload)
     with connection.cursor() as cursor:
         if upload.kind == Import.Kind.LIST:
             cursor.execute(ASSIGN_LIST, import_facts(upload))
@@ -101,7 +101,7 @@ def unassign_imported(*, upload: Import, by: User | None = None) -> int:
 
     The caller owns the transaction, and rolls it back when some stay.
     """
-    history.note_import(Deed(Kind.IMPORT_UNDONE, timezone.now(), by), upload=upload)
+    history.note_import(CodeChangeContext(Kind.IMPORT_UNDONE, timezone.now(), by), upload=upload)
     statement = UNASSIGN.format(targets=IMPORTED[upload.kind], place=PLACES[upload.kind])
     with connection.cursor() as cursor:
         cursor.execute(statement, import_facts(upload))

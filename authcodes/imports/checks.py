@@ -47,7 +47,7 @@ REVERSED = gettext_lazy("The range ends before it starts.")
 
 
 @dataclass(slots=True)
-class Understood:
+class ParsedRow:
     """A row's cells by meaning. For a range, `code` is its start; `codes` is how many it names, 0 as yet unknown."""
 
     code: str = ""
@@ -87,9 +87,9 @@ def wrong_header(kind: str, header: list[str]) -> str:
     return f"{FORMAT}: {said}. {_('The columns are %(names)s.') % {'names': ', '.join(wanted)}}"[:1000]
 
 
-def understood(kind: str, values: list[str]) -> Understood:
+def parse_row(kind: str, values: list[str]) -> ParsedRow:
     """A row by the template's columns. Empty cells behind the last one do not count."""
-    row, width = Understood(), len(COLUMNS[kind])
+    row, width = ParsedRow(), len(COLUMNS[kind])
     if len(values) < width or any(values[width:]):
         many = _("this row has %(found)d cells instead of %(wanted)d.") % {"found": len(values), "wanted": width}
         row.complain("", f"{FORMAT}: {many}")
@@ -100,14 +100,14 @@ def understood(kind: str, values: list[str]) -> Understood:
     return row
 
 
-def _understand_list(row: Understood, code: str, location: str, notes: str) -> None:
+def _understand_list(row: ParsedRow, code: str, location: str, notes: str) -> None:
     row.codes = 1
     row.code = _code(row, "auth_code", code)
     row.location = _location(row, "inventory_location", location)
     row.notes = notes.strip()
 
 
-def _understand_range(row: Understood, sku: str, start: str, end: str, location: str, points: str) -> None:
+def _understand_range(row: ParsedRow, sku: str, start: str, end: str, location: str, points: str) -> None:
     row.sku = sku[:SKU_LENGTH]
     if not sku or len(sku) > SKU_LENGTH:
         row.complain("product_sku", NO_SKU)
@@ -123,7 +123,7 @@ def _understand_range(row: Understood, sku: str, start: str, end: str, location:
             row.complain("points_per_scan", message)
 
 
-def _code(row: Understood, column: str, cell: str) -> str:
+def _code(row: ParsedRow, column: str, cell: str) -> str:
     code = cell.strip()
     if not code:
         row.complain(column, _("The code is missing."))
@@ -132,7 +132,7 @@ def _code(row: Understood, column: str, cell: str) -> str:
     return code[:MAX_CODE_LENGTH]
 
 
-def _location(row: Understood, column: str, cell: str) -> str:
+def _location(row: ParsedRow, column: str, cell: str) -> str:
     location = cell.strip()
     if len(location) > LOCATION_LENGTH:
         row.complain(column, _("A location has at most %(most)d characters.") % {"most": LOCATION_LENGTH})

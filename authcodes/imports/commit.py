@@ -14,8 +14,8 @@ from authcodes.imports.uploads import (
     PATIENCE,
     TURN,
     ImportRefused,
+    check_may_act,
     refuse_repeated,
-    refuse_stranger,
     revive,
     start,
 )
@@ -42,7 +42,7 @@ def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
 
     Raises ImportRefused while there are errors, or when the import is not waiting for this; Forbidden for strangers.
     """
-    refuse_stranger(upload, by)
+    check_may_act(upload, by)
     revive(upload)
     if upload.status == Import.Status.CHECKED and upload.bad_rows and not skip_bad:
         message = _("Nothing was imported: %(number)d rows have errors. Correct or skip them.")
@@ -112,7 +112,7 @@ def undo(*, upload: Import, by: User, at: datetime) -> Job:
 
     Raises ImportRefused later than UNDO_HOURS after the commit. Codes that were scanned or changed fail the job.
     """
-    refuse_stranger(upload, by)
+    check_may_act(upload, by)
     revive(upload)
     with transaction.atomic():
         recent = Q(status=Import.Status.COMMITTED, committed_at__gt=at - timedelta(hours=UNDO_HOURS))

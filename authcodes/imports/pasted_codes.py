@@ -19,7 +19,7 @@ E_NOTATION = re.compile(r"[0-9][.,]?[0-9]*e[+]?[0-9]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class PastedCode:
     """A line as it was typed, the code it means, and why it means none."""
 
     line: int
@@ -32,7 +32,7 @@ class Typed:
         return not self.error and self.code != self.text
 
 
-def understood(*, text: str, product: Product) -> list[Typed]:
+def parse_pasted(*, text: str, product: Product) -> list[PastedCode]:
     """Each line that is not empty, looked up among the codes of the product's brand, and whether `product` may have it.
 
     A scanned address or a printed `code.tag` will do; leading zeros that a spreadsheet ate come back where only one
@@ -45,7 +45,7 @@ def understood(*, text: str, product: Product) -> list[Typed]:
     if len(lines) > MAX_LINES:
         message = _("Write at most %(most)s codes at once, or upload them as a CSV.") % {"most": f"{MAX_LINES:,}"}
         raise BatchRefused(message, details={"field": "codes"})
-    return [Typed(row.line, row.values[0], row.code, row.error) for row in _checked(lines, product)]
+    return [PastedCode(row.line, row.values[0], row.code, row.error) for row in _checked(lines, product)]
 
 
 def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
@@ -53,7 +53,7 @@ def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
     upload = Import(pk=-1 - randbelow(2**62), kind=Import.Kind.LIST, brand=product.brand, product=product)
     rows = []
     for number, line in lines:
-        it = checks.understood(upload.kind, [_bare(line), "", ""])
+        it = checks.parse_row(upload.kind, [_bare(line), "", ""])
         fields = {"code": it.code, "codes": it.codes, "error": it.error, "error_column": it.column}
         rows.append(ImportRow(upload=upload, line=number, values=[line], **fields))
     # Row-level security knows rows by their import, and this one has none. Every look-up names the product's brand.

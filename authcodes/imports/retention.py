@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
-from authcodes.imports.uploads import FORGET, PATIENCE, RUNNING, ImportRefused, refuse_stranger, revive
+from authcodes.imports.uploads import FORGET, PATIENCE, RUNNING, ImportRefused, check_may_act, revive
 from authcodes.models.imports import Import
 from brands.models.people import User
 from jobs import files
@@ -17,7 +17,7 @@ FORGET_CHANGES = "DELETE FROM authcodes_importchange WHERE upload_id = %s"
 
 def discard(*, upload: Import, by: User) -> None:
     """Forget an import that was not committed, its rows and its file."""
-    refuse_stranger(upload, by)
+    check_may_act(upload, by)
     revive(upload)
     idle = Import.objects.filter(pk=upload.pk, status__in=[Import.Status.CHECKED, Import.Status.REFUSED])
     with transaction.atomic():

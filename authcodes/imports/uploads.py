@@ -70,7 +70,7 @@ COUNT = """
 """
 
 
-class Settled(Exception):  # noqa: N818 - a fact: another attempt came to the end, or somebody let go of the import
+class ImportFinishedError(Exception):
     """There is nothing left to check."""
 
 
@@ -137,7 +137,7 @@ def run_check(run: runner.Run) -> None:
     upload = Import.objects.select_related("brand", "uploaded_by").get(pk=run.parameters["import_id"])
     try:
         rows = _check(upload, run)
-    except Settled:
+    except ImportFinishedError:
         return
     except Invalid as refusal:
         _refuse(upload, run, refusal.message)
@@ -167,13 +167,13 @@ def _checking(upload: Import, run: runner.Run) -> Iterator[Any]:
         cursor.execute(PATIENCE)
         held = Import.objects.select_for_update(of=("self",)).get(pk=upload.pk)
         if held.status != Import.Status.CHECKING:
-            raise Settled
+            raise ImportFinishedError
         run.refuse_overtaken()
         yield cursor
 
 
 def _refuse(upload: Import, run: runner.Run, problem: str) -> None:
-    with suppress(Settled), _checking(upload, run):
+    with suppress(ImportFinishedError), _checking(upload, run):
         _forget(upload)
         Import.objects.filter(pk=upload.pk).update(status=Import.Status.REFUSED, problem=problem)
 
@@ -214,7 +214,7 @@ def _copy(upload: Import, run: runner.Run, rows: Iterable[csv_files.Row], error_
         with cursor.copy(FILL) as copy:
             for row in rows:
                 values = row.values if error_at is None else row.values[:error_at] + row.values[error_at + 1 :]
-                it = checks.understood(upload.kind, values)
+                it = checks.parse_row(upload.kind, values)
                 stated = (upload.pk, row.line, _array(values), it.code, it.code_end, it.sku, it.location, it.notes)
                 copy.write_row((*stated, it.points, it.codes, it.error, it.column, "f"))
                 copied += 1
@@ -234,7 +234,7 @@ def _forget(upload: Import) -> None:
         cursor.execute(FORGET, [upload.pk])
 
 
-def refuse_stranger(upload: Import, by: User) -> None:
+def check_may_act(upload: Import, by: User) -> None:
     """Raises Forbidden."""
     if not may_act(upload, by):
         raise Forbidden(_("Only who uploaded this file, a manager or an owner of the brand may do this."))

@@ -19,7 +19,7 @@ def copied(model: type[models.Model]) -> "models.ForeignKey[models.Model | None,
     )
 
 
-class Rolled(models.Model):
+class DailyRollup(models.Model):
     """A brand's local day."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -44,7 +44,7 @@ class Counts(models.Model):
         abstract = True
 
 
-class DayRollup(Rolled, Counts):
+class DayRollup(DailyRollup, Counts):
     """Without places: small, whatever the number of scans."""
 
     batch = copied(BatchRange)
@@ -61,7 +61,7 @@ class DayRollup(Rolled, Counts):
         return f"{self.brand_id} on {self.day}"
 
 
-class PlaceRollup(Rolled, Counts):
+class PlaceRollup(DailyRollup, Counts):
     """Places alone, for the list of the busiest."""
 
     location = models.CharField(max_length=200, blank=True)
@@ -73,7 +73,7 @@ class PlaceRollup(Rolled, Counts):
         return f"{self.brand_id} on {self.day} in {self.location}"
 
 
-class CellRollup(Rolled, Counts):
+class CellRollup(DailyRollup, Counts):
     """The finest: batch, campaign, product and place."""
 
     batch = copied(BatchRange)
@@ -97,7 +97,7 @@ class CellRollup(Rolled, Counts):
         return f"{self.brand_id} on {self.day} in {self.location}"
 
 
-class ScannerRollup(Rolled):
+class ScannerRollup(DailyRollup):
     """Who scanned what and where on a day; `scanned`: at least one of these codes has been accepted, then or since."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -134,7 +134,7 @@ class Scanner(models.Model):
         return f"{self.user_id} of {self.brand_id}"
 
 
-class VainAttempt(Rolled):
+class VainAttempt(DailyRollup):
     """A scan of a code that nobody has ever scanned with success. It goes when somebody does."""
 
     customer_by = ("user",)

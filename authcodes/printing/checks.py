@@ -11,7 +11,7 @@ from authcodes.printing.labels import design, text_layout
 from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import side, symbol
-from authcodes.printing.request import MAX_NOTE_LENGTH, Payload, Wanted
+from authcodes.printing.request import MAX_NOTE_LENGTH, Payload, PrintRequest
 from authcodes.printing.selection import Selection, label_of, logo_of, payload_of
 from brands.tenants.hostnames import hostname_of
 from core.errors import Invalid
@@ -20,7 +20,7 @@ MAX_SERIAL_LENGTH = 20  # characters of a GS1 serial number (AI 21)
 MAX_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot show
 
 
-def check(selection: Selection, wanted: Wanted) -> None:
+def check(selection: Selection, wanted: PrintRequest) -> None:
     """Raises Invalid, naming the setting where it is one, for what cannot or must not be printed."""
     if selection.codes.filter(batch__recall__isnull=False).exists():
         raise Invalid(_("Codes of a recalled batch are not printed. Lift the recall first."))
@@ -37,7 +37,7 @@ def check(selection: Selection, wanted: Wanted) -> None:
         _check_gs1(selection)
 
 
-def _check_label(selection: Selection, wanted: Wanted) -> None:
+def _check_label(selection: Selection, wanted: PrintRequest) -> None:
     if len(wanted.note) > MAX_NOTE_LENGTH:
         raise design.wrong("note", _("A note has at most %(most)d characters.") % {"most": MAX_NOTE_LENGTH})
     if wanted.logo and logo_of(selection.brand.pk) is None:
@@ -63,7 +63,7 @@ def _check_gs1(selection: Selection) -> None:
         raise Invalid(words, details={"field": "payload"})
 
 
-def warnings(selection: Selection, wanted: Wanted, *, thorough: bool = True) -> list[str]:
+def warnings(selection: Selection, wanted: PrintRequest, *, thorough: bool = True) -> list[str]:
     """What to think about before paper is used. If not `thorough`, what the first code and the settings tell."""
     found = []
     if thorough and (off := selection.codes.filter(brand=selection.brand).deactivated().count()):
@@ -81,7 +81,7 @@ def warnings(selection: Selection, wanted: Wanted, *, thorough: bool = True) -> 
     return found
 
 
-def densest_of(selection: Selection, wanted: Wanted) -> AuthCode:
+def densest_of(selection: Selection, wanted: PrintRequest) -> AuthCode:
     """A code like those whose symbols have the most modules."""
     hostname = hostname_of(selection.brand.pk)
 
@@ -91,7 +91,7 @@ def densest_of(selection: Selection, wanted: Wanted) -> AuthCode:
     return max(selection.samples(), key=modules)
 
 
-def _sheet_warnings(wanted: Wanted) -> list[str]:
+def _sheet_warnings(wanted: PrintRequest) -> list[str]:
     """Where the size and the number of labels cannot both be had, the size is."""
     if wanted.sheet or wanted.fitting == PRESETS[wanted.preset]:
         return []
@@ -99,7 +99,7 @@ def _sheet_warnings(wanted: Wanted) -> list[str]:
     return [_("Codes of %(size)s mm do not fit “%(chosen)s”. The size counts: “%(other)s” is printed instead.") % told]
 
 
-def _label_warnings(selection: Selection, wanted: Wanted, *, thorough: bool) -> list[str]:
+def _label_warnings(selection: Selection, wanted: PrintRequest, *, thorough: bool) -> list[str]:
     hostname = hostname_of(selection.brand.pk)
     sample = label_of(selection.sample(), wanted, hostname)
     densest = label_of(densest_of(selection, wanted), wanted, hostname) if thorough else sample

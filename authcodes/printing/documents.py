@@ -25,11 +25,11 @@ from authcodes.printing.labels.fonts import beside_dejavu
 from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
-from authcodes.printing.request import Wanted
+from authcodes.printing.request import PrintRequest
 from brands.models.tenants import Brand
 from brands.scanned import SEPARATOR
 from brands.tenants.hostnames import hostname_of, site_at
-from core.errors import Refused
+from core.errors import DomainError
 
 # Else each document fills the log with the steps of its making.
 logging.getLogger("weasyprint").setLevel(logging.ERROR)
@@ -42,7 +42,7 @@ SPECIMEN_MM = images.DEFAULT_SIZE_MM
 MAX_PRODUCTS = 50  # that a notice names
 
 
-class LibrariesMissing(Refused):
+class LibrariesMissing(DomainError):
     """The system lacks the libraries that WeasyPrint draws with."""
 
     code = "UNAVAILABLE"
@@ -117,7 +117,7 @@ def day_of(moment: datetime, brand: Brand, words: str = "j F Y") -> str:
 
 def cover_sheet(run: PrintRun) -> bytes:
     """What goes with the file to whoever prints it. Raises LibrariesMissing."""
-    wanted = Wanted.read(run.settings)
+    wanted = PrintRequest.read(run.settings)
     level = Level[wanted.level or Level.M.name]
     image = images.png(text=specimen(run, wanted), size_mm=SPECIMEN_MM, level=level)
     context = {
@@ -132,7 +132,7 @@ def cover_sheet(run: PrintRun) -> bytes:
     return pdf("authcodes/documents/cover_sheet.html", context, {"specimen.png": image})
 
 
-def specimen(run: PrintRun, wanted: Wanted) -> str:
+def specimen(run: PrintRun, wanted: PrintRequest) -> str:
     """As long as a code of the run, so of as many modules, and none itself: scanning it uses no code up."""
     hostname = hostname_of(run.brand_id)
     code = (SPECIMEN * 8)[: len(run.first_code)]
@@ -147,7 +147,7 @@ def specimen(run: PrintRun, wanted: Wanted) -> str:
 
 def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     """How the run was printed, as lines of a name and a value."""
-    wanted = Wanted.read(run.settings)
+    wanted = PrintRequest.read(run.settings)
     payload = PrintRun.Payload(wanted.payload).label
     lines = [(_("QR code says"), str(payload)), (_("Error correction"), wanted.level or _("As each batch says"))]
     if not wanted.is_labels:
@@ -175,7 +175,7 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     ]
 
 
-def logo_told(wanted: Wanted) -> str:
+def logo_told(wanted: PrintRequest) -> str:
     """Which of the brand's logos, as it may have had several."""
     if wanted.logo_sha256:
         return _("Yes, SHA-256 %(start)s…") % {"start": wanted.logo_sha256[:12]}

@@ -19,7 +19,7 @@ MAX_NOTE_LENGTH = 80  # characters of a note on labels
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PrintRequest:
     """How codes are to be printed. Lengths in millimetres; `sheet` where the preset is none of ours."""
 
     what: str = What.LABELS.value
@@ -87,7 +87,7 @@ class Wanted:
         return found
 
     @classmethod
-    def read(cls, stored: dict[str, Any]) -> "Wanted":
+    def read(cls, stored: dict[str, Any]) -> "PrintRequest":
         """What `stored` wrote."""
         given = {field.name: stored[field.name] for field in fields(cls) if field.name in stored}
         for name in ("size_mm", "offset_x", "offset_y", "scale"):

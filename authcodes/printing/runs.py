@@ -10,14 +10,14 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from authcodes.codes.ranges import stretch
+from authcodes.codes.ranges import resolve_range
 from authcodes.models.prints import PrintRun
 from authcodes.printing.checks import check
 from authcodes.printing.labels import sheet_pdf, sheet_verification
 from authcodes.printing.labels.design import Label
 from authcodes.printing.labels.sheet_verification import Sample
 from authcodes.printing.qr import archive, images, verification
-from authcodes.printing.request import Wanted, What
+from authcodes.printing.request import PrintRequest, What
 from authcodes.printing.selection import (
     Selection,
     design_of,
@@ -58,12 +58,12 @@ def take_turns(brand: Brand) -> None:
         cursor.execute(TURN, [brand.pk])
 
 
-def first_page(selection: Selection, wanted: Wanted) -> list[Label]:
+def first_page(selection: Selection, wanted: PrintRequest) -> list[Label]:
     return list(labels(selection, wanted, most=max(1, wanted.design().sheet.per_page - wanted.start + 1)))
 
 
 def start(
-    *, selection: Selection, wanted: Wanted, by: User | None, parameters: dict[str, Any] | None = None
+    *, selection: Selection, wanted: PrintRequest, by: User | None, parameters: dict[str, Any] | None = None
 ) -> PrintRun:
     """Have a worker print, and record it. Raises Invalid.
 
@@ -99,13 +99,13 @@ def run_batch(run: runner.Run) -> None:
     printed = PrintRun.objects.select_related("batch__brand").filter(job=run.job).first()
     if printed is None or printed.batch is None:
         raise NotFound
-    found = stretch(batch=printed.batch, first=printed.first_code, last=printed.last_code)
+    found = resolve_range(batch=printed.batch, first=printed.first_code, last=printed.last_code)
     print_codes(run=run, printed=printed, selection=of_stretch(found))
 
 
 def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> None:
     """Write the file, and offer it once it is whole and was read back. It may be run again after a crash."""
-    wanted = Wanted.read(printed.settings)
+    wanted = PrintRequest.read(printed.settings)
     check(selection, wanted)
     run.progress(0, selection.count)
     with files.workspace() as workspace:
@@ -129,11 +129,13 @@ def digest(file: BinaryIO) -> str:
     return found
 
 
-def _ending(wanted: Wanted) -> str:
+def _ending(wanted: PrintRequest) -> str:
     return "pdf" if wanted.is_labels else "zip"
 
 
-def _write_archive(file: BinaryIO, selection: Selection, wanted: Wanted, told: Callable[[int], None]) -> dict[str, Any]:
+def _write_archive(
+    file: BinaryIO, selection: Selection, wanted: PrintRequest, told: Callable[[int], None]
+) -> dict[str, Any]:
     hostname = hostname_of(selection.brand.pk)
     images = (
         archive.Image(code.code, payload_of(code, wanted, hostname), wanted.level_of(code.batch))
@@ -150,16 +152,18 @@ def _write_archive(file: BinaryIO, selection: Selection, wanted: Wanted, told: C
     return {"codes": made.files, "read_back": made.proved, "manifest_sha256": made.manifest_sha256}
 
 
-def _write_sheets(file: BinaryIO, selection: Selection, wanted: Wanted, told: Callable[[int], None]) -> dict[str, Any]:
+def _write_sheets(
+    file: BinaryIO, selection: Selection, wanted: PrintRequest, told: Callable[[int], None]
+) -> dict[str, Any]:
     design = design_of(selection, wanted)
-    proof, sample = Proof(), Sample(per_page=design.sheet.per_page, start=design.start)
+    proof, sample = VerificationProgress(), Sample(per_page=design.sheet.per_page, start=design.start)
     pages = sheet_pdf.write(file, sample.watched(proof.of(labels(selection, wanted))), design, progress=told)
     expected = sample.whole()
     sheet_verification.check(file, expected, pages=pages)
     return {"codes": proof.drawn, "pages": pages, "read_back": proof.read, "pages_read": len(expected)}
 
 
-class Proof:
+class VerificationProgress:
     """Reads the symbols of labels again, before they are drawn: as many as an archive's, and the last."""
 
     def __init__(self) -> None:

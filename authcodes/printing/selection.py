@@ -9,12 +9,12 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from authcodes.codes.gtins import GTIN_LENGTH
-from authcodes.codes.ranges import Stretch
+from authcodes.codes.ranges import CodeRange
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
 from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.qr import images
-from authcodes.printing.request import Payload, Wanted
+from authcodes.printing.request import Payload, PrintRequest
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of, site_at
 from core.errors import Invalid
@@ -44,11 +44,11 @@ class Selection:
         return (AuthCode(code=batch.first_code, batch=batch, brand_id=batch.brand_id) for batch in batches)
 
 
-def of_stretch(found: Stretch) -> Selection:
+def of_stretch(found: CodeRange) -> Selection:
     return Selection(found.batch.brand, found.codes, found.first, found.last, found.size, found.batch)
 
 
-def payload_of(code: AuthCode, wanted: Wanted, hostname: str) -> str:
+def payload_of(code: AuthCode, wanted: PrintRequest, hostname: str) -> str:
     """What the QR symbol says; the API reads each of them."""
     if wanted.payload == Payload.CODE:
         return images.printed(code)
@@ -69,7 +69,7 @@ def logo_of(brand_id: int) -> bytes | None:
     return bytes(found) if found else None
 
 
-def design_of(selection: Selection, wanted: Wanted) -> Design:
+def design_of(selection: Selection, wanted: PrintRequest) -> Design:
     """How the labels of these codes are printed, with the brand's logo if it is wanted.
 
     Raises Invalid where a run was started with another logo than the brand has now.
@@ -84,7 +84,7 @@ def sha256_of(logo: bytes | None) -> str:
     return hashlib.sha256(logo).hexdigest() if logo else ""
 
 
-def label_of(code: AuthCode, wanted: Wanted, hostname: str) -> Label:
+def label_of(code: AuthCode, wanted: PrintRequest, hostname: str) -> Label:
     product, day = code.product, code.batch.expiration_date
     return Label(
         payload_of(code, wanted, hostname),
@@ -106,7 +106,7 @@ def streamed(codes: AuthCodeQuerySet, *, portion: int = PORTION) -> Iterator[Aut
         last = found[-1].pk
 
 
-def labels(selection: Selection, wanted: Wanted, *, most: int | None = None) -> Iterator[Label]:
+def labels(selection: Selection, wanted: PrintRequest, *, most: int | None = None) -> Iterator[Label]:
     """The labels of these codes; of the first `most` only."""
     hostname = hostname_of(selection.brand.pk)
     codes = streamed(selection.codes, portion=min(most or PORTION, PORTION))

@@ -17,7 +17,7 @@ from jobs import queue, runner
 from jobs.models import Job
 from loyalty.models.notifications import Template
 from loyalty.notifications import batching, stats
-from loyalty.notifications.batching import News
+from loyalty.notifications.batching import NotificationRequest
 from loyalty.notifications.stats import Figures
 
 AT_ONCE = 500
@@ -80,7 +80,7 @@ def chunks(ids: list[int]) -> Iterator[list[int]]:
         yield ids[begin : begin + AT_ONCE]
 
 
-def news_of(recall: Recall) -> News:
+def news_of(recall: Recall) -> NotificationRequest:
     batch = recall.batch
     facts = {
         "product_name": batch.product.title if batch.product else batch.range_name,
@@ -88,7 +88,7 @@ def news_of(recall: Recall) -> News:
         "contact": recall.contact,
         "message": recall.message,
     }
-    return News(Template.RECALL, key_of(recall), facts)
+    return NotificationRequest(Template.RECALL, key_of(recall), facts)
 
 
 def withdraw(recall: Recall, *, at: datetime) -> int:

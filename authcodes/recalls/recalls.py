@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from authcodes.codes import history
-from authcodes.codes.history import Deed
+from authcodes.codes.history import CodeChangeContext
 from authcodes.errors import BatchRefused
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.code_history import CodeChange
@@ -33,7 +33,7 @@ def recall_batch(
         if not new:
             message = _("This batch is already recalled (%(recall)s).") % {"recall": recall.recall_id}
             raise BatchRefused(message, details={"field": "batch"})
-        history.note_batch(Deed(Kind.RECALLED, at, by, reason, detail=recall_id), batch=batch)
+        history.note_batch(CodeChangeContext(Kind.RECALLED, at, by, reason, detail=recall_id), batch=batch)
         announce_recall(recall)
     return recall
 
@@ -83,5 +83,7 @@ def lift_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> Lifte
         )
         notifications.withdraw(held, at=at)
         held.delete()
-        history.note_batch(Deed(Kind.RECALL_LIFTED, at, by, reason, detail=held.recall_id), batch=held.batch)
+        history.note_batch(
+            CodeChangeContext(Kind.RECALL_LIFTED, at, by, reason, detail=held.recall_id), batch=held.batch
+        )
     return kept

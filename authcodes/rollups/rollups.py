@@ -150,7 +150,7 @@ def catch_up(*, brand: Brand, at: datetime) -> int:
     return len(days) + _roll_up_portions(brand, recent, today)
 
 
-def unsettle(*, scan_id: UUID) -> None:
+def mark_stale(*, scan_id: UUID) -> None:
     """Have a scan's day rolled up again once its points are settled. Joins the transaction that makes them pending."""
     # Nothing found may mean that the day was just being rolled up again: its new row is there for a second look.
     if not _run(UNSETTLE, {"scan_id": scan_id}):

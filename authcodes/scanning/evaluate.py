@@ -8,23 +8,23 @@ from authcodes.models.scans import Scan
 from authcodes.scanning.types import (
     EARNING,
     ZERO,
-    Circumstances,
-    CodeFacts,
+    CodeSnapshot,
     Outcome,
     PointsStatus,
     Reason,
+    ScanContext,
     ScanResult,
 )
-from brands.scanned import Reading
+from brands.scanned import ParsedCode
 from loyalty import earning
 from loyalty.models.accounts import UserPoints
 
 
-def judge(*, facts: CodeFacts | None, reading: Reading | None, about: Circumstances) -> Scan.Reason:
+def evaluate_scan(*, facts: CodeSnapshot | None, reading: ParsedCode | None, about: ScanContext) -> Scan.Reason:
     """The checks of a scan, in their order; safety comes before everything that only concerns points."""
     if facts is None or reading is None:
         return Reason.UNKNOWN
-    if not tag_fits(facts, reading):
+    if not tag_is_valid(facts, reading):
         return Reason.BAD_TAG
     if about.brand_id is not None and facts.brand_id != about.brand_id:
         return Reason.OTHER_BRAND
@@ -43,7 +43,7 @@ def judge(*, facts: CodeFacts | None, reading: Reading | None, about: Circumstan
     return Reason.ACCEPTED if facts.campaign_permits else Reason.CAMPAIGN_INACTIVE
 
 
-def may_take_over(facts: CodeFacts, about: Circumstances) -> bool:
+def may_take_over(facts: CodeSnapshot, about: ScanContext) -> bool:
     """Whether the scan that reserves a used-up code gives way: to a customer at once, to a guest or a customer whose
     address the brand wants confirmed first when it has lapsed, and to the customer's own next one.
 
@@ -56,7 +56,7 @@ def may_take_over(facts: CodeFacts, about: Circumstances) -> bool:
     return about.user_id is not None and (not facts.unconfirmed or facts.reserved_for == about.user_id)
 
 
-def tag_fits(facts: CodeFacts, reading: Reading) -> bool:
+def tag_is_valid(facts: CodeSnapshot, reading: ParsedCode) -> bool:
     """A signed batch's code needs its tag; an unsigned one has none."""
     return signed_tags.fits(given=reading.tag, code=facts.code, batch_id=facts.batch_id, version=facts.tag_version)
 
@@ -71,7 +71,7 @@ OUTCOMES = {
 }
 
 
-def promise(scan_id: uuid.UUID, facts: CodeFacts | None, reason: Scan.Reason, about: Circumstances) -> ScanResult:
+def build_result(scan_id: uuid.UUID, facts: CodeSnapshot | None, reason: Scan.Reason, about: ScanContext) -> ScanResult:
     """The answer if the scan is recorded now: its outcome, what becomes of points, and how many."""
     outcome = OUTCOMES.get(reason, Outcome.ERROR)
     status = points_status(facts, reason, about.user_id)
@@ -81,7 +81,7 @@ def promise(scan_id: uuid.UUID, facts: CodeFacts | None, reason: Scan.Reason, ab
     return ScanResult(scan_id, outcome, reason, status, worth, count, facts, scanned_at=about.at)
 
 
-def points_status(facts: CodeFacts | None, reason: Scan.Reason, user_id: int | None) -> Scan.PointsStatus:
+def points_status(facts: CodeSnapshot | None, reason: Scan.Reason, user_id: int | None) -> Scan.PointsStatus:
     if facts is None or reason == Reason.BAD_TAG:
         return PointsStatus.NOT_ELIGIBLE
     if facts.already_claimed:
@@ -95,7 +95,7 @@ def points_status(facts: CodeFacts | None, reason: Scan.Reason, user_id: int | N
     return PointsStatus.UNCONFIRMED if facts.unconfirmed else PointsStatus.PENDING
 
 
-def worth_of(facts: CodeFacts) -> Decimal:
+def worth_of(facts: CodeSnapshot) -> Decimal:
     return earning.for_scan(
         redeem_point_value=facts.redeem_point_value,
         reward_type=facts.reward_type,

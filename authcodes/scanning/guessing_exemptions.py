@@ -6,11 +6,11 @@ from authcodes.codes import signed_tags
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from brands.identity.guessing import Exemptions
-from brands.scanned import Reading
+from brands.scanned import ParsedCode
 from loyalty.points import accounts
 
 
-def exemptions(*, reading: Reading | None, user_id: int | None, brand_id: int | None) -> Exemptions:
+def exemptions(*, reading: ParsedCode | None, user_id: int | None, brand_id: int | None) -> Exemptions:
     """Those of a customer (None: a guest) who tries the code in `reading` through a brand's app (None: no app)."""
 
     def has_earned() -> bool:
@@ -27,7 +27,7 @@ def exemptions(*, reading: Reading | None, user_id: int | None, brand_id: int | 
     return Exemptions(lambda: has_good_tag(reading), has_earned, is_established)
 
 
-def has_good_tag(reading: Reading | None) -> bool:
+def has_good_tag(reading: ParsedCode | None) -> bool:
     """Whether it is a signed code with its tag, which nobody can guess."""
     if reading is None or not reading.tag:
         return False

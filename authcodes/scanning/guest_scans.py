@@ -9,9 +9,9 @@ from django.db import IntegrityError, transaction
 from authcodes.errors import ScanNotAdoptable
 from authcodes.models.scans import Scan
 from authcodes.scanning import record
-from authcodes.scanning.evaluate import promise
+from authcodes.scanning.evaluate import build_result
 from authcodes.scanning.snapshot import facts_of
-from authcodes.scanning.types import EARNING, Circumstances, Outcome, Place, PointsStatus, Reason
+from authcodes.scanning.types import EARNING, Outcome, PointsStatus, Reason, ScanContext, ScanLocation
 from core.db import sql
 from events import publishing
 
@@ -64,13 +64,15 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
         return
     if scan.scanned_at < at - timedelta(minutes=settings.GUEST_SCAN_MINUTES):
         raise ScanNotAdoptable
-    place = Place(scan.latitude, scan.longitude)
-    about = Circumstances(at=scan.scanned_at, user_id=user_id, brand_id=scan.brand_id, place=place)
+    place = ScanLocation(scan.latitude, scan.longitude)
+    about = ScanContext(at=scan.scanned_at, user_id=user_id, brand_id=scan.brand_id, place=place)
     facts = facts_of(scan.code, about)
     if facts is None or scan.user_id is not None or scan.points_status != PointsStatus.GUEST:
         raise ScanNotAdoptable
     reason = Reason.RECALLED if facts.recall_id else Reason(scan.reason)
-    result = replace(promise(scan.scan_id, facts, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count)
+    result = replace(
+        build_result(scan.scan_id, facts, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count
+    )
     messages = [record.scan_event(result, about)] if result.points_status in EARNING else []
     parameters = {
         "scan_id": scan.scan_id,
@@ -92,7 +94,7 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
 
 def place(*, scan: Scan, latitude: float, longitude: float) -> None:
     """Note where a scan happened, if that is not known yet."""
-    found = Place(latitude, longitude).named()
+    found = ScanLocation(latitude, longitude).named()
     parameters = {"scan_id": scan.scan_id, "latitude": latitude, "longitude": longitude, "location": found.label}
     sql.rows(PLACE, parameters)
 

@@ -10,7 +10,7 @@ from authcodes.rollups import rollups
 from authcodes.scanning import record
 from authcodes.scanning.evaluate import points_status, worth_of
 from authcodes.scanning.record import note_attempt
-from authcodes.scanning.types import EARNING, Circumstances, CodeFacts, Outcome, PointsStatus, Reason, ScanResult
+from authcodes.scanning.types import EARNING, CodeSnapshot, Outcome, PointsStatus, Reason, ScanContext, ScanResult
 from core.db import sql
 from core.observability import metrics
 from events import publishing
@@ -32,14 +32,14 @@ REOPEN = """
 """
 
 
-def standing(result: ScanResult, facts: CodeFacts, about: Circumstances) -> ScanResult | None:
+def standing(result: ScanResult, facts: CodeSnapshot, about: ScanContext) -> ScanResult | None:
     """The answer for a used-up code whose points a limit held back from this very customer: their scan stands."""
     if points_status(facts, Reason.ACCEPTED, about.user_id) not in EARNING:
         return None
     return about_earlier(result, facts, about, points=worth_of(facts))
 
 
-def about_earlier(result: ScanResult, facts: CodeFacts, about: Circumstances, *, points: Decimal) -> ScanResult | None:
+def about_earlier(result: ScanResult, facts: CodeSnapshot, about: ScanContext, *, points: Decimal) -> ScanResult | None:
     """The same answer, about the customer's accepted scan that a limit held points back from; None without one."""
     asked = {"user_id": about.user_id, "code_id": facts.id, "earns": facts.earns}
     found = sql.row(STANDING, asked)
@@ -56,7 +56,7 @@ def about_earlier(result: ScanResult, facts: CodeFacts, about: Circumstances, *,
     )
 
 
-def ask_again(result: ScanResult, attempt_id: uuid.UUID, about: Circumstances, scanned: str) -> None:
+def ask_again(result: ScanResult, attempt_id: uuid.UUID, about: ScanContext, scanned: str) -> None:
     """Record the attempt as what it is; ask for the points of the scan that stands, unless they are on their way."""
     attempt = replace(
         result,
@@ -70,7 +70,7 @@ def ask_again(result: ScanResult, attempt_id: uuid.UUID, about: Circumstances, s
     with transaction.atomic():
         note_attempt(attempt, about, scanned)
         if sql.row(REOPEN, {"scan_id": result.scan_id}):
-            rollups.unsettle(scan_id=result.scan_id)
+            rollups.mark_stale(scan_id=result.scan_id)
             publishing.publish(
                 messages=[record.scan_event(attempt, about)], brand_id=result.facts.brand_id, at=about.at
             )

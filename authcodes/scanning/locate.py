@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from authcodes.scanning.types import Place
+from authcodes.scanning.types import ScanLocation
 from core.db import sql
 
 # Scans are recorded with their place. Some from earlier releases still wait for theirs, and are taken in small
@@ -34,6 +34,6 @@ def locate_pending(*, limit: int) -> int:
         found = sql.rows(UNLOCATED, {"limit": limit})
         if not found:
             return 0
-        labels = [Place(latitude, longitude).named().label for _scan_id, latitude, longitude in found]
+        labels = [ScanLocation(latitude, longitude).named().label for _scan_id, latitude, longitude in found]
         sql.rows(LOCATE, {"scan_ids": [scan_id for scan_id, *_place in found], "labels": labels})
     return len(found)

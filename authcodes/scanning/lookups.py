@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from authcodes.models.lookups import CodeLookup
-from authcodes.scanning.types import Circumstances, ScanResult
+from authcodes.scanning.types import ScanContext, ScanResult
 from core.db import sql
 from loyalty.members import personal_data
 
@@ -19,7 +19,7 @@ NOTE = """
 """
 
 
-def note(*, result: ScanResult, scanned: str, about: Circumstances) -> None:
+def note(*, result: ScanResult, scanned: str, about: ScanContext) -> None:
     """Record that somebody looked a code up: whoever tries many of them leaves a trace."""
     facts = result.facts
     written = {

@@ -7,11 +7,11 @@ from authcodes.errors import ScanLimitReached
 from authcodes.scanning.types import (
     EARNING,
     ZERO,
-    Circumstances,
-    CodeFacts,
+    CodeSnapshot,
     Outcome,
     PointsStatus,
     Reason,
+    ScanContext,
     ScanResult,
     public_status_fields,
 )
@@ -83,7 +83,7 @@ ATTEMPT_TOLD = f"""
 """  # noqa: S608 - built from constants
 
 
-def accept(result: ScanResult, about: Circumstances, scanned: str) -> int | None:
+def accept(result: ScanResult, about: ScanContext, scanned: str) -> int | None:
     """Take a slot, record the scan and publish its event, in one statement. None: the slot is gone."""
     messages = [scan_event(result, about)] if result.points_status in EARNING else []
     messages += _announcement(result, about)
@@ -98,13 +98,13 @@ def accept(result: ScanResult, about: Circumstances, scanned: str) -> int | None
     return count
 
 
-def _taking(facts: CodeFacts, parameters: dict[str, object]) -> tuple[str, dict[str, object]]:
+def _taking(facts: CodeSnapshot, parameters: dict[str, object]) -> tuple[str, dict[str, object]]:
     if facts.limit_reached:
         return TAKE_OVER, {**parameters, "reservation_id": facts.reservation_id}
     return ACCEPT, parameters
 
 
-def note_attempt(result: ScanResult, about: Circumstances, scanned: str) -> None:
+def note_attempt(result: ScanResult, about: ScanContext, scanned: str) -> None:
     """Record a scan that takes no slot; where a webhook listens its announcement is written beside it."""
     parameters = _record(result, about, scanned)
     messages = _announcement(result, about)
@@ -117,7 +117,7 @@ def note_attempt(result: ScanResult, about: Circumstances, scanned: str) -> None
     publishing.wake_after_commit(messages)
 
 
-def _announcement(result: ScanResult, about: Circumstances) -> list[messages.Message]:
+def _announcement(result: ScanResult, about: ScanContext) -> list[messages.NewEvent]:
     """code.scanned, for the brand whose code it is. Whose customer scanned it through another brand is not told."""
     facts = result.facts
     if facts is None or not facts.is_announced:
@@ -146,7 +146,7 @@ def _announcement(result: ScanResult, about: Circumstances) -> list[messages.Mes
     return [message]
 
 
-def scan_event(result: ScanResult, about: Circumstances) -> messages.Message:
+def scan_event(result: ScanResult, about: ScanContext) -> messages.NewEvent:
     """scan-auth, spec section 6. Its id is the scan's, which is how the accrual finds the scan again."""
     facts = result.facts
     assert facts is not None  # noqa: S101 - an accepted scan has a code
@@ -159,7 +159,7 @@ def scan_event(result: ScanResult, about: Circumstances) -> messages.Message:
         "redeem_point_value": facts.redeem_point_value,
     }
     place = {**location, "city": about.place.city, "region": about.place.region}
-    return messages.Message(
+    return messages.NewEvent(
         kind="scan-auth",
         event_id=result.scan_id,
         arguments={"brand_id": facts.brand_id, "user_id": about.user_id},
@@ -172,7 +172,7 @@ def scan_event(result: ScanResult, about: Circumstances) -> messages.Message:
     )
 
 
-def _record(result: ScanResult, about: Circumstances, scanned: str) -> dict[str, object]:
+def _record(result: ScanResult, about: ScanContext, scanned: str) -> dict[str, object]:
     facts = result.facts
     return {
         "scan_id": result.scan_id,
@@ -198,7 +198,7 @@ def _record(result: ScanResult, about: Circumstances, scanned: str) -> dict[str,
     }
 
 
-def take_slot(*, facts: CodeFacts, about: Circumstances, scan_id: uuid.UUID) -> None:
+def record_accrual_scan(*, facts: CodeSnapshot, about: ScanContext, scan_id: uuid.UUID) -> None:
     """Record an accepted scan that an accrual brings with it. Call inside the accrual's transaction, then `settle`.
 
     Raises ScanLimitReached when the code has no slot left.

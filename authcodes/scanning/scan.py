@@ -9,11 +9,11 @@ from django.db import IntegrityError, transaction
 from authcodes.errors import ScanLimitReached
 from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
-from authcodes.scanning.evaluate import judge, promise
+from authcodes.scanning.evaluate import build_result, evaluate_scan
 from authcodes.scanning.limited_points import about_earlier, ask_again, standing
 from authcodes.scanning.record import accept, note_attempt
 from authcodes.scanning.snapshot import facts_of
-from authcodes.scanning.types import Circumstances, CodeFacts, Outcome, PointsStatus, Reason, ScanResult
+from authcodes.scanning.types import CodeSnapshot, Outcome, PointsStatus, Reason, ScanContext, ScanResult
 from brands.scanned import read
 from core.db import sql
 from core.db.uuid7 import time_ordered_id
@@ -32,7 +32,7 @@ KEEP_RESERVATION = """
 """
 
 
-def scan(*, scanned: str, about: Circumstances, scan_id: uuid.UUID | None = None) -> ScanResult:
+def scan(*, scanned: str, about: ScanContext, scan_id: uuid.UUID | None = None) -> ScanResult:
     """Judge a scan, record it with its true reason and, if it earns, publish its scan-auth event: one commit.
 
     `scan_id` given (from an Idempotency-Key): the same scan again gets the same answer; raises
@@ -53,7 +53,7 @@ def scan(*, scanned: str, about: Circumstances, scan_id: uuid.UUID | None = None
     return replay(earlier, scanned, about)
 
 
-def _scan(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
+def _scan(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
     for _try in range(TRIES):
         result = _look(scanned, about, scan_id)
         if result.attempt_id is not None:
@@ -70,30 +70,30 @@ def _scan(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
     raise ScanLimitReached
 
 
-def preview(*, scanned: str, about: Circumstances) -> ScanResult:
+def preview(*, scanned: str, about: ScanContext) -> ScanResult:
     """The answer a scan would get now. Writes nothing; its scan_id names no scan."""
     return _look(scanned, about, time_ordered_id())
 
 
-def _look(scanned: str, about: Circumstances, scan_id: uuid.UUID) -> ScanResult:
+def _look(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
     reading = read(scanned)
     facts = facts_of(reading.code if reading else None, about)
-    reason = judge(facts=facts, reading=reading, about=about)
-    result = promise(scan_id, facts, reason, about)
+    reason = evaluate_scan(facts=facts, reading=reading, about=about)
+    result = build_result(scan_id, facts, reason, about)
     return standing(result, facts, about) or result if facts and reason == Reason.LIMIT_REACHED else result
 
 
 def keep_reservation(*, scan_id: uuid.UUID) -> None:
     """Make an unconfirmed customer's scan one that is about to earn. Call inside the accrual's transaction.
 
-    Raises TryLater where it was taken over, or has earned, since the facts were read: they are read again.
+    Raises RetryLater where it was taken over, or has earned, since the facts were read: they are read again.
     """
     if sql.row(KEEP_RESERVATION, {"scan_id": scan_id}) is None:
-        raise messages.TryLater("The scan has changed.", after=timedelta(0))
-    rollups.unsettle(scan_id=scan_id)
+        raise messages.RetryLater("The scan has changed.", after=timedelta(0))
+    rollups.mark_stale(scan_id=scan_id)
 
 
-def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
+def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
     """The answer that `earlier` got. Raises IdempotencyKeyReused if this is not the same scan.
 
     A repeat may leave out where it was: the place may have been told after the scan.
@@ -125,7 +125,7 @@ def replay(earlier: Scan, scanned: str, about: Circumstances) -> ScanResult:
     return about_earlier(answered, facts, about, points=earlier.points_promised) or answered
 
 
-def _status_again(earlier: Scan, facts: CodeFacts | None) -> Scan.PointsStatus:
+def _status_again(earlier: Scan, facts: CodeSnapshot | None) -> Scan.PointsStatus:
     """What the answer to a scan said becomes of its points; and no more that they wait for what has come about."""
     status = PointsStatus(earlier.points_status)
     if earlier.user_id is None or not earlier.points_promised or status == PointsStatus.LAPSED:

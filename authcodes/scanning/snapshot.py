@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from authcodes.scanning.types import Circumstances, CodeFacts
+from authcodes.scanning.types import CodeSnapshot, ScanContext
 from brands.errors import TokenInvalid
 from brands.identity import tokens
 from brands.identity.authentication import active_user
 from core.db import sql
 from core.json_values import ENCODER
-from loyalty.integrations.webhook_events import LISTENED
+from loyalty.integrations.webhook_events import SUBSCRIBED_TYPES
 
 # Codes sort by bytes, reasons do not: without its COLLATE the look at the ledger would read all of an account's lines.
 # The level is the customer's current one, else the brand's lowest. A brand without levels leaves it null.
@@ -69,7 +69,7 @@ RESERVATION = """
 """
 # An accrual's scan has its slot.
 NO_RESERVATION = "SELECT NULL::uuid AS scan_id, NULL::timestamptz AS scanned_at, NULL::bigint AS user_id"
-LISTENED_HERE = LISTENED.format(brand="c.brand_id")
+LISTENED_HERE = SUBSCRIBED_TYPES.format(brand="c.brand_id")
 FACTS = STATEMENT.format(
     code="%(code)s::text",
     at="%(at)s::timestamptz",
@@ -114,18 +114,18 @@ def read(
     at: datetime,
     scan_id: UUID | None = None,
     token: tokens.Principal | None = None,
-) -> CodeFacts | None:
+) -> CodeSnapshot | None:
     """The facts, or None where there is no such code. One index lookup per table.
 
     `token`: what the customer's own request carried. Given a `scan_id`, `accepted_scan_id` is that scan or else the
     customer's first accepted scan of the code.
     """
     found = sql.row(FACTS, {"code": code, "user_id": user_id, "at": at, "scan_id": scan_id, **tokens.parameters(token)})
-    return CodeFacts(*found) if found else None
+    return CodeSnapshot(*found) if found else None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScanLookup:
     """Of which code, for whom, and which scan: see `read`."""
 
     code: str
@@ -134,7 +134,7 @@ class Asked:
     scan_id: UUID
 
 
-def read_together(asked: Sequence[Asked]) -> list[CodeFacts | None]:
+def fetch_many(asked: Sequence[ScanLookup]) -> list[CodeSnapshot | None]:
     """As read, for at most MOST scans."""
     rows = [
         {
@@ -146,13 +146,13 @@ def read_together(asked: Sequence[Asked]) -> list[CodeFacts | None]:
         }
         for item, each in enumerate(asked)
     ]
-    found: list[CodeFacts | None] = [None] * len(rows)
+    found: list[CodeSnapshot | None] = [None] * len(rows)
     for item, *columns in sql.rows(FACTS_TOGETHER, {"asked": ENCODER.encode(rows)}):
-        found[item] = CodeFacts(*columns)
+        found[item] = CodeSnapshot(*columns)
     return found
 
 
-def facts_of(code: str | None, about: Circumstances) -> CodeFacts | None:
+def facts_of(code: str | None, about: ScanContext) -> CodeSnapshot | None:
     """Raises TokenInvalid for a user who is not active: views leave the look at the user to this statement."""
     facts = read(code=code, user_id=about.user_id, at=about.at, token=about.token) if code else None
     if about.user_id is not None and not (facts.user_active if facts else active_user(about.user_id, about.token)):

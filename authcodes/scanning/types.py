@@ -16,7 +16,7 @@ from brands.identity.tokens import Principal
 
 
 @dataclass(frozen=True, slots=True)
-class CodeFacts:
+class CodeSnapshot:
     """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
 
     `slots_used`: its accepted scans without those that were given back. `reservation_id`: of a used-up code the scan of
@@ -105,7 +105,7 @@ PUBLIC_STATUSES = [status.value for status in PointsStatus if status != PointsSt
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScanLocation:
     """Where a scan happened: WGS 84 degrees, and city and region if the app knows them."""
 
     latitude: float | None = None
@@ -114,7 +114,7 @@ class Place:
     region: str = ""
 
     @classmethod
-    def of(cls, location: dict[str, Any] | None) -> "Place":
+    def of(cls, location: dict[str, Any] | None) -> "ScanLocation":
         """The place in an event's or a request's `location`."""
         given = location or {}
         city, region = given.get("city") or "", given.get("region") or ""
@@ -125,7 +125,7 @@ class Place:
         """`City, Region`, as scans store it."""
         return ", ".join(part for part in (self.city, self.region) if part)[:MAX_LABEL_LENGTH]
 
-    def named(self) -> "Place":
+    def named(self) -> "ScanLocation":
         """The same place with city and region, where only its degrees are known and a city is near."""
         if self.label or self.latitude is None or self.longitude is None:
             return self
@@ -134,7 +134,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class ScanContext:
     """Who scans where, when and with what. `brand_id`: the brand whose app or key asks, None for anybody.
 
     `token`: the customer's own, where their request carried one.
@@ -143,7 +143,7 @@ class Circumstances:
     at: datetime
     user_id: int | None = None
     brand_id: int | None = None
-    place: Place = Place()
+    place: ScanLocation = ScanLocation()
     device: str = ""
     app_version: str = ""
     token: Principal | None = None
@@ -162,7 +162,7 @@ class ScanResult:
     points_status: Scan.PointsStatus
     points: Decimal
     scan_count: int
-    facts: CodeFacts | None
+    facts: CodeSnapshot | None
     attempt_id: uuid.UUID | None = None
     scanned_at: datetime | None = None
 

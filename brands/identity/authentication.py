@@ -53,7 +53,7 @@ class BearerToken(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             return None
-        principal = tokens.read_access(bearer(header))
+        principal = tokens.verify_access(bearer(header))
         user = self.load(principal)
         request_brands.note(request_brands.TOKEN, (principal.brand_id,))
         return user, principal

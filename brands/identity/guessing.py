@@ -14,7 +14,7 @@ from time import time
 from django.conf import settings
 from limits.storage import RedisStorage
 
-from brands.scanned import Reading
+from brands.scanned import ParsedCode
 from brands.tenants import stopped_attempts
 from core.errors import RateLimited
 from core.observability import metrics
@@ -141,7 +141,7 @@ class Budget:
     seconds: int = 0
 
 
-def check(guesser: Guesser, *, reading: Reading | None, exemptions: Exemptions, calls: str | None) -> None:
+def check(guesser: Guesser, *, reading: ParsedCode | None, exemptions: Exemptions, calls: str | None) -> None:
     """Count one try of the code in `reading` (None: of none), and one call against the limit `calls`.
 
     Raises RateLimited for a limit that is used up, and while unknown codes lock the guesser or their network out.
@@ -190,7 +190,7 @@ def use(budgets: list[Budget], digest: bytes) -> tuple[int, Budget] | None:
     return (max(1, ceil(milliseconds / 1000)), budgets[number - 1]) if milliseconds else None
 
 
-def budgets_of(guesser: Guesser, *, reading: Reading | None, calls: str | None) -> list[Budget]:
+def budgets_of(guesser: Guesser, *, reading: ParsedCode | None, calls: str | None) -> list[Budget]:
     found = [Budget("unknown_code", Scope.OWN, "lock", lock_key(guesser, guesser.identity))]
     found += [
         Budget("unknown_code_address", Scope.LOCK, "lock", lock_key(guesser, f"everybody:{network}"))

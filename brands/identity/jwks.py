@@ -64,7 +64,7 @@ class KeySet:
     def _ask(self) -> None:
         try:
             keys = usable_keys(json.loads(fetch(self.url)), self.algorithm)
-        except (client.NotReached, ValueError, RecursionError) as error:
+        except (client.RequestFailedError, ValueError, RecursionError) as error:
             logger.warning("No keys from %s: %s", self.url, error)
             self._asked_at = monotonic()
         else:
@@ -79,12 +79,12 @@ def key_set(*, url: str, algorithm: str) -> KeySet:
 
 
 def fetch(url: str) -> bytes:
-    """The body behind `url`, which the operator chose, so it may be a private address. Raises NotReached."""
+    """The body behind `url`, which the operator chose, so it may be a private address. Raises RequestFailedError."""
     headers = {"Accept": "application/json"}
     answer = client.send("GET", url, headers=headers, timeout_seconds=TIMEOUT_SECONDS, anywhere=True)
     if answer.status != 200:
         message = f"the answer is {answer.status}"
-        raise client.NotReached(message)
+        raise client.RequestFailedError(message)
     return answer.body
 
 

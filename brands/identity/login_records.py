@@ -8,7 +8,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.identity.login_throttle import Attempt
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -17,10 +17,10 @@ from brands.models.tenants import Brand
 RECORDED_ATTEMPTS = (1, 5, 10, 20)
 
 
-def logged_in(*, user: User, deed: Deed, brand_id: int | None = None) -> None:
+def logged_in(*, user: User, deed: AuditContext, brand_id: int | None = None) -> None:
     """Somebody has logged in to the portal: an entry for each brand that they work for, or for `brand_id` alone."""
     brands = [brand_id] if brand_id is not None else _brands_of(user)
-    rows = [Row(user, each) for each in brands or [None]]
+    rows = [AuditedChange(user, each) for each in brands or [None]]
     audit_log.record(deed=deed, action=_("Logged in to the portal"), rows=rows)
 
 
@@ -39,8 +39,8 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
     words = _("Failed logins today: %(count)d") % {"count": attempt.number}
     if attempt.is_last:
         words = _("Failed logins today: %(count)d; new devices wait until tomorrow") % {"count": attempt.number}
-    deed = Deed(None, at, request_id, reason=_("At the portal") if brand is None else _("Through the API"))
-    audit_log.record(deed=deed, action=words, rows=[Row(user, brand_id) for brand_id in brands])
+    deed = AuditContext(None, at, request_id, reason=_("At the portal") if brand is None else _("Through the API"))
+    audit_log.record(deed=deed, action=words, rows=[AuditedChange(user, brand_id) for brand_id in brands])
     if attempt.is_last:
         own = brand or Brand.objects.filter(pk__in=[each for each in brands if each]).order_by("pk").first()
         if own:
@@ -56,7 +56,7 @@ def failed_email_change(*, attempt: Attempt, brand: Brand, at: datetime, request
         return
     words = _("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
     # Whoever works elsewhere too: the brand sent the link, and a missing line would say that they do.
-    audit_log.record(deed=Deed(None, at, request_id), action=words, rows=[Row(user, brand.pk)])
+    audit_log.record(deed=AuditContext(None, at, request_id), action=words, rows=[AuditedChange(user, brand.pk)])
 
 
 def _brands_informed(user: User, brand: Brand | None) -> list[int | None]:

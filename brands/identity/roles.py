@@ -81,7 +81,7 @@ def may(role: str, verb: str, label: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class BrandScope:
     """The brands in which somebody may do something: these, or every one, and rows of no brand too."""
 
     brand_ids: frozenset[int] = frozenset()
@@ -93,35 +93,37 @@ class Reach:
     def __contains__(self, brand_id: int | None) -> bool:
         return self.everywhere or brand_id in self.brand_ids
 
-    def __or__(self, other: "Reach") -> "Reach":
-        return Reach(self.brand_ids | other.brand_ids, self.everywhere or other.everywhere)
+    def __or__(self, other: "BrandScope") -> "BrandScope":
+        return BrandScope(self.brand_ids | other.brand_ids, self.everywhere or other.everywhere)
 
-    def narrowed_to(self, brand_id: int) -> "Reach":
+    def narrowed_to(self, brand_id: int) -> "BrandScope":
         """What of it lies in one brand."""
-        return Reach(frozenset({brand_id})) if brand_id in self else Reach()
+        return BrandScope(frozenset({brand_id})) if brand_id in self else BrandScope()
 
     def of(self, rows: "QuerySet[M]", path: str) -> "QuerySet[M]":
         """Those of `rows` that are within reach; `path` leads from a row to its brand."""
         return rows if self.everywhere else rows.filter(**{f"{path}__in": self.brand_ids})
 
 
-def reach(user: Any, verbs: str, label: str) -> Reach:
+def reach(user: Any, verbs: str, label: str) -> BrandScope:
     """Where `user` may do any of `verbs` on the model `label`: in the brand they chose to look at, or in all of theirs.
 
     One query per request: the user keeps the answer.
     """
-    whole = whole_reach(user, verbs, label)
+    whole = full_scope(user, verbs, label)
     chosen = getattr(user, "chosen_brand_id", None)
     return whole if chosen is None else whole.narrowed_to(chosen)
 
 
-def whole_reach(user: Any, verbs: str, label: str) -> Reach:
+def full_scope(user: Any, verbs: str, label: str) -> BrandScope:
     """The same, whichever brand they chose to look at."""
     if not (user.is_active and user.is_staff):
-        return Reach()
+        return BrandScope()
     if user.is_superuser:
-        return Reach(everywhere=any(may(SUPERUSER, verb, label) for verb in verbs))
-    return Reach(frozenset(it.brand_id for it in memberships(user) if any(may(it.role, verb, label) for verb in verbs)))
+        return BrandScope(everywhere=any(may(SUPERUSER, verb, label) for verb in verbs))
+    return BrandScope(
+        frozenset(it.brand_id for it in memberships(user) if any(may(it.role, verb, label) for verb in verbs))
+    )
 
 
 @contextmanager

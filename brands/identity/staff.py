@@ -22,14 +22,14 @@ OWNERSHIP_LOCK = 7_216_002
 LOCK_OWNERSHIP = "SELECT pg_advisory_xact_lock(%s)"
 
 
-def give_role(*, user: User, brand: Brand, role: str, password: str = "", at: datetime) -> Membership:
+def assign_role(*, user: User, brand: Brand, role: str, password: str = "", at: datetime) -> Membership:
     """Let somebody work for a brand. Who could not log in to the portal so far can from now on, with `password`.
 
     Nobody has proved that the address of a customer's account is theirs: whoever registered it may be somebody else,
     and must not get in with the password that they chose. Raises Invalid where it is missing.
     """
     with transaction.atomic():
-        take_turns()
+        lock_ownership()
         made = Membership.objects.create(user=user, brand=brand, role=role)
         if not User.objects.filter(pk=user.pk, is_staff=True).exists():
             if not password:
@@ -59,7 +59,7 @@ def prove_address(*, user: User, at: datetime) -> None:
 def change_role(*, membership: Membership, role: str) -> None:
     """Give `membership` another role. Raises Invalid where the brand would lose its last owner."""
     with transaction.atomic():
-        take_turns()
+        lock_ownership()
         if role != Membership.Role.OWNER:
             keep_an_owner(brand_ids=[membership.brand_id], without=membership.user_id, field="role")
             end_invitations_of(membership)
@@ -70,7 +70,7 @@ def change_role(*, membership: Membership, role: str) -> None:
 def end_membership(*, membership: Membership) -> None:
     """Take the role away. Raises Invalid where the brand would lose its last owner."""
     with transaction.atomic():
-        take_turns()
+        lock_ownership()
         keep_an_owner(brand_ids=[membership.brand_id], without=membership.user_id)
         end_invitations_of(membership)
         membership.delete()
@@ -91,7 +91,7 @@ def save_account(*, user: User, fields: Iterable[str]) -> None:
         user.email_verified_at, fields = None, {*fields, "email_verified_at"}
     with transaction.atomic():
         if not (user.is_active and user.is_staff):
-            take_turns()
+            lock_ownership()
             refuse_to_switch_off(user, field="is_staff" if user.is_active else "is_active")
             sessions.end_others(user=user, keep=None)
             with row_guard.lifted("who is switched off is so for all brands"):
@@ -122,7 +122,7 @@ def owners_of(brand: Brand) -> Iterable[int]:
     return able.filter(brand=brand).values_list("user_id", flat=True)
 
 
-def take_turns() -> None:
+def lock_ownership() -> None:
     """Wait for everybody else who gives or takes roles; others wait until this transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(LOCK_OWNERSHIP, [OWNERSHIP_LOCK])

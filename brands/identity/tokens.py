@@ -115,7 +115,7 @@ def parameters(principal: Principal | None) -> dict[str, Any]:
     return {"epoch": principal.epoch, "session": principal.session, "token_brand": principal.brand_id}
 
 
-def read_access(token: str) -> Principal:
+def verify_access(token: str) -> Principal:
     """For whom `token` speaks. Whether that user is still active, and the token STANDS, is for the caller to see.
 
     Raises TokenInvalid, and Unavailable while an external issuer's keys cannot be read.

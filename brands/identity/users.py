@@ -9,12 +9,12 @@ from django.utils.translation import gettext_lazy as _
 from brands.errors import TokenInvalid
 from brands.models.credentials import LoginSession
 from brands.models.people import User
-from core.errors import Refused
+from core.errors import DomainError
 
 DOMAIN = "erased.invalid"  # RFC 2606: no mail can ever reach it
 
 
-class StaffNotErased(Refused):
+class StaffNotErased(DomainError):
     code = "STAFF_NOT_ERASED"
     default_message = _("This person works for a brand here. End their roles before their data is erased.")
 
@@ -36,7 +36,7 @@ def make(*, brand_id: int, at: datetime) -> User:
     )
 
 
-def take_person_out(user: User) -> None:
+def anonymise_user(user: User) -> None:
     """Leave of a user an inactive row that says nothing of them; every session and token of theirs ends with it."""
     LoginSession.objects.filter(user=user).delete()
     user.email = new_address()

@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.identity import staff
 from brands.models.people import Membership, User
 from brands.models.tenants import Brand
@@ -27,7 +27,7 @@ def account_of(invitation: Invitation) -> User | None:
 
 @sensitive_variables("password")
 def join(
-    invitation: Invitation, *, password: str, first_name: str, last_name: str, origin: str, deed: Deed
+    invitation: Invitation, *, password: str, first_name: str, last_name: str, origin: str, deed: AuditContext
 ) -> tuple[User, Membership]:
     """Let somebody in who could not log in to the portal so far. They set a password, which passed the validators.
 
@@ -44,7 +44,7 @@ def join(
             elif user.is_staff:
                 raise Invalid(_("This address has an account in the portal by now. Log in to accept."))
             staff.prove_address(user=user, at=deed.at)
-            membership = _give_role(invitation, user, Deed(user, deed.at, deed.request_id), password=password)
+            membership = _give_role(invitation, user, AuditContext(user, deed.at, deed.request_id), password=password)
             words = _("You work for %(brand)s now, and have set a password.") % {"brand": invitation.brand}
             mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
     except IntegrityError:
@@ -52,7 +52,7 @@ def join(
     return user, membership
 
 
-def accept(invitation: Invitation, *, user: User, origin: str, deed: Deed) -> Membership:
+def accept(invitation: Invitation, *, user: User, origin: str, deed: AuditContext) -> Membership:
     """Give the role to a colleague who is logged in with the invited address, and keeps their password.
 
     Raises Invalid for an invitation that has ended, and for anybody else.
@@ -75,14 +75,16 @@ def _may_invite(inviter: User | None, brand: Brand) -> bool:
     return inviter.is_superuser or owns.exists()
 
 
-def _give_role(invitation: Invitation, user: User, deed: Deed, *, password: str = "") -> Membership:
+def _give_role(invitation: Invitation, user: User, deed: AuditContext, *, password: str = "") -> Membership:
     if not _may_invite(invitation.invited_by, invitation.brand):
         raise Invalid(_("This invitation has ended. Ask for another one."))
     if Membership.objects.filter(user=user, brand=invitation.brand).exists():
         raise Invalid(_("You work for %(brand)s already.") % {"brand": invitation.brand})
-    membership = staff.give_role(user=user, brand=invitation.brand, role=invitation.role, password=password, at=deed.at)
+    membership = staff.assign_role(
+        user=user, brand=invitation.brand, role=invitation.role, password=password, at=deed.at
+    )
     brand_id = invitation.brand_id
-    audit_log.record(deed=deed, action=ACCEPTED, rows=[Row(invitation, brand_id)])
-    added = Row(membership, brand_id, audit_log.changes(None, membership))
+    audit_log.record(deed=deed, action=ACCEPTED, rows=[AuditedChange(invitation, brand_id)])
+    added = AuditedChange(membership, brand_id, audit_log.changes(None, membership))
     audit_log.record(deed=deed, action=audit_log.ADDED, rows=[added])
     return membership

@@ -21,7 +21,7 @@ from brands.identity import tokens
 from brands.models.people import User
 from brands.staff_login import invitations
 from brands.staff_login.models import MAX_ATTEMPTS, Invitation, StaffMail
-from brands.tenants.hostnames import brand_called
+from brands.tenants.hostnames import brand_for_hostname
 from core.errors import Invalid
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def origin_of(request: HttpRequest) -> str:
     wherever the brand points it: it must not receive other people's links."""
     if settings.PORTAL_URL:
         return str(settings.PORTAL_URL)
-    if brand_called(request.get_host()) is not None:
+    if brand_for_hostname(request.get_host()) is not None:
         raise Invalid(_("Open the portal at its own address to have a link sent, not at a brand's."))
     return f"{request.scheme}://{request.get_host()}"
 

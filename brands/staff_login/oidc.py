@@ -244,7 +244,7 @@ def fetch(
             timeout_seconds=TIMEOUT_SECONDS,
         )
         found = json.loads(answer.body)
-    except (client.NotReached, ValueError, RecursionError):
+    except (client.RequestFailedError, ValueError, RecursionError):
         raise unavailable() from None
     if refusing and 400 <= answer.status < 500:
         raise refused()

@@ -8,10 +8,10 @@ from brands.models.tenants import Brand, BrandHostname
 
 def brand_of(request: HttpRequest) -> Brand | None:
     """The brand whose page it is, by the Host header; None for the portal's own host and for others."""
-    return brand_called(request.get_host())
+    return brand_for_hostname(request.get_host())
 
 
-def brand_called(netloc: str) -> Brand | None:
+def brand_for_hostname(netloc: str) -> Brand | None:
     """The brand with this hostname, stored with its port or, failing that, without."""
     called = netloc.lower()
     names = [called, called.rpartition(":")[0] or called]

@@ -27,7 +27,7 @@ QUALITIES = (80, 65, 50, 35, 20, 8)
 BROKEN = (OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, struct.error)
 
 
-class Unfit(Exception):  # noqa: N818 - an answer
+class Unfit(Exception):
     """Why a picture is not taken: `pixels`, `animated`, `broken` or `memory`."""
 
 

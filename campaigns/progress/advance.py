@@ -62,7 +62,7 @@ GIVE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class MilestoneState:
     """A milestone as one customer finds it; `reward_points` in points, `given` says that they had the reward."""
 
     milestone_id: int
@@ -79,24 +79,24 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class ActiveCampaign:
     """A running campaign, its milestones with the lowest threshold first, and where a customer stands in it."""
 
     campaign_id: int
     campaign_name: str
     target: int
-    milestones: tuple[Stop, ...]
+    milestones: tuple[MilestoneState, ...]
     progress: int
     achieved: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressStep:
     """Where one action takes a customer in one campaign: milestones it reaches, and of those the rewards it brings."""
 
-    campaign: Running
+    campaign: ActiveCampaign
     progress: int
-    reached: tuple[Stop, ...]
+    reached: tuple[MilestoneState, ...]
 
     @property
     def changes_something(self) -> bool:
@@ -104,7 +104,7 @@ class Progress:
         return self.progress > self.campaign.progress or bool(self.reached)
 
     @property
-    def given(self) -> tuple[Stop, ...]:
+    def given(self) -> tuple[MilestoneState, ...]:
         return tuple(stop for stop in self.reached if not stop.given)
 
     @property
@@ -112,15 +112,15 @@ class Progress:
         return next((stop.reward_name for stop in self.campaign.milestones if stop.threshold > self.progress), "")
 
 
-def parse_running(found: list[dict[str, Any]] | None) -> list[Running]:
+def parse_running(found: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
     """The value of RUNNING."""
     return [
-        Running(
+        ActiveCampaign(
             campaign_id=entry["campaign_id"],
             campaign_name=entry["campaign_name"],
             target=entry["target"],
             milestones=tuple(
-                Stop(number, threshold, name, Decimal(points), auto, given)
+                MilestoneState(number, threshold, name, Decimal(points), auto, given)
                 for number, threshold, name, points, auto, given in entry["milestones"] or ()
             ),
             progress=entry["progress"],
@@ -130,7 +130,7 @@ def parse_running(found: list[dict[str, Any]] | None) -> list[Running]:
     ]
 
 
-def advance(campaigns: Sequence[Running]) -> tuple[Progress, ...]:
+def advance(campaigns: Sequence[ActiveCampaign]) -> tuple[ProgressStep, ...]:
     """One step in each, up to its goal.
 
     Milestones at or below it that were not achieved are reached; one added late counts too.
@@ -138,16 +138,16 @@ def advance(campaigns: Sequence[Running]) -> tuple[Progress, ...]:
     return tuple(_advance(campaign, min(campaign.progress + 1, campaign.target)) for campaign in campaigns)
 
 
-def _advance(campaign: Running, progress: int) -> Progress:
+def _advance(campaign: ActiveCampaign, progress: int) -> ProgressStep:
     reached = [
         stop
         for stop in campaign.milestones
         if stop.threshold <= progress and stop.milestone_id not in campaign.achieved
     ]
-    return Progress(campaign, progress, tuple(reached))
+    return ProgressStep(campaign, progress, tuple(reached))
 
 
-def steps(taken: Sequence[tuple[int, Sequence[Progress]]]) -> dict[str, str]:
+def steps(taken: Sequence[tuple[int, Sequence[ProgressStep]]]) -> dict[str, str]:
     """Parameters of ADVANCE and GIVE: for each item its user_id and progress."""
     steps = [
         {
@@ -176,7 +176,7 @@ def claim(*, milestone_id: int, user_id: int, at: datetime) -> bool:
     return bool(waiting.update(status=RewardClaim.Status.CLAIMED, claimed_at=at))
 
 
-def hand_over(*, user_id: int, brand_id: int, to: int) -> None:
+def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int) -> None:
     """For the erasure of a person's data: how far they came, and what they won, is the pseudonym's."""
     UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__brand_id=brand_id).update(user_id=to)
     RewardClaim.objects.filter(user_id=user_id, milestone__campaign__brand_id=brand_id).update(user_id=to)

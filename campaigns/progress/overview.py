@@ -12,7 +12,7 @@ CLAIMED, AVAILABLE = RewardClaim.Status.CLAIMED.value, RewardClaim.Status.AVAILA
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MilestoneStatus:
     """A milestone as one customer finds it; `claim` is the state of its reward, None while it is not theirs."""
 
     milestone_id: int
@@ -31,19 +31,19 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CampaignStatus:
     """A campaign and one customer's progress in it; the steps with the lowest threshold first."""
 
     campaign: Campaign
     progress: int
-    steps: Sequence[Step]
+    steps: Sequence[MilestoneStatus]
 
     @property
     def next_reward(self) -> str:
         return next((step.reward_name for step in self.steps if step.threshold > self.progress), "")
 
 
-def standings(*, brand_id: int, user_id: int, at: datetime) -> list[Standing]:
+def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStatus]:
     """In the campaigns that run at `at`, and in those that ended with something left to claim; newest first.
 
     Four queries, however many campaigns there are.
@@ -62,10 +62,10 @@ def standings(*, brand_id: int, user_id: int, at: datetime) -> list[Standing]:
     return [_standing(campaign, progress.get(campaign.pk), claims) for campaign in campaigns]
 
 
-def _standing(campaign: Campaign, mine: UserLoyaltyCampaign | None, claims: dict[int, str]) -> Standing:
+def _standing(campaign: Campaign, mine: UserLoyaltyCampaign | None, claims: dict[int, str]) -> CampaignStatus:
     achieved = set(mine.milestones_achieved) if mine else set()
     steps = [
-        Step(each.pk, each.threshold, each.reward_name, each.pk in achieved, claims.get(each.pk))
+        MilestoneStatus(each.pk, each.threshold, each.reward_name, each.pk in achieved, claims.get(each.pk))
         for each in campaign.milestones.all()
     ]
-    return Standing(campaign, min(mine.progress, campaign.target_value) if mine else 0, steps)
+    return CampaignStatus(campaign, min(mine.progress, campaign.target_value) if mine else 0, steps)

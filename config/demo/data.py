@@ -37,7 +37,7 @@ POINTS, PERCENT = RewardType.POINTS, RewardType.PERCENTAGE
 Kind, Type = EarningRule.Kind, Campaign.Type
 
 
-class DemoRefused(Exception):  # noqa: N818 - nobody failed; the demo keeps its hands off
+class DemoRefused(Exception):
     """What the demo needs is somebody else's; nothing was changed."""
 
 

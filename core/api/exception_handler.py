@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.json_codec import Json, Negotiation, StrictJson
-from core.errors import CHALLENGE, Refused
+from core.errors import CHALLENGE, DomainError
 
 __all__ = ["STATUS", "Json", "Negotiation", "StrictJson", "csrf_failure", "present_error"]
 
@@ -149,7 +149,7 @@ def present_error(error: Exception, context: Mapping[str, Any]) -> Response | No
 
 def problem_of(error: BaseException | None) -> Problem | None:
     """The answer to an error that is none of ours; None for a bug."""
-    if isinstance(error, Refused):
+    if isinstance(error, DomainError):
         extra, retry_after = getattr(error, "extra", {}), getattr(error, "retry_after", None)
         return Problem(error.code, error.message, error.details, extra, retry_after)
     if isinstance(error, drf_errors.ValidationError):

@@ -12,7 +12,7 @@ from core.errors import Invalid
 KEYS = uuid.UUID("6f1c1c5e-8f0e-4f0a-9b43-0d7f2f6b8f11")
 
 
-def keyed_id(*caller_and_key: object) -> uuid.UUID:
+def idempotent_id(*caller_and_key: object) -> uuid.UUID:
     """The id that an Idempotency-Key stands for, bound to what the caller is and asks."""
     return uuid.uuid5(KEYS, "\n".join(str(part) for part in caller_and_key))
 

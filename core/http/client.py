@@ -53,7 +53,7 @@ NOT_PUBLIC = [
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
-class NotReached(Exception):  # noqa: N818 - whoever calls decides whether it is an error
+class RequestFailedError(Exception):
     """No whole answer came; the message says why, in words fit for a log that staff reads."""
 
 
@@ -97,8 +97,8 @@ def send(
 
     `cut`: of a body that is larger than `most_bytes` the beginning will do. `tls` brings a client certificate or own
     authorities. `anywhere` is for addresses that the operator chose: any network will do, and plain http too, which
-    else is for settings.OUTGOING_PRIVATE_NETWORKS only. Raises NotReached: refused or private address, no or bad
-    answer, one larger than `most_bytes`, too late.
+    else is for settings.OUTGOING_PRIVATE_NETWORKS only. Raises RequestFailedError: refused or private address, no or
+    bad answer, one larger than `most_bytes`, too late.
     """
     given = {"Accept-Encoding": "identity", **(headers or {})}
     kept = _deadline.set(monotonic() + timeout_seconds), _encrypts.set(not url.lower().startswith("http:"))
@@ -109,12 +109,12 @@ def send(
         ) as answer:
             body, more = read_body(answer.iter_stream(), most_bytes)
             if more and not cut:
-                raise NotReached(f"the answer is larger than {most_bytes} bytes")
+                raise RequestFailedError(f"the answer is larger than {most_bytes} bytes")
             return Answer(answer.status, read_headers(answer.headers), body, more)
     except httpcore.TimeoutException:
-        raise NotReached(f"no whole answer within {timeout_seconds:g} seconds") from None
+        raise RequestFailedError(f"no whole answer within {timeout_seconds:g} seconds") from None
     except FAILURES as error:
-        raise NotReached(f"{type(error).__name__}: {error}"[:500]) from error
+        raise RequestFailedError(f"{type(error).__name__}: {error}"[:500]) from error
     finally:
         _deadline.reset(kept[0])
         _encrypts.reset(kept[1])
@@ -154,7 +154,7 @@ def pool(*, http2: bool, tls: ssl.SSLContext | None, anywhere: bool) -> Connecti
         max_connections=100,
         max_keepalive_connections=20,
         keepalive_expiry=30,
-        network_backend=Guarded(anywhere=anywhere),
+        network_backend=SsrfGuardBackend(anywhere=anywhere),
     )
 
 
@@ -203,7 +203,7 @@ def addresses_of(host: str, port: int) -> list[Address]:
     return [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
 
 
-class Guarded(NetworkBackend):
+class SsrfGuardBackend(NetworkBackend):
     """Connects to addresses that were checked, and nowhere else."""
 
     def __init__(self, *, anywhere: bool) -> None:
@@ -228,7 +228,7 @@ class Guarded(NetworkBackend):
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as failed:
                 error = failed
             else:
-                return Timed(stream)
+                return DeadlineStream(stream)
         raise error
 
     def connect_unix_socket(self, *_: Any, **__: Any) -> NetworkStream:
@@ -246,7 +246,7 @@ def refuse(host: str, found: Iterable[Address]) -> None:
         raise httpcore.ConnectError(f"{host} is a public address, which is called by https only")
 
 
-class Timed(NetworkStream):
+class DeadlineStream(NetworkStream):
     """A connection on which no step outlives the deadline of the call, however slowly the other side drips."""
 
     def __init__(self, inner: NetworkStream) -> None:
@@ -274,7 +274,7 @@ class Timed(NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> NetworkStream:
-        return Timed(self._inner.start_tls(ssl_context, server_hostname, left(timeout)))
+        return DeadlineStream(self._inner.start_tls(ssl_context, server_hostname, left(timeout)))
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)

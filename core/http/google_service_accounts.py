@@ -33,7 +33,7 @@ class ServiceAccount:
     project_id: str = ""
 
 
-class NotGranted(Exception):  # noqa: N818 - an answer
+class NotGranted(Exception):
     """Google's token server gave no token, but this `answer`."""
 
     def __init__(self, answer: client.Answer) -> None:
@@ -73,7 +73,7 @@ _lock = Lock()
 def access_token(account: ServiceAccount, *, scope: str) -> str:
     """A token for Google's APIs, kept by this process until shortly before it ends.
 
-    Raises NotGranted and outgoing.NotReached.
+    Raises NotGranted and outgoing.RequestFailedError.
     """
     name = _name(account, scope)
     with _lock:

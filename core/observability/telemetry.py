@@ -11,7 +11,7 @@ from django.conf import settings
 
 from core.observability import tracing
 from core.observability.log_format import NO_ROUTE, cleaned
-from core.observability.tracing import Work
+from core.observability.tracing import TraceContext
 
 # Of a request Sentry learns the method, and its route as the transaction: addresses, bodies, cookies and headers are
 # full of keys and people.
@@ -66,7 +66,7 @@ def trace_of(request_id: str) -> int | None:
     return int(request_id, 16) if is_one else int.from_bytes(sha256(request_id.encode()).digest()[:16])
 
 
-def spans() -> Callable[[Work], AbstractContextManager[object]]:
+def spans() -> Callable[[TraceContext], AbstractContextManager[object]]:
     """What opens a span for each request, event, job and message."""
     sdk = import_module("opentelemetry.sdk.trace")
     sampling = import_module("opentelemetry.sdk.trace.sampling")
@@ -99,7 +99,7 @@ def spans() -> Callable[[Work], AbstractContextManager[object]]:
 class Span:
     """The span of a piece of work, named when it is known what that was."""
 
-    def __init__(self, work: Work, tracer: Any, kind: Any) -> None:
+    def __init__(self, work: TraceContext, tracer: Any, kind: Any) -> None:
         self.work = work
         attributes = {f"loyalty.{name}": value for name, value in work.ids.items() if value}
         self.current = tracer.start_as_current_span(

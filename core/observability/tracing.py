@@ -10,7 +10,7 @@ Ids = Mapping[str, str]
 
 _ids: ContextVar[Ids] = ContextVar("ids", default={})  # noqa: B039 - never changed, always replaced
 # What opens a span around each piece of work; core.observability.telemetry puts it here where somebody collects them.
-opened: "list[Callable[[Work], AbstractContextManager[object]]]" = []
+opened: "list[Callable[[TraceContext], AbstractContextManager[object]]]" = []
 
 
 def ids() -> Ids:
@@ -23,8 +23,8 @@ def request_id() -> str:
     return _ids.get().get("request_id", "")
 
 
-class Work:
-    """`with Work("event", request_id=..., event_id=...):` what happens inside is told under these ids.
+class TraceContext:
+    """`with TraceContext("event", request_id=..., event_id=...):` what happens inside is told under these ids.
 
     `name` is what a span is called by; it may be set when more is known.
     """

@@ -31,7 +31,7 @@ SLOW_SECONDS, SLOW_LASTS_SECONDS = 1.0, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Breaker:
+class CircuitBreaker:
     """Opens after `failures` in a row, for `rest_seconds` that double with each failure after. Then one call is let
     through as a probe, which has `probe_seconds`; its end decides for all."""
 

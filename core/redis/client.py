@@ -20,7 +20,7 @@ WARN_SECONDS = 30
 T = TypeVar("T")
 
 
-class Outage:
+class OutageState:
     """What this process knows of Redis being away; it heals by itself."""
 
     def __init__(self) -> None:
@@ -40,15 +40,15 @@ class Outage:
                 logger.warning("Each process limits for itself, Redis does not answer: %s", error)
 
 
-class Lines(local):
+class Connections(local):
     """The connections that a thread has opened, by their URL. They are not lent, so a call need not wait for a pool."""
 
     def __init__(self) -> None:
         self.opened: dict[str, ConnectionInterface] = {}
 
 
-outage = Outage()
-lines = Lines()
+outage = OutageState()
+lines = Connections()
 
 
 def forget_lines() -> None:
@@ -64,11 +64,11 @@ def ask(question: Callable[[], T]) -> T | None:
         return question()
     except redis.RedisError as error:
         outage.begin(error)
-        hang_up()
+        disconnect()
         return None
 
 
-def hang_up() -> None:
+def disconnect() -> None:
     """What is asked after an outage goes to whoever is behind the address then: a master that was made a replica
     keeps its connections, and refuses every write on them."""
     for connection in lines.opened.values():

@@ -18,7 +18,7 @@ from core.api.exception_handler import handler400, handler404, handler503
 from core.http.client import LOOP_NAME
 from core.observability import metrics
 from core.observability.log_format import cleaned
-from core.observability.tracing import Work
+from core.observability.tracing import TraceContext
 
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # W3C Trace Context: version, trace, span, flags.
@@ -54,7 +54,7 @@ class RequestId:
         if request.path_info in PROBES:
             request.get_host = lambda: "localhost"  # type: ignore[method-assign]
         callers = callers_id(request.META)
-        with Work("request", "", request_id=request.request_id, caller_request_id=callers) as work:
+        with TraceContext("request", "", request_id=request.request_id, caller_request_id=callers) as work:
             response = refusal(request) or self.get_response(request)
             response["X-Request-ID"] = request.request_id
             match = request.resolver_match  # none where nothing was found

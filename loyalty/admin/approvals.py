@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT, reach
 from brands.models.tenants import Brand
-from core.errors import Refused
+from core.errors import DomainError
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge
@@ -93,7 +93,7 @@ class PointsApprovalAdmin(TenantAdmin):
         try:
             with transaction.atomic():
                 message = self.approve(request, approval) if approves else self.reject(request, approval)
-        except Refused as refusal:
+        except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
             self.message_user(request, message)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT
-from core.errors import Refused
+from core.errors import DomainError
 from loyalty.admin.till import Till, state_badge
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation, codes
@@ -95,7 +95,7 @@ class RedemptionAdmin(Till, ExportingAdmin):
         if request.method == "POST" and form.is_valid():
             try:
                 act(redemption=redemption, deed=deed(request, form.cleaned_data["reason"]))
-            except Refused as refusal:
+            except DomainError as refusal:
                 form.add_error(refusal.details.get("field"), refusal.message)
             else:
                 self.message_user(request, _("Done."), messages.SUCCESS)

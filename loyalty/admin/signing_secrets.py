@@ -19,9 +19,9 @@ from django.views.decorators.debug import sensitive_variables
 
 from brands.identity.roles import ACT
 from brands.tenants import callable_urls
-from core.errors import Refused
+from core.errors import DomainError
 from loyalty.integrations import signing_secrets
-from loyalty.models.signing_secret import Signed
+from loyalty.models.signing_secret import SigningSecretModel
 from portal.base.confirmation import WhyForm
 from portal.base.forms import TenantForm
 from portal.base.tenant_admin import TenantAdmin
@@ -41,7 +41,7 @@ class CalledForm(TenantForm):
     def clean_url(self) -> str:
         try:
             return callable_urls.callable_address(self.cleaned_data["url"])
-        except Refused as refusal:
+        except DomainError as refusal:
             raise forms.ValidationError(refusal.message) from refusal
 
 
@@ -88,12 +88,12 @@ class SigningSecretAdmin(TenantAdmin):
             try:
                 with transaction.atomic():
                     return act(request, row, form.cleaned_data)
-            except Refused as refusal:
+            except DomainError as refusal:
                 form.add_error(None, refusal.message)
         context = {**self.about(request, row), "title": str(row), "form": form, "words": words, "button": button}
         return TemplateResponse(request, "admin/loyalty/ask_why.html", context)
 
-    def about(self, request: HttpRequest, row: Signed) -> dict[str, Any]:
+    def about(self, request: HttpRequest, row: SigningSecretModel) -> dict[str, Any]:
         return {**self.admin_site.each_context(request), "opts": self.opts, "row": row}
 
     @method_decorator(sensitive_variables("text"))

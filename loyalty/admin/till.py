@@ -15,8 +15,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.identity.roles import USE, Reach
-from core.errors import Refused
+from brands.identity.roles import USE, BrandScope
+from core.errors import DomainError
 from loyalty.members.masking import shown_to
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation, codes
@@ -98,35 +98,35 @@ class Till:
         """Whether the code is used now, by this request."""
         try:
             redemptions.use(redemption=redemption, at=timezone.now(), by=person(request), request=uuid4())
-        except Refused as refusal:
+        except DomainError as refusal:
             form.add_error(None, refusal.message)
             return False
         self.note(request, [redemption], _("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
         return True
 
-    def undo(self, request: HttpRequest, scope: Reach) -> HttpResponse:
+    def undo(self, request: HttpRequest, scope: BrandScope) -> HttpResponse:
         redemption = undoable(request, scope, request.POST["undo"])
         try:
             if redemption is None:
                 raise too_late()
             cancellation.take_back(redemption=redemption, deed=deed(request, _("Undone at the till.")))
-        except Refused as refusal:
+        except DomainError as refusal:
             messages.error(request, refusal.message)
         else:
             messages.success(request, _("Undone: %(reward)s. The code is good again.") % {"reward": redemption.name})
         return redirect(request.path)
 
 
-def find(form: CodeForm, scope: Reach) -> Redemption | None:
+def find(form: CodeForm, scope: BrandScope) -> Redemption | None:
     try:
         brands = None if scope.everywhere else scope.brand_ids
         return redemptions.find(brand_ids=brands, text=form.cleaned_data["code"])
-    except Refused as refusal:
+    except DomainError as refusal:
         form.add_error("code", refusal.message)
         return None
 
 
-def undoable(request: HttpRequest, scope: Reach, number: str) -> Redemption | None:
+def undoable(request: HttpRequest, scope: BrandScope, number: str) -> Redemption | None:
     """What this very person handed over a moment ago."""
     if not (number.isascii() and number.isdigit() and len(number) <= 18):
         return None

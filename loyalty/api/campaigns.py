@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from brands.identity.authentication import for_own_brand, principal_of
 from campaigns.models.campaigns import Campaign
-from campaigns.progress.overview import Standing, standings
+from campaigns.progress.overview import CampaignStatus, standings
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.json_values import iso
 from core.redis import rate_limits
@@ -64,7 +64,7 @@ class Campaigns(APIView):
         return Response({"success": True, "data": [present_standing(each) for each in found]})
 
 
-def present_standing(standing: Standing) -> dict[str, Any]:
+def present_standing(standing: CampaignStatus) -> dict[str, Any]:
     campaign = standing.campaign
     return {
         "campaign_id": campaign.pk,

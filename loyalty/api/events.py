@@ -21,7 +21,7 @@ from brands.tenants import origins, quotas
 from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key
 from core.api.inputs import ID, Input
 from core.api.openapi.endpoint import KEY, KEY_AND_BEARER, endpoint
-from core.errors import AuthenticationRequired, Forbidden, Refused
+from core.errors import AuthenticationRequired, DomainError, Forbidden
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty import doors, ingestion
@@ -189,7 +189,7 @@ class CampaignEvent(APIView):
             rate_limits.hit("campaign_event", caller.brand_id, given["user_id"])
             quotas.count_event(caller.brand_id)
         action = self.read_action(request, caller, principal, given)
-        data = doors.credit_now(action) if caller.is_hub else self.credit_guarded(request, action)
+        data = doors.process_campaign_event(action) if caller.is_hub else self.credit_guarded(request, action)
         return Response({"success": True, "message": message_of(data), "data": data})
 
     def credit_guarded(self, request: Request, action: doors.Action) -> dict[str, Any]:
@@ -198,8 +198,8 @@ class CampaignEvent(APIView):
         reading = read(action.payload["product"]["authCode"])
         guessing.check(guesser, reading=reading, exemptions=exemptions(action), calls=None)
         try:
-            return doors.credit_now(action)
-        except Refused as refusal:
+            return doors.process_campaign_event(action)
+        except DomainError as refusal:
             if refusal.code == "AUTH_CODE_INVALID":
                 guessing.count_unknown(guesser)
             raise
@@ -277,5 +277,5 @@ class Ingest(APIView):
         if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:
             raise BrandMismatch
         quotas.count_event(caller.brand_id)
-        new = ingestion.take_in(envelope)
+        new = ingestion.store_event(envelope)
         return Response({"event_id": str(envelope["id"]), "status": "accepted" if new else "duplicate"}, status=202)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.errors import UserNotFound
 from brands.identity.api_keys import Caller
 from brands.identity.authentication import for_brand_of_key
@@ -70,7 +70,7 @@ class Members(APIView):
         user_id, email = given.get("user_id"), given.get("email")
         if (user_id is not None) == bool(email):
             raise Invalid("Send either user_id or email.", details={"field": "user_id"})
-        deed = Deed(None, timezone.now(), getattr(request, "request_id", ""), f"API key {caller.key_id}")
+        deed = AuditContext(None, timezone.now(), getattr(request, "request_id", ""), f"API key {caller.key_id}")
         brand = Brand.objects.get(pk=caller.brand_id)
         member, created = enrolment.enrol_one(brand=brand, deed=deed, user_id=user_id, address=email or "")
         data = {
@@ -141,7 +141,7 @@ class MemberView(APIView):
         given = CorrectionInput.parse(request.data)
         at = timezone.now()
         reason = f"{given['reason']} (API key {caller.key_id})"
-        deed = Deed(None, at, getattr(request, "request_id", ""), reason)
+        deed = AuditContext(None, at, getattr(request, "request_id", ""), reason)
         found = UserPoints.objects.filter(brand=caller.brand_id, user=user_id, user__is_active=True)
         member = found.select_related("user", "brand").first()
         if member is None:

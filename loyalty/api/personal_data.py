@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.identity import login_throttle
 from brands.identity.authentication import changing_own_brand, principal_of
 from brands.models.people import User
@@ -48,7 +48,7 @@ class Me(APIView):
         email = User.objects.values_list("email", flat=True).get(pk=principal.user_id)
         session = principal.session or f"user {principal.user_id}"
         attempt = login_throttle.begin(door=door, email=email, network=network, session=session)
-        deed = Deed(None, timezone.now(), getattr(request, "request_id", ""))
+        deed = AuditContext(None, timezone.now(), getattr(request, "request_id", ""))
         erasure.erase_own(user_id=principal.user_id, brand_id=principal.brand_id, password=given["password"], deed=deed)
         attempt.succeeded()
         return Response(status=204)

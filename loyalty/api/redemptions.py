@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from brands.identity.api_keys import Caller
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
-from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, keyed_id
+from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, idempotent_id
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.pagination import PaginationOutput, page_parameters, paged
 from core.errors import Forbidden, Invalid
@@ -20,7 +20,7 @@ from core.redis import rate_limits
 from loyalty.api.rewards import OBSTACLES
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes, redeem, till, undo
-from loyalty.rewards.redeem import Claimed, Wish
+from loyalty.rewards.redeem import ClaimResult, RedemptionRequest
 from loyalty.rewards.undo import Undone
 
 STATES = ["good", "used", "expired", "cancelled", "blocked"]
@@ -112,11 +112,11 @@ class Redeem(APIView):
         key = idempotency_key(request)
         if not key:
             raise Invalid("Send an Idempotency-Key, new for each wish.", details={"header": "Idempotency-Key"})
-        wish = Wish(
+        wish = RedemptionRequest(
             brand_id=principal.brand_id,
             user_id=principal.user_id,
             reward_id=reward_id,
-            key=keyed_id("redeem", principal.brand_id, principal.user_id, key),
+            key=idempotent_id("redeem", principal.brand_id, principal.user_id, key),
             at=timezone.now(),
         )
         return Response({"success": True, "data": present_redeemed(redeem.redeem(wish))}, status=201)
@@ -255,7 +255,7 @@ def claim(request: Request, milestone_id: int) -> Response:
     return Response({"success": True, "data": present_claimed(claimed)})
 
 
-def present_claimed(claimed: Claimed) -> dict[str, Any]:
+def present_claimed(claimed: ClaimResult) -> dict[str, Any]:
     redemption = claimed.redemption
     return {
         "milestone_id": claimed.milestone.pk,

@@ -25,7 +25,7 @@ from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, levels
 from loyalty.points.levels import Level, levels_of
 from loyalty.rewards import redeem, rules
-from loyalty.rewards.rules import Holder
+from loyalty.rewards.rules import MemberState
 
 ZERO = Decimal(0)
 OBSTACLES = [
@@ -109,9 +109,9 @@ def taken_by(account: UserPoints | None, found: Sequence[Reward]) -> dict[int, i
     return dict(kept.values_list("reward").annotate(Count("pk")))
 
 
-def holder_of(brand: Brand, account: UserPoints | None, ladder: Sequence[Level], taken: int) -> Holder:
+def holder_of(brand: Brand, account: UserPoints | None, ladder: Sequence[Level], taken: int) -> MemberState:
     level = levels.held(levels=ladder, name=account.current_level if account else "")
-    return Holder(
+    return MemberState(
         loyalty_active=brand.loyalty_active,
         blocked=account is not None and account.status == UserPoints.Status.BLOCKED,
         balance=account.points if account else ZERO,
@@ -120,7 +120,7 @@ def holder_of(brand: Brand, account: UserPoints | None, ladder: Sequence[Level],
     )
 
 
-def present_reward(reward: Reward, holder: Holder, at: datetime) -> dict[str, Any]:
+def present_reward(reward: Reward, holder: MemberState, at: datetime) -> dict[str, Any]:
     obstacle = rules.obstacle(redeem.offer_of(reward), holder, at)
     lacks_points = obstacle is not None and obstacle.code == NotEnoughPointsForReward.code
     return {

@@ -17,7 +17,7 @@ from brands.identity.authentication import caller_of
 from brands.identity.tokens import TokenPair
 from brands.models.people import User
 from brands.models.tenants import Brand
-from brands.tenants.hostnames import brand_called
+from brands.tenants.hostnames import brand_for_hostname
 from core.api.inputs import ID, Input
 from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
 from core.errors import Invalid
@@ -104,7 +104,7 @@ def brand_of(request: Request, *, named: int | None, user: User | None = None) -
 
 def told_brand(request: Request, *, named: int | None) -> Brand | None:
     """As brand_of, before it is known who calls."""
-    return brand_called(_called(request)) if named is None else Brand.objects.filter(pk=named).first()
+    return brand_for_hostname(_called(request)) if named is None else Brand.objects.filter(pk=named).first()
 
 
 def _called(request: Request) -> str:

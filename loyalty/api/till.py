@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from brands.identity.api_keys import Caller
 from brands.identity.authentication import for_brand_of_key
-from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key, keyed_id
+from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key, idempotent_id
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
 from core.json_values import plain
@@ -108,6 +108,6 @@ class UseRedemption(APIView):
         at = timezone.now()
         key = idempotency_key(request)
         found = till.find(brand_ids=[caller.brand_id], text=given["code"])
-        asked = keyed_id("use", caller.brand_id, found.pk, key or at.isoformat())
+        asked = idempotent_id("use", caller.brand_id, found.pk, key or at.isoformat())
         used = till.use(redemption=found, at=at, key_id=caller.key_id, request=asked)
         return Response({"success": True, "data": present_till(used)})

@@ -20,9 +20,9 @@ from brands.models.tenants import Brand
 from brands.tenants import callable_urls
 from core import json_values
 from core.http import client, webhook_signatures
-from core.redis.circuit_breaker import Breaker
+from core.redis.circuit_breaker import CircuitBreaker
 from events import messages, worker_signals
-from events.messages import Delivery, TryLater
+from events.messages import LeasedEvent, RetryLater
 from events.models import Event
 from loyalty.errors import ExternallyRefused
 from loyalty.models.external_system import ExternalSystem
@@ -50,7 +50,7 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ApprovalRequest:
     """An accrual that is about to be made; `points` are before any limit. `event_id` is the idempotency key."""
 
     event_id: UUID
@@ -68,7 +68,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ApprovalDecision:
     """What it said. `decision` None: it did not answer, and `reason` says why; `rest` is to be waited at least."""
 
     decision: Decision | None
@@ -77,22 +77,22 @@ class Verdict:
     rest: timedelta = timedelta()
 
 
-def consult(*, system_id: int, delivery: Delivery, question: Question) -> None:
+def request_approval(*, system_id: int, delivery: LeasedEvent, question: ApprovalRequest) -> None:
     """Ask, outside of any transaction; returns if the points may be credited.
 
     What an event's worker of the points' lane would have to wait for goes to a lane of its own first. Raises
-    OtherLane for that, TryLater where the event is held, ExternallyRefused for a final no.
+    RerouteEvent for that, RetryLater where the event is held, ExternallyRefused for a final no.
     """
-    if delivery.lane == messages.POINTS and not delivery.at_the_door:
-        raise messages.OtherLane(messages.EXTERNAL, retry_hours=RETRY_HOURS)
+    if delivery.lane == messages.POINTS and not delivery.is_inline:
+        raise messages.RerouteEvent(messages.EXTERNAL, retry_hours=RETRY_HOURS)
     system = ExternalSystem.objects.filter(pk=system_id, is_active=True).first()
     if system is None:  # switched off meanwhile
         return
-    obey(system, delivery, verdict_of(system, delivery, question))
+    apply_decision(system, delivery, verdict_of(system, delivery, question))
 
 
-def obey(system: ExternalSystem, delivery: Delivery, verdict: Verdict) -> None:
-    """What the brand chose for this verdict. Raises as `consult` does."""
+def apply_decision(system: ExternalSystem, delivery: LeasedEvent, verdict: ApprovalDecision) -> None:
+    """What the brand chose for this verdict. Raises as `request_approval` does."""
     if verdict.decision == Decision.PROCEED:
         return
     refused = verdict.decision == Decision.REFUSE
@@ -103,32 +103,34 @@ def obey(system: ExternalSystem, delivery: Delivery, verdict: Verdict) -> None:
         raise ExternallyRefused(details={"reason": verdict.reason} if verdict.reason else None)
     if chosen == ExternalSystem.WhenAway.HOLD:
         why = _("Held: the external loyalty system said: %(what)s") % {"what": f"{words}. {verdict.reason}".strip()}
-        raise TryLater(why, after=held_for(delivery, verdict))
+        raise RetryLater(why, after=held_for(delivery, verdict))
 
 
-def held_for(delivery: Delivery, verdict: Verdict) -> timedelta:
+def held_for(delivery: LeasedEvent, verdict: ApprovalDecision) -> timedelta:
     """Growing pauses, with one attempt just before the event's end."""
     left = delivery.give_up_at - LAST_TRY - timezone.now()
     wanted = max(messages.pause(delivery.attempts), verdict.rest)
     return min(wanted, left) if left > timedelta() else wanted
 
 
-def verdict_of(system: ExternalSystem, delivery: Delivery, question: Question) -> Verdict:
+def verdict_of(system: ExternalSystem, delivery: LeasedEvent, question: ApprovalRequest) -> ApprovalDecision:
     """Within the budget in any case: while the breaker is open nobody is asked."""
     breaker = breaker_of(system)
     rest = breaker.wait()
     if rest:
-        return Verdict(None, _("It failed several times and is left alone for a while."), rest=timedelta(seconds=rest))
-    seats = SEATS_OF_THE_SLOW if breaker.is_slow() and not delivery.at_the_door else None
-    with worker_signals.seat(lane=f"external:{system.brand_id}", seats=seats) as seated:
+        return ApprovalDecision(
+            None, _("It failed several times and is left alone for a while."), rest=timedelta(seconds=rest)
+        )
+    seats = SEATS_OF_THE_SLOW if breaker.is_slow() and not delivery.is_inline else None
+    with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", seats=seats) as seated:
         if not seated:  # another brand's is not to wait for this one's
-            raise TryLater(_("Held: the external loyalty system is slow."), after=messages.pause(delivery.attempts))
+            raise RetryLater(_("Held: the external loyalty system is slow."), after=messages.pause(delivery.attempts))
         verdict = ask(system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question))
     note(breaker, verdict)
     return verdict
 
 
-def note(breaker: Breaker, verdict: Verdict) -> None:
+def note(breaker: CircuitBreaker, verdict: ApprovalDecision) -> None:
     if verdict.decision is None:
         breaker.failed()
     else:
@@ -136,7 +138,7 @@ def note(breaker: Breaker, verdict: Verdict) -> None:
     breaker.took(verdict.milliseconds / 1000)
 
 
-def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, Any]) -> Verdict:
+def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, Any]) -> ApprovalDecision:
     """One question, once more if it fails at once; two seconds in all. Never raises for what the other side does."""
     body = json_values.ENCODER.encode(
         {"type": kind, "timestamp": json_values.iso(timezone.now()), "data": data}
@@ -147,10 +149,10 @@ def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, A
     if soon and left >= SECOND_TRY_NEEDS_SECONDS:
         sleep(SECOND_TRY_AFTER_SECONDS)
         verdict, _soon = _try(system, message_id, body, left)
-    return Verdict(verdict.decision, verdict.reason, round((monotonic() - began) * 1000))
+    return ApprovalDecision(verdict.decision, verdict.reason, round((monotonic() - began) * 1000))
 
 
-def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -> tuple[Verdict, bool]:
+def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -> tuple[ApprovalDecision, bool]:
     """The verdict, and whether another try may do better."""
     at = timezone.now()
     signed = webhook_signatures.signed_headers(
@@ -166,25 +168,27 @@ def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -
             timeout_seconds=seconds,
             most_bytes=MAX_ANSWER_BYTES,
         )
-    except client.NotReached as error:
-        return Verdict(None, str(error)), True
+    except client.RequestFailedError as error:
+        return ApprovalDecision(None, str(error)), True
     if answer.status != 200:
-        return Verdict(None, _("It answered %(status)d.") % {"status": answer.status}), answer.status in MOMENTARY
+        return ApprovalDecision(
+            None, _("It answered %(status)d.") % {"status": answer.status}
+        ), answer.status in MOMENTARY
     return read(answer.body), False
 
 
-def read(body: bytes) -> Verdict:
+def read(body: bytes) -> ApprovalDecision:
     """{"decision": "proceed" | "refuse", "reason": "..."}; whatever else stands there is not for us."""
     try:
         told = json.loads(body)
         decision = Decision(told["decision"])
         reason = str(told.get("reason") or "")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return Verdict(None, _('Its answer is not {"decision": "proceed"} or {"decision": "refuse"}.'))
-    return Verdict(decision, reason[:MAX_REASON_LENGTH].replace("\0", " ").encode("utf-8", "replace").decode())
+        return ApprovalDecision(None, _('Its answer is not {"decision": "proceed"} or {"decision": "refuse"}.'))
+    return ApprovalDecision(decision, reason[:MAX_REASON_LENGTH].replace("\0", " ").encode("utf-8", "replace").decode())
 
 
-def test(*, system: ExternalSystem) -> Verdict:
+def test(*, system: ExternalSystem) -> ApprovalDecision:
     """Ask something that is about nobody, at once; a good answer closes the breaker."""
     verdict = ask(system, message_id=str(uuid4()), kind="external.test", data={"message": "Hello."})
     if verdict.decision is not None:
@@ -192,9 +196,9 @@ def test(*, system: ExternalSystem) -> Verdict:
     return verdict
 
 
-def breaker_of(system: ExternalSystem) -> Breaker:
+def breaker_of(system: ExternalSystem) -> CircuitBreaker:
     """Shared by all workers and requests."""
-    return Breaker(name=f"external:{system.brand_id}", rest_seconds=5, longest_rest_seconds=60, probe_seconds=5)
+    return CircuitBreaker(name=f"external:{system.brand_id}", rest_seconds=5, longest_rest_seconds=60, probe_seconds=5)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from core.http import webhook_signatures
-from loyalty.models.signing_secret import Signed
+from loyalty.models.signing_secret import SigningSecretModel
 
 
 @sensitive_variables("secret")
-def rotate(*, row: Signed, at: datetime, grace: timedelta) -> str:
+def rotate(*, row: SigningSecretModel, at: datetime, grace: timedelta) -> str:
     """A new secret, shown once; what it is sent is signed with the old one too for `grace`."""
     secret = webhook_signatures.new_secret()
     with transaction.atomic():

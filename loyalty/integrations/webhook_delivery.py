@@ -17,7 +17,7 @@ from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
 from core.http import client, webhook_signatures
 from events import leases, messages, worker_signals
-from events.messages import Delivery, TryLater
+from events.messages import LeasedEvent, RetryLater
 from loyalty.integrations import webhook_endpoints
 from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 
@@ -38,7 +38,7 @@ USER_AGENT = "loyalty-webhooks/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AttemptResult:
     """What came of one call."""
 
     at: datetime
@@ -57,7 +57,7 @@ class Call:
         return self.status == 410
 
 
-def on_call_webhook(delivery: Delivery) -> None:
+def on_call_webhook(delivery: LeasedEvent) -> None:
     """Send one message once. What fails is tried again with growing pauses; a receiver that is gone is left alone."""
     found = WebhookDelivery.objects.select_related("endpoint").filter(pk=delivery.payload["message"])
     message = found.first()
@@ -73,21 +73,21 @@ def on_call_webhook(delivery: Delivery) -> None:
 
 
 @contextmanager
-def seat(delivery: Delivery, message: WebhookDelivery) -> Iterator[None]:
-    """Raises TryLater while the endpoint is left alone, or while it is slow and enough senders wait for it."""
+def seat(delivery: LeasedEvent, message: WebhookDelivery) -> Iterator[None]:
+    """Raises RetryLater while the endpoint is left alone, or while it is slow and enough senders wait for it."""
     breaker = webhook_endpoints.breaker_of(message.endpoint)
     rest = breaker.wait()
     if rest:
         put_off(delivery, message, max(timedelta(seconds=rest), backlog_pause(delivery)), _("The receiver rests."))
     seats = SEATS_OF_THE_SLOW if message.endpoint.failing_since or breaker.is_slow() else None
-    with worker_signals.seat(lane=f"webhook:{message.endpoint_id}", seats=seats) as seated:
+    with worker_signals.acquire_slot(lane=f"webhook:{message.endpoint_id}", seats=seats) as seated:
         if not seated:
             put_off(delivery, message, backlog_pause(delivery), _("The receiver is slow, and others are served first."))
         yield
 
 
-def wait_for_quota(delivery: Delivery, message: WebhookDelivery) -> None:
-    """Count a message when it is first sent. Raises TryLater until tomorrow above the brand's quota.
+def wait_for_quota(delivery: LeasedEvent, message: WebhookDelivery) -> None:
+    """Count a message when it is first sent. Raises RetryLater until tomorrow above the brand's quota.
 
     Nothing is lost: a message that cannot wait until tomorrow is sent.
     """
@@ -98,23 +98,23 @@ def wait_for_quota(delivery: Delivery, message: WebhookDelivery) -> None:
         put_off(delivery, message, tomorrow, _("The brand's webhook messages of today are used up."))
 
 
-def backlog_pause(delivery: Delivery) -> timedelta:
+def backlog_pause(delivery: LeasedEvent) -> timedelta:
     """Grows with how often the event came by in vain, so that a long queue does not keep itself busy."""
     return messages.pause(min(delivery.attempts, 9))
 
 
-def put_off(delivery: Delivery, message: WebhookDelivery, wait: timedelta, why: str) -> None:
-    """Try later without an attempt. Raises TryLater."""
+def put_off(delivery: LeasedEvent, message: WebhookDelivery, wait: timedelta, why: str) -> None:
+    """Try later without an attempt. Raises RetryLater."""
     wait = min(wait, max(delivery.give_up_at - LAST_CALL - timezone.now(), timedelta(seconds=30)))
     note_next(message, timezone.now() + wait)
-    raise TryLater(why, after=wait)
+    raise RetryLater(why, after=wait)
 
 
 def note_next(message: WebhookDelivery, at: datetime) -> None:
     WebhookDelivery.objects.filter(pk=message.pk, state=State.WAITING).update(next_attempt_at=at)
 
 
-def call(message: WebhookDelivery) -> Call:
+def call(message: WebhookDelivery) -> AttemptResult:
     """One POST. Never raises for what the receiver does."""
     at, began, body = timezone.now(), monotonic(), message.body.encode()
     signed = webhook_signatures.signed_headers(
@@ -131,10 +131,10 @@ def call(message: WebhookDelivery) -> Call:
             most_bytes=ANSWER_BYTES,
             cut=True,
         )
-    except client.NotReached as error:
-        return Call(at, since(began), error=str(error))
+    except client.RequestFailedError as error:
+        return AttemptResult(at, since(began), error=str(error))
     more = _("The answer is longer than %(most)d bytes; the rest was not read.") % {"most": ANSWER_BYTES}
-    return Call(
+    return AttemptResult(
         at=at,
         milliseconds=since(began),
         status=answer.status,
@@ -160,8 +160,8 @@ def redirected(answer: client.Answer) -> str:
     return _("Redirects are not followed; this one leads to %(address)s.") % {"address": there}
 
 
-def write(delivery: Delivery, message: WebhookDelivery, made: Call) -> None:
-    """Keep the attempt and what follows from it. Raises TryLater when there is another."""
+def write(delivery: LeasedEvent, message: WebhookDelivery, made: AttemptResult) -> None:
+    """Keep the attempt and what follows from it. Raises RetryLater when there is another."""
     endpoint = message.endpoint
     note_health(endpoint, made)
     if made.succeeded:
@@ -180,10 +180,12 @@ def write(delivery: Delivery, message: WebhookDelivery, made: Call) -> None:
     with transaction.atomic():
         keep(message, made, next_attempt_at=timezone.now() + wait)
         webhook_endpoints.note_failure(endpoint=endpoint, at=made.at)
-    raise TryLater(told(made), after=wait)
+    raise RetryLater(told(made), after=wait)
 
 
-def end(delivery: Delivery, message: WebhookDelivery, state: WebhookDelivery.State, made: Call | None = None) -> None:
+def end(
+    delivery: LeasedEvent, message: WebhookDelivery, state: WebhookDelivery.State, made: AttemptResult | None = None
+) -> None:
     """The message's end and the event's, together."""
     now = timezone.now()
     with transaction.atomic():
@@ -195,15 +197,16 @@ def end(delivery: Delivery, message: WebhookDelivery, state: WebhookDelivery.Sta
             webhook_endpoints.stop(endpoint=message.endpoint, state=WebhookEndpoint.State.GONE, at=now)
 
 
-def keep(message: WebhookDelivery, made: Call | None, **changes: object) -> None:
+def keep(message: WebhookDelivery, made: AttemptResult | None, **changes: object) -> None:
     """Add the attempt to the log, and change the message with it. Call in a transaction.
 
-    Raises LeaseLost where the message's person was erased meanwhile: what a receiver answers may say who they were.
+    Raises LeaseLostError where the message's person was erased meanwhile: what a receiver answers may say who they
+    were.
     """
     if made:
         changes |= {"attempts": F("attempts") + 1, "last_status": made.status}
     if not WebhookDelivery.objects.filter(pk=message.pk).exclude(body="").update(**changes):
-        raise messages.LeaseLost
+        raise messages.LeaseLostError
     if made:
         WebhookAttempt.objects.create(
             delivery=message,
@@ -220,13 +223,13 @@ def forget_answers(messages: Sequence[int]) -> None:
     WebhookAttempt.objects.filter(delivery__in=messages).update(answer="", error="")
 
 
-def failures_before(delivery: Delivery, message: WebhookDelivery) -> int:
+def failures_before(delivery: LeasedEvent, message: WebhookDelivery) -> int:
     """How often it failed before this call, since it was sent, sent again or delivered again by staff."""
     since_sent = message.calls.filter(at__gte=delivery.time).count()
     return min(since_sent, delivery.attempts - 1)
 
 
-def next_pause(failures: int, made: Call, give_up_at: datetime) -> timedelta | None:
+def next_pause(failures: int, made: AttemptResult, give_up_at: datetime) -> timedelta | None:
     """How long to wait, at least what the receiver asked for; None when the three days are over."""
     planned = PAUSES[min(failures, len(PAUSES) - 1)] * random.uniform(1, 1.1)  # noqa: S311 - jitter
     left = give_up_at - LAST_CALL - timezone.now()
@@ -235,11 +238,11 @@ def next_pause(failures: int, made: Call, give_up_at: datetime) -> timedelta | N
     return min(max(planned, made.retry_after or timedelta()), left)
 
 
-def told(made: Call) -> str:
+def told(made: AttemptResult) -> str:
     return " ".join(part for part in (str(made.status or ""), made.error) if part)
 
 
-def note_health(endpoint: WebhookEndpoint, made: Call) -> None:
+def note_health(endpoint: WebhookEndpoint, made: AttemptResult) -> None:
     """For the next callers: whether it answers, and whether it is slow."""
     breaker = webhook_endpoints.breaker_of(endpoint)
     if made.status is not None and made.status < 500 and made.status != 429:

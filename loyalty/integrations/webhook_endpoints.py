@@ -9,12 +9,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.models.tenants import Brand
 from brands.tenants import callable_urls
 from core.errors import Invalid
 from core.http import webhook_signatures
-from core.redis.circuit_breaker import Breaker
+from core.redis.circuit_breaker import CircuitBreaker
 from loyalty.models.webhooks import WebhookEndpoint
 
 State = WebhookEndpoint.State
@@ -57,12 +57,14 @@ def change(*, endpoint: WebhookEndpoint, fields: set[str]) -> None:
         breaker_of(endpoint).succeeded()
 
 
-def stop(*, endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: Deed | None = None) -> bool:
+def stop(
+    *, endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: AuditContext | None = None
+) -> bool:
     """Call it no more. What the service does by itself stands in the audit trail too. False: it is so already."""
-    return _switch(endpoint, state, at, deed or Deed(None, at))
+    return _switch(endpoint, state, at, deed or AuditContext(None, at))
 
 
-def start(*, endpoint: WebhookEndpoint, at: datetime, deed: Deed) -> bool:
+def start(*, endpoint: WebhookEndpoint, at: datetime, deed: AuditContext) -> bool:
     """Call it again, from the next event on; what was not sent meanwhile can be sent again. Raises Invalid."""
     with transaction.atomic():
         Brand.objects.select_for_update(no_key=True).get(pk=endpoint.brand_id)
@@ -71,7 +73,7 @@ def start(*, endpoint: WebhookEndpoint, at: datetime, deed: Deed) -> bool:
         return _switch(endpoint, State.ACTIVE, at, deed)
 
 
-def _switch(endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: Deed) -> bool:
+def _switch(endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: AuditContext) -> bool:
     with transaction.atomic():
         held = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
         # What the service finds out it says once, and it does not overrule staff.
@@ -79,7 +81,7 @@ def _switch(endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetim
             return False
         changes = {"state": (held.get_state_display(), state.label)}
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(state=state, state_since=at, failing_since=None)
-        audit_log.record(deed=deed, action=state.label, rows=[Row(held, held.brand_id, changes)])
+        audit_log.record(deed=deed, action=state.label, rows=[AuditedChange(held, held.brand_id, changes)])
     endpoint.refresh_from_db(fields=["state", "state_since", "failing_since"])
     return True
 
@@ -99,6 +101,6 @@ def note_success(*, endpoint: WebhookEndpoint) -> None:
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=None)
 
 
-def breaker_of(endpoint: WebhookEndpoint) -> Breaker:
+def breaker_of(endpoint: WebhookEndpoint) -> CircuitBreaker:
     """What leaves an endpoint alone while it does not answer."""
-    return Breaker(name=f"webhook:{endpoint.pk}", probe_seconds=settings.WEBHOOK_TIMEOUT_SECONDS + 5)
+    return CircuitBreaker(name=f"webhook:{endpoint.pk}", probe_seconds=settings.WEBHOOK_TIMEOUT_SECONDS + 5)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from core import json_values
 from events import leases, publishing
-from events.messages import Delivery, Message
+from events.messages import LeasedEvent, NewEvent
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookEndpointQuerySet, WebhookType
 
 ANNOUNCE, CALL = "announce", "call-webhook"
@@ -20,7 +20,7 @@ PING = "webhook.test"
 RETRY_HOURS = 72
 
 # The types that a brand's active webhooks want to hear, for the statement that reads whatever else is needed of it.
-LISTENED = """
+SUBSCRIBED_TYPES = """
     ARRAY(SELECT DISTINCT unnest(w.types) FROM loyalty_webhookendpoint w
            WHERE w.brand_id = {brand} AND w.state = 'active')
 """
@@ -34,17 +34,17 @@ def announcement(
     user_id: int | None = None,
     event_id: UUID | None = None,
     at: datetime | None = None,
-) -> Message:
+) -> NewEvent:
     """An event that tells the brand's webhooks of `kind`; publish it in the transaction of what it tells.
 
     Anybody may call this: `following=[..., webhooks.announcement(WebhookType.REWARD_REDEEMED, {"redemption_id": 7,
     "reward_id": 3, "points": 500, "new_balance": 120}, brand_id=..., user_id=..., event_id=...)]`. The `user_id` is
     put into the data, and leads to what was told of a person when they are erased. `event_id`, derived from what caused
     it, makes it be told once. If nobody listens it comes to nothing; where that would be too often, ask `listens`
-    first, or let LISTENED come along in your own statement.
+    first, or let SUBSCRIBED_TYPES come along in your own statement.
     """
     about = {"user_id": user_id} if user_id is not None else {}
-    return Message(
+    return NewEvent(
         kind=ANNOUNCE,
         payload={"type": kind.value, "timestamp": json_values.iso(at or timezone.now()), "data": {**about, **data}},
         arguments={"brand_id": brand_id, **about},
@@ -70,7 +70,7 @@ class Credit:
     at: datetime
 
 
-def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str], UUID]) -> list[Message]:
+def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str], UUID]) -> list[NewEvent]:
     """points.earned, if there were any, and level.reached, if that is where it took the customer; to who listens."""
     level = {"current_level": credit.current_level, "lifetime_points": credit.lifetime_points}
     told: dict[WebhookType, dict[str, Any]] = {}
@@ -109,7 +109,7 @@ def listening(brand_id: int, kind: str) -> WebhookEndpointQuerySet:
     return WebhookEndpoint.objects.active().filter(brand_id=brand_id, types__contains=[kind])
 
 
-def on_announce(delivery: Delivery) -> None:
+def on_announce(delivery: LeasedEvent) -> None:
     """One message, and one event that carries it, for each endpoint that listens now."""
     body, about = body_of(delivery.payload), delivery.arguments.get("user_id")
     message_id = f"msg_{delivery.event_id.hex}"
@@ -134,9 +134,9 @@ def message_to(
     )
 
 
-def call_of(message: WebhookDelivery) -> Message:
+def call_of(message: WebhookDelivery) -> NewEvent:
     """The event that carries a message to its endpoint, for three days."""
-    return Message(
+    return NewEvent(
         kind=CALL,
         payload={"message": message.pk},
         arguments={"brand_id": message.brand_id, **({"user_id": message.user_id} if message.user_id else {})},

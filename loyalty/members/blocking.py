@@ -28,7 +28,7 @@ def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at:
     return changed
 
 
-def told(account: UserPoints) -> messages.Message:
+def told(account: UserPoints) -> messages.NewEvent:
     """What a pass says is something else, though the points are the same."""
     return balance_changed(
         brand_id=account.brand_id,

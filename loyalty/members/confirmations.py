@@ -16,14 +16,14 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.identity import tokens
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.db import row_guard, sql
 from core.errors import Invalid
 from events import holds, publishing
-from events.messages import Message
+from events.messages import NewEvent
 from loyalty.members import consents
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.notifications import rendering
@@ -139,8 +139,10 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
         tokens.revoke_all(user=user, at=at)
         change = {"email": (found.previous_email, found.email)}
         row = accounts.account_of(brand_id=found.brand_id, user_id=user.pk) or user
-        deed = Deed(None, at, request_id)
-        audit_log.record(deed=deed, action=_("E-mail address changed"), rows=[Row(row, found.brand_id, change)])
+        deed = AuditContext(None, at, request_id)
+        audit_log.record(
+            deed=deed, action=_("E-mail address changed"), rows=[AuditedChange(row, found.brand_id, change)]
+        )
     return user
 
 
@@ -231,7 +233,7 @@ def forget_person(user_id: int, brand_id: int) -> None:
 
 
 def _mail(confirmation: EmailConfirmation, at: datetime, *, is_notice: bool = False) -> None:
-    message = Message(
+    message = NewEvent(
         kind=MAIL,
         payload={"confirmation_id": str(confirmation.pk), **({"notice": True} if is_notice else {})},
         arguments={"brand_id": confirmation.brand_id, "user_id": confirmation.user_id or 0},

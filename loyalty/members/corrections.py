@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.models.people import Membership
 from core.errors import Invalid
@@ -25,7 +25,7 @@ from loyalty.points.balance_events import balance_changed
 NAMES = ("first_name", "last_name")
 
 
-def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: Deed) -> UserPoints:
+def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: AuditContext) -> UserPoints:
     """Call a member by another name, at this brand. Owns the transaction. Raises UserNotFound for who was erased."""
     with transaction.atomic():
         member = locked(account)
@@ -37,13 +37,15 @@ def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: 
         }
         if changes:
             accounts.set_names(account=member, first_name=after[0], last_name=after[1], at=deed.at)
-            audit_log.record(deed=deed, action=_("Name corrected"), rows=[Row(member, member.brand_id, changes)])
+            audit_log.record(
+                deed=deed, action=_("Name corrected"), rows=[AuditedChange(member, member.brand_id, changes)]
+            )
             publish_name_change(member, deed)
         member.first_name, member.last_name = after
     return member
 
 
-def request_email_change(*, account: UserPoints, email: str, deed: Deed) -> EmailConfirmation:
+def request_email_change(*, account: UserPoints, email: str, deed: AuditContext) -> EmailConfirmation:
     """Have a member confirm `email` as their address from now on; until then nothing changes. Owns the transaction.
 
     Raises Invalid for the brand's own staff, who change their address themselves, and UserNotFound.
@@ -55,7 +57,9 @@ def request_email_change(*, account: UserPoints, email: str, deed: Deed) -> Emai
         email = email.strip().lower()
         made = confirmations.begin_change(user=member.user, brand=member.brand, email=email, at=deed.at)
         # Not which one: the change itself is written down when it is confirmed.
-        audit_log.record(deed=deed, action=_("New e-mail address asked for"), rows=[Row(member, member.brand_id)])
+        audit_log.record(
+            deed=deed, action=_("New e-mail address asked for"), rows=[AuditedChange(member, member.brand_id)]
+        )
     return made
 
 
@@ -68,7 +72,7 @@ def locked(account: UserPoints) -> UserPoints:
     return member
 
 
-def publish_name_change(member: UserPoints, deed: Deed) -> None:
+def publish_name_change(member: UserPoints, deed: AuditContext) -> None:
     """The name stands on the member's wallet passes."""
     message = balance_changed(
         brand_id=member.brand_id,

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -32,7 +32,7 @@ class Result:
     unknown: list[str]
 
 
-def enrol_addresses(*, brand: Brand, addresses: Iterable[str], deed: Deed) -> Result:
+def enrol_addresses(*, brand: Brand, addresses: Iterable[str], deed: AuditContext) -> Result:
     """Enrol the brand's customers with these e-mail addresses. Raises Invalid for too many. Owns the transaction."""
     wanted = list(dict.fromkeys(address.strip().lower() for address in addresses if address.strip()))
     if len(wanted) > MAX_AT_ONCE:
@@ -44,7 +44,9 @@ def enrol_addresses(*, brand: Brand, addresses: Iterable[str], deed: Deed) -> Re
     return Result(enrolled, already, [address for address in wanted if address not in known])
 
 
-def enrol_one(*, brand: Brand, deed: Deed, user_id: int | None = None, address: str = "") -> tuple[UserPoints, bool]:
+def enrol_one(
+    *, brand: Brand, deed: AuditContext, user_id: int | None = None, address: str = ""
+) -> tuple[UserPoints, bool]:
     """The member, and whether this made the customer one. Raises UserNotFound. Owns the transaction."""
     chosen = Q(pk=user_id) if user_id is not None else Q(email=address.strip().lower())
     with transaction.atomic():
@@ -61,7 +63,7 @@ def customers_of(brand: Brand) -> QuerySet[User]:
     return User.objects.filter(theirs, is_active=True)
 
 
-def enrol_users(brand: Brand, users: Iterable[User], deed: Deed) -> tuple[list[UserPoints], int]:
+def enrol_users(brand: Brand, users: Iterable[User], deed: AuditContext) -> tuple[list[UserPoints], int]:
     """Those who were no members yet, and how many were. Each person is locked, so that two enrolments take turns."""
     ids = sorted(user.pk for user in users)
     locked = User.objects.select_for_update(no_key=True).filter(pk__in=ids, is_active=True).order_by("pk")
@@ -69,5 +71,5 @@ def enrol_users(brand: Brand, users: Iterable[User], deed: Deed) -> tuple[list[U
     before = set(UserPoints.objects.filter(brand=brand, user__in=found).values_list("user_id", flat=True))
     numbers = [accounts.enrol(user_id=pk, brand_id=brand.pk, at=deed.at) for pk in found if pk not in before]
     made = list(UserPoints.objects.filter(pk__in=numbers).select_related("brand"))
-    audit_log.record(deed=deed, action=_("Enrolled"), rows=[Row(member, brand.pk) for member in made])
+    audit_log.record(deed=deed, action=_("Enrolled"), rows=[AuditedChange(member, brand.pk) for member in made])
     return made, len(before)

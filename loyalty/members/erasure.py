@@ -12,14 +12,14 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.identity import users
 from brands.identity.person_mentions import Mentions
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.db import row_guard
-from core.errors import Refused
+from core.errors import DomainError
 from events import erasure, publishing
 from loyalty.notifications import preferences
 from loyalty.points import accounts, ledger
@@ -28,7 +28,7 @@ from loyalty.points import accounts, ledger
 THROUGH_ANY_BRAND = ("bad_tag", "other_brand")
 
 
-class PasswordWrong(Refused):
+class PasswordWrong(DomainError):
     code = "PASSWORD_WRONG"
     default_message = _("The password is wrong. Nothing was erased.")
 
@@ -41,14 +41,14 @@ class Erased:
     stays_elsewhere: bool
 
 
-def erase_own(*, user_id: int, brand_id: int, password: str, deed: Deed) -> Erased:
+def erase_own(*, user_id: int, brand_id: int, password: str, deed: AuditContext) -> Erased:
     """As `erase`, on the wish of the person, who knows their password. Raises PasswordWrong."""
     if not User.objects.get(pk=user_id).check_password(password):
         raise PasswordWrong
     return erase(user_id=user_id, brand_id=brand_id, deed=deed)
 
 
-def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
+def erase(*, user_id: int, brand_id: int, deed: AuditContext) -> Erased:
     """Take a person out of all that the brand holds. Raises StaffNotErased and UserNotFound.
 
     Locks are taken in one order: the account, as accruals do, then the person, then their events that wait, then all
@@ -74,7 +74,7 @@ def erase(*, user_id: int, brand_id: int, deed: Deed) -> Erased:
         if other:
             users.leave_brand(user, brand_id=brand_id, other_brand_id=other)
         else:
-            users.take_person_out(user)
+            users.anonymise_user(user)
         if account:
             ledger.forget_person(account=account.pk, mentions=mentions, pseudonym=heir.email)
         audit_log.forget_person(
@@ -105,7 +105,7 @@ def elsewhere(user: User, brand_id: int) -> int | None:
     return found.pk if found else None
 
 
-def note(heir: User, brand_id: int, deed: Deed) -> None:
+def note(heir: User, brand_id: int, deed: AuditContext) -> None:
     """The trail says that somebody was erased, when and by whom, and not who."""
     row = accounts.account_of(brand_id=brand_id, user_id=heir.pk) or heir
-    audit_log.record(deed=deed, action=_("Personal data erased"), rows=[Row(row, brand_id)])
+    audit_log.record(deed=deed, action=_("Personal data erased"), rows=[AuditedChange(row, brand_id)])

@@ -16,7 +16,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.errors import Invalid
 from events import publishing
-from events.messages import Message
+from events.messages import NewEvent
 from loyalty.members import confirmations
 from loyalty.models.notifications import Template
 from loyalty.notifications import rendering
@@ -32,7 +32,7 @@ def forgot(*, email: str, brand: Brand, at: datetime) -> None:
     """
     known = customers().filter(Q(registered_brand=brand) | Q(points_rows__brand=brand), email=email)
     user_id = known.values_list("pk", flat=True).first() or 0
-    message = Message(
+    message = NewEvent(
         kind="notify",
         payload={"template": Template.PASSWORD_FORGOTTEN.value},
         arguments={"brand_id": brand.pk, "user_id": user_id},

@@ -96,6 +96,6 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """The account, with its ledger and redemptions, and the campaigns are the pseudonym's, and closed."""
     confirmations.forget_person(user_id, brand_id)
-    orders.hand_over(user_id=user_id, brand_id=brand_id, to=to)
-    advance.hand_over(user_id=user_id, brand_id=brand_id, to=to)
-    accounts.hand_over(user_id=user_id, brand_id=brand_id, to=to, at=at)
+    orders.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
+    advance.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
+    accounts.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to, at=at)

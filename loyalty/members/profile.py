@@ -99,7 +99,7 @@ def tell(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime)
     if not changed:
         return
     completed = [name for name in changed if after.fields[name] and not before[name]]
-    message = messages.Message(
+    message = messages.NewEvent(
         kind="log-user-profile-update",
         arguments={"brand_id": brand_id, "user_id": after.user.pk},
         payload={"type": "profile", "changedFields": changed, "completedFields": completed},

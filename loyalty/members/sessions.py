@@ -14,14 +14,14 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from core import json_values
-from core.errors import Invalid, Refused
+from core.errors import DomainError, Invalid
 from events import messages, publishing
 from loyalty.members import confirmations, consents, passwords
 from loyalty.members.confirmations import Begun
 from loyalty.points import accounts
 
 
-class LoginRefused(Refused):
+class LoginRefused(DomainError):
     """One answer for an unknown address, a wrong password, a switched-off user and a member of staff."""
 
     code = "AUTHENTICATION_REQUIRED"
@@ -46,7 +46,7 @@ def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair
 
 
 def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: datetime) -> None:
-    message = messages.Message(
+    message = messages.NewEvent(
         kind="log-user-login",
         arguments={"brand_id": brand.pk, "user_id": user.pk},
         payload={

@@ -7,10 +7,10 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
 from core.moments import MomentField
-from loyalty.models.signing_secret import Signed
+from loyalty.models.signing_secret import SigningSecretModel
 
 
-class ExternalSystem(Signed):
+class ExternalSystem(SigningSecretModel):
     """Where it is, and what becomes of an accrual that it refuses or does not answer."""
 
     class WhenRefused(models.TextChoices):

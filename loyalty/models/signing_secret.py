@@ -8,7 +8,7 @@ from core.encryption import EncryptedTextField
 from core.moments import MomentField
 
 
-class Signed(models.Model):
+class SigningSecretModel(models.Model):
     """A row whose requests are signed. Both secrets are kept encrypted, and shown to nobody again."""
 
     secret = EncryptedTextField(editable=False)

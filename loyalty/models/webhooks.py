@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.moments import MomentField
-from loyalty.models.signing_secret import Signed
+from loyalty.models.signing_secret import SigningSecretModel
 
 
 class WebhookType(models.TextChoices):
@@ -31,7 +31,7 @@ class WebhookEndpointQuerySet(models.QuerySet["WebhookEndpoint"]):
         return self.filter(state__in=[WebhookEndpoint.State.GONE, WebhookEndpoint.State.FAILING])
 
 
-class WebhookEndpoint(Signed):
+class WebhookEndpoint(SigningSecretModel):
     """An address that is told what happens at its brand."""
 
     class State(models.TextChoices):

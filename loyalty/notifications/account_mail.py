@@ -14,34 +14,34 @@ from brands.models.tenants import Brand
 from core.errors import RateLimited
 from core.redis import rate_limits
 from events import leases, messages, publishing
-from events.messages import Delivery, Message, TryLater
+from events.messages import LeasedEvent, NewEvent, RetryLater
 from loyalty.members import confirmations
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.notifications import Channel, NoticeDelivery, Template
 from loyalty.notifications import preferences, rendering, suppression
 from loyalty.notifications.channels import email
-from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel
+from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage
 from loyalty.notifications.delivery import settings_of
 from loyalty.notifications.rendering import Asked
 from loyalty.points import accounts
 
 
-def on_account_mail(delivery: Delivery) -> None:
+def on_account_mail(delivery: LeasedEvent) -> None:
     """The handler of `account-mail`: one attempt, outside of any transaction."""
     try:
         outcome = _attempt(delivery)
-    except Bounced as problem:
+    except AddressBouncedError as problem:
         outcome = f"bounced: {problem}"
     except Failed as problem:
         outcome = f"failed: {problem}"
     except NotSent as problem:
-        raise TryLater(str(problem), after=messages.pause(delivery.attempts)) from problem
+        raise RetryLater(str(problem), after=messages.pause(delivery.attempts)) from problem
     leases.finish(delivery, outcome={"mail": leases.readable(outcome)})
 
 
 def login_paused(*, user: User, brand: Brand, at: datetime) -> None:
     """Tell somebody that nobody may try passwords for their account from new devices today."""
-    message = Message(
+    message = NewEvent(
         kind=confirmations.MAIL,
         payload={"template": Template.LOGIN_PAUSED.value},
         arguments={"brand_id": brand.pk, "user_id": user.pk},
@@ -50,7 +50,7 @@ def login_paused(*, user: User, brand: Brand, at: datetime) -> None:
     publishing.publish(messages=[message], brand_id=brand.pk, at=at)
 
 
-def _attempt(delivery: Delivery) -> str:
+def _attempt(delivery: LeasedEvent) -> str:
     """What became of it. Raises as mail.send does."""
     if "confirmation_id" in delivery.payload:
         rows = EmailConfirmation.objects.filter(pk=delivery.payload["confirmation_id"]).select_related("user")
@@ -65,7 +65,7 @@ def _attempt(delivery: Delivery) -> str:
     return _send(delivery, user.email, user, delivery.payload["template"], {"portal": user.is_staff})
 
 
-def _confirmation(delivery: Delivery, found: EmailConfirmation) -> str:
+def _confirmation(delivery: LeasedEvent, found: EmailConfirmation) -> str:
     if not _is_within_bound(delivery, found.email):
         return "too many"
     is_new = found.user is None or found.previous_email
@@ -84,11 +84,11 @@ def _confirmation(delivery: Delivery, found: EmailConfirmation) -> str:
     return _send(delivery, found.email, found.user, Template.EMAIL_CONFIRMATION.value, facts)
 
 
-def _change_notice(delivery: Delivery, found: EmailConfirmation) -> str:
+def _change_notice(delivery: LeasedEvent, found: EmailConfirmation) -> str:
     return _send(delivery, found.previous_email, found.user, Template.EMAIL_CHANGE_NOTICE.value, {})
 
 
-def _is_within_bound(delivery: Delivery, email: str) -> bool:
+def _is_within_bound(delivery: LeasedEvent, email: str) -> bool:
     """Whether the mailbox may have another mail of the brand's. A retry is no other mail."""
     if delivery.attempts > 1:
         return True
@@ -99,7 +99,7 @@ def _is_within_bound(delivery: Delivery, email: str) -> bool:
     return True
 
 
-def _send(delivery: Delivery, address: str, user: User | None, template: str, facts: Mapping[str, Any]) -> str:
+def _send(delivery: LeasedEvent, address: str, user: User | None, template: str, facts: Mapping[str, Any]) -> str:
     way = (Channel.EMAIL.value, address)
     if suppression.among(brand_id=delivery.brand_id, addresses=[way]):
         return "stopped"
@@ -115,5 +115,5 @@ def _send(delivery: Delivery, address: str, user: User | None, template: str, fa
         user_id=user.pk if user else 0,
     )
     row = NoticeDelivery(delivery_id=delivery.event_id, brand=brand, language=asked.language, channel=asked.channel)
-    email.send(Parcel(row, own, rendering.compose(asked), address))
+    email.send(OutboundMessage(row, own, rendering.compose(asked), address))
     return "sent"

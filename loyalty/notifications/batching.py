@@ -16,9 +16,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.db import sql
-from core.errors import Refused
+from core.errors import DomainError
 from events import leases, publishing
-from events.messages import Delivery, Message
+from events.messages import LeasedEvent, NewEvent
 from events.models import Event
 from loyalty.models.notifications import Notice, NoticeSettings, Template
 
@@ -54,13 +54,13 @@ TELL = """
 """
 
 
-class UnknownNotice(Refused):
+class UnknownNotice(DomainError):
     code = "VALIDATION_ERROR"
     default_message = _("There is no such notice, or it lacks what its words need.")
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class NotificationRequest:
     """Something to tell customers of once: `key` names what. `facts` fill the words; `covers` are event ids."""
 
     template: str
@@ -80,7 +80,7 @@ NEEDED = {
 PASSWORD_PAUSE_SECONDS = 300  # however often somebody asks for a new password, one mail in so long
 
 
-def on_notify(delivery: Delivery) -> None:
+def on_notify(delivery: LeasedEvent) -> None:
     """The handler of `notify`: opens a notice, or adds to the one that still gathers; owns its transaction."""
     facts, template = delivery.payload, delivery.payload.get("template")
     if template not in NEEDED or NEEDED[Template(template)] - set(facts):
@@ -99,27 +99,27 @@ def on_notify(delivery: Delivery) -> None:
             points = gather(delivery, settings.merge_seconds, at=at) if facts["points_earned"] else []
             following = [*points, *beside_points(delivery, at=at)]
         else:
-            news = News(template, f"event:{delivery.event_id}", facts, [str(delivery.event_id)])
+            news = NotificationRequest(template, f"event:{delivery.event_id}", facts, [str(delivery.event_id)])
             following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], news=news, at=at)
         if following:
             publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
-def on_password_forgotten(delivery: Delivery) -> None:
+def on_password_forgotten(delivery: LeasedEvent) -> None:
     """Sent whatever the brand's settings are, like a recall; nobody's id is asked for where nobody has the address."""
     user_id, at = delivery.arguments["user_id"], timezone.now()
     if not user_id:
         leases.finish(delivery, status=Event.Status.IGNORED)
         return
     window = int(at.timestamp()) // PASSWORD_PAUSE_SECONDS
-    news = News(Template.PASSWORD_FORGOTTEN, f"password:{window}", {}, [str(delivery.event_id)])
+    news = NotificationRequest(Template.PASSWORD_FORGOTTEN, f"password:{window}", {}, [str(delivery.event_id)])
     with transaction.atomic():
         leases.finish(delivery)
         if following := open_for(delivery.brand_id, user_id=user_id, news=news, at=at):
             publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
-def gather(delivery: Delivery, merge_seconds: int, *, at: datetime) -> list[Message]:
+def gather(delivery: LeasedEvent, merge_seconds: int, *, at: datetime) -> list[NewEvent]:
     """Add points to the customer's open notice; a new one is sent when the time for more is over."""
     facts = delivery.payload
     covered = {
@@ -146,27 +146,29 @@ def gather(delivery: Delivery, merge_seconds: int, *, at: datetime) -> list[Mess
     return [to_send(notice_id, delivery.arguments["user_id"], delivery.brand_id, wait_seconds=merge_seconds)]
 
 
-def beside_points(delivery: Delivery, *, at: datetime) -> list[Message]:
+def beside_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
     """The news that came with points: a new level, rewards to be claimed, things that were won."""
     facts, user_id = delivery.payload, delivery.arguments["user_id"]
     covers = [str(delivery.event_id)]
     news = []
     if facts.get("level_updated"):
         level = {"level_name": facts["current_level"], "new_balance": facts.get("new_balance")}
-        news.append(News(Template.LEVEL_REACHED, f"level:{facts['transaction_id']}", level, covers))
+        news.append(NotificationRequest(Template.LEVEL_REACHED, f"level:{facts['transaction_id']}", level, covers))
     news += [
-        News(Template.REWARD_AVAILABLE, f"milestone:{reward['milestone_id']}", reward, covers)
+        NotificationRequest(Template.REWARD_AVAILABLE, f"milestone:{reward['milestone_id']}", reward, covers)
         for reward in facts.get("rewards", ())
     ]
     return [message for each in news for message in open_for(delivery.brand_id, user_id=user_id, news=each, at=at)]
 
 
-def open_for(brand_id: int, *, user_id: int, news: News, at: datetime) -> list[Message]:
+def open_for(brand_id: int, *, user_id: int, news: NotificationRequest, at: datetime) -> list[NewEvent]:
     """The message that sends a new notice; none where the customer was told of it. Joins the transaction."""
     return [to_send(notice_id, told, brand_id) for notice_id, told in _open(brand_id, [user_id], news, at)]
 
 
-def announce(*, brand_id: int, user_ids: Sequence[int], news: News, at: datetime, retry_hours: int = 72) -> int:
+def announce(
+    *, brand_id: int, user_ids: Sequence[int], news: NotificationRequest, at: datetime, retry_hours: int = 72
+) -> int:
     """Tell many customers; who has been told of it is left out, so it can be done again. Owns its transaction.
 
     Returns how many are told by this call. Two statements, however many customers there are.
@@ -206,7 +208,7 @@ def close(*, notice_id: int, at: datetime) -> Notice | None:
     return notice
 
 
-def _open(brand_id: int, user_ids: Sequence[int], news: News, at: datetime) -> list[tuple[Any, ...]]:
+def _open(brand_id: int, user_ids: Sequence[int], news: NotificationRequest, at: datetime) -> list[tuple[Any, ...]]:
     return sql.rows(
         TELL,
         {
@@ -224,8 +226,8 @@ def _open(brand_id: int, user_ids: Sequence[int], news: News, at: datetime) -> l
 
 def to_send(
     notice_id: int, user_id: int, brand_id: int, *, wait_seconds: float = 0, retry_hours: int | None = None
-) -> Message:
-    return Message(
+) -> NewEvent:
+    return NewEvent(
         kind=SEND,
         payload={"notice_id": notice_id},
         arguments={"brand_id": brand_id, "user_id": user_id},

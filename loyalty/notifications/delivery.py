@@ -18,21 +18,21 @@ from django.utils.translation import gettext as _
 
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
-from core.redis.circuit_breaker import Breaker
+from core.redis.circuit_breaker import CircuitBreaker
 from events import leases, messages, publishing, worker_signals
-from events.messages import Delivery, Message, TryLater
+from events.messages import LeasedEvent, NewEvent, RetryLater
 from loyalty.members.masking import DOTS, masked_mail
 from loyalty.models.notifications import Channel, Notice, NoticeDelivery, NoticeSettings, Template, Topic
 from loyalty.notifications import batching, devices, preferences, rendering, suppression
 from loyalty.notifications.catalogue import KINDS
 from loyalty.notifications.channels import email, push, sms
-from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel
+from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage
 from loyalty.notifications.preferences import Preferences
 from loyalty.notifications.rendering import Asked
 from loyalty.points import accounts
 
 Status = NoticeDelivery.Status
-CHANNELS: dict[str, Callable[[Parcel], str]] = {
+CHANNELS: dict[str, Callable[[OutboundMessage], str]] = {
     Channel.EMAIL: email.send,
     Channel.SMS: sms.send,
     Channel.PUSH: push.send,
@@ -44,7 +44,7 @@ RETRY_HOURS = {Template.RECALL.value: 72, Template.PASSWORD_FORGOTTEN.value: 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class DeliveryTarget:
     """One address that a notice could go to; `refusal` says why it does not."""
 
     channel: str
@@ -59,7 +59,7 @@ def settings_of(brand_id: int) -> NoticeSettings:
     return found or NoticeSettings(brand_id=brand_id, is_active=False)
 
 
-def on_send_notice(delivery: Delivery) -> None:
+def on_send_notice(delivery: LeasedEvent) -> None:
     """The handler of `send-notice`: closes the notice and hands it to each of the customer's channels."""
     at = timezone.now()
     with transaction.atomic():
@@ -101,11 +101,11 @@ def queue(notice: Notice, event_id: uuid.UUID, *, at: datetime) -> list[NoticeDe
     )
 
 
-def _refusal(way: Way, shut: set[tuple[str, str]]) -> str:
+def _refusal(way: DeliveryTarget, shut: set[tuple[str, str]]) -> str:
     return _("This address takes nothing any more.") if (way.channel, way.address) in shut else ""
 
 
-def ways_of(notice: Notice, own: NoticeSettings, wishes: Preferences) -> Iterator[Way]:
+def ways_of(notice: Notice, own: NoticeSettings, wishes: Preferences) -> Iterator[DeliveryTarget]:
     """Every address that the brand could write to, with the customer's wishes. What is about safety is e-mailed at
     any rate.
     """
@@ -133,28 +133,28 @@ def channels_of(own: NoticeSettings) -> set[str]:
     return {channel.value for channel, is_ready in ready.items() if own.is_active and is_ready}
 
 
-def addresses_of(notice: Notice, channel: str, wishes: Preferences, *, refusal: str) -> Iterator[Way]:
+def addresses_of(notice: Notice, channel: str, wishes: Preferences, *, refusal: str) -> Iterator[DeliveryTarget]:
     if channel == Channel.EMAIL:
-        yield Way(channel, notice.user.email, refusal=refusal)
+        yield DeliveryTarget(channel, notice.user.email, refusal=refusal)
     elif channel == Channel.SMS and wishes.phone:
-        yield Way(channel, wishes.phone, refusal=refusal)
+        yield DeliveryTarget(channel, wishes.phone, refusal=refusal)
     elif channel == Channel.PUSH:
         for device in devices.alive(user_id=notice.user_id, brand_id=notice.brand_id):
-            yield Way(channel, device.token, device.pk, refusal=refusal)
+            yield DeliveryTarget(channel, device.token, device.pk, refusal=refusal)
 
 
-def test_way(notice: Notice) -> Way:
+def test_way(notice: Notice) -> DeliveryTarget:
     """Where a member of staff has a test sent: to their own address, or to the number that they gave."""
     channel, device_id = notice.payload["channel"], notice.payload.get("device_id")
-    return Way(channel, notice.payload.get("to") or notice.user.email, device_id)
+    return DeliveryTarget(channel, notice.payload.get("to") or notice.user.email, device_id)
 
 
 def topic_of(template: str) -> Topic:
     return KINDS[template].topic
 
 
-def to_deliver(row: NoticeDelivery, retry_hours: int) -> Message:
-    return Message(
+def to_deliver(row: NoticeDelivery, retry_hours: int) -> NewEvent:
+    return NewEvent(
         kind=f"send-{row.channel}",
         payload={"delivery_id": str(row.delivery_id)},
         arguments={"brand_id": row.brand_id, "user_id": row.user_id},
@@ -163,7 +163,7 @@ def to_deliver(row: NoticeDelivery, retry_hours: int) -> Message:
     )
 
 
-def on_deliver(delivery: Delivery) -> None:
+def on_deliver(delivery: LeasedEvent) -> None:
     """The handler of `send-email`, `send-sms` and `send-push`: one attempt, outside of any transaction."""
     row = pending(delivery)
     if row is None:
@@ -171,28 +171,28 @@ def on_deliver(delivery: Delivery) -> None:
         return
     try:
         provider_id = attempt(delivery, row)
-    except Bounced as outcome:
+    except AddressBouncedError as outcome:
         conclude(delivery, row, Status.BOUNCED, error=leases.readable(str(outcome)), stops=address_of(row))
     except Failed as outcome:
         conclude(delivery, row, Status.FAILED, error=leases.readable(str(outcome)))
-    except (NotSent, TryLater) as problem:
+    except (NotSent, RetryLater) as problem:
         if timezone.now() >= delivery.give_up_at:
             conclude(delivery, row, Status.FAILED, error=leases.readable(str(problem)))
         else:
             NoticeDelivery.objects.filter(pk=row.pk).update(last_error=leases.readable(str(problem)))
-            raise problem if isinstance(problem, TryLater) else later(delivery, problem) from problem
+            raise problem if isinstance(problem, RetryLater) else later(delivery, problem) from problem
     else:
         conclude(delivery, row, Status.SENT, provider_id=provider_id)
 
 
-def attempt(delivery: Delivery, row: NoticeDelivery) -> str:
-    """What the channel calls the message. Raises as it does; TryLater while enough senders wait for the brand's."""
+def attempt(delivery: LeasedEvent, row: NoticeDelivery) -> str:
+    """What the channel calls the message. Raises as it does; RetryLater while enough senders wait for the brand's."""
     breaker = breaker_of(row)
     seats = SEATS_OF_THE_SLOW if breaker.is_slow() else None
-    with worker_signals.seat(lane=breaker.name, seats=seats) as seated:
+    with worker_signals.acquire_slot(lane=breaker.name, seats=seats) as seated:
         if not seated:
             words = _("The service is slow, and others are served first.")
-            raise TryLater(words, after=messages.pause(min(delivery.attempts, 6)))
+            raise RetryLater(words, after=messages.pause(min(delivery.attempts, 6)))
         wait_for_quota(delivery, row)
         NoticeDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         parcel, began = parcel_of(row), monotonic()
@@ -202,8 +202,8 @@ def attempt(delivery: Delivery, row: NoticeDelivery) -> str:
             breaker.took(monotonic() - began)
 
 
-def wait_for_quota(delivery: Delivery, row: NoticeDelivery) -> None:
-    """Count a mail when it is first sent. Raises TryLater until tomorrow above the brand's quota.
+def wait_for_quota(delivery: LeasedEvent, row: NoticeDelivery) -> None:
+    """Count a mail when it is first sent. Raises RetryLater until tomorrow above the brand's quota.
 
     What is about safety or a password waits for nothing, and a mail that cannot wait until tomorrow is sent.
     """
@@ -214,25 +214,25 @@ def wait_for_quota(delivery: Delivery, row: NoticeDelivery) -> None:
         return
     tomorrow = quotas.until_tomorrow(timezone.now())
     if timezone.now() + tomorrow < delivery.give_up_at:
-        raise TryLater(_("The brand's mails of today are used up."), after=tomorrow)
+        raise RetryLater(_("The brand's mails of today are used up."), after=tomorrow)
 
 
-def breaker_of(row: NoticeDelivery) -> Breaker:
+def breaker_of(row: NoticeDelivery) -> CircuitBreaker:
     """Remembers that a brand's service is slow, for all workers."""
-    return Breaker(name=f"{row.channel}:{row.brand_id}")
+    return CircuitBreaker(name=f"{row.channel}:{row.brand_id}")
 
 
-def later(delivery: Delivery, problem: NotSent) -> TryLater:
+def later(delivery: LeasedEvent, problem: NotSent) -> RetryLater:
     """Somebody else's trouble is no error of ours."""
-    return TryLater(str(problem), after=messages.pause(delivery.attempts))
+    return RetryLater(str(problem), after=messages.pause(delivery.attempts))
 
 
-def pending(delivery: Delivery) -> NoticeDelivery | None:
+def pending(delivery: LeasedEvent) -> NoticeDelivery | None:
     rows = NoticeDelivery.objects.select_related("brand", "user", "notice", "device")
     return rows.filter(delivery_id=delivery.payload["delivery_id"], status=Status.QUEUED).first()
 
 
-def parcel_of(row: NoticeDelivery) -> Parcel:
+def parcel_of(row: NoticeDelivery) -> OutboundMessage:
     """Read anew at each attempt: the address may be a new one, and the customer may have opted out. Raises Failed."""
     own, wishes = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
     if not row.notice.is_test and not wishes.allows(topic_of(row.template), row.channel):
@@ -250,7 +250,7 @@ def parcel_of(row: NoticeDelivery) -> Parcel:
         user_id=row.user_id,
         notice_id=row.notice_id,
     )
-    return Parcel(row, own, rendering.compose(asked), address)
+    return OutboundMessage(row, own, rendering.compose(asked), address)
 
 
 def address_of(row: NoticeDelivery) -> str:
@@ -264,7 +264,7 @@ def address_of(row: NoticeDelivery) -> str:
 
 
 def conclude(
-    delivery: Delivery, row: NoticeDelivery, status: str, *, provider_id: str = "", error: str = "", stops: str = ""
+    delivery: LeasedEvent, row: NoticeDelivery, status: str, *, provider_id: str = "", error: str = "", stops: str = ""
 ) -> None:
     """Write down how it ended and finish the event, or neither."""
     at = timezone.now()

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 ISOLATE, END = "\u2068", "\u2069"
 
 
-class BadWords(ValueError):  # noqa: N818 - a refusal, said to its author
+class BadWords(ValueError):
     """A text that cannot be filled in; the message tells its author what to do."""
 
 

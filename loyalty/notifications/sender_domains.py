@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from brands.models.tenants import Brand
 from core.errors import Invalid
 from events import leases, messages, publishing
-from events.messages import Delivery, Message
+from events.messages import LeasedEvent, NewEvent
 from loyalty.models.notifications import SenderDomain
 
 KIND = "check-sender-domain"
@@ -35,7 +35,7 @@ GRACE = timedelta(days=3)
 SHAPE = re.compile(r"(?=.{4,253}\Z)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 
 
-class NoAnswerNow(Exception):  # noqa: N818 - tried again
+class NoAnswerNow(Exception):
     """The DNS gave no answer to be believed, neither yes nor no."""
 
 
@@ -77,7 +77,7 @@ def record_value(domain: SenderDomain) -> str:
 def ask(*, domains: Sequence[SenderDomain], at: datetime) -> None:
     """Have a worker look for the proofs, in the caller's transaction; once a minute, however often it is asked for."""
     for domain in domains:
-        message = Message(
+        message = NewEvent(
             kind=KIND,
             payload={"domain_id": domain.pk},
             arguments={"brand_id": domain.brand_id},
@@ -101,7 +101,7 @@ def remove(*, domain: SenderDomain) -> None:
     domain.delete()
 
 
-def on_check(delivery: Delivery) -> None:
+def on_check(delivery: LeasedEvent) -> None:
     """The handler of `check-sender-domain`. The look-up is outside of any transaction."""
     domain = SenderDomain.objects.filter(pk=delivery.payload["domain_id"], brand_id=delivery.brand_id).first()
     if domain is None:

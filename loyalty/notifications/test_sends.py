@@ -11,7 +11,7 @@ from brands.models.tenants import Brand
 from core.errors import Invalid
 from loyalty.models.notifications import Channel
 from loyalty.notifications import batching, delivery, devices, preferences, rendering
-from loyalty.notifications.batching import News
+from loyalty.notifications.batching import NotificationRequest
 
 
 def send(*, brand: Brand, to: User, template: str, channel: str, language: str, phone: str = "", at: datetime) -> None:
@@ -35,5 +35,5 @@ def send(*, brand: Brand, to: User, template: str, channel: str, language: str, 
         if not mine:
             raise Invalid(_("No device of yours is registered: log in to the brand's app with your own address."))
         facts["device_id"], facts["to"] = mine[-1].pk, mine[-1].token
-    news = News(template, f"test:{uuid.uuid4()}", facts, is_test=True)
+    news = NotificationRequest(template, f"test:{uuid.uuid4()}", facts, is_test=True)
     batching.announce(brand_id=brand.pk, user_ids=[to.pk], news=news, at=at, retry_hours=1)

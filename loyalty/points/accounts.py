@@ -107,7 +107,7 @@ def touch(*, account: int, at: datetime) -> None:
     UserPoints.objects.filter(pk=account).update(updated_at=at)
 
 
-def hand_over(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
+def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
     """For the erasure of a person's data: the account is the pseudonym's, and earns and redeems nothing any more."""
     theirs = UserPoints.objects.filter(user_id=user_id, brand_id=brand_id)
     theirs.update(user_id=to, status=UserPoints.Status.BLOCKED, first_name=None, last_name=None, updated_at=at)

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.models.audit import AuditEntry
 from brands.models.people import User
 from core.errors import Invalid
@@ -44,7 +44,7 @@ class Adjustment:
     level_updated: bool
 
 
-def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: Deed) -> Adjustment:
+def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: AuditContext) -> Adjustment:
     """Add `points` to an account or, where they are negative, take them; once per `key`, however often it is called.
 
     `deed.reason` is for staff and customer to read. A blocked member can only lose points. Raises Invalid without a
@@ -75,7 +75,7 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: Deed) -> Ad
         )
         told = [balance, *announcements(account, made, line, key, deed)]
         publishing.publish(messages=told, brand_id=account.brand_id, at=deed.at)
-        write_down(account, made, deed)
+        log_adjustment(account, made, deed)
     return made
 
 
@@ -93,7 +93,7 @@ def take_turn(*, brand_id: int, by: User | None) -> None:
         cursor.execute(TURN, [brand_id, by.pk if by else 0])
 
 
-def refuse_too_many(*, account: UserPoints, points: Decimal, deed: Deed) -> None:
+def refuse_too_many(*, account: UserPoints, points: Decimal, deed: AuditContext) -> None:
     """Of what one person adds for a brand in a day (UTC), however many times. The operator, who sets the ceiling, is
     not bound by it."""
     most = MAX_SCANS * account.brand.max_points_per_scan
@@ -124,15 +124,17 @@ def check_level(account: UserPoints, line: Credit, points: Decimal, at: datetime
         Level(level.name, level.threshold, level.scan_reward_type, level.scan_reward_value)
         for level in BrandLevel.objects.filter(brand=account.brand_id).order_by("threshold")
     ]
-    level = levels.risen(levels=ladder, name=line.current_level, lifetime=line.lifetime)
+    level = levels.level_after(levels=ladder, name=line.current_level, lifetime=line.lifetime)
     if level == line.current_level:
         return level, False
     ledger.promote(account=account.pk, level=level, at=at)
     before = line.lifetime - max(points, ZERO)
-    return level, levels.crossed(levels=ladder, name=level, before=before, after=line.lifetime)
+    return level, levels.newly_reached(levels=ladder, name=level, before=before, after=line.lifetime)
 
 
-def announcements(account: UserPoints, made: Adjustment, line: Credit, key: UUID, deed: Deed) -> list[messages.Message]:
+def announcements(
+    account: UserPoints, made: Adjustment, line: Credit, key: UUID, deed: AuditContext
+) -> list[messages.NewEvent]:
     """As after an accrual, for webhooks; of points that are taken they hear nothing."""
     listened = webhook_events.listened_at(account.brand_id) if made.points > 0 else set()
     credit = webhook_events.Credit(
@@ -152,10 +154,10 @@ def announcements(account: UserPoints, made: Adjustment, line: Credit, key: UUID
     return webhook_events.of_credit(credit, listened=listened, ids=lambda what: uuid5(key, what))
 
 
-def write_down(account: UserPoints, made: Adjustment, deed: Deed) -> None:
+def log_adjustment(account: UserPoints, made: Adjustment, deed: AuditContext) -> None:
     changes: dict[str, tuple[Any, Any]] = {"points": (made.new_balance - made.points, made.new_balance)}
     if made.level_updated:
         changes["current_level"] = (account.current_level, made.current_level)
     changes[LINE] = (None, made.transaction_id)
     action = _("Points added by hand") if made.points > 0 else _("Points taken by hand")
-    audit_log.record(deed=deed, action=action, rows=[Row(account, account.brand_id, changes)])
+    audit_log.record(deed=deed, action=action, rows=[AuditedChange(account, account.brand_id, changes)])

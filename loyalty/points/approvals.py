@@ -63,7 +63,7 @@ def may_decide(approval: PointsApproval, by: User) -> bool:
     return (
         approval.status == Status.PENDING
         and approval.requested_by_id != by.pk
-        and approval.brand_id in roles.whole_reach(by, ACT, LABEL)
+        and approval.brand_id in roles.full_scope(by, ACT, LABEL)
     )
 
 
@@ -95,7 +95,7 @@ def reject(*, approval: PointsApproval, by: User, at: datetime) -> None:
 
 
 def _refuse_stranger(approval: PointsApproval, by: User) -> None:
-    if approval.brand_id not in roles.whole_reach(by, ACT, LABEL):
+    if approval.brand_id not in roles.full_scope(by, ACT, LABEL):
         raise Forbidden
     if approval.requested_by_id == by.pk:
         raise Forbidden(_("You cannot decide on your own request."))

@@ -18,12 +18,12 @@ def balance_changed(
     cause: str,
     wanted: bool,
     event_id: UUID | None = None,
-) -> messages.Message:
+) -> messages.NewEvent:
     """Balance and level as they are from now on. `wanted`: somebody carries a pass of the account.
 
     Call with the account locked, or unchanged since `wanted` was read: a pass that is made meanwhile waits for us.
     """
-    return messages.Message(
+    return messages.NewEvent(
         kind="balance-changed",
         arguments={"brand_id": brand_id, "user_id": user_id},
         payload={

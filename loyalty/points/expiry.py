@@ -75,7 +75,7 @@ LOTS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Lot:
+class PointLot:
     """What is left of one earned line: `points` that are gone `on` that day."""
 
     account: int
@@ -192,7 +192,7 @@ def expire(held: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Ex
     return gone
 
 
-def changes(held: ExpiryRun, gone: Sequence[Expired]) -> list[messages.Message]:
+def changes(held: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
     """For wallets, as after an accrual."""
     passes = set(
         WalletPass.objects.filter(account__in=[each.account for each in gone]).values_list("account_id", flat=True)
@@ -231,7 +231,7 @@ def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> Chunk 
         return Chunk(len(told))
 
 
-def warnings(held: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[messages.Message]:
+def warnings(held: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[messages.NewEvent]:
     """A warning tells of twice as many days as it comes ahead: where points expire every day, not every day warns."""
     last = held.day + 2 * brand.expiry_warning_days * DAY
     until = dict(ExpiryWarning.objects.filter(user_point__in=accounts).values_list("user_point_id", "until"))
@@ -249,8 +249,8 @@ def warnings(held: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Ru
     return told
 
 
-def warning(held: ExpiryRun, account: int, new: Sequence[Lot]) -> messages.Message:
-    return messages.Message(
+def warning(held: ExpiryRun, account: int, new: Sequence[PointLot]) -> messages.NewEvent:
+    return messages.NewEvent(
         kind="notify",
         arguments={"brand_id": held.brand_id, "user_id": new[0].user_id},
         payload={
@@ -264,27 +264,27 @@ def warning(held: ExpiryRun, account: int, new: Sequence[Lot]) -> messages.Messa
     )
 
 
-def lots(accounts: Sequence[int], *, brand: Brand, rule: Rule, day: date) -> list[Lot]:
+def lots(accounts: Sequence[int], *, brand: Brand, rule: Rule, day: date) -> list[PointLot]:
     """What of these accounts is gone on `day` or before, by account and oldest first."""
     if not accounts:
         return []
     before = local_time.midnight(rule.kept_from(day), brand.zone)
     found = sql.rows(LOTS, {"accounts": list(accounts), "before": before})
     return [
-        Lot(account, user_id, rule.gone_on(earned_at.astimezone(brand.zone).date()), points)
+        PointLot(account, user_id, rule.gone_on(earned_at.astimezone(brand.zone).date()), points)
         for account, user_id, earned_at, points in found
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Soon:
+class NextExpiry:
     """The next points to expire: so many are gone `on` that day."""
 
     points: Decimal
     on: date
 
 
-def expiring_soon(*, brand: Brand, account: UserPoints, at: datetime) -> Soon | None:
+def expiring_soon(*, brand: Brand, account: UserPoints, at: datetime) -> NextExpiry | None:
     """The next points of an account to expire within the days in which the brand warns. None: none will."""
     rule = rule_of(brand)
     if rule is None or not account.points:
@@ -294,4 +294,4 @@ def expiring_soon(*, brand: Brand, account: UserPoints, at: datetime) -> Soon | 
     if not found:
         return None
     on = found[0].on
-    return Soon(sum((lot.points for lot in found if lot.on == on), Decimal(0)), on)
+    return NextExpiry(sum((lot.points for lot in found if lot.on == on), Decimal(0)), on)

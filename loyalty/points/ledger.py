@@ -85,7 +85,7 @@ REWORD = """
 """
 
 # For a statement that holds the account's lock and names it in `{origin}`: no row there, no line and no change.
-SPENT = """
+REDEEM = """
     INSERT INTO loyalty_transaction
            (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note, "createdAt",
             "updatedAt")
@@ -146,7 +146,7 @@ RETURNED, ADJUSTED, WON = "redeem-undo:", "adjust:", "milestone:"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LedgerEntry:
     """A line to write: `points` are hundredths at most and never negative, `reason_id` counts once per account."""
 
     number: int
@@ -165,7 +165,7 @@ class Credit:
     current_level: str
 
 
-def posting(items: Sequence[tuple[Sequence[Line], str]]) -> dict[str, str]:
+def posting(items: Sequence[tuple[Sequence[LedgerEntry], str]]) -> dict[str, str]:
     """Parameters of LINES and BALANCE: for each item its lines, and the account's level after them."""
     lines = [
         {

@@ -33,14 +33,14 @@ def following(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
     return next((level for level in levels if level.threshold > lifetime), None)
 
 
-def risen(*, levels: Sequence[Level], name: str, lifetime: Decimal) -> str:
+def level_after(*, levels: Sequence[Level], name: str, lifetime: Decimal) -> str:
     """The name of the level that a customer of the level `name` is in with so many points. Levels never go down."""
     top = reached(levels=levels, lifetime=lifetime)
     now = next((level for level in levels if level.name == name), None)
     return name if top is None or (now and top.threshold <= now.threshold) else top.name
 
 
-def crossed(*, levels: Sequence[Level], name: str, before: Decimal, after: Decimal) -> bool:
+def newly_reached(*, levels: Sequence[Level], name: str, before: Decimal, after: Decimal) -> bool:
     """Whether these points took the customer to the level `name`, rather than a threshold lowered meanwhile."""
     return any(level.name == name and before < level.threshold <= after for level in levels)
 

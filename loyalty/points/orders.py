@@ -65,6 +65,6 @@ def hold(order: Order, *, brand_id: int, user_id: int, at: datetime) -> None:
             raise OrderOfAnother
 
 
-def hand_over(*, user_id: int, brand_id: int, to: int) -> None:
+def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int) -> None:
     """For the erasure of a person's data: their orders are the pseudonym's, and stay credited."""
     CreditedOrder.objects.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)

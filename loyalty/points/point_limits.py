@@ -14,7 +14,7 @@ ZERO = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class RemainingLimit:
     """A limit that cut an award: `max` and `used` in points, `resets_at` the first moment of the next period."""
 
     period: str
@@ -27,9 +27,9 @@ class Allowance:
         return max(ZERO, self.max - self.used)
 
 
-def tightest(
+def most_restrictive(
     *, account: int, zone: ZoneInfo, daily: Decimal | None, monthly: Decimal | None, at: datetime
-) -> Allowance | None:
+) -> RemainingLimit | None:
     """The limit that leaves least, or None where the brand sets none.
 
     Call with the account locked, or two awards at once could both use what is left.
@@ -43,7 +43,7 @@ def tightest(
         ("month", monthly, month, (month + timedelta(days=32)).replace(day=1)),
     ]
     found = [
-        Allowance(period=name, max=limit, used=_earned(account, since=start), resets_at=end)
+        RemainingLimit(period=name, max=limit, used=_earned(account, since=start), resets_at=end)
         for name, limit, start, end in periods
         if limit is not None
     ]

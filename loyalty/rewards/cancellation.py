@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from core.errors import Invalid
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
@@ -15,7 +15,7 @@ from loyalty.rewards.returns import reverse
 from loyalty.rewards.undo import too_late, undo_since
 
 
-def take_back(*, redemption: Redemption, deed: Deed) -> None:
+def take_back(*, redemption: Redemption, deed: AuditContext) -> None:
     """Make a used code good again, within settings.REDEMPTION_UNDO_MINUTES of its use.
 
     Raises Invalid without a reason, and where it is too late or not used. Owns the transaction.
@@ -36,7 +36,7 @@ def take_back(*, redemption: Redemption, deed: Deed) -> None:
         note(redemption, _("Use taken back"), changes, deed)
 
 
-def cancel(*, redemption: Redemption, deed: Deed) -> None:
+def cancel(*, redemption: Redemption, deed: AuditContext) -> None:
     """Cancel an unused redemption: its points go back to the balance, the reward into stock, the code is worth nothing.
 
     Raises Invalid without a reason and where it is not unused. Owns the transaction.
@@ -50,10 +50,10 @@ def cancel(*, redemption: Redemption, deed: Deed) -> None:
         note(redemption, _("Redemption cancelled"), changes, deed)
 
 
-def require_reason(deed: Deed) -> None:
+def require_reason(deed: AuditContext) -> None:
     if not deed.reason.strip():
         raise Invalid(_("Say why."), details={"field": "reason"})
 
 
-def note(redemption: Redemption, action: str, changes: Mapping[str, tuple[Any, Any]], deed: Deed) -> None:
-    audit_log.record(deed=deed, action=action, rows=[Row(redemption, redemption.brand_id, changes)])
+def note(redemption: Redemption, action: str, changes: Mapping[str, tuple[Any, Any]], deed: AuditContext) -> None:
+    audit_log.record(deed=deed, action=action, rows=[AuditedChange(redemption, redemption.brand_id, changes)])

@@ -29,7 +29,7 @@ def reaching_member(brand_id: int, user_id: int) -> UserPoints:
     return account
 
 
-def hand_out(milestone: Milestone, account: UserPoints, at: datetime) -> None:
+def grant_reward(milestone: Milestone, account: UserPoints, at: datetime) -> None:
     Redemption.objects.create(
         brand_id=account.brand_id,
         user_point=account,

@@ -22,9 +22,9 @@ from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts, ledger
 from loyalty.points.balance_events import balance_changed
 from loyalty.rewards import codes, rules
-from loyalty.rewards.grants import hand_out, reaching_member
+from loyalty.rewards.grants import grant_reward, reaching_member
 from loyalty.rewards.returns import FOLLOWING, ZERO, following_id
-from loyalty.rewards.rules import Holder, Offer
+from loyalty.rewards.rules import MemberState, RewardTerms
 
 # Everything that decides about a redemption, and whom it is told. Read after the account is locked, so that whatever
 # the member did at the same time is seen.
@@ -39,7 +39,7 @@ FACTS = f"""
              WHERE t.user_point_id = m.user_point_id AND t.request_key = %(request_key)s::uuid),
            nextval('loyalty_redemption_id_seq'),
            EXISTS (SELECT 1 FROM loyalty_walletpass w WHERE w.account_id = m.user_point_id),
-           {webhook_events.LISTENED.format(brand="b.id")}
+           {webhook_events.SUBSCRIBED_TYPES.format(brand="b.id")}
       FROM user_points m
       JOIN brands_brand b ON b.id = m.brand_id
       LEFT JOIN loyalty_reward r ON r.id = %(reward_id)s::bigint AND r.brand_id = b.id
@@ -58,7 +58,7 @@ WRITE = f"""
         RETURNING id
     ), going AS (
         SELECT %(account)s::bigint AS account WHERE NOT %(limited)s::boolean OR EXISTS (SELECT 1 FROM taken)
-    ), line AS ({ledger.SPENT.format(origin="going")}), balance AS ({ledger.SPEND.format(origin="going")}),
+    ), line AS ({ledger.REDEEM.format(origin="going")}), balance AS ({ledger.SPEND.format(origin="going")}),
        redemption AS (
         INSERT INTO loyalty_redemption
                (id, brand_id, user_point_id, reward_id, name, cost, balance_after, code, request_key, status,
@@ -73,7 +73,7 @@ WRITE = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RedemptionRequest:
     """Who wants which reward. `key`: the same member's same key is the same wish, however often it comes."""
 
     brand_id: int
@@ -84,12 +84,12 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RedemptionSnapshot:
     """What one statement read of the member, the reward and what the member did with it before."""
 
-    holder: Holder
+    holder: MemberState
     level: str
-    offer: Offer | None
+    offer: RewardTerms | None
     name: str
     code_days: int | None
     earlier_id: int | None
@@ -99,14 +99,14 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimResult:
     """A milestone's reward that is the customer's: points on their way, or a thing with its code."""
 
     milestone: Milestone
     redemption: Redemption | None
 
 
-def redeem(wish: Wish) -> Redemption:
+def redeem(wish: RedemptionRequest) -> Redemption:
     """Take a reward for points: stock, ledger, balance, redemption and events together, or nothing.
 
     The same wish again finds what it made. Raises RewardNotFound, IdempotencyKeyReused, and what rewards.obstacle
@@ -128,19 +128,19 @@ def redeem(wish: Wish) -> Redemption:
         return Redemption.objects.get(pk=facts.redemption_id)
 
 
-def refusal_of_a_stranger(wish: Wish) -> Exception:
+def refusal_of_a_stranger(wish: RedemptionRequest) -> Exception:
     """Of somebody who is no member yet, and so has no points for what always costs some."""
     reward = Reward.objects.filter(pk=wish.reward_id, brand=wish.brand_id).select_related("minimum_level").first()
     if reward is None:
         return RewardNotFound()
     brand = Brand.objects.get(pk=wish.brand_id)
-    nobody = Holder(brand.loyalty_active, blocked=False, balance=ZERO, level_threshold=ZERO, taken=0)
+    nobody = MemberState(brand.loyalty_active, blocked=False, balance=ZERO, level_threshold=ZERO, taken=0)
     return rules.obstacle(offer_of(reward), nobody, wish.at) or RewardNotAvailable()
 
 
-def offer_of(reward: Reward) -> Offer:
+def offer_of(reward: Reward) -> RewardTerms:
     level = reward.minimum_level
-    return Offer(
+    return RewardTerms(
         cost=reward.cost,
         is_active=reward.is_active,
         valid_from=reward.valid_from,
@@ -152,15 +152,15 @@ def offer_of(reward: Reward) -> Offer:
     )
 
 
-def read_facts(account: int, wish: Wish) -> Facts:
+def read_facts(account: int, wish: RedemptionRequest) -> RedemptionSnapshot:
     found = sql.row(FACTS, {"account": account, "reward_id": wish.reward_id, "request_key": wish.key})
     assert found is not None  # noqa: S101 - the account is locked, so it is there
     active, status, balance, level, threshold = found[:5]
     name, cost, is_active, valid_from, valid_until, stock, limit, code_days, needed, needed_threshold = found[5:15]
     taken, earlier_id, redemption_id, has_passes, listened = found[15:]
-    offer = Offer(cost, is_active, valid_from, valid_until, stock, limit, needed, needed_threshold)
-    return Facts(
-        holder=Holder(active, status == UserPoints.Status.BLOCKED, balance, threshold, taken),
+    offer = RewardTerms(cost, is_active, valid_from, valid_until, stock, limit, needed, needed_threshold)
+    return RedemptionSnapshot(
+        holder=MemberState(active, status == UserPoints.Status.BLOCKED, balance, threshold, taken),
         level=level,
         offer=offer if name is not None else None,
         name=name,
@@ -172,13 +172,13 @@ def read_facts(account: int, wish: Wish) -> Facts:
     )
 
 
-def the_same(earlier: Redemption, wish: Wish) -> Redemption:
+def the_same(earlier: Redemption, wish: RedemptionRequest) -> Redemption:
     if earlier.reward_id != wish.reward_id:
         raise IdempotencyKeyReused
     return earlier
 
 
-def write(account: int, facts: Facts, offer: Offer, wish: Wish) -> None:
+def write(account: int, facts: RedemptionSnapshot, offer: RewardTerms, wish: RedemptionRequest) -> None:
     """Raises OutOfStock where others were faster; nothing is written then."""
     balance = facts.holder.balance - offer.cost
     cause = f"redeem:{facts.redemption_id}"
@@ -205,7 +205,9 @@ def write(account: int, facts: Facts, offer: Offer, wish: Wish) -> None:
     publishing.wake_after_commit(following)
 
 
-def consequences(account: int, facts: Facts, offer: Offer, wish: Wish, cause: str) -> list[messages.Message]:
+def consequences(
+    account: int, facts: RedemptionSnapshot, offer: RewardTerms, wish: RedemptionRequest, cause: str
+) -> list[messages.NewEvent]:
     """For wallets, and for the webhooks that listen."""
     balance = facts.holder.balance - offer.cost
     told = [
@@ -243,7 +245,7 @@ def consequences(account: int, facts: Facts, offer: Offer, wish: Wish, cause: st
 # --- Rewards of milestones -------------------------------------------------------------------------------------------
 
 
-def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Claimed:
+def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> ClaimResult:
     """Take a milestone's reward that waits for it; once: again, it tells what is the customer's already.
 
     Points go the way of all points, as a `reward-claimed` event; a thing gets a code for the till. Raises
@@ -256,24 +258,24 @@ def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Cl
         account = reaching_member(brand_id, user_id)
         if advance.claim(milestone_id=milestone_id, user_id=user_id, at=at):
             if milestone.reward_points:
-                pay(milestone, brand_id, user_id, at)
+                publish_points(milestone, brand_id, user_id, at)
             else:
-                hand_out(milestone, account, at)
+                grant_reward(milestone, account, at)
         elif not RewardClaim.objects.filter(milestone=milestone, user=user_id).exists():
             raise RewardNotAvailable(_("This milestone is not reached yet."))
-        return Claimed(milestone, redemption_of(milestone, account))
+        return ClaimResult(milestone, redemption_of(milestone, account))
 
 
-def grant(delivery: messages.Delivery, *, at: datetime) -> None:
+def grant(delivery: messages.LeasedEvent, *, at: datetime) -> None:
     """The code of a thing that came by itself, once; finishes its event. Owns the transaction.
 
-    Raises LoyaltyDisabled, MemberBlocked and LeaseLost.
+    Raises LoyaltyDisabled, MemberBlocked and LeaseLostError.
     """
     milestone = Milestone.objects.get(pk=delivery.payload["milestone_id"], campaign__brand=delivery.brand_id)
     with transaction.atomic():
         account = reaching_member(delivery.brand_id, delivery.arguments["user_id"])
         if redemption_of(milestone, account) is None:
-            hand_out(milestone, account, at)
+            grant_reward(milestone, account, at)
         leases.finish(delivery)
 
 
@@ -281,8 +283,8 @@ def redemption_of(milestone: Milestone, account: UserPoints) -> Redemption | Non
     return Redemption.objects.filter(user_point=account, milestone=milestone).first()
 
 
-def pay(milestone: Milestone, brand_id: int, user_id: int, at: datetime) -> None:
-    message = messages.Message(
+def publish_points(milestone: Milestone, brand_id: int, user_id: int, at: datetime) -> None:
+    message = messages.NewEvent(
         kind="reward-claimed",
         arguments={"brand_id": brand_id, "user_id": user_id},
         payload={

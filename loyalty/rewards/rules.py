@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from core.errors import Refused
+from core.errors import DomainError
 from loyalty.errors import (
     LevelTooLow,
     LoyaltyDisabled,
@@ -17,7 +17,7 @@ from loyalty.errors import (
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class RewardTerms:
     """A reward's terms: `cost` in points, `level_threshold` in lifetime points, None for everybody."""
 
     cost: Decimal
@@ -31,7 +31,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class MemberState:
     """A member as rewards see them: balance, threshold of the level held, how many of this reward they took."""
 
     loyalty_active: bool
@@ -41,7 +41,7 @@ class Holder:
     taken: int
 
 
-def obstacle(offer: Offer, holder: Holder, at: datetime) -> Refused | None:
+def obstacle(offer: RewardTerms, holder: MemberState, at: datetime) -> DomainError | None:
     """Why this member cannot take this reward now; None where they can. What cannot be helped comes first."""
     if not holder.loyalty_active:
         return LoyaltyDisabled()

@@ -47,7 +47,7 @@ def use(
     )
     redemption.refresh_from_db()
     if not taken and redemption.used_request != request:
-        raise worthless(redemption, at)
+        raise why_unusable(redemption, at)
     return redemption
 
 
@@ -60,7 +60,7 @@ def state_of(redemption: Redemption, at: datetime) -> str:
     return "blocked" if redemption.user_point.status == UserPoints.Status.BLOCKED else "good"
 
 
-def worthless(redemption: Redemption, at: datetime) -> Exception:
+def why_unusable(redemption: Redemption, at: datetime) -> Exception:
     """Why a code that is not good is none."""
     if redemption.status == Redemption.Status.USED and redemption.used_at:
         return RedemptionUsed(details={"used_at": json_values.iso(redemption.used_at)})

@@ -5,10 +5,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from brands.errors import TokenInvalid
-from core.errors import Refused
+from core.errors import DomainError
 
 
-class WalletUnavailable(Refused):
+class WalletUnavailable(DomainError):
     """`reason` is for programs: not_configured, expired or unreadable."""
 
     code = "WALLET_UNAVAILABLE"

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from core.errors import NotFound
 from core.http import client
 from events import leases, messages, publishing
-from events.messages import Delivery
+from events.messages import LeasedEvent
 from loyalty.models.wallets import Platform, WalletPass
 from loyalty.wallets import devices, issuers, passes
 from loyalty.wallets.apple import push
@@ -22,11 +22,11 @@ from loyalty.wallets.issuers import Issuer
 MAX_ID = 2**63 - 1
 
 
-class NotTold(Exception):  # noqa: N818 - the platform's answer, to be tried again
+class PushFailedError(Exception):
     """The wallet's platform took nothing."""
 
 
-def on_balance_changed(delivery: Delivery) -> None:
+def on_balance_changed(delivery: LeasedEvent) -> None:
     """A member's points or level are others: their passes get a new version, and its update is queued."""
     now = timezone.now()
     account = number(delivery, "user_point_id")
@@ -37,7 +37,7 @@ def on_balance_changed(delivery: Delivery) -> None:
             publishing.publish(messages=messages, brand_id=delivery.brand_id, at=now)
 
 
-def on_refresh_pass(delivery: Delivery) -> None:
+def on_refresh_pass(delivery: LeasedEvent) -> None:
     """Tell the wallet of a pass's newest version. Whatever fails is tried again, alone; points know nothing of it."""
     with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as found:
         if found is None:
@@ -49,12 +49,16 @@ def on_refresh_pass(delivery: Delivery) -> None:
             _tell(found, delivery)
 
 
-def _tell(found: WalletPass, delivery: Delivery) -> None:
+def _tell(found: WalletPass, delivery: LeasedEvent) -> None:
     now = timezone.now()
     try:
         issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=now)
-        also = tell_apple(found, issuer) if found.platform == Platform.APPLE else tell_google(found, issuer, now)
-    except (WalletUnavailable, NotTold, client.NotReached, messages.TryLater) as error:
+        also = (
+            push_to_apple(found, issuer)
+            if found.platform == Platform.APPLE
+            else update_google_object(found, issuer, now)
+        )
+    except (WalletUnavailable, PushFailedError, client.RequestFailedError, messages.RetryLater) as error:
         passes.failed(wallet_pass=found, error=str(error), at=timezone.now())
         raise
     except Exception as error:
@@ -66,7 +70,7 @@ def _tell(found: WalletPass, delivery: Delivery) -> None:
         passes.done(wallet_pass=found, at=timezone.now(), **also)
 
 
-def on_expire_pass(delivery: Delivery) -> None:
+def on_expire_pass(delivery: LeasedEvent) -> None:
     """A person was erased: Google's object is over and names nobody. One that Google never made stays unmade."""
     with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as found:
         if found is None:
@@ -74,13 +78,13 @@ def on_expire_pass(delivery: Delivery) -> None:
         _expire(found, delivery)
 
 
-def _expire(found: WalletPass, delivery: Delivery) -> None:
+def _expire(found: WalletPass, delivery: LeasedEvent) -> None:
     try:
         issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=timezone.now())
         expire_google(found, issuer)
     except api.Later as later:
         passes.failed(wallet_pass=found, error=str(later), at=timezone.now())
-        raise messages.TryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
+        raise messages.RetryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
     except Exception as error:
         passes.failed(wallet_pass=found, error=str(error), at=timezone.now())
         raise
@@ -89,7 +93,7 @@ def _expire(found: WalletPass, delivery: Delivery) -> None:
         leases.finish(delivery, outcome={"expired": True})
 
 
-def number(delivery: Delivery, name: str) -> int:
+def number(delivery: LeasedEvent, name: str) -> int:
     """An id of the payload. Hubs may send events of any kind, so it may hold anything."""
     found = delivery.payload.get(name) if isinstance(delivery.payload, dict) else None
     return found if isinstance(found, int) and not isinstance(found, bool) and 0 < found <= MAX_ID else 0
@@ -98,8 +102,8 @@ def number(delivery: Delivery, name: str) -> int:
 # --- Apple -----------------------------------------------------------------------------------------------------------
 
 
-def tell_apple(found: WalletPass, issuer: Issuer) -> dict[str, Any]:
-    """Each device that has not heard of this version; one that cannot be told holds up no other. Raises TryLater."""
+def push_to_apple(found: WalletPass, issuer: Issuer) -> dict[str, Any]:
+    """Each device that has not heard of this version; one that cannot be told holds up no other. Raises RetryLater."""
     waits: list[push.Later] = []
     for device in devices.to_tell(found):
         match push.push(push_token=device.push_token, keys=issuer.for_apple):
@@ -111,17 +115,17 @@ def tell_apple(found: WalletPass, issuer: Issuer) -> dict[str, Any]:
                 waits.append(later)
             case push.Rejected(why):
                 issuers.note_error(issuer=issuer, error=why, at=timezone.now())
-                raise NotTold(why)
+                raise PushFailedError(why)
     if waits:
-        raise messages.TryLater(waits[0].why, after=max(each.after for each in waits))
+        raise messages.RetryLater(waits[0].why, after=max(each.after for each in waits))
     return {}
 
 
 # --- Google ----------------------------------------------------------------------------------------------------------
 
 
-def tell_google(found: WalletPass, issuer: Issuer, at: datetime) -> dict[str, Any]:
-    """Bring the brand's class and the member's object up to date. Raises TryLater."""
+def update_google_object(found: WalletPass, issuer: Issuer, at: datetime) -> dict[str, Any]:
+    """Bring the brand's class and the member's object up to date. Raises RetryLater."""
     keys = issuer.for_google
     card = card_of(found)
     content = objects.loyalty_object(found, card, keys.identifier)
@@ -134,10 +138,10 @@ def tell_google(found: WalletPass, issuer: Issuer, at: datetime) -> dict[str, An
     except api.Rejected as error:
         _take_back(found, tells=tells)
         issuers.note_error(issuer=issuer, error=str(error), at=timezone.now())
-        raise NotTold(str(error)) from error
+        raise PushFailedError(str(error)) from error
     except api.Later as later:
         _take_back(found, tells=tells)
-        raise messages.TryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
+        raise messages.RetryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
     state = WalletPass.State.HELD if kept.get("hasUsers") else found.state
     return {"held_version": found.version, "state": state}
 

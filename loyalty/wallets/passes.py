@@ -90,13 +90,13 @@ def issue(*, account: UserPoints, platform: str, at: datetime) -> tuple[WalletPa
         )
 
 
-def account_changed(*, account: int, brand_id: int, at: datetime) -> list[messages.Message]:
+def account_changed(*, account: int, brand_id: int, at: datetime) -> list[messages.NewEvent]:
     """New versions of a member's passes; returns the updates to publish. Call inside a transaction."""
     found = sql.rows(OF_ACCOUNT, {"account": account, "brand": brand_id, "at": at})
     return [refresh(each, brand_id) for each in _read(found) if each.is_first]
 
 
-def chosen_changed(*, passes: Sequence[int], brand_id: int, at: datetime) -> list[messages.Message]:
+def chosen_changed(*, passes: Sequence[int], brand_id: int, at: datetime) -> list[messages.NewEvent]:
     """The same for these passes of a brand."""
     found = sql.rows(CHOSEN, {"passes": list(passes), "brand": brand_id, "at": at})
     return [refresh(each, brand_id) for each in _read(found) if each.is_first]
@@ -106,9 +106,9 @@ def _read(rows: Iterable[tuple[Any, ...]]) -> list[Changed]:
     return [Changed(pk, user_id, version, version == queued) for pk, user_id, version, queued in rows]
 
 
-def refresh(changed: Changed, brand_id: int, *, wait_seconds: float | None = None) -> messages.Message:
+def refresh(changed: Changed, brand_id: int, *, wait_seconds: float | None = None) -> messages.NewEvent:
     """The update of a pass, a moment later, so that a burst of changes becomes one."""
-    return messages.Message(
+    return messages.NewEvent(
         kind=KIND,
         payload={"pass_id": changed.pk, "version": changed.version},
         arguments={"brand_id": brand_id, "user_id": changed.user_id},
@@ -141,13 +141,13 @@ def refresh_all(*, brand_id: int, platform: str = "", behind: bool = False, at: 
 def taken(*, pass_id: int, brand_id: int) -> Iterator[WalletPass | None]:
     """The pass, for the block alone until `done` or `failed`, or for BUSY_SECONDS after this process was killed.
 
-    None: the brand has no such pass. Raises TryLater while another worker has it. No transaction may outlast the block:
-    what it has locked could not be renewed.
+    None: the brand has no such pass. Raises RetryLater while another worker has it. No transaction may outlast the
+    block: what it has locked could not be renewed.
     """
     parameters = {"id": pass_id, "brand": brand_id, "busy": BUSY_SECONDS}
     if not sql.rows(TAKE, parameters):
         if WalletPass.objects.filter(pk=pass_id, brand_id=brand_id).exists():
-            raise messages.TryLater("another worker is talking about this pass", after=timedelta(seconds=3))
+            raise messages.RetryLater("another worker is talking about this pass", after=timedelta(seconds=3))
         yield None
         return
     with keeper.holding([(pass_id, brand_id)]):
@@ -226,7 +226,7 @@ def of_serial(*, serial: uuid.UUID, identifier: str) -> WalletPass | None:
     return WalletPass.objects.filter(serial=serial, platform=Platform.APPLE, **own).first()
 
 
-def revoke(*, passes: Iterable[WalletPass], to: int) -> list[messages.Message]:
+def revoke(*, passes: Iterable[WalletPass], to: int) -> list[messages.NewEvent]:
     """For the erasure of a person's data: no device has the passes' token any more. Returns what Google is to hear."""
     passes = list(passes)
     for each in passes:
@@ -238,7 +238,7 @@ def revoke(*, passes: Iterable[WalletPass], to: int) -> list[messages.Message]:
             last_error="",
         )
     return [
-        messages.Message(
+        messages.NewEvent(
             kind=EXPIRE, payload={"pass_id": each.pk}, arguments={"brand_id": each.brand_id, "user_id": to}
         )
         for each in passes

@@ -18,7 +18,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from brands import audit_log
-from brands.audit_log import Changes, Deed, Row
+from brands.audit_log import AuditContext, AuditedChange, Changes
 from brands.models.audit import AuditEntry
 from brands.models.people import User
 from portal.lists import local_time
@@ -29,13 +29,13 @@ ENTRIES_PER_PAGE = 50
 CHOSEN = "_rows_before_the_action"
 
 
-def deed(request: HttpRequest, reason: str = "") -> Deed:
+def deed(request: HttpRequest, reason: str = "") -> AuditContext:
     """Who asks for a change, and in which request."""
     person = request.user if isinstance(request.user, User) else None
-    return Deed(person, timezone.now(), getattr(request, "request_id", ""), reason)
+    return AuditContext(person, timezone.now(), getattr(request, "request_id", ""), reason)
 
 
-class Audited(ModelAdmin):
+class AuditLogAdminMixin(ModelAdmin):
     """Every save, deletion and action of the page leaves an entry, in the transaction that changes the row."""
 
     def brand_id_of(self, obj: Any) -> int | None:
@@ -52,7 +52,7 @@ class Audited(ModelAdmin):
         before = {key: row for key, row in seen.items() if isinstance(row, self.model)}
         after = self.rows_now([row.pk for row in rows if row.pk in before])
         noted = (
-            Row(row, brand, audit_log.changes(before[row.pk], after[row.pk]) if row.pk in after else {})
+            AuditedChange(row, brand, audit_log.changes(before[row.pk], after[row.pk]) if row.pk in after else {})
             for row in rows
             for brand in self.audited_brands(row)
         )
@@ -93,7 +93,7 @@ class Audited(ModelAdmin):
         changes |= {**self.changes_beside(form), **dict(changes_of_tables(formsets))}
         if changes:
             words, reason = audit_log.CHANGED if change else audit_log.ADDED, str(form.cleaned_data.get("reason", ""))
-            rows = [Row(obj, brand, changes) for brand in self.audited_brands(obj)]
+            rows = [AuditedChange(obj, brand, changes) for brand in self.audited_brands(obj)]
             audit_log.record(deed=deed(request, reason), action=words, rows=rows)
 
     def changes_beside(self, form: Any) -> Changes:  # noqa: ARG002 - for those who override it
@@ -101,7 +101,7 @@ class Audited(ModelAdmin):
         return {}
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        rows = [Row(obj, brand, audit_log.changes(obj, None)) for brand in self.audited_brands(obj)]
+        rows = [AuditedChange(obj, brand, audit_log.changes(obj, None)) for brand in self.audited_brands(obj)]
         audit_log.record(deed=deed(request), action=audit_log.DELETED, rows=rows)
         self.delete_row(obj)
 

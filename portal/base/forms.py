@@ -7,7 +7,7 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.db.models import Model
 from django.utils.translation import gettext as _
 
-from core.errors import Refused
+from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from portal.base.stale_forms import VersionedForm
 
@@ -24,7 +24,7 @@ class TenantForm(AsciiDigits, VersionedForm):
                 self.add_error(name, _("Choose one of the same brand."))
         return cleaned
 
-    def refuse(self, refusal: Refused) -> None:
+    def refuse(self, refusal: DomainError) -> None:
         """Show a refusal at the field that it names."""
         field = refusal.details.get("field")
         self.add_error(field if field in self.fields else None, refusal.message)

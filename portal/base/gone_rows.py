@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import Invalid
-from portal.base.audit_mixin import Audited
+from portal.base.audit_mixin import AuditLogAdminMixin
 from portal.lists.changelist import is_beyond_every_column
 from portal.unfold import InlineFormSet
 
@@ -29,7 +29,7 @@ class Conflict(Invalid):
     default_message = gettext_lazy("A colleague has changed this at the same time. Nothing was saved. Try again.")
 
 
-class AnswersForGoneRows(Audited):
+class AnswersForGoneRows(AuditLogAdminMixin):
     """Refuses what names no row, and what a colleague makes impossible at the same moment, in words."""
 
     def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *where: Any) -> HttpResponse | None:

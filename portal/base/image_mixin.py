@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.tenants import Brand
 from brands.tenants import pictures
 from brands.tenants.pictures import MAX_UPLOAD_BYTES, Drawn
-from core.errors import Refused
+from core.errors import DomainError
 from portal.base.forms import TenantForm
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import FileWidget, SwitchWidget
@@ -40,7 +40,7 @@ class PictureForm(TenantForm):
             return None
         try:
             return self.draw(upload.read(MAX_UPLOAD_BYTES + 1))
-        except Refused as refusal:
+        except DomainError as refusal:
             raise forms.ValidationError(refusal.message) from refusal
 
 

@@ -17,10 +17,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.identity import customer_search, roles
-from brands.identity.roles import ACT, ADD, CHANGE, DELETE, VIEW, Reach
+from brands.identity.roles import ACT, ADD, CHANGE, DELETE, VIEW, BrandScope
 from brands.models.audit import AuditEntry
 from brands.models.tenants import Brand
-from core.errors import Refused
+from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from portal.base.audit_mixin import CHOSEN
 from portal.base.forms import Lookup, TenantForm
@@ -48,7 +48,7 @@ class Scope(GroupedNumbers):
     admin_site: Any
     lookups: ClassVar[dict[str, type[Lookup]]] = {}  # by field, where a page offers fewer rows than the related page
 
-    def reach(self, request: HttpRequest, verbs: str) -> Reach:
+    def reach(self, request: HttpRequest, verbs: str) -> BrandScope:
         return roles.reach(request.user, verbs, self.opts.label_lower)
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
@@ -110,7 +110,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return self.reach(request, VIEW).of(super().get_queryset(request), self.brand_path)
 
-    def walks(self, request: HttpRequest) -> list[Q]:  # noqa: ARG002 - for those who override it
+    def keyset_partitions(self, request: HttpRequest) -> list[Q]:  # noqa: ARG002 - for those who override it
         """Into which parts a list by key is cut, because each has its order in an index and all together have not."""
         return [Q()]
 
@@ -118,11 +118,11 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         """How many rows a list by key has, where something else has counted them."""
         return None
 
-    def detailed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def with_related(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """With whatever a page of the list shows beside the columns; left out while its rows are looked for."""
         return rows
 
-    def choices(self, request: HttpRequest, within: Reach) -> QuerySet[Any]:
+    def choices(self, request: HttpRequest, within: BrandScope) -> QuerySet[Any]:
         """This page's rows as another page's form offers them."""
         return within.of(self.get_queryset(request), self.brand_path)
 
@@ -245,7 +245,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
             except RowGone as refusal:
                 self.message_user(request, refusal.message, messages.ERROR)
                 return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-            except Refused as refusal:
+            except DomainError as refusal:
                 self.message_user(request, refusal.message, messages.ERROR)
                 return redirect(request.get_full_path())
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
@@ -264,7 +264,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         try:
             with conflicts_in_words():
                 return super().delete_view(request, object_id, extra_context)
-        except Refused as refusal:
+        except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", object_id)
 

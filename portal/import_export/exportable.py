@@ -15,7 +15,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from brands.identity import roles
-from brands.identity.roles import ACT, VIEW, Reach
+from brands.identity.roles import ACT, VIEW, BrandScope
 from portal.base.tenant_admin import TenantAdmin
 
 JOB = "authcodes.job"
@@ -27,12 +27,12 @@ def page() -> Callable[["ExportingAdmin", HttpRequest], HttpResponse]:
     return found
 
 
-def within(user: Any, label: str) -> Reach:
+def within(user: Any, label: str) -> BrandScope:
     """Where somebody may take rows of the model `label` away: they see them there, and may run jobs."""
     seen, acts = roles.reach(user, VIEW, label), roles.reach(user, ACT, JOB)
     if acts.everywhere:
         return seen
-    return acts if seen.everywhere else Reach(seen.brand_ids & acts.brand_ids)
+    return acts if seen.everywhere else BrandScope(seen.brand_ids & acts.brand_ids)
 
 
 class ExportingAdmin(TenantAdmin):

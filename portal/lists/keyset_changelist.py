@@ -25,7 +25,7 @@ FEW = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Cursor:
     """Beside which row a page begins: after it or, for a page before it, back from there. No values: at the end."""
 
     back: bool
@@ -58,15 +58,15 @@ class Key:
             for column, (_, descending) in zip(columns, self.parts, strict=True)
         ]
 
-    def merged(self, walks: Sequence[QuerySet[Any]], *, back: bool) -> QuerySet[Any]:
+    def merged(self, keyset_partitions: Sequence[QuerySet[Any]], *, back: bool) -> QuerySet[Any]:
         """The first rows of several walks: they are among the first ones of each."""
-        one, *others = walks
+        one, *others = keyset_partitions
         if not others:
             return one
         order = (f"{'-' if descending != back else ''}{field.name}" for field, descending in self.parts)
         return one.union(*others, all=True).order_by(*order)
 
-    def beyond(self, place: Place) -> Q:
+    def beyond(self, place: Cursor) -> Q:
         """The rows that follow the place, in the direction that it looks."""
         found, same = Q(), Q()
         for (field, descending), value in zip(self.parts, place.values, strict=True):
@@ -78,14 +78,14 @@ class Key:
         # The index is entered by its first column alone; PostgreSQL would not do so for the OR.
         return nearest & found if len(self.parts) > 1 else found
 
-    def beside(self, row: Any, *, back: bool) -> Place:
-        return Place(back, tuple(getattr(row, field.attname) for field, _ in self.parts))
+    def beside(self, row: Any, *, back: bool) -> Cursor:
+        return Cursor(back, tuple(getattr(row, field.attname) for field, _ in self.parts))
 
-    def write(self, place: Place, mark: str) -> str:
+    def write(self, place: Cursor, mark: str) -> str:
         values = json.dumps([place.back, *place.values], default=str).encode()
         return f"{mark}.{base64.urlsafe_b64encode(values).decode().rstrip('=')}"
 
-    def read(self, text: str, mark: str) -> Place | None:
+    def read(self, text: str, mark: str) -> Cursor | None:
         """None for what no page of this list, with these filters in this order, can have named."""
         given, _, rest = text.partition(".")
         if given != mark or len(rest) > MAX_CURSOR_LENGTH:
@@ -96,7 +96,7 @@ class Key:
                 return None
             fitting = zip(self.parts, values, strict=False)
             read = tuple(field.to_python(value) for (field, _), value in fitting)
-            return None if any(is_no_key(value) for value in read) else Place(bool(back), read)
+            return None if any(is_no_key(value) for value in read) else Cursor(bool(back), read)
         except (ValueError, TypeError, OverflowError, ValidationError, binascii.Error):
             return None
 
@@ -151,7 +151,7 @@ class KeysetChangeList(CountedChangeList):
         key = Key(self.model, self.queryset.query.order_by)
         place = key.read(request.GET.get(PAGE_VAR, ""), self.mark)
         page: Any = self.model_admin
-        self.parts: Sequence[Q] = page.walks(request)
+        self.parts: Sequence[Q] = page.keyset_partitions(request)
         self.show_count(page.known_count(request, self) or counted(self.queryset))
         rows, more = self.page(key, place)
         if place and (not rows or (place.back and place.values and not more)):
@@ -170,31 +170,31 @@ class KeysetChangeList(CountedChangeList):
         asked = sorted((name, value) for name, value in self.filter_params.items() if name != PAGE_VAR)
         return f"{zlib.crc32(json.dumps(asked).encode()):08x}"
 
-    def page(self, key: Key, place: Place | None) -> tuple[list[Any], bool]:
+    def page(self, key: Key, place: Cursor | None) -> tuple[list[Any], bool]:
         """The rows of a page, in the list's order, and whether more follow in the direction that it looks."""
         back = bool(place and place.back)
         ids = self.ids(key, place)
         more = len(ids) > self.list_per_page
         chosen = self.apply_select_related(self.root_queryset).filter(pk__in=ids[: self.list_per_page])
         page: Any = self.model_admin
-        by_id = {row.pk: row for row in page.detailed(chosen)}
+        by_id = {row.pk: row for row in page.with_related(chosen)}
         rows = [by_id[it] for it in ids if it in by_id]
         return rows[::-1] if back else rows, more
 
-    def ids(self, key: Key, place: Place | None) -> list[Any]:
+    def ids(self, key: Key, place: Cursor | None) -> list[Any]:
         """Of the page's rows and one more, in the direction that it looks."""
         back, most = bool(place and place.back), self.list_per_page + 1
         columns = [self.lookup_opts.pk.name, *(field.name for field, _ in key.parts if not field.primary_key)]
         beyond = self.queryset.filter(key.beyond(place)) if place and place.values else self.queryset
         found = beyond.order_by(*key.ordering(back=back, sort=True)).values_list(*columns)[:most]
         if self.count.number > changelist.EXACT_UP_TO or not self.count.exact:
-            walks = [beyond.filter(part).order_by(*key.ordering(back=back)) for part in self.parts]
-            walked = key.merged([walk.values_list(*columns)[:most] for walk in walks], back=back)[:most]
+            keyset_partitions = [beyond.filter(part).order_by(*key.ordering(back=back)) for part in self.parts]
+            walked = key.merged([walk.values_list(*columns)[:most] for walk in keyset_partitions], back=back)[:most]
             found = walked if self.count.number > FEW or self.count.at_least or walks_an_index(walked) else found
         return [row[0] for row in found]
 
-    def pages(self, key: Key, place: Place | None, rows: Sequence[Any], *, more: bool) -> Pages:
-        def at(place: Place) -> str:
+    def pages(self, key: Key, place: Cursor | None, rows: Sequence[Any], *, more: bool) -> Pages:
+        def at(place: Cursor) -> str:
             return self.get_query_string({PAGE_VAR: key.write(place, self.mark)})
 
         before = place is not None and (more if place.back else True)
@@ -203,5 +203,5 @@ class KeysetChangeList(CountedChangeList):
             first=self.get_query_string() if before else "",
             previous=at(key.beside(rows[0], back=True)) if before and rows else "",
             next=at(key.beside(rows[-1], back=False)) if after else "",
-            last=at(Place(back=True)) if after else "",
+            last=at(Cursor(back=True)) if after else "",
         )

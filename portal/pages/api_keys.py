@@ -23,7 +23,7 @@ from django.views.decorators.debug import sensitive_variables
 from brands.identity import api_keys
 from brands.identity.roles import ACT
 from brands.models.credentials import ApiKey
-from core.errors import Refused
+from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.confirmation import WhyForm
 from portal.base.forms import TenantForm
@@ -123,7 +123,7 @@ class ApiKeyAdmin(TenantAdmin):
             try:
                 with transaction.atomic():
                     return act(request, key, form.cleaned_data)
-            except Refused as refusal:
+            except DomainError as refusal:
                 form.add_error(None, refusal.message)
         context = {**self.about(request, key), "title": _("API key %(key)s") % {"key": key}, "form": form}
         return TemplateResponse(request, template, context)

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
-from brands.identity.roles import ADD, whole_reach
+from brands.identity.roles import ADD, full_scope
 from brands.models.tenants import Brand, BrandHostname
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
@@ -143,5 +143,5 @@ class BrandAdmin(ImageAdminMixin):
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
         """A new brand is none of those that the person may have chosen to look at."""
         if verb == ADD:
-            return bool(whole_reach(request.user, ADD, self.opts.label_lower))
+            return bool(full_scope(request.user, ADD, self.opts.label_lower))
         return super().may(request, verb, obj)

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands import audit_log
-from brands.audit_log import Row
+from brands.audit_log import AuditedChange
 from brands.identity import staff
-from brands.identity.roles import ACT, ADD, Reach, reach, whole_reach
+from brands.identity.roles import ACT, ADD, BrandScope, full_scope, reach
 from brands.models.people import Membership, User
 from brands.staff_login.models import StaffMail
-from core.errors import Invalid, Refused
+from core.errors import DomainError, Invalid
 from portal.base.audit_mixin import deed
 from portal.base.confirmation import WhyForm
 from portal.base.forms import TenantForm
@@ -46,7 +46,7 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
     """A role for a colleague of another brand of one's own. Only the operator makes staff of a customer's account: its
     first role comes with a new password, as a colleague's does."""
 
-    within: Reach  # the brands where whoever fills this in may make colleagues
+    within: BrandScope  # the brands where whoever fills this in may make colleagues
 
     password1 = password_field(
         gettext_lazy("New password"),
@@ -78,7 +78,7 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
         return cleaned
 
 
-def works_within(user: User, within: Reach) -> bool:
+def works_within(user: User, within: BrandScope) -> bool:
     return user.is_staff and user.memberships.filter(brand__in=within.brand_ids).exists()
 
 
@@ -110,7 +110,7 @@ class StaffRoleAdmin(TenantAdmin):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj:
             return super().get_form(request, obj, change, **options)
-        form = type("BoundNewRoleForm", (NewRoleForm,), {"within": whole_reach(request.user, ADD, "brands.membership")})
+        form = type("BoundNewRoleForm", (NewRoleForm,), {"within": full_scope(request.user, ADD, "brands.membership")})
         return super().get_form(request, obj, change, form=form, **options)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
@@ -119,10 +119,12 @@ class StaffRoleAdmin(TenantAdmin):
 
     def create(self, request: HttpRequest, obj: Membership, form: Any) -> Membership:
         password = form.cleaned_data["password1"]
-        made = staff.give_role(user=obj.user, brand=obj.brand, role=obj.role, password=password, at=timezone.now())
+        made = staff.assign_role(user=obj.user, brand=obj.brand, role=obj.role, password=password, at=timezone.now())
         if password:
             changes = {"password": (audit_log.HIDDEN, audit_log.HIDDEN), "is_staff": (False, True)}
-            audit_log.record(deed=deed(request), action=audit_log.CHANGED, rows=[Row(obj.user, obj.brand_id, changes)])
+            audit_log.record(
+                deed=deed(request), action=audit_log.CHANGED, rows=[AuditedChange(obj.user, obj.brand_id, changes)]
+            )
         return made
 
     def store(self, obj: Membership, fields: set[str]) -> None:  # noqa: ARG002 - only the role changes
@@ -170,7 +172,7 @@ class StaffRoleAdmin(TenantAdmin):
         if form.is_valid():
             try:
                 help_for_staff.send_link(request, colleague, kind=kind, reason=form.cleaned_data["reason"])
-            except Refused as refusal:
+            except DomainError as refusal:
                 form.add_error(None, refusal.message)
             else:
                 self.message_user(request, _("An e-mail is being sent to %(email)s.") % {"email": colleague.user.email})

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from brands import audit_log
 from brands.audit_log import Changes
 from brands.identity import staff
-from brands.identity.roles import ADD, VIEW, Reach, reach
+from brands.identity.roles import ADD, VIEW, BrandScope, reach
 from brands.models.people import Membership, User
 from brands.models.tenants import Brand
 from core.db import row_guard
@@ -151,7 +151,7 @@ class UserAdmin(TenantAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return seen(admin.ModelAdmin.get_queryset(self, request), self.reach(request, VIEW))
 
-    def choices(self, request: HttpRequest, within: Reach) -> QuerySet[Any]:
+    def choices(self, request: HttpRequest, within: BrandScope) -> QuerySet[Any]:
         return seen(self.get_queryset(request), within)
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:  # noqa: ARG002 - the page's signature
@@ -189,7 +189,7 @@ class UserAdmin(TenantAdmin):
         told = form.cleaned_data
         with row_guard.lifted("a new account is no brand's until it has its first role"):
             super().create(request, obj, form)
-            staff.give_role(user=obj, brand=told["brand"], role=told["role"], at=timezone.now())
+            staff.assign_role(user=obj, brand=told["brand"], role=told["role"], at=timezone.now())
         return obj
 
     def store(self, obj: User, fields: set[str]) -> None:
@@ -201,7 +201,7 @@ def brands_of(user: User) -> list[int | None]:
     return list(user.memberships.values_list("brand_id", flat=True)) or [user.registered_brand_id]
 
 
-def seen(rows: QuerySet[User], within: Reach) -> QuerySet[User]:
+def seen(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
     """Customers of the brands within reach, registered or enrolled there, and those who work for them."""
     if within.everywhere:
         return rows
@@ -211,5 +211,5 @@ def seen(rows: QuerySet[User], within: Reach) -> QuerySet[User]:
     return rows.filter(pk__in=registered.values("pk").union(enrolled.values("pk"), working_for(within).values("pk")))
 
 
-def working_for(within: Reach) -> QuerySet[User]:
+def working_for(within: BrandScope) -> QuerySet[User]:
     return User.objects.order_by().filter(memberships__brand__in=within.brand_ids)

@@ -21,7 +21,7 @@ FORMS = ("add", "change", "delete", "history")
 def apply(request: HttpRequest) -> None:
     """Let roles.reach know what was chosen. What has since become somebody else's brand is no choice any more."""
     chosen = request.session.get(KEY)
-    if chosen is not None and chosen not in roles.whole_reach(request.user, VIEW, "brands.brand"):
+    if chosen is not None and chosen not in roles.full_scope(request.user, VIEW, "brands.brand"):
         del request.session[KEY]
         chosen = None
     request.user.chosen_brand_id = chosen  # type: ignore[union-attr] # the portal asks for a login first
@@ -29,7 +29,7 @@ def apply(request: HttpRequest) -> None:
 
 def offered(request: HttpRequest) -> list[Brand]:
     """The brands to choose from; none for who has but one."""
-    within = roles.whole_reach(request.user, VIEW, "brands.brand")
+    within = roles.full_scope(request.user, VIEW, "brands.brand")
     if not within.everywhere and len(within.brand_ids) < 2:
         return []
     brands = list(within.of(Brand.objects.only("name", "logo_id"), "pk")[:MAX_OFFERED])
@@ -40,7 +40,7 @@ def offered(request: HttpRequest) -> list[Brand]:
 def choose(request: HttpRequest) -> HttpResponse:
     """Look at the brand that was sent, or at all of them; nobody else's brand is taken."""
     wanted = request.POST.get("looked_at", "")
-    within = roles.whole_reach(request.user, VIEW, "brands.brand")
+    within = roles.full_scope(request.user, VIEW, "brands.brand")
     number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 19 else None
     if number is not None and number in within and Brand.objects.filter(pk=number).exists():
         request.session[KEY] = number
@@ -78,7 +78,7 @@ def looked_at(request: HttpRequest, brands: list[Brand], chosen: int | None) -> 
     """The only brand that somebody works for, or the one that they chose; None while they look at several."""
     if chosen is not None:
         return next((brand for brand in brands if brand.pk == chosen), None)
-    within = roles.whole_reach(request.user, VIEW, "brands.brand")
+    within = roles.full_scope(request.user, VIEW, "brands.brand")
     if within.everywhere or len(within.brand_ids) != 1:
         return None
     return Brand.objects.only("name", "logo_id").filter(pk__in=within.brand_ids).first()

@@ -6,12 +6,12 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.identity import login_records, login_throttle
 from brands.identity.login_throttle import Attempt
 from brands.models.people import User
 from core.db import row_guard
-from core.errors import Refused
+from core.errors import DomainError
 from core.redis import rate_limits
 from core.web import client_address
 from portal.unfold import AuthenticationForm
@@ -26,7 +26,7 @@ class LoginForm(AuthenticationForm):
         assert self.request is not None  # noqa: S101 - the site always gives it
         try:
             attempt = begin(self.request, self.cleaned_data.get("username", ""))
-        except Refused as refusal:
+        except DomainError as refusal:
             raise ValidationError(refusal.message) from refusal
         try:
             cleaned: dict[str, Any] = super().clean()
@@ -56,7 +56,7 @@ def succeeded(request: HttpRequest, response: HttpResponse, user: User, *, brand
     `brand_id` is the brand whose identity provider let them in. It vouches for its brand alone, so what it lets in is
     no device of the account's, and no other brand hears of it. Returns `response`.
     """
-    deed = Deed(user, timezone.now(), _request_id(request))
+    deed = AuditContext(user, timezone.now(), _request_id(request))
     with row_guard.lifted("logins belong to no brand"):
         login_records.logged_in(user=user, deed=deed, brand_id=brand_id)
     if brand_id is None:

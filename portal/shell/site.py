@@ -22,7 +22,7 @@ from django.views.decorators.cache import never_cache
 from unfold.sites import UnfoldAdminSite
 
 from brands import audit_log
-from brands.audit_log import Row
+from brands.audit_log import AuditedChange
 from brands.identity import roles
 from brands.models.people import User
 from brands.staff_login import sessions
@@ -119,7 +119,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     def note_password(self, request: HttpRequest, whose: User) -> None:
         changes = {"password": (audit_log.HIDDEN, audit_log.HIDDEN)}
         page: Any = self.get_model_admin(User)
-        rows = [Row(whose, brand, changes) for brand in page.audited_brands(whose)]
+        rows = [AuditedChange(whose, brand, changes) for brand in page.audited_brands(whose)]
         audit_log.record(deed=deed(request), action=audit_log.CHANGED, rows=rows)
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002

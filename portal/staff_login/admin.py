@@ -24,7 +24,7 @@ from brands.staff_login import invitations, mails, sessions
 from brands.staff_login.models import Invitation, SignInSettings
 from brands.tenants import callable_urls
 from core.db import row_guard
-from core.errors import Invalid, Refused
+from core.errors import DomainError, Invalid
 from portal.base.audit_mixin import CHOSEN
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
@@ -268,7 +268,7 @@ class InvitationAdmin(TenantAdmin):
             try:
                 with transaction.atomic():
                     done = act(request, invitation)
-            except Refused as refusal:
+            except DomainError as refusal:
                 form = forms.Form({})
                 form.add_error(None, refusal.message)
             else:

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from brands import audit_log
-from brands.audit_log import Row
+from brands.audit_log import AuditedChange
 from brands.models.people import Membership, User
 from brands.staff_login import mails
 from brands.staff_login.models import StaffMail
@@ -40,4 +40,4 @@ def send_link(request: HttpRequest, membership: Membership, *, kind: StaffMail.K
         transaction.atomic(),
     ):
         mails.write(user=membership.user, kind=kind, origin=mails.origin_of(request), words=words)
-        audit_log.record(deed=helper, action=ACTIONS[kind], rows=[Row(membership.user, membership.brand_id)])
+        audit_log.record(deed=helper, action=ACTIONS[kind], rows=[AuditedChange(membership.user, membership.brand_id)])

@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from brands.models.people import User
 from brands.staff_login import factors, invitations, joining, mails, policy, sessions, steps
 from brands.staff_login.models import Invitation
-from core.errors import Invalid, Refused
+from core.errors import DomainError, Invalid
 from portal.base.audit_mixin import deed
 from portal.shell import login
 from portal.staff_login.forms import JoinForm, NewPasswordForm
@@ -73,7 +73,7 @@ def by_colleague(request: HttpRequest, invitation: Invitation, user: User) -> Ht
     if request.method == "POST" and is_theirs:
         try:
             joining.accept(invitation, user=user, origin=mails.origin_or_none(request), deed=deed(request))
-        except Refused as refusal:
+        except DomainError as refusal:
             words = refusal.message
         else:
             return accepted(request, invitation, user)

@@ -14,7 +14,7 @@ from brands.models.people import User
 from brands.staff_login import factors, oidc, policy, sessions, steps
 from brands.staff_login.models import SignInSettings
 from brands.staff_login.oidc import Attempt, Identity
-from core.errors import Forbidden, Refused
+from core.errors import DomainError, Forbidden
 from core.redis import rate_limits
 from core.web import client_address
 from portal.shell import login
@@ -32,7 +32,7 @@ def begin(request: HttpRequest, slug: str) -> HttpResponse:
         rate_limits.hit("staff_oidc", provider.brand_id, client_address.client_address(request))
         redirect_uri = request.build_absolute_uri(reverse("admin:brand_sign_in_done", args=[slug]))
         attempt, page = oidc.begin(provider, redirect_uri=redirect_uri, at=time.time())
-    except Refused as refusal:
+    except DomainError as refusal:
         return not_in(request, provider, refusal)
     request.session[KEY] = attempt.as_json()
     return HttpResponseRedirect(page)
@@ -50,7 +50,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         if user is None:
             raise oidc.refused()
         return let_in(request, provider, user, identity)
-    except Refused as refusal:
+    except DomainError as refusal:
         return not_in(request, provider, refusal)
 
 
@@ -83,5 +83,5 @@ def provider_of(slug: str) -> SignInSettings:
     return provider
 
 
-def not_in(request: HttpRequest, provider: SignInSettings, refusal: Refused) -> HttpResponse:
+def not_in(request: HttpRequest, provider: SignInSettings, refusal: DomainError) -> HttpResponse:
     return shown(request, "not_in", title=_("Sign in"), brand=provider.brand, words=refusal.message)

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
 
-from core.errors import Refused
+from core.errors import DomainError
 
 View = Callable[..., HttpResponse]
 
@@ -40,6 +40,6 @@ def tried(form: forms.Form, act: Callable[[], bool], wrong: Any) -> bool:
         if act():
             return True
         form.add_error(None, wrong)
-    except Refused as refusal:
+    except DomainError as refusal:
         form.add_error(None, refusal.message)
     return False

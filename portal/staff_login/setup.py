@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.models.people import User
 from brands.staff_login import factors, mails, passkeys, steps
 from brands.staff_login.models import Factor, StaffMail
@@ -82,6 +82,6 @@ def tell(request: HttpRequest, user: User, words: str) -> None:
     brands: list[int | None] = list(user.memberships.values_list("brand_id", flat=True)) or [None]
     done = deed(request)
     with transaction.atomic():
-        by = Deed(user, done.at, done.request_id)
-        audit_log.record(deed=by, action=words, rows=[Row(user, brand_id) for brand_id in brands])
+        by = AuditContext(user, done.at, done.request_id)
+        audit_log.record(deed=by, action=words, rows=[AuditedChange(user, brand_id) for brand_id in brands])
         mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=mails.origin_or_none(request), words=words + ".")

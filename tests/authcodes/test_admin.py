@@ -15,7 +15,7 @@ from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
 from authcodes.recalls import recalls
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.models.people import User
 from brands.models.tenants import Brand
 from jobs import runner
@@ -202,7 +202,7 @@ def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
 
 def one_code_of_each(brand: Brand) -> dict[str, AuthCode]:
     codes = {name: make.code(brand) for name in ("scanned", "unscanned", "deactivated", "recalled")}
-    scanning.scan(scanned=codes["scanned"].code, about=Circumstances(at=timezone.now()))
+    scanning.scan(scanned=codes["scanned"].code, about=ScanContext(at=timezone.now()))
     bulk_changes.deactivate(codes=[codes["deactivated"]], at=timezone.now())
     recall(codes["recalled"].batch)
     return {**codes, "expired": make.expired_code(brand)}
@@ -348,7 +348,7 @@ def test_scan_in_another_brands_app_does_not_tell_whose_customer_it_was(client: 
 
 
 def test_scans_of_no_brand_are_the_superusers(client: Client, brand: Brand) -> None:
-    scanning.scan(scanned="NOBODY-KNOWS-1", about=Circumstances(at=timezone.now()))
+    scanning.scan(scanned="NOBODY-KNOWS-1", about=ScanContext(at=timezone.now()))
 
     assert found(client, "authcodes.scan") == []
     assert len(found(browser(make.user(is_staff=True, is_superuser=True)), "authcodes.scan")) == 1

@@ -12,7 +12,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.recalls import recalls
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.models.audit import AuditEntry
 from brands.models.tenants import Brand
 from jobs import runner
@@ -206,7 +206,7 @@ def listed(client, where):
 def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=make.product(brand))
-    scan.scan(scanned=codes[0].code, about=Circumstances(at=timezone.now()))
+    scan.scan(scanned=codes[0].code, about=ScanContext(at=timezone.now()))
     bulk_changes.deactivate(codes=codes[8:], at=timezone.now())
     make.batch(brand, quantity=3)
 
@@ -237,7 +237,7 @@ def test_pages_of_a_batch_read_only_codes_that_a_partial_index_holds(client, bat
 def test_limit_below_what_was_scanned_is_refused_and_says_how_often(client, brand):
     batch = make.batch(brand, scan_limit=None, quantity=2)
     for _scan in range(3):
-        scan.scan(scanned=batch.first_code, about=Circumstances(at=timezone.now()))
+        scan.scan(scanned=batch.first_code, about=ScanContext(at=timezone.now()))
 
     def limited(limit):
         its = address("authcodes.batchrange", "change", batch.pk)

@@ -14,7 +14,7 @@ from authcodes.imports import commit, uploads
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances, Place
+from authcodes.scanning.types import ScanContext, ScanLocation
 from jobs import runner
 from jobs.models import Job
 from tests import make
@@ -55,12 +55,12 @@ def life(client, code):
 
 
 def test_scans_and_changes_stand_in_one_line_newest_first(client, owner, customer, code, deliver):
-    place = Place(city="Pune", region="Maharashtra")
+    place = ScanLocation(city="Pune", region="Maharashtra")
     now = timezone.now()
-    scanning.scan(scanned=code.code, about=Circumstances(at=now - timedelta(hours=2), user_id=customer.pk, place=place))
+    scanning.scan(scanned=code.code, about=ScanContext(at=now - timedelta(hours=2), user_id=customer.pk, place=place))
     deliver()
     bulk_changes.deactivate(codes=[code], at=now - timedelta(hours=1), reason="stolen", by=owner)
-    scanning.scan(scanned=code.code, about=Circumstances(at=now))
+    scanning.scan(scanned=code.code, about=ScanContext(at=now))
 
     answer = page(client, code)
 

@@ -8,7 +8,7 @@ from authcodes.codes import bulk_changes
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.models.people import Membership
 from jobs.models import Job
 from tests import make
@@ -92,7 +92,7 @@ def test_confirmed_assignment_is_carried_out(client, owner, batch, product):
 def test_taken_and_scanned_codes_are_named_and_the_stretch_is_refused(client, batch, product):
     taken = batch.codes.get(code="AB-0004")
     AuthCode.objects.filter(pk=taken.pk).update(product=make.product(batch.brand, title="Honey"))
-    scan.scan(scanned=taken.code, about=Circumstances(at=timezone.now()))
+    scan.scan(scanned=taken.code, about=ScanContext(at=timezone.now()))
 
     preview = send(client, batch, "assign", "preview", product=product.pk)
     answer = send(client, batch, "assign", "confirm", product=product.pk)
@@ -169,7 +169,7 @@ def test_change_of_nothing_is_not_offered(client, batch):
 
 def test_taking_back_an_assignment_stops_at_scanned_codes(client, brand):
     batch = make.batch(brand, prefix="CD-", quantity=3)
-    scan.scan(scanned="CD-0002", about=Circumstances(at=timezone.now()))
+    scan.scan(scanned="CD-0002", about=ScanContext(at=timezone.now()))
 
     assert "keep their product" in send(client, batch, "unassign", "preview").context["obstacle"]
     assert "have been scanned" in errors(send(client, batch, "unassign", "confirm"))["__all__"][0]

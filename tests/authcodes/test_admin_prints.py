@@ -21,7 +21,7 @@ from authcodes.printing import runs
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
 from authcodes.printing.qr.verification import Unreadable
-from authcodes.printing.request import Wanted
+from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.models.audit import AuditEntry
 from brands.tenants import pictures
@@ -209,7 +209,7 @@ def test_next_print_begins_with_the_last_ones_settings_and_printer(client, batch
     form = client.get(where(batch)).context["form"]
 
     assert (form["printer"].value(), form["note"].value(), form["start"].value()) == (printer.pk, "Keep dry", 1)
-    wanted = Wanted.read(PrintRun.objects.get().settings)
+    wanted = PrintRequest.read(PrintRun.objects.get().settings)
     assert (wanted.printer, wanted.offset_x, wanted.offset_y, wanted.scale) == (
         "Left",
         Decimal("-0.50"),
@@ -231,7 +231,7 @@ def test_next_print_begins_with_the_last_ones_settings_and_printer(client, batch
 def test_size_in_inches_or_millimetres(client, batch, fields, size):
     send(client, batch, "confirm", what="png", **fields)
 
-    wanted = Wanted.read(PrintRun.objects.get().settings)
+    wanted = PrintRequest.read(PrintRun.objects.get().settings)
     assert wanted.size_mm == (Decimal(size) if size else None)
 
 

@@ -10,7 +10,7 @@ from authcodes.models.recalls import LiftedRecall
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.models.people import Membership
 from jobs.models import Job
 from tests import make
@@ -47,7 +47,7 @@ def recall(batch):
 
 def reason_now(code):
     """The true reason of the answer to a guest who scans it now."""
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now()))
+    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now()))
     return Scan.objects.latest("scanned_at").reason
 
 

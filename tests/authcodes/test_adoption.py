@@ -271,7 +271,7 @@ def racing_brand(transactional_db):
 
 def adopted_at_once(brand):
     """How many of twelve customers were told that the scan is theirs now."""
-    about = types.Circumstances(at=timezone.now(), brand_id=brand.pk)
+    about = types.ScanContext(at=timezone.now(), brand_id=brand.pk)
     scan = Scan.objects.get(pk=scanning.scan(scanned=make.code(brand).code, about=about).scan_id)
 
     def claim(customer):
@@ -299,6 +299,6 @@ def test_control_without_the_condition_several_are_told_so(racing_brand, monkeyp
     unguarded = guest_scans.ADOPT.replace(guard, "")
     # An event with the scan's own id, which exists once, would be a second guard: here each has an id of its own.
     monkeypatch.setattr(guest_scans, "ADOPT", unguarded)
-    monkeypatch.setattr(record, "scan_event", lambda *_: messages.Message(kind="x", payload={}, arguments={}))
+    monkeypatch.setattr(record, "scan_event", lambda *_: messages.NewEvent(kind="x", payload={}, arguments={}))
 
     assert any(adopted_at_once(racing_brand) > 1 for _ in range(ROUNDS))

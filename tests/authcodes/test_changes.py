@@ -9,14 +9,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from authcodes.codes import bulk_changes
-from authcodes.codes.bulk_changes import Assignment, Kind, Order
-from authcodes.codes.ranges import stretch
+from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest, Kind
+from authcodes.codes.ranges import resolve_range
 from authcodes.errors import BatchRefused
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from jobs import runner
 from jobs.models import Job
 from tests import make
@@ -37,8 +37,8 @@ def owner(brand):
 
 def change(batch, kind, first=1, last=10, *, by=None, reason="", **given):
     assignment = Assignment(**given) if given else None
-    codes = stretch(batch=batch, first=str(first), last=str(last))
-    return bulk_changes.change(codes=codes, order=Order(kind, reason, assignment), by=by, at=timezone.now())
+    codes = resolve_range(batch=batch, first=str(first), last=str(last))
+    return bulk_changes.change(codes=codes, order=CodeChangeRequest(kind, reason, assignment), by=by, at=timezone.now())
 
 
 def assign(batch, first=1, last=10, **given):
@@ -46,7 +46,7 @@ def assign(batch, first=1, last=10, **given):
 
 
 def scan(code):
-    return scanning.scan(scanned=code, about=Circumstances(at=timezone.now()))
+    return scanning.scan(scanned=code, about=ScanContext(at=timezone.now()))
 
 
 def told(batch):
@@ -105,8 +105,8 @@ def test_a_stretch_with_a_code_of_another_product_is_refused_whole(batch):
 
 
 def test_an_action_with_an_id_is_done_once(batch):
-    order = Order(Kind.DEACTIVATED, "stolen")
-    codes, action_id = stretch(batch=batch, first="1", last="10"), uuid4()
+    order = CodeChangeRequest(Kind.DEACTIVATED, "stolen")
+    codes, action_id = resolve_range(batch=batch, first="1", last="10"), uuid4()
 
     done = [
         bulk_changes.change(codes=codes, order=order, by=None, at=timezone.now(), action_id=action_id) for _ in range(2)
@@ -168,7 +168,7 @@ def test_chosen_codes_share_an_action_and_have_a_line_for_each_run(brand, batch,
 
 
 def test_chosen_codes_are_assigned_all_or_none(batch):
-    order = Order(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
     codes = list(batch.codes.all())
     assign(batch, 10, 10)
 
@@ -209,8 +209,8 @@ def test_history_is_append_only(batch, statement):
 
 def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
     product = make.product(batch.brand)
-    order = Order(Kind.ASSIGNED, assignment=Assignment(product, "Shelf 4", 7, "note"))
-    job = bulk_changes.start_change(codes=stretch(batch=batch, first="2", last="9"), order=order, by=owner)
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product, "Shelf 4", 7, "note"))
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="2", last="9"), order=order, by=owner)
 
     runner.run(job.pk)
     Job.objects.update(status="queued")
@@ -229,7 +229,9 @@ def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
 
 def test_a_job_cancelled_before_it_begins_changes_nothing(batch, owner):
     job = bulk_changes.start_change(
-        codes=stretch(batch=batch, first="1", last="10"), order=Order(Kind.DEACTIVATED, "stolen"), by=owner
+        codes=resolve_range(batch=batch, first="1", last="10"),
+        order=CodeChangeRequest(Kind.DEACTIVATED, "stolen"),
+        by=owner,
     )
     Job.objects.update(cancel_requested=True)
 
@@ -244,17 +246,17 @@ class Cancelling(runner.Run):
 
     def progress(self, done, total):
         if done:
-            raise runner.Cancelled
+            raise runner.JobCancelledError
         super().progress(done, total)
 
 
 def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, owner, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
-    whole = stretch(batch=batch, first="1", last="10")
-    job = bulk_changes.start_change(codes=whole, order=Order(Kind.DEACTIVATED, "stolen"), by=owner)
+    whole = resolve_range(batch=batch, first="1", last="10")
+    job = bulk_changes.start_change(codes=whole, order=CodeChangeRequest(Kind.DEACTIVATED, "stolen"), by=owner)
 
     Job.objects.update(status="running", attempts=1)
-    with pytest.raises(runner.Cancelled):
+    with pytest.raises(runner.JobCancelledError):
         bulk_changes.run_change(Cancelling(Job.objects.get()))
     assert told(batch) == [("deactivated", "AB-0001", "AB-0004", 4)]
     assert batch.codes.deactivated().count() == 4
@@ -273,8 +275,8 @@ def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, ow
 
 def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
-    order = Order(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
-    job = bulk_changes.start_change(codes=stretch(batch=batch, first="1", last="10"), order=order, by=owner)
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
 
     runner.run(job.pk)
 
@@ -282,8 +284,8 @@ def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
 
 
 def test_a_job_that_meets_assigned_codes_fails_and_changes_nothing(batch, owner):
-    order = Order(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
-    job = bulk_changes.start_change(codes=stretch(batch=batch, first="1", last="10"), order=order, by=owner)
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
     assign(batch, 10, 10)
 
     runner.run(job.pk)
@@ -302,11 +304,11 @@ def race_of_assignments():
     brand = make.brand()
     batch = make.batch(brand, prefix="AB-", quantity=10, assigned=False)
     products = [make.product(brand) for _ in range(RIVALS)]
-    codes = stretch(batch=batch, first="1", last="10")
+    codes = resolve_range(batch=batch, first="1", last="10")
     together = Barrier(RIVALS)
 
     def take(product):
-        order = Order(Kind.ASSIGNED, assignment=Assignment(product))
+        order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product))
         together.wait()
         return bulk_changes.change(codes=codes, order=order, by=None, at=timezone.now())
 
@@ -376,7 +378,7 @@ def test_control_saving_what_was_read_before_loses_scans():
 
 def test_product_no_longer_sold_is_given_to_no_codes(brand):
     batch = make.batch(brand, assigned=False)
-    order = Order(Kind.ASSIGNED, assignment=Assignment(make.product(brand, is_active=False)))
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(make.product(brand, is_active=False)))
 
     with pytest.raises(BatchRefused, match="This product is no longer sold"):
         bulk_changes.change_codes(codes=list(batch.codes.all()), order=order, by=None, at=timezone.now())

@@ -9,7 +9,7 @@ from django.utils import timezone
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from authcodes.scanning import consistency, scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from events import messages, publishing, worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
@@ -36,7 +36,7 @@ def report(brand, customer, code, *, source="shop.customer-app", event_id=None):
 
 
 def scan_as(customer, code):
-    return scan.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    return scan.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def test_a_scan_that_only_a_hub_reports_takes_a_slot_and_earns(brand, customer):
@@ -172,7 +172,7 @@ def a_mixed_portion(brand):
     recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **words)
     UserPoints.objects.filter(user=other).update(status="blocked")
     for code in ("NO-SUCH-CODE", make.code(brand), shared):
-        message = messages.Message(
+        message = messages.NewEvent(
             kind="scan-auth",
             arguments={"brand_id": brand.pk, "user_id": make.customer(brand).pk},
             payload={"type": "authenticator_scan", "product": {"authCode": str(code)}},

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from authcodes.fraud import code_runs
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from tests import make
 from tests.portal import browser, scan, staff, text
 
@@ -41,7 +41,7 @@ def found(*brands):
 
 def test_a_real_run_of_guesses_is_on_the_front_page_with_its_scans(client, brand, customer, codes):
     for code in codes[19:35]:  # somebody counts up from the label they have
-        scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+        scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     assert found(brand) == [(codes[19].code, codes[34].code, 16)]
 
     page = browser(staff(brand)).get(reverse("admin:index"))

@@ -11,7 +11,7 @@ from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
 from authcodes.scanning import consistency
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.identity import staff
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -362,7 +362,7 @@ def test_the_campaign_event_is_kept_and_answered_with_the_reason(api, brand, cus
 
 def publish(brand, customer, kind, payload):
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = messages.Message(kind=kind, payload=payload, arguments=arguments)
+    message = messages.NewEvent(kind=kind, payload=payload, arguments=arguments)
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
 
@@ -392,7 +392,7 @@ def test_a_reward_that_was_won_does_not_wait(brand, confirmed, deliver):
     campaign = make.campaign(brand)
     make.milestone(campaign, 1, reward_points=7, auto_claim=True)
     code = make.code(brand)
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=confirmed.pk))
+    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=confirmed.pk))
     for delivery in leases.claim(limit=1):
         events.deliver(delivery)
     User.objects.filter(pk=confirmed.pk).update(email_verified_at=None)

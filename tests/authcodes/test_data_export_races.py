@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from authcodes import data_exports
 from authcodes.tasks import forget_files
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.errors import TokenInvalid
 from brands.identity import users
 from brands.models.people import User
@@ -61,7 +61,7 @@ def start_as_a_request_does(brand, customer):
 
 
 def erase_customer(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from authcodes import data_exports
 from authcodes.tasks import forget_files
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.models.audit import AuditEntry
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
@@ -278,7 +278,7 @@ class TestStaff:
 
 
 def erase(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
 
 
 @pytest.mark.parametrize("stays_elsewhere", [True, False])

@@ -16,7 +16,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands import errors
 from brands.identity import api_keys
 from brands.models.credentials import ApiKey
@@ -119,14 +119,14 @@ def test_codes_are_genuine_and_unscanned(ask: Ask) -> None:
 
     for brand in (found, found["second_brand"]):
         for code in brand["codes"]:
-            result = scan.preview(scanned=code, about=Circumstances(at=timezone.now(), brand_id=brand["brand_id"]))
+            result = scan.preview(scanned=code, about=ScanContext(at=timezone.now(), brand_id=brand["brand_id"]))
             assert (result.reason, result.scan_count, result.points > 0) == ("accepted", 0, True)
 
 
 def test_scanned_codes_are_not_given_out_again(ask: Ask) -> None:
     used = ask()["codes"]
     for code in used:
-        scan.scan(scanned=code, about=Circumstances(at=timezone.now()))
+        scan.scan(scanned=code, about=ScanContext(at=timezone.now()))
 
     assert set(ask()["codes"]).isdisjoint(used)
 
@@ -156,7 +156,7 @@ def test_demo_shows_every_kind_of_thing() -> None:
     assert {"Three scans each", "Unlimited scans", "Signed", "Expired", "Recalled", "Not assigned yet"} <= set(names)
     reasons = set()
     for code in AuthCode.objects.order_by("batch_id").distinct("batch_id"):
-        reasons.add(scan.preview(scanned=code.code, about=Circumstances(at=timezone.now())).reason)
+        reasons.add(scan.preview(scanned=code.code, about=ScanContext(at=timezone.now())).reason)
     kinds = Scan.Reason
     assert reasons == {kinds.ACCEPTED, kinds.RECALLED, kinds.EXPIRED, kinds.UNASSIGNED, kinds.BAD_TAG}
 

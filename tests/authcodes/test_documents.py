@@ -12,7 +12,7 @@ from authcodes.models.prints import PrintRun
 from authcodes.printing import documents, selection
 from authcodes.printing.documents import LibrariesMissing
 from authcodes.printing.labels.presets import DEFAULT_PRESET
-from authcodes.printing.request import Wanted
+from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.scanned import read
 from brands.tenants import hostnames
@@ -92,7 +92,7 @@ def test_cover_sheet_says_what_was_printed(brand):
 @pytest.mark.parametrize("payload", ["address", "code", "gs1"])
 def test_specimen_is_no_code_and_has_as_many_modules(brand, payload):
     run = run_of(brand, product=make.product(brand, gtin="4006381333931"))
-    wanted = Wanted(payload=payload)
+    wanted = PrintRequest(payload=payload)
 
     text = documents.specimen(run, wanted)
 

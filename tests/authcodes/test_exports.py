@@ -348,7 +348,7 @@ def test_a_crash_half_way_leaves_no_file_on_offer(monkeypatch, files):
 def test_long_exports_outlast_the_statement_timeout():
     brand = berlin()
 
-    with file_exports.own_connection(brand) as own:
+    with file_exports.separate_connection(brand) as own:
         assert own.execute("SHOW statement_timeout").fetchone() == ("0",)
         assert own.execute("SHOW TimeZone").fetchone() == ("Europe/Berlin",)
 

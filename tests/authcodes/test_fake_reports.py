@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from authcodes.fraud import fake_reports
 from authcodes.models.fake_reports import FakeReport
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.identity import tokens
 from brands.models.audit import AuditEntry
 from loyalty.members import erasure
@@ -67,7 +67,7 @@ def test_nobody_reports_with_a_token_that_has_ended(api, brand, customer, code):
 
 def test_who_was_erased_reports_nothing_with_an_old_token(api, brand, customer, code):
     theirs = api.as_customer(customer)
-    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
 
     assert error(report(theirs, code)) == (401, "TOKEN_INVALID")
     assert not FakeReport.objects.exists()
@@ -165,7 +165,7 @@ def test_a_persons_reports_are_handed_out_and_erased_with_them(brand, customer):
     elsewhere, guest = made(other, user=customer), made(brand)
     assert [row["contact"] for row in fake_reports.export(customer.pk, brand.pk)] == ["ada@example.com"]
 
-    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
 
     assert set(FakeReport.objects.all()) == {elsewhere, guest}
 

@@ -485,7 +485,7 @@ def test_a_check_that_was_taken_over_stores_no_more_rows(brand, product, codes):
     older = runner.Run(Job.objects.get())
     Job.objects.update(attempts=2)
 
-    with pytest.raises(runner.Overtaken):
+    with pytest.raises(runner.JobSupersededError):
         uploads.run_check(older)
 
     upload.refresh_from_db()

@@ -166,7 +166,7 @@ def test_a_heartbeat_ends_with_its_job_and_with_its_attempt():
     threads, signs = threading.active_count(), []
 
     def sign():
-        signs.append(run.give_sign())
+        signs.append(run.beat())
         Job.objects.update(attempts=2)
         return signs[-1]
 
@@ -297,7 +297,7 @@ def test_an_attempt_that_was_taken_over_changes_nothing(brand):
     slow = runner.Run(job)
     Job.objects.update(attempts=2)
 
-    with pytest.raises(runner.Overtaken):
+    with pytest.raises(runner.JobSupersededError):
         slow.progress(1, 1)
     slow.log("still here")
 
@@ -332,9 +332,9 @@ def files(folder):
 def test_a_file_of_an_attempt_that_was_taken_over_is_not_kept(brand, tmp_path):
     run = attempt(brand)
 
-    with pytest.raises(runner.Overtaken):
+    with pytest.raises(runner.JobSupersededError):
         run.keep(Interrupted(b"ana@example.com", lambda: Job.objects.update(attempts=2)), name="scans.csv")
-    with pytest.raises(runner.Overtaken):
+    with pytest.raises(runner.JobSupersededError):
         run.keep(io.BytesIO(b"ana@example.com"), name="scans.csv")
 
     assert files(tmp_path) == []
@@ -431,13 +431,13 @@ class TestAHandlerThatNeverReturns:
         return runner.Run(Job.objects.get(pk=job.pk))
 
     def test_gives_no_sign_of_life_after_an_hour_of_silence(self, run, monkeypatch):
-        assert run.give_sign()
+        assert run.beat()
         now = runner.CLOCK()
         monkeypatch.setattr(runner, "CLOCK", lambda: now + runner.MAX_STEP.total_seconds() + 1)
-        assert not run.give_sign()
+        assert not run.beat()
 
     def test_a_word_of_its_handler_counts(self, run, monkeypatch):
         now = runner.CLOCK()
         monkeypatch.setattr(runner, "CLOCK", lambda: now + runner.MAX_STEP.total_seconds() + 1)
         run.log("still here")
-        assert run.give_sign()
+        assert run.beat()

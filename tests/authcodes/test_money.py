@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from authcodes.codes import batches, bulk_changes, signed_tags
 from authcodes.codes.batches import BatchSettings
-from authcodes.codes.bulk_changes import Assignment, Order
-from authcodes.codes.ranges import whole
+from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest
+from authcodes.codes.ranges import full_range
 from authcodes.errors import BatchRefused
 from authcodes.imports import commit, uploads
 from authcodes.imports.checks import COLUMNS
@@ -20,7 +20,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportRow
 from authcodes.models.scans import Scan
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.models.people import Membership
 from brands.models.tenants import Brand
 from jobs import runner
@@ -107,11 +107,11 @@ def test_printer_assigns_codes_without_points_of_their_own(brand, printer):
 
 def test_no_change_of_codes_by_a_printer_sets_points(brand, printer):
     batch, product = make.batch(brand, assigned=False, quantity=3), make.product(brand)
-    order = Order(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=product, points_per_scan=1))
+    order = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=product, points_per_scan=1))
     now = timezone.now()
 
     with pytest.raises(BatchRefused, match="Only managers and owners"):
-        bulk_changes.change(codes=whole(batch), order=order, by=printer, at=now)
+        bulk_changes.change(codes=full_range(batch), order=order, by=printer, at=now)
     with pytest.raises(BatchRefused, match="Only managers and owners"):
         bulk_changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
 
@@ -119,7 +119,7 @@ def test_no_change_of_codes_by_a_printer_sets_points(brand, printer):
 def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
     batch = make.batch(brand, quantity=2)
     AuthCode.objects.update(points_per_scan=3)
-    undo = Order(CodeChange.Kind.UNASSIGNED, "wrong")
+    undo = CodeChangeRequest(CodeChange.Kind.UNASSIGNED, "wrong")
 
     bulk_changes.change_codes(codes=batch.codes.all()[:1], order=undo, by=printer, at=timezone.now())
     bulk_changes.change_codes(codes=batch.codes.all()[1:], order=undo, by=owner, at=timezone.now())
@@ -168,14 +168,14 @@ def test_printer_makes_batches_of_a_product_at_the_ceiling(brand, printer):
 
 def test_printer_assigns_no_codes_to_a_product_above_the_ceiling(brand, printer, owner, dear):
     batch = make.batch(brand, assigned=False, quantity=3)
-    order, now = Order(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=dear)), timezone.now()
+    order, now = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=dear)), timezone.now()
 
     with pytest.raises(BatchRefused, match="only managers and owners"):
-        bulk_changes.change(codes=whole(batch), order=order, by=printer, at=now)
+        bulk_changes.change(codes=full_range(batch), order=order, by=printer, at=now)
     with pytest.raises(BatchRefused, match="only managers and owners"):
         bulk_changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
 
-    assert bulk_changes.change(codes=whole(batch), order=order, by=owner, at=now) == 3
+    assert bulk_changes.change(codes=full_range(batch), order=order, by=owner, at=now) == 3
 
 
 @pytest.mark.parametrize(("role", "column"), [("printer", "product_sku"), ("manager", "")])
@@ -310,7 +310,7 @@ def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, cus
     scanned, untagged, via_event = codes
     scan.scan(
         scanned=f"https://brand.example/s/{scanned.code}.{tag_of(scanned)}",
-        about=Circumstances(at=timezone.now(), user_id=customer.pk),
+        about=ScanContext(at=timezone.now(), user_id=customer.pk),
     )
     api.as_customer(customer).app().post(f"verify/product/{via_event.code}.{tag_of(via_event)}", {})
     deliver()
@@ -340,7 +340,7 @@ def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, cus
 
 def test_nothing_that_the_database_keeps_for_support_holds_a_tag(signed, customer, deliver):
     code = signed.codes.first()
-    scan.scan(scanned=f"{code.code}.{tag_of(code)}", about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=f"{code.code}.{tag_of(code)}", about=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
 
     with connection.cursor() as cursor:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from authcodes.admin.jobs import is_on_offer
 from authcodes.codes import bulk_changes, ranges
-from authcodes.codes.ranges import whole
+from authcodes.codes.ranges import full_range
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import PrintRun
 from authcodes.printing import checks, selection
@@ -23,7 +23,7 @@ from authcodes.printing.documents import settings_of
 from authcodes.printing.labels import design
 from authcodes.printing.labels.presets import PRESETS, Sheet
 from authcodes.printing.qr import archive, verification
-from authcodes.printing.request import Wanted
+from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.models.tenants import Brand, BrandHostname
 from brands.scanned import MAX_CODE_LENGTH, read
@@ -55,7 +55,7 @@ def recall(batch):
 
 
 def selection_of(batch):
-    return selection.of_stretch(whole(batch))
+    return selection.of_stretch(full_range(batch))
 
 
 def list_of(brand):
@@ -146,8 +146,8 @@ def test_label_has_what_was_asked_for(brand):
     product = make.product(brand, title="Green tea", sku="GT-1")
     code = make.code(brand, product=product, expiration_date=date(2099, 12, 31))
 
-    bare = selection.label_of(code, Wanted(title=False), "h")
-    full = selection.label_of(code, Wanted(sku=True, expiry=True), "h")
+    bare = selection.label_of(code, PrintRequest(title=False), "h")
+    full = selection.label_of(code, PrintRequest(sku=True, expiry=True), "h")
 
     assert bare.details == []
     assert (full.text, *full.details) == (code.code, "Green tea", "GT-1", "Expires 31 Dec 2099")
@@ -182,7 +182,7 @@ def test_deactivated_codes_are_told_of(brand):
     batch = make.batch(brand, quantity=3)
     bulk_changes.deactivate(codes=[batch.codes.first()], at=timezone.now())
 
-    assert checks.warnings(selection_of(batch), Wanted()) == [
+    assert checks.warnings(selection_of(batch), PrintRequest()) == [
         "1 of these codes are deactivated. They are printed, and scan as not valid."
     ]
 
@@ -216,12 +216,12 @@ def test_brand_without_a_hostname_prints_bare_codes_only(brand):
 
 def test_modules_that_may_not_scan_are_told_of(brand):
     batch = make.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-")
-    small = Wanted(what="png", level="H", size_mm=Decimal(20))
+    small = PrintRequest(what="png", level="H", size_mm=Decimal(20))
 
     (warning,) = checks.warnings(selection_of(batch), small)
 
     assert "Below 0.396 mm" in warning
-    assert checks.warnings(selection_of(batch), Wanted(what="png")) == []
+    assert checks.warnings(selection_of(batch), PrintRequest(what="png")) == []
 
 
 @pytest.mark.parametrize("what", ["png", "labels"])
@@ -230,7 +230,7 @@ def test_densest_symbol_of_a_list_is_the_one_that_is_told_of(brand, what):
     dense = make.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-", error_correction="H")
     make.batch(brand, prefix="B-")
     listed = list_of(brand)
-    small = Wanted(what=what, size_mm=Decimal(20))
+    small = PrintRequest(what=what, size_mm=Decimal(20))
 
     (warning,) = checks.warnings(listed, small)
 
@@ -246,7 +246,7 @@ def test_every_batch_of_a_list_must_fit_a_digital_link(brand):
     make.batch(brand, prefix="SEVENTEEN-LETTERS", product=product)
 
     with pytest.raises(Invalid, match="at most 20 characters"):
-        checks.check(list_of(brand), Wanted(payload="gs1"))
+        checks.check(list_of(brand), PrintRequest(payload="gs1"))
 
 
 @pytest.mark.parametrize("batches_listed", [1, 30])
@@ -256,11 +256,11 @@ def test_looking_at_every_batch_costs_no_more_queries(brand, batches_listed, dja
     listed = list_of(brand)
 
     with django_assert_num_queries(2):
-        checks.densest_of(listed, Wanted())
+        checks.densest_of(listed, PrintRequest())
 
 
 def test_size_wins_over_the_number_of_labels(brand):
-    wanted = Wanted(size_mm=Decimal("50.8"))
+    wanted = PrintRequest(size_mm=Decimal("50.8"))
 
     (warning,) = checks.warnings(selection_of(make.batch(brand)), wanted)
 
@@ -270,14 +270,14 @@ def test_size_wins_over_the_number_of_labels(brand):
 
 @pytest.mark.parametrize(("size", "preset"), [("20", "letter-30"), ("33", "grid-30"), ("40", "grid-20")])
 def test_sheet_has_as_many_labels_as_the_size_allows(size, preset):
-    assert Wanted(size_mm=Decimal(size)).fitting.name == preset
+    assert PrintRequest(size_mm=Decimal(size)).fitting.name == preset
 
 
 def test_settings_are_stored_as_they_were():
     sheet = Sheet(*(Decimal(number) for number in ("210", "297", "5.5", "5", "60", "60", "60", "60")), 3, 4)
-    wanted = Wanted(what="labels", size_mm=Decimal("33.3"), sheet=sheet, start=4, offset_x=Decimal("-0.5"))
+    wanted = PrintRequest(what="labels", size_mm=Decimal("33.3"), sheet=sheet, start=4, offset_x=Decimal("-0.5"))
 
-    assert Wanted.read(wanted.stored()) == wanted
+    assert PrintRequest.read(wanted.stored()) == wanted
 
 
 # --- What was printed before -----------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def test_earlier_runs_are_those_that_share_a_code(brand):
     }
     Job.objects.filter(print_run=runs["cancelled"]).update(status="cancelled")
     Job.objects.filter(print_run=runs["failed"]).update(status="failed")
-    asked = selection.of_stretch(ranges.stretch(batch=batch, first="4", last="6"))
+    asked = selection.of_stretch(ranges.resolve_range(batch=batch, first="4", last="6"))
 
     assert list(prints.earlier(asked)) == [runs["within"]]
     assert list(prints.earlier(selection_of(batch))) == [runs["within"], runs["before"]]
@@ -317,7 +317,7 @@ def test_run_tells_which_logo_it_prints(brand):
     run = finished(start(make.batch(brand, quantity=2), logo=True))
 
     assert run.job.status == "done"
-    assert Wanted.read(run.settings).logo_sha256 == sha256
+    assert PrintRequest.read(run.settings).logo_sha256 == sha256
     assert ("Logo", f"Yes, SHA-256 {sha256[:12]}…") in settings_of(run)
 
 
@@ -385,7 +385,7 @@ def test_cancelled_job_leaves_no_file(brand):
 def test_last_of_many_labels_is_read_again_too(monkeypatch):
     monkeypatch.setattr(archive, "ALL_PROVED", 3)
     monkeypatch.setattr(archive, "PROVED_EVERY", 10)
-    proof = prints.Proof()
+    proof = prints.VerificationProgress()
 
     texts = [f"CODE-{number:03d}" for number in range(25)]
     labels = list(proof.of(design.Label(text, text) for text in texts))

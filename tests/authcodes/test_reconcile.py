@@ -8,7 +8,7 @@ from django.utils import timezone
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.scanning import consistency, scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from campaigns.models.campaigns import UserLoyaltyCampaign
 from events import worker
 from events.models import Event
@@ -26,7 +26,7 @@ def credited():
     make.milestone(make.campaign(brand), 1, reward_points=5)
     customer = make.customer(brand)
     for code in make.batch(brand, quantity=2).codes.all():
-        scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+        scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     worker.drain()
     return customer
 

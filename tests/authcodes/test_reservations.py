@@ -11,7 +11,7 @@ from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from authcodes.scanning import consistency, guest_scans, record
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.models.people import User
 from core import json_values
 from events import worker
@@ -170,7 +170,7 @@ def test_a_replay_in_time_hands_out_a_token_that_ends_with_the_first(api, brand,
 
 def test_a_scan_that_is_too_old_is_not_adopted_whatever_proves_it(brand, customer):
     code, then = make.code(brand), timezone.now() - timedelta(days=3)
-    made = scanning.scan(scanned=code.code, about=Circumstances(at=then, brand_id=brand.pk))
+    made = scanning.scan(scanned=code.code, about=ScanContext(at=then, brand_id=brand.pk))
 
     with pytest.raises(ScanNotAdoptable):
         guest_scans.adopt(scan=Scan.objects.get(pk=made.scan_id), user_id=customer.pk, at=timezone.now())
@@ -188,7 +188,7 @@ def racing_brand(transactional_db):
 
 def burnt_code(brand):
     code = make.code(brand)
-    made = scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), brand_id=brand.pk))
+    made = scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), brand_id=brand.pk))
     return code, Scan.objects.get(pk=made.scan_id)
 
 
@@ -201,7 +201,7 @@ def claimed_at_once(brand):
         number, customer = numbered
         if number % 2:
             return guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
-        return scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+        return scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     at_once(claim, list(enumerate(customers)))
     return User.objects.filter(scans__auth_code=code, scans__outcome="success").distinct().count()

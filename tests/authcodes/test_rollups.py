@@ -17,7 +17,7 @@ from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupM
 from authcodes.models.scans import Scan
 from authcodes.rollups import consistency, rollups
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from authcodes.tasks import roll_up_closed_days
 from brands.models.tenants import Brand
 from events import worker
@@ -181,7 +181,7 @@ def test_points_that_are_asked_for_again_after_weeks_are_found(brand: Brand) -> 
     limited = scanned(brand, days_ago(20), points_status="limited")
     rollups.catch_up(brand=brand, at=timezone.now())
 
-    about = Circumstances(at=timezone.now(), user_id=limited.user_id)
+    about = ScanContext(at=timezone.now(), user_id=limited.user_id)
     scan.scan(scanned=limited.code, about=about)
     rollups.catch_up(brand=brand, at=timezone.now())  # before they are there
     worker.drain()

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from authcodes.models.scans import Scan
 from authcodes.scanning import locate, scan
-from authcodes.scanning.types import Circumstances, Place
+from authcodes.scanning.types import ScanContext, ScanLocation
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
@@ -15,7 +15,7 @@ from tests import make
 def scan_as(customer, code, **about):
     return scan.scan(
         scanned=str(code),
-        about=Circumstances(at=timezone.now(), user_id=customer and customer.pk, **about),
+        about=ScanContext(at=timezone.now(), user_id=customer and customer.pk, **about),
     )
 
 
@@ -50,8 +50,8 @@ def test_an_accepted_scan_becomes_points(brand, customer, deliver):
 def test_city_and_region_that_the_app_knows_are_kept_from_the_first_scan(brand, customer):
     code = make.code(brand, scan_limit=None)
 
-    scan_as(customer, code, place=Place(48.85, 2.35, "Paris", "Ile-de-France"))
-    scan_as(customer, code, place=Place(52.52, 13.4, "Berlin", "Berlin"))
+    scan_as(customer, code, place=ScanLocation(48.85, 2.35, "Paris", "Ile-de-France"))
+    scan_as(customer, code, place=ScanLocation(52.52, 13.4, "Berlin", "Berlin"))
 
     code.refresh_from_db()
     assert code.first_scan_location == "Paris, Ile-de-France"

@@ -7,7 +7,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.scanning import limited_points, record
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from core.db import uuid7
 from events import worker
 from events.models import Event
@@ -27,7 +27,7 @@ def brand(transactional_db):
 
 def scan_once_each(code, customers):
     def scan(customer):
-        about = Circumstances(at=timezone.now(), user_id=customer.pk)
+        about = ScanContext(at=timezone.now(), user_id=customer.pk)
         return scanning.scan(scanned=code.code, about=about)
 
     return at_once(scan, customers)
@@ -69,7 +69,7 @@ def test_one_idempotency_key_sent_many_times_at_once_is_one_scan(brand):
     scan_id, at = uuid7.time_ordered_id(), timezone.now()
 
     def scan(_number):
-        about = Circumstances(at=at, user_id=customer.pk)
+        about = ScanContext(at=at, user_id=customer.pk)
         return scanning.scan(scanned=code.code, about=about, scan_id=scan_id)
 
     results = at_once(scan, range(30))

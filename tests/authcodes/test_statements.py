@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.identity import tokens
 from events import delivery as events
 from events import leases, worker
@@ -50,7 +50,7 @@ def test_a_scan_request_takes_two_statements(brand):
 
 def test_an_accrual_takes_four_statements(brand):
     customer, code = make.customer(brand), make.code(brand)
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     def deliver_one():
         for delivery in leases.claim(limit=1):
@@ -66,7 +66,7 @@ def test_a_portion_is_claimed_read_decided_and_written_together(brand, settings,
     settings.EVENT_BATCH = 10
     people = [make.customer(brand) for _ in range(customers)]
     for number, code in enumerate(make.batch(brand, quantity=20).codes.all()):
-        about = Circumstances(at=timezone.now(), user_id=people[number % customers].pk)
+        about = ScanContext(at=timezone.now(), user_id=people[number % customers].pk)
         scanning.scan(scanned=code.code, about=about)
 
     statements = statements_of(worker.drain)
@@ -82,7 +82,7 @@ def test_webhooks_add_none(brand, settings):
     now = timezone.now()
     webhook_endpoints.create(brand=brand, url="http://127.0.0.1:9/", types=list(WebhookType), at=now)
     customer, code = make.customer(brand), make.code(brand)
-    about = Circumstances(at=now, user_id=customer.pk)
+    about = ScanContext(at=now, user_id=customer.pk)
 
     scan = statements_of(lambda: scanning.scan(scanned=code.code, about=about))
     again = statements_of(lambda: scanning.scan(scanned=code.code, about=about))

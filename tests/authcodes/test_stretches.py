@@ -8,7 +8,7 @@ from authcodes.codes.batches import BatchSettings
 from authcodes.errors import BatchRefused
 from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from tests import make
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def batch(brand):
 def test_a_stretch_is_its_codes_and_no_others(brand, batch):
     make.batch(brand, prefix="AB-00", number_width=3, quantity=5)
 
-    found = ranges.stretch(batch=batch, first="AB-0003", last=" 5 ")
+    found = ranges.resolve_range(batch=batch, first="AB-0003", last=" 5 ")
 
     assert (found.first, found.last, found.size) == ("AB-0003", "AB-0005", 3)
     assert sorted(code.code for code in found.codes) == ["AB-0003", "AB-0004", "AB-0005"]
@@ -34,7 +34,7 @@ def test_a_stretch_is_its_codes_and_no_others(brand, batch):
 )
 def test_a_stretch_that_cannot_be_names_the_field(batch, first, last, field):
     with pytest.raises(BatchRefused) as refused:
-        ranges.stretch(batch=batch, first=first, last=last)
+        ranges.resolve_range(batch=batch, first=first, last=last)
 
     assert refused.value.details == {"field": field}
 
@@ -44,24 +44,24 @@ def test_codes_still_being_made_are_waited_for(brand):
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
 
     with pytest.raises(BatchRefused, match="still being made"):
-        ranges.stretch(batch=batch, first="1", last="10")
+        ranges.resolve_range(batch=batch, first="1", last="10")
 
 
 def test_outlook_counts_and_names_what_is_in_the_way(brand, batch):
     product = make.product(brand)
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=product)
-    scan.scan(scanned=codes[0].code, about=Circumstances(at=timezone.now()))
+    scan.scan(scanned=codes[0].code, about=ScanContext(at=timezone.now()))
     bulk_changes.deactivate(codes=codes[8:], at=timezone.now())
 
-    found = ranges.outlook(batch.codes.all(), make.product(brand))
+    found = ranges.preview_change(batch.codes.all(), make.product(brand))
 
     assert (found.codes, found.assigned, found.taken, found.scanned, found.deactivated) == (10, 7, 7, 1, 2)
     assert found.taken_codes == codes[:5]
     assert found.scanned_codes == codes[:1]
-    assert ranges.outlook(batch.codes.all(), product).taken == 0
+    assert ranges.preview_change(batch.codes.all(), product).taken == 0
 
 
 def test_an_untouched_stretch_costs_one_query(batch, django_assert_num_queries):
     with django_assert_num_queries(1):
-        ranges.outlook(batch.codes.all())
+        ranges.preview_change(batch.codes.all())

@@ -16,7 +16,7 @@ def product(brand):
 
 
 def results(product, *lines):
-    return [(it.line, it.code, it.error) for it in pasted_codes.understood(text="\n".join(lines), product=product)]
+    return [(it.line, it.code, it.error) for it in pasted_codes.parse_pasted(text="\n".join(lines), product=product)]
 
 
 def test_lines_are_codes_scanned_addresses_or_printed_tags(brand, product):
@@ -30,7 +30,7 @@ def test_lines_are_codes_scanned_addresses_or_printed_tags(brand, product):
 def test_leading_zeros_that_a_spreadsheet_ate_come_back(brand, product):
     make.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
 
-    [line] = pasted_codes.understood(text="7", product=product)
+    [line] = pasted_codes.parse_pasted(text="7", product=product)
 
     assert (line.text, line.code, line.error, line.is_repaired) == ("7", "0000000007", "", True)
 
@@ -39,7 +39,7 @@ def test_zeros_that_could_belong_to_two_codes_are_reported(brand, product):
     make.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
     make.batch(brand, prefix="", number_width=8, quantity=9, assigned=False)
 
-    [line] = pasted_codes.understood(text="7", product=product)
+    [line] = pasted_codes.parse_pasted(text="7", product=product)
 
     assert "more than one code fits" in line.error
 
@@ -71,7 +71,7 @@ def test_codes_that_have_this_product_already_are_good(brand):
 @pytest.mark.parametrize("text", ["", " \n\n\t", "\n".join(["AB-1"] * 1001)])
 def test_no_line_and_too_many_lines_are_refused(product, text):
     with pytest.raises(BatchRefused) as refused:
-        pasted_codes.understood(text=text, product=product)
+        pasted_codes.parse_pasted(text=text, product=product)
 
     assert refused.value.details == {"field": "codes"}
 
@@ -79,7 +79,7 @@ def test_no_line_and_too_many_lines_are_refused(product, text):
 def test_looking_stores_nothing(brand, product):
     make.batch(brand, prefix="AB-")
 
-    pasted_codes.understood(text="AB-0001\nAB-0002", product=product)
+    pasted_codes.parse_pasted(text="AB-0001\nAB-0002", product=product)
 
     assert not Import.objects.exists()
     assert not ImportRow.objects.exists()

@@ -18,7 +18,7 @@ from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
 from authcodes.recalls import recalls
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances, Place
+from authcodes.scanning.types import ScanContext, ScanLocation
 from brands.models.people import Membership
 from tests import make
 from tests.api import error
@@ -39,7 +39,7 @@ def staff(api, brand):
 
 
 def scan_as(customer, code, **about):
-    circumstances = Circumstances(at=timezone.now(), user_id=customer and customer.pk, **about)
+    circumstances = ScanContext(at=timezone.now(), user_id=customer and customer.pk, **about)
     return scan.scan(scanned=str(code), about=circumstances)
 
 
@@ -52,7 +52,7 @@ def addresses(api, batch, **query):
 
 def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
     code = make.code(brand, scan_limit=None)
-    scan_as(customer, code, place=Place(46.9, 7.4, "Bern, Canton of Bern"))
+    scan_as(customer, code, place=ScanLocation(46.9, 7.4, "Bern, Canton of Bern"))
     deliver()
 
     response = hub.get(f"auth-codes/{code}/scans")
@@ -135,7 +135,7 @@ def test_outcomes_that_are_none_are_refused(hub, brand, outcome):
 
 def test_another_brands_customer_who_tried_the_code_stays_unknown(hub, brand):
     code, other = make.code(brand), make.brand()
-    about = Circumstances(at=timezone.now(), user_id=make.customer(other).pk, brand_id=other.pk)
+    about = ScanContext(at=timezone.now(), user_id=make.customer(other).pk, brand_id=other.pk)
     scan.scan(scanned=code.code, about=about)
 
     body = hub.get(f"auth-codes/{code}/scans").json()

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from authcodes.models.scans import Scan
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from events import worker
 from tests import make
 
@@ -27,7 +27,7 @@ def customer(brand):
 
 
 def scan_as(customer, code):
-    return scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    return scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def over(brand, how):

@@ -320,7 +320,7 @@ def test_users_are_told_apart_by_what_they_are_here(brand: Brand, kind: str, fou
 NEW_PASSWORD = {"password1": "a long one, 7", "password2": "a long one, 7"}
 
 
-def give_role(client: Client, brand: Brand, person: User, **more: str) -> Any:
+def assign_role(client: Client, brand: Brand, person: User, **more: str) -> Any:
     sent = {"brand": brand.pk, "user": person.pk, "role": "support", **more}
     return client.post(address("brands.membership", "add"), sent)
 
@@ -330,15 +330,15 @@ def test_customer_becomes_staff_with_a_new_password(superuser: Client, brand: Br
     person = make.customer(brand, password="chosen by a stranger")
     strangers, pair = browser(person), tokens.issue(user=person, brand=brand, at=timezone.now())
 
-    give_role(superuser, brand, person, **NEW_PASSWORD)
+    assign_role(superuser, brand, person, **NEW_PASSWORD)
 
     person.refresh_from_db()
     assert person.check_password(NEW_PASSWORD["password1"])
     assert person.login_sessions.get().revoked_at
     assert strangers.get(address("loyalty.userpoints")).status_code == 302
-    token = tokens.read_access(pair.access)
+    token = tokens.verify_access(pair.access)
     assert not authentication.staff_may_read(person, token, brand.pk, "authcodes.scan")
-    fresh = tokens.read_access(tokens.issue(user=person, brand=brand, at=timezone.now()).access)
+    fresh = tokens.verify_access(tokens.issue(user=person, brand=brand, at=timezone.now()).access)
     assert authentication.staff_may_read(person, fresh, brand.pk, "authcodes.scan")
     assert browser(person).get(address("loyalty.userpoints")).status_code == 200
     entry = AuditEntry.objects.get(kind="brands.user", row_id=person.pk, brand=brand)
@@ -351,11 +351,11 @@ def test_customer_becomes_staff_with_a_new_password(superuser: Client, brand: Br
 def test_first_role_without_a_good_password_is_refused(
     superuser: Client, brand: Brand, customer: User, sent: dict[str, str]
 ) -> None:
-    refused = give_role(superuser, brand, customer, **sent)
+    refused = assign_role(superuser, brand, customer, **sent)
 
     assert list(errors(refused)) == ["password1"]
     with pytest.raises(Invalid):
-        people.give_role(user=customer, brand=brand, role="support", at=timezone.now())
+        people.assign_role(user=customer, brand=brand, role="support", at=timezone.now())
     assert not Membership.objects.filter(user=customer).exists()
 
 
@@ -363,8 +363,8 @@ def test_staff_keep_their_password_with_another_role(brand: Brand) -> None:
     other = make.brand()
     client, person = browser(staff(brand, other)), staff(other, password="correct horse battery")
 
-    assert list(errors(give_role(client, brand, person, **NEW_PASSWORD))) == ["password1"]
-    give_role(client, brand, person)
+    assert list(errors(assign_role(client, brand, person, **NEW_PASSWORD))) == ["password1"]
+    assign_role(client, brand, person)
 
     person.refresh_from_db()
     assert person.check_password("correct horse battery")
@@ -380,10 +380,10 @@ def test_the_form_of_roles_does_not_tell_what_a_customer_is_elsewhere(
     Membership.objects.create(user=working, brand=make.brand(), role="owner")
 
     for sent in ({}, NEW_PASSWORD):
-        told = [errors(give_role(client, brand, person, **sent)) for person in (customer, shared, working)]
+        told = [errors(assign_role(client, brand, person, **sent)) for person in (customer, shared, working)]
         assert told == [told[0]] * 3
         assert list(told[0]) == ["user"]
-    assert give_role(superuser, brand, shared, **NEW_PASSWORD).status_code == 302
+    assert assign_role(superuser, brand, shared, **NEW_PASSWORD).status_code == 302
 
 
 @pytest.mark.parametrize("field", ["is_staff", "is_superuser"])

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from authcodes.codes import bulk_changes
-from authcodes.codes.ranges import Stretch
+from authcodes.codes.ranges import CodeRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.imports import Import
 from brands.models.audit import AuditEntry
@@ -306,13 +306,13 @@ def test_codes_that_are_switched_off_stand_in_the_history_of_their_batch(
     owner: User, brand: Brand, one_by_one: bool
 ) -> None:
     batch = make.batch(brand, quantity=3)
-    order = bulk_changes.Order(CodeChange.Kind.DEACTIVATED, reason="Stolen")
+    order = bulk_changes.CodeChangeRequest(CodeChange.Kind.DEACTIVATED, reason="Stolen")
     codes = list(batch.codes.order_by("code"))
 
     if one_by_one:
         bulk_changes.change_codes(codes=codes[:2], order=order, by=owner, at=timezone.now())
     else:
-        stretch = Stretch(batch, codes[0].code, codes[1].code, 2)
+        stretch = CodeRange(batch, codes[0].code, codes[1].code, 2)
         bulk_changes.change(codes=stretch, order=order, by=owner, at=timezone.now())
 
     entry = AuditEntry.objects.get()

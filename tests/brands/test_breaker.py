@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from core.redis import client
-from core.redis.circuit_breaker import Breaker
+from core.redis.circuit_breaker import CircuitBreaker
 
 ELSEWHERE = """
 import django
@@ -22,7 +22,7 @@ print({what})
 
 @pytest.fixture
 def breaker():
-    made = Breaker(name=uuid4().hex, failures=2, rest_seconds=0.2, longest_rest_seconds=0.6, probe_seconds=0.3)
+    made = CircuitBreaker(name=uuid4().hex, failures=2, rest_seconds=0.2, longest_rest_seconds=0.6, probe_seconds=0.3)
     yield made
     made.succeeded()
 
@@ -92,7 +92,7 @@ def test_what_one_process_finds_out_another_knows(breaker):
 @pytest.fixture
 def redis_away(settings, tmp_path, monkeypatch):
     """Nobody listens where Redis was; what this process makes of it is over with the test."""
-    monkeypatch.setattr(client, "outage", client.Outage())
+    monkeypatch.setattr(client, "outage", client.OutageState())
     settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
 
 

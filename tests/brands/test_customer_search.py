@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.identity import customer_search
 from brands.models.customer_words import CustomerWord
 from brands.models.people import User
@@ -147,7 +147,7 @@ def test_no_word_of_an_erased_person_is_left(brand: Brand) -> None:
     accounts.enrol(user_id=both.pk, brand_id=other.pk, at=timezone.now())
 
     for person in (ann, both):
-        erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now(), reason="wish"))
+        erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now(), reason="wish"))
 
     left = set(CustomerWord.objects.filter(brand=brand).values_list("word", flat=True))
     assert not left & {"ann", "miller", "muller", "both", "here"}

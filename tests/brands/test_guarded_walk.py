@@ -9,7 +9,7 @@ from django.db.models import ForeignKey
 from django.test import Client
 from django.urls import reverse
 
-from brands.identity.roles import Reach
+from brands.identity.roles import BrandScope
 from brands.models.people import Membership
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
@@ -44,8 +44,8 @@ def client(foreign: Any) -> Client:
 @pytest.fixture
 def without_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every page had forgotten its filter: whoever may do something at all may do it with every row."""
-    monkeypatch.setattr(Reach, "of", lambda _self, rows, _path: rows)
-    monkeypatch.setattr(Reach, "__contains__", lambda self, _brand_id: bool(self))
+    monkeypatch.setattr(BrandScope, "of", lambda _self, rows, _path: rows)
+    monkeypatch.setattr(BrandScope, "__contains__", lambda self, _brand_id: bool(self))
 
 
 @pytest.fixture

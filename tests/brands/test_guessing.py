@@ -9,7 +9,7 @@ from django.conf import settings as project
 
 from brands.identity import guessing
 from brands.identity.guessing import Exemptions, Guesser
-from brands.scanned import Reading
+from brands.scanned import ParsedCode
 from core.errors import RateLimited
 from core.redis import client, in_process_limits, rate_limits
 
@@ -44,7 +44,7 @@ def user(address, brand_id=1):
 
 def passes(guesser, code="", *, exemptions=NONE, calls="scan"):
     try:
-        guessing.check(guesser, reading=Reading(code, "") if code else None, exemptions=exemptions, calls=calls)
+        guessing.check(guesser, reading=ParsedCode(code, "") if code else None, exemptions=exemptions, calls=calls)
     except RateLimited:
         return False
     return True
@@ -177,7 +177,7 @@ def test_codes_with_a_tag_count_for_nothing(rates, who):
     guesser = user(who)
 
     for number in range(9):
-        guessing.check(guesser, reading=Reading(f"A-{number}", "TAG"), exemptions=NONE, calls="scan")
+        guessing.check(guesser, reading=ParsedCode(f"A-{number}", "TAG"), exemptions=NONE, calls="scan")
 
 
 def test_new_accounts_behind_one_network_share_its_budget(rates, who):
@@ -318,7 +318,7 @@ def test_a_script_that_redis_has_forgotten_is_sent_again(rates, who):
 
 
 def test_while_redis_is_away_a_process_lets_a_part_of_each_budget_pass(rates, who, settings, tmp_path, monkeypatch):
-    monkeypatch.setattr(client, "outage", client.Outage())
+    monkeypatch.setattr(client, "outage", client.OutageState())
     settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
     rates(plain_codes="40/hour", unknown_code="20/hour")
     in_process_limits.clear()
@@ -327,4 +327,4 @@ def test_while_redis_is_away_a_process_lets_a_part_of_each_budget_pass(rates, wh
     assert tried(guesser, numbered(1, 100, step=137)) == 10
     assert sum(answered(guesser) for _ in range(100)) == 5
     with suppress(RateLimited):
-        guessing.check(user(who), reading=Reading("A-1", ""), exemptions=NONE, calls="scan")
+        guessing.check(user(who), reading=ParsedCode("A-1", ""), exemptions=NONE, calls="scan")

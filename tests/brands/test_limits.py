@@ -17,7 +17,7 @@ from brands.identity import guessing
 from brands.identity.guessing import Exemptions, Guesser
 from core.errors import RateLimited, Unavailable
 from core.redis import client, in_process_limits, rate_limits
-from core.redis.client import Outage
+from core.redis.client import OutageState
 from core.web import client_address
 
 
@@ -30,7 +30,7 @@ def who():
 @pytest.fixture(autouse=True)
 def outage(monkeypatch):
     in_process_limits.clear()
-    fresh = Outage()
+    fresh = OutageState()
     monkeypatch.setattr(client, "outage", fresh)
     return fresh
 

@@ -65,7 +65,7 @@ def test_a_redirect_is_an_answer_like_others():
 def test_private_addresses_are_refused_before_anything_is_sent(settings, host):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
-    with pytest.raises(client.NotReached, match="private address"):
+    with pytest.raises(client.RequestFailedError, match="private address"):
         client.send("GET", f"http://{host}:9/")
 
 
@@ -111,7 +111,7 @@ def test_plain_http_is_for_private_networks():
 
 
 def test_a_public_address_is_not_called_without_encryption():
-    with pytest.raises(client.NotReached, match="called by https only"):
+    with pytest.raises(client.RequestFailedError, match="called by https only"):
         client.send("GET", "http://93.184.215.14/", timeout_seconds=1)
 
 
@@ -119,7 +119,7 @@ def test_a_public_address_is_not_called_without_encryption():
 def test_other_spellings_of_private_addresses_are_refused_too(settings, host):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
-    with pytest.raises(client.NotReached, match="private address"):
+    with pytest.raises(client.RequestFailedError, match="private address"):
         client.send("GET", f"https://{host}:9/")
 
 
@@ -140,7 +140,7 @@ def test_a_name_is_resolved_once_and_what_was_checked_is_called(settings, monkey
     with server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as (url, seen):
         there = url.replace("127.0.0.1", "shop.example")
         first = client.send("GET", there)
-        with pytest.raises(client.NotReached, match="private address"):
+        with pytest.raises(client.RequestFailedError, match="private address"):
             client.send("GET", there)
 
     assert (first.status, asked, len(seen)) == (200, ["shop.example"] * 2, 1)
@@ -151,7 +151,7 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse(settings, mon
     both = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)) for address in ("93.184.215.14", "10.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
 
-    with pytest.raises(client.NotReached, match="private address"):
+    with pytest.raises(client.RequestFailedError, match="private address"):
         client.send("GET", "https://two.example/")
 
 
@@ -159,7 +159,7 @@ def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(3))
     began = time.monotonic()
 
-    with pytest.raises(client.NotReached, match=r"within 0\.2 seconds"):
+    with pytest.raises(client.RequestFailedError, match=r"within 0\.2 seconds"):
         client.send("GET", "https://slow.example/", timeout_seconds=0.2)
 
     assert time.monotonic() - began < 1
@@ -188,7 +188,7 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch):
 def test_however_slowly_it_drips_the_deadline_holds(parts):
     with server(*parts, pause=0.05) as (url, _):
         began = time.monotonic()
-        with pytest.raises(client.NotReached, match=r"within 0\.3 seconds"):
+        with pytest.raises(client.RequestFailedError, match=r"within 0\.3 seconds"):
             client.send("GET", url, timeout_seconds=0.3)
 
     assert time.monotonic() - began < 1
@@ -197,7 +197,7 @@ def test_however_slowly_it_drips_the_deadline_holds(parts):
 def test_a_large_answer_is_cut_off():
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     endless = server(head, *[b"1000\r\n" + b"x" * 4096 + b"\r\n"] * 1000)
-    with endless as (url, _), pytest.raises(client.NotReached, match="larger than 5000 bytes"):
+    with endless as (url, _), pytest.raises(client.RequestFailedError, match="larger than 5000 bytes"):
         client.send("GET", url, most_bytes=5000)
 
 
@@ -219,12 +219,12 @@ def test_a_large_answer_is_cut_off():
     ],
 )
 def test_what_is_no_web_address_is_refused(url):
-    with pytest.raises(client.NotReached):
+    with pytest.raises(client.RequestFailedError):
         client.send("GET", url)
 
 
 def test_nobody_listens():
-    with pytest.raises(client.NotReached, match="ConnectError"):
+    with pytest.raises(client.RequestFailedError, match="ConnectError"):
         client.send("GET", "http://127.0.0.1:9/")
 
 
@@ -263,14 +263,14 @@ def test_nothing_is_decompressed():
     ids=["many headers", "long header", "negative", "two lengths", "ends early", "another protocol", "silence"],
 )
 def test_what_is_no_answer_is_told_as_such(parts):
-    with server(*parts) as (url, _), pytest.raises(client.NotReached):
+    with server(*parts) as (url, _), pytest.raises(client.RequestFailedError):
         client.send("GET", url, timeout_seconds=2)
 
 
 def test_promises_of_an_answer_without_end_are_cut_off():
     with server(*[b"HTTP/1.1 100 Continue\r\n\r\n"] * 1000, pause=0.01) as (url, _):
         began = time.monotonic()
-        with pytest.raises(client.NotReached, match=r"within 0\.3 seconds"):
+        with pytest.raises(client.RequestFailedError, match=r"within 0\.3 seconds"):
             client.send("GET", url, timeout_seconds=0.3)
 
     assert time.monotonic() - began < 1
@@ -280,7 +280,7 @@ def test_a_receiver_that_does_not_read_is_not_waited_for():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         began = time.monotonic()
-        with pytest.raises(client.NotReached, match=r"within 0\.3 seconds"):
+        with pytest.raises(client.RequestFailedError, match=r"within 0\.3 seconds"):
             url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
             client.send("POST", url, content=b"x" * 30_000_000, timeout_seconds=0.3)
 
@@ -344,7 +344,7 @@ def test_a_certificate_for_another_name_is_not(certified, monkeypatch):
     on_loopback(monkeypatch)
     with tls_server(certified) as (port, seen):
         trusting = ssl.create_default_context(cafile=certified[0])
-        with pytest.raises(client.NotReached, match="Hostname mismatch"):
+        with pytest.raises(client.RequestFailedError, match="Hostname mismatch"):
             client.send("GET", f"https://bank.example:{port}/", tls=trusting)
 
     assert seen == []
@@ -352,7 +352,10 @@ def test_a_certificate_for_another_name_is_not(certified, monkeypatch):
 
 def test_an_unknown_authority_is_not_trusted(certified, monkeypatch):
     on_loopback(monkeypatch)
-    with tls_server(certified) as (port, seen), pytest.raises(client.NotReached, match="self-signed certificate"):
+    with (
+        tls_server(certified) as (port, seen),
+        pytest.raises(client.RequestFailedError, match="self-signed certificate"),
+    ):
         client.send("GET", f"https://shop.example:{port}/")
 
     assert seen == []
@@ -361,7 +364,7 @@ def test_an_unknown_authority_is_not_trusted(certified, monkeypatch):
 def test_a_handshake_that_drips_is_cut_off():
     with server(*[b"\x16"] * 100, pause=0.05) as (url, _):
         began = time.monotonic()
-        with pytest.raises(client.NotReached):
+        with pytest.raises(client.RequestFailedError):
             client.send("GET", url.replace("http:", "https:"), timeout_seconds=0.3)
 
     assert time.monotonic() - began < 1

@@ -115,8 +115,8 @@ class TestPages:
         client = browser(owner)
         its = address("brands.membership", "change", of(owner, brand).pk)
         sent = {**form_of(client.get(its)), "role": "manager"}
-        wait = people.take_turns
-        monkeypatch.setattr(people, "take_turns", lambda: (wait(), of(other, brand).delete()))
+        wait = people.lock_ownership
+        monkeypatch.setattr(people, "lock_ownership", lambda: (wait(), of(other, brand).delete()))
 
         answer = client.post(its, sent)
 
@@ -158,6 +158,6 @@ def test_two_owners_who_go_at_once_leave_one_behind(take_away: Any) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_lock_both_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "take_turns", lambda: None)
+    monkeypatch.setattr(people, "lock_ownership", lambda: None)
 
     assert brands_left_alone(demote) > 0

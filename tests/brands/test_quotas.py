@@ -43,7 +43,7 @@ def plain_http(settings):
 def fresh_counters(monkeypatch):
     """What was counted for brands of other runs, which had the same ids."""
     quotas.forget_limits()
-    monkeypatch.setattr(client, "outage", client.Outage())
+    monkeypatch.setattr(client, "outage", client.OutageState())
     for key in client.client().scan_iter("quota:*"):
         client.client().delete(key)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brands.scanned import Reading, read
+from brands.scanned import ParsedCode, read
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from brands.scanned import Reading, read
     ],
 )
 def test_a_code_is_found(scanned, code, tag):
-    assert read(scanned) == Reading(code, tag)
+    assert read(scanned) == ParsedCode(code, tag)
 
 
 @pytest.mark.parametrize(

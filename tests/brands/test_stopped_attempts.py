@@ -106,13 +106,13 @@ def test_a_limit_of_calls_is_counted_for_operators_alone(brand, settings):
 
 
 def test_without_redis_nothing_is_shown(brand, settings, monkeypatch, tmp_path):
-    monkeypatch.setattr(client, "outage", client.Outage())
+    monkeypatch.setattr(client, "outage", client.OutageState())
     url, settings.REDIS_URL = settings.REDIS_URL, f"unix://{tmp_path}/nobody.sock"
 
     found = stopped_attempts.today([brand.pk])
 
     settings.REDIS_URL = url
-    monkeypatch.setattr(client, "outage", client.Outage())
+    monkeypatch.setattr(client, "outage", client.OutageState())
     assert found == {}
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from authcodes.models.products import Product
 from brands.identity import roles
-from brands.identity.roles import Reach
+from brands.identity.roles import BrandScope
 from brands.models.people import Membership, User
 from brands.models.tenants import Brand
 from brands.tenants import pictures
@@ -210,10 +210,10 @@ def test_choice_is_kept_in_the_session_not_in_the_person(person: User, brands: l
 
 
 def test_reach_is_narrowed_to_what_was_within_it() -> None:
-    assert Reach(frozenset({1, 2})).narrowed_to(2) == Reach(frozenset({2}))
-    assert Reach(frozenset({1})).narrowed_to(2) == Reach()
-    assert Reach(everywhere=True).narrowed_to(2) == Reach(frozenset({2}))
-    assert not roles.Reach().narrowed_to(2)
+    assert BrandScope(frozenset({1, 2})).narrowed_to(2) == BrandScope(frozenset({2}))
+    assert BrandScope(frozenset({1})).narrowed_to(2) == BrandScope()
+    assert BrandScope(everywhere=True).narrowed_to(2) == BrandScope(frozenset({2}))
+    assert not roles.BrandScope().narrowed_to(2)
 
 
 # --- Whose name and logo the pages bear ------------------------------------------------------------------------------

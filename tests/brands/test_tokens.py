@@ -58,7 +58,7 @@ def signed(*, key=None, algorithm="HS256", headers=None, without=(), **claims):
 
 
 def test_access_token_speaks_for_its_user_at_its_brand(pair, customer, brand):
-    assert tokens.read_access(pair.access) == Principal(user_id=customer.pk, brand_id=brand.pk)
+    assert tokens.verify_access(pair.access) == Principal(user_id=customer.pk, brand_id=brand.pk)
     assert pair.expires_in == settings.ACCESS_TOKEN_MINUTES * 60
 
 
@@ -67,35 +67,35 @@ def test_access_token_ends(customer, brand):
     pair = tokens.issue(user=customer, brand=brand, at=long_ago)
 
     with pytest.raises(TokenInvalid):
-        tokens.read_access(pair.access)
+        tokens.verify_access(pair.access)
 
 
 def test_access_token_ends_also_where_it_was_read_before(pair, monkeypatch):
-    tokens.read_access(pair.access)
+    tokens.verify_access(pair.access)
     monkeypatch.setattr(tokens, "time", lambda: time.time() + settings.ACCESS_TOKEN_MINUTES * 60)
 
     with pytest.raises(TokenInvalid):
-        tokens.read_access(pair.access)
+        tokens.verify_access(pair.access)
 
 
 @pytest.mark.parametrize("junk", ["!", "===", "\n", " a", "."])
 def test_a_token_has_few_spellings(pair, junk):
     """Else anybody could fill with one token what is remembered of tokens."""
     with pytest.raises(TokenInvalid):
-        tokens.read_access(pair.access + junk)
+        tokens.verify_access(pair.access + junk)
 
 
 def test_another_key_ends_tokens_that_were_read_before(pair, settings):
-    tokens.read_access(pair.access)
+    tokens.verify_access(pair.access)
     settings.SIMPLE_JWT = {**settings.SIMPLE_JWT, "SIGNING_KEY": "another" * 10}
 
     with pytest.raises(TokenInvalid):
-        tokens.read_access(pair.access)
+        tokens.verify_access(pair.access)
 
 
 def test_refresh_token_is_no_access_token(pair):
     with pytest.raises(TokenInvalid):
-        tokens.read_access(pair.refresh)
+        tokens.verify_access(pair.refresh)
 
 
 def test_access_token_is_no_refresh_token(pair):
@@ -142,7 +142,7 @@ def test_access_token_is_no_refresh_token(pair):
 )
 def test_token_with_a_bad_claim_is_refused(claims):
     with pytest.raises(TokenInvalid):
-        tokens.read_access(forgivingly_signed(claims))
+        tokens.verify_access(forgivingly_signed(claims))
 
 
 def forgivingly_signed(claims):
@@ -160,7 +160,7 @@ def forgivingly_signed(claims):
 
 def test_forgiving_writer_makes_good_tokens_too():
     """The control of the test above: its tokens fail by their claims alone."""
-    assert tokens.read_access(forgivingly_signed({})) == Principal(user_id=1, brand_id=2)
+    assert tokens.verify_access(forgivingly_signed({})) == Principal(user_id=1, brand_id=2)
 
 
 @pytest.mark.parametrize(
@@ -182,23 +182,23 @@ def test_forgiving_writer_makes_good_tokens_too():
 )
 def test_garbage_is_refused(token):
     with pytest.raises(TokenInvalid):
-        tokens.read_access(token)
+        tokens.verify_access(token)
 
 
 def test_unsigned_token_is_refused():
     with pytest.raises(TokenInvalid):
-        tokens.read_access(signed(key="", algorithm="none"))
+        tokens.verify_access(signed(key="", algorithm="none"))
 
 
 def test_token_signed_with_another_key_is_refused():
     with pytest.raises(TokenInvalid):
-        tokens.read_access(signed(key="another secret of at least 32 bytes"))
+        tokens.verify_access(signed(key="another secret of at least 32 bytes"))
 
 
 @pytest.mark.parametrize("algorithm", ["HS384", "HS512"])
 def test_another_algorithm_with_our_key_is_refused(algorithm):
     with pytest.raises(TokenInvalid):
-        tokens.read_access(signed(algorithm=algorithm))
+        tokens.verify_access(signed(algorithm=algorithm))
 
 
 def test_changed_claim_breaks_the_signature(pair):
@@ -206,7 +206,7 @@ def test_changed_claim_breaks_the_signature(pair):
     claims = jwt.utils.base64url_encode(json.dumps({"user_id": 1}).encode()).decode()
 
     with pytest.raises(TokenInvalid):
-        tokens.read_access(f"{header}.{claims}.{signature}")
+        tokens.verify_access(f"{header}.{claims}.{signature}")
 
 
 # --- Refresh ---------------------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def test_rotation_gives_a_new_pair_of_the_same_session(pair, customer, brand):
 
     assert following.refresh != pair.refresh
     assert following.session_id == pair.session_id
-    assert tokens.read_access(following.access) == Principal(user_id=customer.pk, brand_id=brand.pk)
+    assert tokens.verify_access(following.access) == Principal(user_id=customer.pk, brand_id=brand.pk)
     assert rotate(following.refresh)
 
 
@@ -318,7 +318,7 @@ def test_the_last_token_gets_its_successor_again_for_a_moment(pair, later):
     again = tokens.rotate(refresh=pair.refresh, at=at + later)
 
     assert jti_of(again) == jti_of(first) != jti_of(pair)
-    assert tokens.read_access(again.access)
+    assert tokens.verify_access(again.access)
     assert not LoginSession.objects.get().revoked_at
 
 
@@ -427,17 +427,17 @@ def issuer(settings):
 
 
 def test_token_of_the_external_issuer_is_read(issuer):
-    assert tokens.read_access(issuer.token()) == Principal(user_id=1, brand_id=2)
+    assert tokens.verify_access(issuer.token()) == Principal(user_id=1, brand_id=2)
 
 
 def test_our_own_tokens_are_read_beside_the_external_ones(issuer):
-    assert tokens.read_access(signed()) == Principal(user_id=1, brand_id=2)
+    assert tokens.verify_access(signed()) == Principal(user_id=1, brand_id=2)
     assert issuer.questions == 0
 
 
 def test_keys_are_asked_for_once(issuer):
     for _ in range(5):
-        tokens.read_access(issuer.token())
+        tokens.verify_access(issuer.token())
 
     assert issuer.questions == 1
 
@@ -445,7 +445,7 @@ def test_keys_are_asked_for_once(issuer):
 def test_token_without_a_key_id_is_read_with_the_only_key(issuer):
     token = signed(key=issuer.private, algorithm="RS256", iss=ISSUER, aud=AUDIENCE)
 
-    assert tokens.read_access(token) == Principal(user_id=1, brand_id=2)
+    assert tokens.verify_access(token) == Principal(user_id=1, brand_id=2)
 
 
 @pytest.mark.parametrize(
@@ -465,7 +465,7 @@ def test_token_without_a_key_id_is_read_with_the_only_key(issuer):
 )
 def test_external_token_with_a_bad_claim_is_refused(issuer, claims):
     with pytest.raises(TokenInvalid):
-        tokens.read_access(issuer.token(**claims))
+        tokens.verify_access(issuer.token(**claims))
 
 
 def test_published_key_does_not_work_as_a_secret(issuer):
@@ -477,7 +477,7 @@ def test_published_key_does_not_work_as_a_secret(issuer):
     parts.append(jwt.utils.base64url_encode(hmac.sign(b".".join(parts), issuer.public_pem())))
 
     with pytest.raises(TokenInvalid):
-        tokens.read_access(b".".join(parts).decode())
+        tokens.verify_access(b".".join(parts).decode())
 
 
 def test_published_symmetric_key_is_not_used(issuer, settings):
@@ -486,19 +486,19 @@ def test_published_symmetric_key_is_not_used(issuer, settings):
     issuer.publish({"kty": "oct", "kid": "one", "k": jwt.utils.base64url_encode(secret.encode()).decode()})
 
     with pytest.raises(TokenInvalid):
-        tokens.read_access(signed(key=secret, headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
+        tokens.verify_access(signed(key=secret, headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
 
 
 def test_external_token_signed_by_somebody_else_is_refused(issuer):
     stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
     with pytest.raises(TokenInvalid):
-        tokens.read_access(signed(key=stranger, algorithm="RS256", headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
+        tokens.verify_access(signed(key=stranger, algorithm="RS256", headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
 
 
 def test_external_token_under_our_secret_is_refused(issuer):
     with pytest.raises(TokenInvalid):
-        tokens.read_access(signed(headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
+        tokens.verify_access(signed(headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
 
 
 def test_algorithm_is_the_setting_and_no_other(issuer, settings):
@@ -509,9 +509,9 @@ def test_algorithm_is_the_setting_and_no_other(issuer, settings):
 
     token = signed(key=curve, algorithm="ES256", headers={"kid": "curve"}, iss=ISSUER, aud=AUDIENCE)
 
-    assert tokens.read_access(token) == Principal(user_id=1, brand_id=2)
+    assert tokens.verify_access(token) == Principal(user_id=1, brand_id=2)
     with pytest.raises(TokenInvalid):
-        tokens.read_access(issuer.token())
+        tokens.verify_access(issuer.token())
 
 
 @pytest.mark.parametrize("members", [{"use": "enc"}, {"alg": "RS512"}, {"kty": "EC"}, {"n": "?"}])
@@ -519,22 +519,22 @@ def test_key_for_another_purpose_is_not_used(issuer, members):
     issuer.publish(issuer.jwk("one", **members))
 
     with pytest.raises(TokenInvalid):
-        tokens.read_access(issuer.token())
+        tokens.verify_access(issuer.token())
 
 
 def test_new_key_of_the_issuer_is_found(issuer, monkeypatch):
     monkeypatch.setattr(jwks, "PAUSE_SECONDS", 0)
-    tokens.read_access(issuer.token())
+    tokens.verify_access(issuer.token())
     issuer.publish(issuer.jwk("one"), issuer.jwk("two"))
 
-    assert tokens.read_access(issuer.token("two")) == Principal(user_id=1, brand_id=2)
+    assert tokens.verify_access(issuer.token("two")) == Principal(user_id=1, brand_id=2)
     assert issuer.questions == 2
 
 
 def test_made_up_key_ids_do_not_hammer_the_issuer(issuer):
     for number in range(20):
         with pytest.raises(TokenInvalid):
-            tokens.read_access(issuer.token(f"made up {number}"))
+            tokens.verify_access(issuer.token(f"made up {number}"))
 
     assert issuer.questions == 1
 
@@ -544,7 +544,7 @@ def test_issuer_out_of_reach_is_unavailable(issuer):
     issuer.server.server_close()
 
     with pytest.raises(Unavailable) as refusal:
-        tokens.read_access(issuer.token())
+        tokens.verify_access(issuer.token())
 
     assert refusal.value.retry_after == jwks.PAUSE_SECONDS
 
@@ -566,29 +566,29 @@ def test_answer_that_is_no_key_set_is_unavailable(issuer, status, body):
     issuer.status, issuer.body = status, body
 
     with pytest.raises(Unavailable):
-        tokens.read_access(issuer.token())
+        tokens.verify_access(issuer.token())
 
 
 def test_known_keys_outlive_an_outage(issuer, monkeypatch):
     monkeypatch.setattr(jwks, "PAUSE_SECONDS", 0)
     monkeypatch.setattr(jwks, "FRESH_SECONDS", 0)
-    tokens.read_access(issuer.token())
+    tokens.verify_access(issuer.token())
     issuer.status = 500
 
-    assert tokens.read_access(issuer.token()) == Principal(user_id=1, brand_id=2)
+    assert tokens.verify_access(issuer.token()) == Principal(user_id=1, brand_id=2)
     with pytest.raises(Unavailable):
-        tokens.read_access(issuer.token("two"))
+        tokens.verify_access(issuer.token("two"))
 
 
 def test_known_keys_do_not_outlive_it_for_ever(issuer, monkeypatch):
-    tokens.read_access(issuer.token())
+    tokens.verify_access(issuer.token())
     monkeypatch.setattr(jwks, "PAUSE_SECONDS", 0)
     monkeypatch.setattr(jwks, "FRESH_SECONDS", 0)
     monkeypatch.setattr(jwks, "STALE_SECONDS", 0)
     issuer.status = 500
 
     with pytest.raises(Unavailable):
-        tokens.read_access(issuer.token())
+        tokens.verify_access(issuer.token())
 
 
 # --- For whom the external issuer speaks -----------------------------------------------------------------------------

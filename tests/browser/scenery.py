@@ -19,7 +19,7 @@ from authcodes.models.products import Product
 from authcodes.models.scans import Scan
 from authcodes.recalls import affected
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances, Place
+from authcodes.scanning.types import ScanContext, ScanLocation
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.spreadsheets.report import Format
@@ -34,12 +34,12 @@ from tests.stack import wait_until
 
 DAYS, CUSTOMERS, SCANS = 21, 24, 260
 PLACES = {
-    Place(52.5200, 13.4050): 9,  # Berlin
-    Place(53.5511, 9.9937): 5,  # Hamburg
-    Place(48.1351, 11.5820): 4,  # Munich
-    Place(50.9375, 6.9603): 3,  # Cologne
-    Place(51.3397, 12.3731): 2,  # Leipzig
-    Place(): 2,
+    ScanLocation(52.5200, 13.4050): 9,  # Berlin
+    ScanLocation(53.5511, 9.9937): 5,  # Hamburg
+    ScanLocation(48.1351, 11.5820): 4,  # Munich
+    ScanLocation(50.9375, 6.9603): 3,  # Cologne
+    ScanLocation(51.3397, 12.3731): 2,  # Leipzig
+    ScanLocation(): 2,
 }
 MISTAKES = """product_sku,auth_code_start,auth_code_end,location,points_per_scan
 AUR-CREAM,AURN-00001,AURN-00010,Berlin Mitte,
@@ -145,7 +145,7 @@ def everybody_scans(brand: Brand, chance: random.Random) -> None:
 
 
 def scan(code: str, brand: Brand, **about: Any) -> None:
-    scanning.scan(scanned=code, about=Circumstances(brand_id=brand.pk, device="Phone", app_version="2.4", **about))
+    scanning.scan(scanned=code, about=ScanContext(brand_id=brand.pk, device="Phone", app_version="2.4", **about))
 
 
 def settle() -> None:

@@ -30,7 +30,7 @@ import jobs
 import loyalty
 import portal
 from core.api import exception_handler, json_codec
-from core.errors import RateLimited, Refused, Unavailable
+from core.errors import DomainError, RateLimited, Unavailable
 from core.web.middleware import WholeBodies
 from loyalty.doors import StoredRefusal
 from tests.locks import holding, impatient
@@ -103,10 +103,10 @@ def refusals():
     for app in (core, brands, jobs, events, portal, campaigns, loyalty, authcodes):
         for module in pkgutil.walk_packages(app.__path__, f"{app.__name__}."):
             importlib.import_module(module.name)
-    kinds = [Refused]
+    kinds = [DomainError]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    return set(kinds) - {Refused, StoredRefusal}  # a stored one has the code that it was stored with
+    return set(kinds) - {DomainError, StoredRefusal}  # a stored one has the code that it was stored with
 
 
 def test_every_refusal_has_a_status():
@@ -123,7 +123,7 @@ def test_statuses_are_errors_that_http_knows():
 
 @pytest.mark.parametrize("code", exception_handler.STATUS)
 def test_refusal_is_answered_with_the_tables_status(code):
-    kind = type("Kind", (Refused,), {"code": code})
+    kind = type("Kind", (DomainError,), {"code": code})
 
     response = answer_to(kind("No.", details={"why": "because"}))
 
@@ -138,7 +138,7 @@ def test_refusal_is_answered_with_the_tables_status(code):
 
 
 def test_refusal_may_add_members_of_its_own():
-    refusal = Refused("Not valid.")
+    refusal = DomainError("Not valid.")
     refusal.code = "AUTH_CODE_INVALID"
     refusal.extra = {"status": "error", "support_email": "help@example.com"}
 

@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import path
 
 from core.observability import log_format
-from core.observability.tracing import Work, ids
+from core.observability.tracing import TraceContext, ids
 from events import leases, messages, publishing, worker
-from events.messages import Message
+from events.messages import NewEvent
 from events.models import Event
 from tests import make
 
@@ -26,7 +26,7 @@ def record(message, *arguments, error=None, **extra):
 
 
 def test_a_line_is_json_with_the_ids_of_the_work():
-    with Work("event", "scan-auth", request_id="r1", event_id="e1", event_kind="scan-auth"):
+    with TraceContext("event", "scan-auth", request_id="r1", event_id="e1", event_kind="scan-auth"):
         told = json.loads(record("it is %s", "so", facts={"attempt": 2}))
 
     assert told.pop("time").endswith("+00:00")
@@ -43,8 +43,8 @@ def test_a_line_is_json_with_the_ids_of_the_work():
 
 
 def test_work_inside_work_gives_the_ids_back():
-    with Work("request", "GET /", request_id="outer"):
-        with Work("event", "notify", request_id="inner"):
+    with TraceContext("request", "GET /", request_id="outer"):
+        with TraceContext("event", "notify", request_id="inner"):
             assert ids() == {"request_id": "inner"}
         assert ids() == {"request_id": "outer"}
 
@@ -168,15 +168,15 @@ def test_a_hubs_event_and_a_credited_action_keep_their_request(api, brand, custo
 
 def handler_that_tells(delivery):
     logger.warning("handling")
-    leases.finish(delivery, following=[Message(kind="told", payload={}, arguments={})])
+    leases.finish(delivery, following=[NewEvent(kind="told", payload={}, arguments={})])
 
 
 def test_the_worker_tells_under_the_ids_of_the_event(brand, settings, told):
     settings.EVENT_HANDLERS = {"telling": f"{__name__}.handler_that_tells"}
     messages.handler_of.cache_clear()
-    with Work("request", "POST", request_id="r-9"):
+    with TraceContext("request", "POST", request_id="r-9"):
         publishing.publish(
-            messages=[Message(kind="telling", payload={}, arguments={})], brand_id=brand.pk, at=brand.created_at
+            messages=[NewEvent(kind="telling", payload={}, arguments={})], brand_id=brand.pk, at=brand.created_at
         )
 
     worker.drain()

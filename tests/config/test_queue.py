@@ -173,10 +173,10 @@ def test_a_brand_that_the_queue_does_not_speak_for_is_refused(sqs, settings):
 def test_a_user_of_nobody_is_refused_and_a_good_token_vouches(sqs, brand):
     stranger = make.customer(make.brand())
     access = tokens.issue(user=stranger, brand=brand, at=datetime.now(UTC)).access
-    vouched = order(brand, stranger)
-    vouched["detail"]["arguments"]["authorization"] = f"Bearer {access}"
+    token_verified = order(brand, stranger)
+    token_verified["detail"]["arguments"]["authorization"] = f"Bearer {access}"
     sqs.send(order(brand, stranger))
-    sqs.send(vouched)
+    sqs.send(token_verified)
 
     receive()
 

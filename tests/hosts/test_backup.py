@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from events import worker
 from tests import make
 from tests.hosts.servers import home
@@ -27,7 +27,7 @@ def restored(transactional_db, tmp_path):
     make.level(brand)
     customer = make.customer(brand)
     for _ in range(5):
-        about = Circumstances(at=timezone.now(), user_id=customer.pk)
+        about = ScanContext(at=timezone.now(), user_id=customer.pk)
         scan.scan(scanned=make.code(brand).code, about=about)
     worker.drain()
     call_command("check_ledger")

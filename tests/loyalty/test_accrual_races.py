@@ -12,7 +12,7 @@ from django.utils import timezone
 from authcodes.models.codes import AuthCode
 from authcodes.scanning import consistency
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from events import delivery, leases, messages, publishing, worker
 from events.models import Event
 from loyalty import accrual, doors, facts
@@ -47,11 +47,11 @@ def asked(brand, customer, code) -> Action:
 
 
 def scan(customer, code):
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def claim_at_once(brand, customer, code, times):
-    return at_once(lambda _number: doors.credit_now(asked(brand, customer, code)), range(times))
+    return at_once(lambda _number: doors.process_campaign_event(asked(brand, customer, code)), range(times))
 
 
 @pytest.mark.parametrize("scanned", [False, True], ids=["each brings its scan", "scanned before"])
@@ -147,7 +147,7 @@ def portions_delivered_at_once(brand, customers):
     people = [make.customer(brand) for _ in range(customers)]
     for number, code in enumerate(make.batch(brand, quantity=40).codes.all()):
         scan(people[number % customers], code)
-    at_once(delivery.deliver_portion, [leases.claim(limit=5) for _ in range(8)], threads=8)
+    at_once(delivery.deliver_events, [leases.claim(limit=5) for _ in range(8)], threads=8)
 
 
 @pytest.mark.parametrize("customers", [2, 7])
@@ -174,7 +174,7 @@ def test_an_event_that_two_portions_hold_is_credited_once(brand):
         scan(customer, code)
     held = leases.claim(limit=5)
 
-    at_once(delivery.deliver_portion, [held] * 6, threads=6)
+    at_once(delivery.deliver_events, [held] * 6, threads=6)
 
     assert LoyaltyTransaction.objects.count() == 5
     assert list(consistency.differences()) == []
@@ -188,7 +188,7 @@ def test_a_portion_that_lost_its_lease_leaves_nothing_behind(brand):
     lost = held[0]
     Event.objects.filter(pk=lost.id).update(attempts=2)
 
-    delivery.deliver_portion(held)
+    delivery.deliver_events(held)
 
     assert LoyaltyTransaction.objects.count() == 2
     assert list(Event.objects.pending().filter(detail_type="scan-auth").values_list("pk", flat=True)) == [lost.id]
@@ -219,7 +219,7 @@ def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypat
 def test_two_users_racing_for_one_slot_by_this_door_make_one_ledger_line(brand):
     customers, code = [make.customer(brand) for _ in range(50)], make.code(brand)
 
-    results = at_once(lambda customer: doors.credit_now(asked(brand, customer, code)), customers)
+    results = at_once(lambda customer: doors.process_campaign_event(asked(brand, customer, code)), customers)
 
     refusals = [result.code for result in results if not isinstance(result, dict)]
     assert refusals == ["SCAN_LIMIT_REACHED"] * 49
@@ -232,7 +232,7 @@ def test_awards_at_once_never_pass_a_daily_limit(brand):
     brand.save()
     customer, codes = make.customer(brand), list(make.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: doors.credit_now(asked(brand, customer, code)), codes)
+    at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
 
     assert UserPoints.objects.get().points == 35
 
@@ -243,14 +243,14 @@ def test_control_without_the_lock_awards_pass_the_limit(brand):
     brand.save()
     customer, codes = make.customer(brand), list(make.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: doors.credit_now(asked(brand, customer, code)), codes)
+    at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
 
     assert UserPoints.objects.get().points > 35
 
 
 def test_an_event_that_two_workers_hold_is_credited_once(brand):
     customer, code = make.customer(brand), make.code(brand)
-    message = messages.Message(
+    message = messages.NewEvent(
         kind="scan-auth",
         arguments={"brand_id": brand.pk, "user_id": customer.pk},
         payload={"type": "authenticator_scan", "product": {"authCode": code.code}},
@@ -267,7 +267,7 @@ def test_an_event_that_two_workers_hold_is_credited_once(brand):
 
 def test_an_attempt_that_lost_its_lease_leaves_nothing_behind(brand):
     customer, code = make.customer(brand), make.code(brand)
-    message = messages.Message(
+    message = messages.NewEvent(
         kind="scan-auth",
         arguments={"brand_id": brand.pk, "user_id": customer.pk},
         payload={"type": "authenticator_scan", "product": {"authCode": code.code}},
@@ -296,7 +296,7 @@ def test_the_same_envelope_sent_many_times_at_once_is_stored_once(brand):
             "time": at,
         }
         return doors.ingest(
-            brand=brand, user_id=customer.pk, vouched=False, envelope=envelope, payload={"type": "login"}
+            brand=brand, user_id=customer.pk, token_verified=False, envelope=envelope, payload={"type": "login"}
         )
 
     results = at_once(send, range(30))
@@ -309,7 +309,7 @@ def test_a_first_accrual_enrols_once_however_many_come_at_once(brand):
     customer = make.customer(brand, enrolled=False)
     codes = list(make.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: doors.credit_now(asked(brand, customer, code)), codes)
+    at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
 
     account = UserPoints.objects.get()
     assert (account.points, account.points_earned) == (200, 200)
@@ -320,7 +320,7 @@ def test_progress_counts_every_one_of_many_actions_at_once(brand):
     make.milestone(campaign, 10, auto_claim=True, reward_points=5)
     customer, codes = make.customer(brand), list(make.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: doors.credit_now(asked(brand, customer, code)), codes)
+    at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
     worker.drain()
 
     assert customer.campaign_progress.get().progress == 20

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from authcodes.scanning import consistency
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.models.audit import AuditEntry
 from brands.models.people import Membership, User
 from brands.models.tenants import Brand
@@ -41,7 +41,7 @@ def account(customer: User, brand: Brand) -> UserPoints:
 
 
 def adjust(account: UserPoints, points: Any, *, key: UUID | None = None, by: User | None = None) -> Any:
-    deed = Deed(by, timezone.now(), "req-1", "Goodwill")
+    deed = AuditContext(by, timezone.now(), "req-1", "Goodwill")
     return adjustments.adjust(account=account, points=Decimal(str(points)), key=key or uuid4(), deed=deed)
 
 
@@ -112,7 +112,7 @@ class TestRules:
         person = staff(brand)
         adjust(account, 500, by=person)
 
-        tomorrow = Deed(person, timezone.now() + timedelta(days=1), "req-2", "Goodwill")
+        tomorrow = AuditContext(person, timezone.now() + timedelta(days=1), "req-2", "Goodwill")
         made = adjustments.adjust(account=account, points=Decimal(500), key=uuid4(), deed=tomorrow)
 
         assert made.new_balance == 1000
@@ -134,7 +134,7 @@ class TestRules:
     def test_reason_is_needed(self, account: UserPoints) -> None:
         with pytest.raises(Invalid, match="Say why"):
             adjustments.adjust(
-                account=account, points=Decimal(1), key=KEY, deed=Deed(None, timezone.now(), reason=" \n")
+                account=account, points=Decimal(1), key=KEY, deed=AuditContext(None, timezone.now(), reason=" \n")
             )
 
     def test_blocked_member_only_loses_points(self, account: UserPoints) -> None:

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.models.audit import AuditEntry
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -118,7 +118,9 @@ def test_member_sees_what_earned_and_who_adjusted_and_the_balance_after(brand: B
     person = staff(brand, first_name="Grace", last_name="Hopper")
     member = make.account(customer, brand)
     make.points(customer, brand, 10, reason_id="CODE-1")
-    adjustments.adjust(account=member, points=Decimal(-4), key=uuid4(), deed=Deed(person, timezone.now(), "", "Slip"))
+    adjustments.adjust(
+        account=member, points=Decimal(-4), key=uuid4(), deed=AuditContext(person, timezone.now(), "", "Slip")
+    )
 
     page = text(browser(person).get(address("loyalty.userpoints", "change", member.pk)))
 

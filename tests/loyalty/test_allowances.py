@@ -19,21 +19,21 @@ def earn(account, points, at):
     ledger.credit(account=account.pk, points=Decimal(points), reason_id=str(at), note="", at=at)
 
 
-def tightest(account, zone, at, daily=None, monthly=None):
+def most_restrictive(account, zone, at, daily=None, monthly=None):
     brand = make.brand(time_zone=zone)
     with transaction.atomic():
-        return point_limits.tightest(account=account.pk, zone=brand.zone, daily=daily, monthly=monthly, at=at)
+        return point_limits.most_restrictive(account=account.pk, zone=brand.zone, daily=daily, monthly=monthly, at=at)
 
 
 def test_without_limits_there_is_no_allowance(account):
-    assert tightest(account, "UTC", datetime(2026, 5, 1, tzinfo=UTC)) is None
+    assert most_restrictive(account, "UTC", datetime(2026, 5, 1, tzinfo=UTC)) is None
 
 
 def test_only_what_was_earned_since_midnight_in_the_zone_counts(account):
     earn(account, 7, datetime(2026, 5, 1, 18, 0, tzinfo=UTC))  # 23:30 in Kolkata
     earn(account, 5, datetime(2026, 5, 1, 19, 0, tzinfo=UTC))  # 00:30 on the 2nd
 
-    found = tightest(account, "Asia/Kolkata", datetime(2026, 5, 1, 20, 0, tzinfo=UTC), daily=Decimal(20))
+    found = most_restrictive(account, "Asia/Kolkata", datetime(2026, 5, 1, 20, 0, tzinfo=UTC), daily=Decimal(20))
 
     assert (found.period, found.used, found.left) == ("day", 5, 15)
     assert found.resets_at == datetime(2026, 5, 2, 18, 30, tzinfo=UTC)
@@ -45,13 +45,15 @@ def test_what_is_not_limited_uses_no_limit_up(account, reason_id):
     earn(account, 7, noon)
     ledger.credit(account=account.pk, points=Decimal(500), reason_id=reason_id, note="", at=noon)
 
-    assert tightest(account, "UTC", noon, daily=Decimal(20), monthly=Decimal(300)).used == 7
+    assert most_restrictive(account, "UTC", noon, daily=Decimal(20), monthly=Decimal(300)).used == 7
 
 
 def test_the_limit_that_leaves_less_is_the_one(account):
     earn(account, 30, datetime(2026, 5, 1, 12, tzinfo=UTC))
 
-    found = tightest(account, "UTC", datetime(2026, 5, 31, 12, tzinfo=UTC), daily=Decimal(20), monthly=Decimal(40))
+    found = most_restrictive(
+        account, "UTC", datetime(2026, 5, 31, 12, tzinfo=UTC), daily=Decimal(20), monthly=Decimal(40)
+    )
 
     assert (found.period, found.left, found.resets_at) == ("month", 10, datetime(2026, 6, 1, tzinfo=UTC))
 
@@ -59,7 +61,7 @@ def test_the_limit_that_leaves_less_is_the_one(account):
 def test_a_limit_that_was_lowered_below_what_is_used_leaves_nothing(account):
     earn(account, 30, datetime(2026, 5, 1, 12, tzinfo=UTC))
 
-    found = tightest(account, "UTC", datetime(2026, 5, 1, 13, tzinfo=UTC), daily=Decimal(20))
+    found = most_restrictive(account, "UTC", datetime(2026, 5, 1, 13, tzinfo=UTC), daily=Decimal(20))
 
     assert found.left == 0
 
@@ -72,4 +74,4 @@ def test_a_limit_that_was_lowered_below_what_is_used_leaves_nothing(account):
     ],
 )
 def test_days_of_23_and_25_hours_reset_at_local_midnight(account, moment, reset):
-    assert tightest(account, "Europe/Berlin", moment, daily=Decimal(1)).resets_at == reset
+    assert most_restrictive(account, "Europe/Berlin", moment, daily=Decimal(1)).resets_at == reset

@@ -5,7 +5,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.models.audit import AuditEntry
 from loyalty.members import enrolment
 from loyalty.models.accounts import UserPoints
@@ -148,7 +148,7 @@ def test_switched_off_person_is_not_enrolled(api, brand, newcomer):
 @pytest.mark.django_db(transaction=True)
 def test_many_enrolments_at_once_make_one_member_and_one_entry(brand, newcomer):
     def work(_number):
-        deed = Deed(None, timezone.now(), "", "at once")
+        deed = AuditContext(None, timezone.now(), "", "at once")
         return enrolment.enrol_one(brand=brand, deed=deed, user_id=newcomer.pk)[1]
 
     assert sorted(at_once(work, range(24))) == [False] * 23 + [True]

@@ -20,7 +20,7 @@ from authcodes.codes import history
 from authcodes.models.code_history import CodeChange
 from authcodes.scanning import consistency
 from brands import audit_log
-from brands.audit_log import Deed, Row
+from brands.audit_log import AuditContext, AuditedChange
 from brands.models.audit import AuditEntry
 from brands.models.credentials import LoginSession
 from brands.models.people import Membership, User
@@ -73,12 +73,16 @@ def lives(api, person, brand, deliver):
         detail={"arguments": {"brand_id": brand.pk, "user_id": person.pk}, "payload": {"name": FIRST, "mail": EMAIL}},
     )
     told = audit_log.changes(person, User(pk=person.pk, email=EMAIL, first_name="Mina", last_name=LAST))
-    audit_log.record(deed=by_system(), action="Changed", rows=[Row(person, brand.pk, told), Row(account, brand.pk)])
+    audit_log.record(
+        deed=by_system(),
+        action="Changed",
+        rows=[AuditedChange(person, brand.pk, told), AuditedChange(account, brand.pk)],
+    )
     return mine
 
 
 def by_system(reason=""):
-    return Deed(None, timezone.now(), reason=reason)
+    return AuditContext(None, timezone.now(), reason=reason)
 
 
 def erase(person, brand):
@@ -392,7 +396,7 @@ def test_waiting_notification_tells_nobody(brand, person, elsewhere):
         make.accounts.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
     NoticeSettings.objects.create(brand=brand)
     told = {"template": "points-expiring", "points": 5, "expires_on": "2030-01-01"}
-    message = messages.Message(
+    message = messages.NewEvent(
         kind="notify", arguments={"brand_id": brand.pk, "user_id": person.pk}, payload={**told, "name": FIRST}
     )
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
@@ -407,7 +411,7 @@ def test_waiting_notification_tells_nobody(brand, person, elsewhere):
 
 @pytest.mark.parametrize("column", ["action", "row_id", "request_id"])
 def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, column):
-    audit_log.record(deed=by_system(), action="Changed", rows=[Row(person, brand.pk)])
+    audit_log.record(deed=by_system(), action="Changed", rows=[AuditedChange(person, brand.pk)])
 
     with pytest.raises(IntegrityError), transaction.atomic(), connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('audit.erasing', 'on', true)")
@@ -421,11 +425,11 @@ def wrote(brand, person, words):
     colleague = staff(brand)
     batch = make.batch(brand)
     account = make.account(person, brand)
-    deed = Deed(colleague, timezone.now(), reason=words)
+    deed = AuditContext(colleague, timezone.now(), reason=words)
     adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), deed=deed)
-    audit_log.record(deed=deed, action="Points added", rows=[Row(account, brand.pk)])
-    audit_log.record(deed=deed, action="Changed", rows=[Row(batch, brand.pk)])
-    note = history.Deed(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=words)
+    audit_log.record(deed=deed, action="Points added", rows=[AuditedChange(account, brand.pk)])
+    audit_log.record(deed=deed, action="Changed", rows=[AuditedChange(batch, brand.pk)])
+    note = history.AuditContext(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=words)
     history.note_batch(note, batch=batch)
 
 
@@ -446,7 +450,7 @@ def test_a_word_that_is_a_name_too_stays_where_others_are_meant(brand):
     rose = make.customer(brand, email="rose@example.com", first_name="Rose", last_name="Good")
     batch = make.batch(brand)
     kept = "Good batch of rose soap"
-    history.note_batch(history.Deed(CodeChange.Kind.DEACTIVATED, timezone.now(), reason=kept), batch=batch)
+    history.note_batch(history.AuditContext(CodeChange.Kind.DEACTIVATED, timezone.now(), reason=kept), batch=batch)
     make.points(rose, brand, 1)
 
     erase(rose, brand)
@@ -502,6 +506,6 @@ def test_an_export_that_runs_meanwhile_offers_no_file(brand, person, settings, t
 
     erase(person, brand)
 
-    with pytest.raises(runner.Cancelled):
+    with pytest.raises(runner.JobCancelledError):
         run.keep(io.BytesIO(EMAIL.encode()), name="scans.csv")
     assert not list(tmp_path.rglob("*.csv"))

@@ -10,8 +10,8 @@ from django.utils import timezone
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
-from brands.audit_log import Deed
+from authcodes.scanning.types import ScanContext
+from brands.audit_log import AuditContext
 from brands.errors import TokenInvalid
 from brands.identity import users
 from brands.models.people import User
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def erase(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
 
 
 def rename(person, brand):
@@ -95,7 +95,7 @@ def busy(brand, customer, shop, settings):
     make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
     passes.issue(account=make.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
     code = make.code(brand)
-    scan.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk))
+    scan.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk))
     return code
 
 

@@ -50,7 +50,7 @@ def handlers(settings):
 
 
 def publish(brand, kind, **fields):
-    message = messages.Message(kind=kind, arguments={"brand_id": brand.pk}, payload={"n": 1}, **fields)
+    message = messages.NewEvent(kind=kind, arguments={"brand_id": brand.pk}, payload={"n": 1}, **fields)
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
     return Event.objects.get(event_id=message.event_id)
 
@@ -139,7 +139,7 @@ def test_an_old_event_that_was_never_tried_still_gets_its_chance(brand):
     event = publish(brand, "works")
     Event.objects.update(give_up_at=timezone.now() - timedelta(days=3))
 
-    retention.bury()
+    retention.mark_dead()
     worker.drain()
 
     event.refresh_from_db()
@@ -150,7 +150,7 @@ def test_an_event_that_kills_its_workers_is_buried(brand):
     event = publish(brand, "works")
     Event.objects.update(give_up_at=timezone.now() - timedelta(seconds=1), attempts=retention.CRASHES_ALLOWED)
 
-    assert retention.bury() == 1
+    assert retention.mark_dead() == 1
 
     event.refresh_from_db()
     assert event.status == "dead"
@@ -184,7 +184,7 @@ def test_a_lease_that_lapsed_gives_the_event_to_the_next_worker(brand):
 
     assert (first.attempts, second.attempts) == (1, 2)
     delivery.deliver(second)
-    with pytest.raises(messages.LeaseLost):
+    with pytest.raises(messages.LeaseLostError):
         leases.finish(first, outcome={"late": True})
     assert Event.objects.get().outcome == {"fine": True}
 
@@ -203,7 +203,7 @@ def test_the_same_id_at_another_brand_is_another_event(brand):
     event_id = uuid.uuid4()
 
     for each in (brand, make.brand()):
-        publish_as = messages.Message(kind="works", arguments={}, payload={}, event_id=event_id)
+        publish_as = messages.NewEvent(kind="works", arguments={}, payload={}, event_id=event_id)
         publishing.publish(messages=[publish_as], brand_id=each.pk, at=timezone.now())
 
     assert Event.objects.filter(event_id=event_id).count() == 2
@@ -336,7 +336,7 @@ class TestAHandlerThatNeverReturns:
         [held], taken_over = self.held_and_looked_after(brand, settings)
 
         assert [each.attempts for each in taken_over] == [2]
-        with pytest.raises(messages.LeaseLost):
+        with pytest.raises(messages.LeaseLostError):
             leases.finish(held)
 
     def test_control_below_the_bound_it_keeps_its_event(self, brand, settings, monkeypatch):

@@ -17,7 +17,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption
 from loyalty.points import expiry, ledger
 from loyalty.rewards import redeem
-from loyalty.rewards.redeem import Wish
+from loyalty.rewards.redeem import RedemptionRequest
 from tests import make
 from tests.races import at_once, in_the_middle_of
 
@@ -59,7 +59,7 @@ def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
         if number % 3 == 0:
             return expiry.run(brand=brand, at=timezone.now())
         if number % 3 == 1:
-            return redeem.redeem(Wish(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
+            return redeem.redeem(RedemptionRequest(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
         account = make.account(customer, brand).pk
         return ledger.credit(account=account, points=Decimal(5), reason_id=f"race:{number}", note="", at=timezone.now())
 
@@ -94,7 +94,7 @@ def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monke
     def act(number):
         if number:
             time.sleep(0.1)
-            return redeem.redeem(Wish(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
+            return redeem.redeem(RedemptionRequest(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
         return expiry.run(brand=brand, at=timezone.now())
 
     at_once(act, [0, 1])
@@ -107,7 +107,7 @@ def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monke
 def expire_while_redeeming(brand):
     """What comes of the night's work that begins before a redemption of 20 of 30 old points is committed."""
     [customer] = members(brand, 1)
-    wish = Wish(brand.pk, customer.pk, make.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now())
+    wish = RedemptionRequest(brand.pk, customer.pk, make.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now())
     return in_the_middle_of(lambda: redeem.redeem(wish), lambda: expiry.run(brand=brand, at=timezone.now()))
 
 

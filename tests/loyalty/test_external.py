@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from authcodes.models.scans import Scan
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from core import json_values
 from events import leases, messages, worker
 from events.models import Event
@@ -48,7 +48,7 @@ def system(brand, partner, **fields):
 
 def scan(brand, customer, **settings):
     code = make.code(brand, **settings)
-    scanning.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     return code
 
 

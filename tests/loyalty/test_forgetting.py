@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import UserLoyaltyCampaign
 from core import consistency
@@ -41,7 +41,7 @@ def event(brand, kind, status, *, age=OLD):
 
 
 def scan_as(customer, code):
-    scan.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def left():

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from authcodes.models.scans import Scan
 from authcodes.scanning import lookups, scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.identity.authentication import principal_of
 from brands.isolation import policies
 from brands.models.people import User
@@ -84,7 +84,7 @@ def customer_with_everything(brand, campaign, marker):
     passes.issue(account=account, platform="apple", at=timezone.now())
     exported(person, brand, marker)
     code = make.code(brand)
-    circumstances = Circumstances(at=timezone.now(), user_id=person.pk, brand_id=brand.pk, device=f"{marker} phone")
+    circumstances = ScanContext(at=timezone.now(), user_id=person.pk, brand_id=brand.pk, device=f"{marker} phone")
     scan.scan(scanned=code.code, about=circumstances)
     result = scan.preview(scanned=code.code, about=circumstances)
     lookups.note(result=result, scanned=code.code, about=circumstances)

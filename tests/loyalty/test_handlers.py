@@ -154,7 +154,7 @@ def test_a_reward_is_paid_in_full_past_the_limit_of_the_day(brand, customer):
 def test_a_reward_that_was_won_waits_for_what_only_lasts_a_while(brand, customer, rows, meanwhile, again):
     won = {"type": "reward", "milestone_id": 7, "reward_name": "Bonus", "points": "50"}
     to = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = messages.Message(kind="reward-claimed", payload=won, arguments=to)
+    message = messages.NewEvent(kind="reward-claimed", payload=won, arguments=to)
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
     rows.update(**meanwhile)

@@ -19,14 +19,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 delivered: list[str] = []
 
 
-def note(delivery: messages.Delivery) -> None:
+def note(delivery: messages.LeasedEvent) -> None:
     delivered.append(delivery.kind)
     leases.finish(delivery)
 
 
-def ask_for_patience(delivery: messages.Delivery) -> None:
+def ask_for_patience(delivery: messages.LeasedEvent) -> None:
     message = "429, Retry-After: 90"
-    raise messages.TryLater(message, after=timedelta(seconds=90))
+    raise messages.RetryLater(message, after=timedelta(seconds=90))
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def lanes(settings):
 
 
 def publish(kind, **how):
-    message = messages.Message(kind=kind, arguments={}, payload={}, **how)
+    message = messages.NewEvent(kind=kind, arguments={}, payload={}, **how)
     return publishing.publish(messages=[message], brand_id=make.brand().pk, at=timezone.now())
 
 
@@ -91,7 +91,7 @@ def test_an_event_may_be_tried_for_longer_than_others():
 
 def test_once_published_an_id_is_left_alone():
     brand = make.brand()
-    message = messages.Message(kind="letter", arguments={}, payload={})
+    message = messages.NewEvent(kind="letter", arguments={}, payload={})
 
     stored = [publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True) for _ in range(2)]
 
@@ -115,7 +115,7 @@ def test_only_so_many_deliver_a_slow_lane_at_once():
     everybody = Barrier(8)
 
     def sit(_number):
-        with worker_signals.seat(lane="letters", seats=3) as seated:
+        with worker_signals.acquire_slot(lane="letters", seats=3) as seated:
             everybody.wait(timeout=10)
             return bool(seated)
 
@@ -128,7 +128,7 @@ def test_with_no_seat_left_those_who_sit_there_do_the_work():
 
     with ExitStack() as sitting:
         for _ in range(4):
-            sitting.enter_context(worker_signals.seat(lane="letters", seats=4))
+            sitting.enter_context(worker_signals.acquire_slot(lane="letters", seats=4))
         assert tasks.deliver_due(lane="letters") == 0
 
     assert tasks.deliver_due(lane="letters") == 1
@@ -137,7 +137,7 @@ def test_with_no_seat_left_those_who_sit_there_do_the_work():
 def test_a_seat_outlives_its_worker_by_seconds_and_is_kept_while_at_work():
     redis, name = client.client(), f"{worker_signals.SEAT}:letters:0"
 
-    with worker_signals.seat(lane="letters", seats=1) as seated:
+    with worker_signals.acquire_slot(lane="letters", seats=1) as seated:
         given = redis.pttl(name)
         redis.pexpire(name, 1_000)
         seated.stay()
@@ -149,7 +149,7 @@ def test_a_seat_outlives_its_worker_by_seconds_and_is_kept_while_at_work():
 left: list[int] = []
 
 
-def take_long(delivery: messages.Delivery) -> None:
+def take_long(delivery: messages.LeasedEvent) -> None:
     seat = f"{worker_signals.SEAT}:letters:0"
     left.append(client.client().pttl(seat))
     client.client().pexpire(seat, 1_000)
@@ -169,9 +169,9 @@ def test_each_delivery_of_a_slow_lane_keeps_the_seat(settings):
 def test_who_lost_a_seat_leaves_it_to_its_new_worker():
     redis, name = client.client(), f"{worker_signals.SEAT}:letters:0"
 
-    with worker_signals.seat(lane="letters", seats=1) as slow:
+    with worker_signals.acquire_slot(lane="letters", seats=1) as slow:
         redis.delete(name)
-        with worker_signals.seat(lane="letters", seats=1):
+        with worker_signals.acquire_slot(lane="letters", seats=1):
             theirs = redis.get(name)
             slow.stay()
             slow.leave()
@@ -182,7 +182,7 @@ def test_who_lost_a_seat_leaves_it_to_its_new_worker():
 sent: list[int] = []
 
 
-def deliver_while_leases_end(delivery: messages.Delivery) -> None:
+def deliver_while_leases_end(delivery: messages.LeasedEvent) -> None:
     """Of the first, it takes so long that the leases of those that wait behind it end, and another worker comes."""
     sent.append(delivery.id)
     leases.finish(delivery)
@@ -231,7 +231,7 @@ class Killed(BaseException):
     """What a worker that is killed does: nothing more."""
 
 
-def kill(delivery: messages.Delivery) -> None:
+def kill(delivery: messages.LeasedEvent) -> None:
     raise Killed
 
 
@@ -256,7 +256,7 @@ def test_an_event_that_kills_its_workers_does_not_take_its_neighbours_along(sett
     assert Event.objects.exclude(status="done").get().detail_type == "a-killer"
 
 
-def fail_with_any_words(delivery: messages.Delivery) -> None:
+def fail_with_any_words(delivery: messages.LeasedEvent) -> None:
     message = "they said \x00 and \ud800"
     raise RuntimeError(message)
 

@@ -114,7 +114,7 @@ def test_an_order_that_was_refused_is_still_free(brand, customer):
 def test_an_erased_customers_order_stays_credited(brand, customer):
     report(brand, customer)
     heir = make.customer(brand)
-    orders.hand_over(user_id=customer.pk, brand_id=brand.pk, to=heir.pk)
+    orders.reassign_to_pseudonym(user_id=customer.pk, brand_id=brand.pk, to=heir.pk)
 
     assert report(brand, make.customer(brand)) == ("refused", "ORDER_ALREADY_CREDITED")
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError, transaction
 from django.utils import timezone
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.identity import users
 from loyalty.members import corrections, profile
 from loyalty.points import accounts
@@ -30,7 +30,7 @@ def corrected(customer, brand):
 
 
 def correct(account, first_name):
-    deed = Deed(None, timezone.now())
+    deed = AuditContext(None, timezone.now())
     return corrections.correct_name(account=account, first_name=first_name, last_name="King", deed=deed)
 
 

@@ -15,7 +15,7 @@ from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, ledger
 from loyalty.rewards import redeem, till
 from loyalty.rewards import undo as redemptions
-from loyalty.rewards.redeem import Wish
+from loyalty.rewards.redeem import RedemptionRequest
 from tests import make
 from tests.races import at_once
 
@@ -40,7 +40,7 @@ def outcomes(results):
 
 
 def wish(customer, reward, key=None):
-    return Wish(reward.brand_id, customer.pk, reward.pk, key or uuid.uuid4(), timezone.now())
+    return RedemptionRequest(reward.brand_id, customer.pk, reward.pk, key or uuid.uuid4(), timezone.now())
 
 
 def test_100_redemptions_against_stock_10(brand):

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.models.audit import AuditEntry
 from campaigns.models.campaigns import RewardClaim
 from core import json_values
@@ -507,7 +507,7 @@ def test_customer_reads_what_they_took(api, mine, brand, redemption):
 
 
 def deed(brand, reason="A mistake", at=None):
-    return Deed(make.user(is_staff=True), at or timezone.now(), "", reason)
+    return AuditContext(make.user(is_staff=True), at or timezone.now(), "", reason)
 
 
 def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand, customer, redemption):

@@ -13,7 +13,7 @@ from django.utils import timezone
 from core.db import sql
 from core.redis import client
 from events import delivery, leases, publishing, turns, worker, worker_signals
-from events.messages import Delivery, Message, handler_of
+from events.messages import LeasedEvent, NewEvent, handler_of
 from events.models import Event
 from tests import make
 from tests.receivers import rested
@@ -28,7 +28,7 @@ at_work: list[int] = []
 most_at_work: list[int] = []
 
 
-def write_letter(delivery: Delivery) -> None:
+def write_letter(delivery: LeasedEvent) -> None:
     at_work.append(delivery.brand_id)
     most_at_work.append(at_work.count(delivery.brand_id))
     if delivery.brand_id in slow:
@@ -52,7 +52,7 @@ def lane(settings):
 
 
 def publish(brand, number=1):
-    messages = [Message(kind="letter", arguments={}, payload={}) for _ in range(number)]
+    messages = [NewEvent(kind="letter", arguments={}, payload={}) for _ in range(number)]
     publishing.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
 
 
@@ -113,7 +113,7 @@ def test_a_brand_has_a_part_of_all_lanes_together(settings):
 
     with ExitStack() as seated:
         for number in range(2):
-            seated.enter_context(worker_signals.seat(lane=f"brand:{brand.pk}", seats=2))
+            seated.enter_context(worker_signals.acquire_slot(lane=f"brand:{brand.pk}", seats=2))
             with turns.turn(lane=LANE, workers=4) as found:
                 assert bool(found) is (number == 0)
 

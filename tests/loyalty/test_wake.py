@@ -32,7 +32,7 @@ def publish(redis):
 
     def one():
         number = Event.objects.count()
-        message = messages.Message(
+        message = messages.NewEvent(
             kind="log-user-login",
             arguments={"brand_id": brand.pk, "user_id": customer.pk},
             payload={"type": "login", "number": number},
@@ -132,7 +132,7 @@ def test_patience_grows_with_what_it_found(redis, publish, monkeypatch, found, t
 
 
 def test_a_worker_that_ends_leaves_the_promise_of_another(redis, publish):
-    worker_signals.will_look_again(lane="points", worker="another")
+    worker_signals.promise_recheck(lane="points", worker="another")
     worker.drain()
     publish()
 
@@ -188,6 +188,6 @@ def test_a_full_portion_calls_for_help(redis, publish, settings):
 
 def test_a_worker_that_dies_at_work_keeps_others_waiting_for_a_moment_only(redis, publish):
     publish()
-    worker_signals.will_look_again(lane="points", worker="one")
+    worker_signals.promise_recheck(lane="points", worker="one")
 
     assert 0 < redis.pttl(f"{worker_signals.CALL}:points") <= worker_signals.LOOK_LASTS_MS

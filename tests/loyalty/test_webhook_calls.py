@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
-from brands.audit_log import Deed
+from authcodes.scanning.types import ScanContext
+from brands.audit_log import AuditContext
 from brands.models.audit import AuditEntry
 from events import leases
 from events.models import Event
@@ -225,7 +225,7 @@ def test_nobody_there_is_logged(brand):
 
 def test_a_message_to_a_disabled_endpoint_is_dropped_and_can_be_sent_again(hook, shop):
     message = ping(hook)
-    deed = Deed(make.user(), timezone.now())
+    deed = AuditContext(make.user(), timezone.now())
     webhook_endpoints.stop(endpoint=hook, state=webhook_endpoints.State.DISABLED, at=timezone.now(), deed=deed)
     send()
     message.refresh_from_db()
@@ -346,7 +346,7 @@ def test_a_lost_answer_is_sent_again_under_the_same_id(hook, shop):
 def test_calls_undo_no_points(brand, customer, shop, deliver):
     endpoint(brand, shop)
     shop.answers(500)
-    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
     send()
 

@@ -12,8 +12,8 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from authcodes import errors
 from authcodes.recalls import recalls
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import Circumstances
-from brands.audit_log import Deed
+from authcodes.scanning.types import ScanContext
+from brands.audit_log import AuditContext
 from core.http import webhook_signatures
 from events import messages, publishing
 from events.models import Event
@@ -44,7 +44,7 @@ def shop():
 
 def scan(code, customer=None, **about):
     user_id = customer.pk if customer else None
-    return scanning.scan(scanned=str(code), about=Circumstances(at=timezone.now(), user_id=user_id, **about))
+    return scanning.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=user_id, **about))
 
 
 def told(shop, kind):
@@ -80,7 +80,7 @@ def test_a_step_in_a_campaign_that_pays_nothing_earned_no_points(brand, customer
     make.campaign(brand, type="login")
     endpoint(brand, shop)
     about = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = messages.Message(kind="log-user-login", payload={"type": "login"}, arguments=about)
+    message = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=about)
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
     deliver()
     send()
@@ -105,7 +105,9 @@ def test_points_by_hand_are_told_and_points_taken_are_not(brand, customer, shop)
     endpoint(brand, shop)
     account = make.account(customer, brand)
     for points in (Decimal(20), Decimal(-5)):
-        adjustments.adjust(account=account, points=points, key=uuid4(), deed=Deed(None, timezone.now(), "", "Sorry"))
+        adjustments.adjust(
+            account=account, points=points, key=uuid4(), deed=AuditContext(None, timezone.now(), "", "Sorry")
+        )
     send()
 
     [told_of] = told(shop, "points.earned")
@@ -136,7 +138,7 @@ def test_a_scan_that_an_accrual_brings_is_told_too(brand, customer, shop, delive
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
     payload = {"type": "authenticator_scan", "product": {"authCode": make.code(brand).code}}
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = messages.Message(kind="scan-auth", payload=payload, arguments=arguments)
+    message = messages.NewEvent(kind="scan-auth", payload=payload, arguments=arguments)
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
     deliver()
     send()
@@ -183,7 +185,10 @@ def test_where_nobody_listens_nothing_is_announced(brand, customer, deliver):
     endpoint(brand, "https://shop.example/hook", types=[WebhookType.REWARD_REDEEMED])
     stopped = endpoint(brand, "https://shop.example/hook")
     webhook_endpoints.stop(
-        endpoint=stopped, state=webhook_endpoints.State.DISABLED, at=timezone.now(), deed=Deed(None, timezone.now())
+        endpoint=stopped,
+        state=webhook_endpoints.State.DISABLED,
+        at=timezone.now(),
+        deed=AuditContext(None, timezone.now()),
     )
     scan(make.code(brand), customer)
     deliver()
@@ -295,7 +300,7 @@ def test_a_log_is_forgotten_when_it_is_old(brand, shop):
 
 
 def erase(person, brand):
-    erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+    erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

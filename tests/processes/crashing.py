@@ -8,7 +8,7 @@ from config.ports import EVENT_HANDLERS
 from config.settings import *  # noqa: F403 - the same but for the handlers
 
 if TYPE_CHECKING:
-    from events.messages import Delivery
+    from events.messages import LeasedEvent
 
 EVENT_HANDLERS = {
     **EVENT_HANDLERS,
@@ -18,17 +18,17 @@ EVENT_HANDLERS = {
 }
 
 
-def die(_delivery: "Delivery") -> None:
+def die(_delivery: "LeasedEvent") -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_twice(delivery: "Delivery") -> None:
+def die_twice(delivery: "LeasedEvent") -> None:
     if delivery.attempts <= 3:
         os.kill(os.getpid(), signal.SIGKILL)
     live(delivery)
 
 
-def live(delivery: "Delivery") -> None:
+def live(delivery: "LeasedEvent") -> None:
     from events import leases  # these are the settings, which come before the models
 
     leases.finish(delivery)

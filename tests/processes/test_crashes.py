@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from authcodes.scanning import consistency, scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from brands.identity import tokens
 from events.models import Event
 from loyalty.models.accounts import UserPoints
@@ -71,7 +71,7 @@ def scan_everything(brand, *, customers):
     codes = make.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()
     for number, code in enumerate(codes):
         for offset in range(4):
-            about = Circumstances(at=timezone.now(), user_id=people[(number + offset) % customers].pk)
+            about = ScanContext(at=timezone.now(), user_id=people[(number + offset) % customers].pk)
             scan.scan(scanned=code.code, about=about)
 
 
@@ -113,7 +113,7 @@ def test_redis_killed_in_the_middle_loses_and_doubles_nothing(brand, fragile, va
         if number == SCANS // 8:
             valkey.kill()
         for customer in people:
-            scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+            scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     assert Event.objects.pending().exists(), "nothing waited for Redis"
 
     valkey.start()

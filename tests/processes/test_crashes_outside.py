@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from events.models import Event
 from loyalty.integrations import external_system
 from loyalty.models.accounts import UserPoints
@@ -53,7 +53,7 @@ def workers(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
 
 
 def scanned(brand, customer):
-    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def waiting_for_a_lock():

@@ -10,7 +10,7 @@ from django.utils import timezone
 from authcodes.codes import batches
 from authcodes.codes.batches import BatchSettings
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from events.models import Event
 from jobs import queue
 from jobs.models import Job
@@ -42,7 +42,7 @@ def test_what_a_worker_held_is_its_own_while_it_works_and_free_within_ten_second
     wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SLOW-", signed=False)
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
 
-    scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     batches.start_generation(batch=batch, by=None)
 
     with transaction.atomic(), connection.cursor() as cursor:

@@ -20,7 +20,7 @@ from authcodes.codes.batches import BatchSettings
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances, Place
+from authcodes.scanning.types import ScanContext, ScanLocation
 from brands.models.people import User
 from brands.models.tenants import Brand
 from events.models import Event
@@ -41,7 +41,7 @@ from embedded.server import Home, Server
 RESTARTS = 10
 AWAY_SECONDS = 0.5
 DONE_WITHIN_SECONDS = 30
-BERLIN = Place(latitude=52.52, longitude=13.405)
+BERLIN = ScanLocation(latitude=52.52, longitude=13.405)
 START: dict[str, Callable[[Home], Server]] = {"postgres": postgres.start, "valkey": valkey.start}
 
 
@@ -133,7 +133,7 @@ class Started:
 
     def again(self, customer: User) -> None:
         code = make.code(self.brand)
-        about = Circumstances(at=timezone.now(), user_id=customer.pk, place=BERLIN)
+        about = ScanContext(at=timezone.now(), user_id=customer.pk, place=BERLIN)
         scan.scan(scanned=code.code, about=about)
         name = f"L{Job.objects.count():03d}-"
         wanted = BatchSettings(range_name=name, quantity=5_000, prefix=name, number_width=8, signed=False)

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -53,7 +53,7 @@ def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apn
     wallets.apple(brand)
     customer = make.customer(brand)
     held = on_device(make.account(customer, brand), "phone", "aaaaaaaaaaaa")
-    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     apns.waits = 8
     worker = workers.start_worker()
@@ -84,7 +84,7 @@ def test_a_pass_stays_its_workers_for_as_long_as_apple_takes(workers, apns):
     customer = make.customer(brand)
     for number in range(TELLS_SECONDS // ONE_TELLS_SECONDS):
         on_device(make.account(customer, brand), f"phone {number}", f"{number}" * 12)
-    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     apns.waits = ONE_TELLS_SECONDS
     workers.start_worker()

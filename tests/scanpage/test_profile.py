@@ -5,7 +5,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.models.people import User
 from events.models import Event
 from loyalty.members import confirmations, consents, corrections
@@ -62,7 +62,7 @@ def correct(member, brand, first_name, last_name):
     accounts.enrol(user_id=member.pk, brand_id=brand.pk, at=timezone.now())
     account = make.account(member, brand)
     corrections.correct_name(
-        account=account, first_name=first_name, last_name=last_name, deed=Deed(None, timezone.now())
+        account=account, first_name=first_name, last_name=last_name, deed=AuditContext(None, timezone.now())
     )
 
 

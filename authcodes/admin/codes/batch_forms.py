@@ -17,7 +17,7 @@ from brands.identity.roles import ADD, SCAN_VALUE
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
-from core.errors import QuotaReached, Refused
+from core.errors import DomainError, QuotaReached
 from portal.base.audit_mixin import deed
 from portal.base.forms import TenantForm
 from portal.base.tenant_scope import person
@@ -132,7 +132,7 @@ class NewBatchForm(PrintableForm):
             self.refuse(refusal)
         try:
             prefixes.ask(brand=brand, prefix=wanted.prefix, numbering=wanted.numbering, deed=deed(self.request))
-        except Refused as refusal:
+        except DomainError as refusal:
             self.refuse(refusal)
             if not refusal.details.get("field"):
                 self.add_error("prefix", _("Too many prefixes were tried. Try again later."))

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from authcodes.codes.batches import BatchSettings
 from authcodes.codes.prefixes import is_reserved
 from authcodes.models.batches import BatchRange
-from brands.identity.roles import CHANGE, whole_reach
+from brands.identity.roles import CHANGE, full_scope
 from brands.models.tenants import Brand
 from brands.scanned import SEPARATOR
 from brands.tenants.hostnames import hostname_of, site_at
@@ -42,7 +42,7 @@ def _advice(brand: Brand, by: Any) -> dict[str, str]:
     """What makes guessing harder where codes are plain, with the way there for those who may change it."""
     if brand.requires_confirmed_email:
         return {}
-    may_change = brand.pk in whole_reach(by, CHANGE, "brands.brand")
+    may_change = brand.pk in full_scope(by, CHANGE, "brands.brand")
     page = f"{reverse('admin:brands_brand_change', args=[brand.pk])}#id_requires_confirmed_email"
     return {
         "advice": _("Give points to confirmed e-mail addresses only: then throw-away accounts earn none."),

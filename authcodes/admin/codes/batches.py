@@ -48,7 +48,7 @@ from authcodes.models.codes import AuthCode
 from brands.identity import roles
 from brands.identity.roles import ADD, CHANGE, SCAN_VALUE
 from brands.models.tenants import Brand
-from core.errors import Refused
+from core.errors import DomainError
 from jobs.models import Job
 from loyalty.admin.ceiling import CeilingAdmin, HeldBack
 from portal.base.badges import badge
@@ -228,7 +228,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
             with transaction.atomic():
                 job = batches.finish_generation(batch=batch, by=person(request))
                 self.note(request, [batch], _("Missing codes"))
-        except Refused as refusal:
+        except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", pk)
         return redirect("admin:authcodes_job_change", job.pk)

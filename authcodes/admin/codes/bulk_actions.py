@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy
 from authcodes.admin.codes.bulk_forms import AssignStretchForm, ChangeStretchForm, ReasonForm, TypedForm
 from authcodes.codes import bulk_changes, scan_value
 from authcodes.codes.assignment_limits import TAKEN
-from authcodes.codes.bulk_changes import Assignment, Order
-from authcodes.codes.ranges import Outlook, Stretch, outlook, stretch
+from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest
+from authcodes.codes.ranges import ChangePreview, CodeRange, preview_change, resolve_range
 from authcodes.errors import BatchRefused
 from authcodes.imports import pasted_codes
 from authcodes.models.batches import BatchRange
@@ -108,7 +108,7 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
     told: dict[str, Any] = {"form": form, "batch": batch, "back": back}
     if request.method == "POST" and form.is_valid():
         try:
-            codes = stretch(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
+            codes = resolve_range(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
             order = _order_of(form, kind)
             if step(request) == "confirm":
                 return _carried_out(page, request, codes, order)
@@ -129,14 +129,14 @@ def _stretch_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, ki
     return form
 
 
-def _order_of(form: Any, kind: CodeChange.Kind) -> Order:
+def _order_of(form: Any, kind: CodeChange.Kind) -> CodeChangeRequest:
     if kind == Kind.ASSIGNED:
-        return Order(kind, assignment=form.assignment)
-    return Order(kind, reason=form.cleaned_data["reason"])
+        return CodeChangeRequest(kind, assignment=form.assignment)
+    return CodeChangeRequest(kind, reason=form.cleaned_data["reason"])
 
 
-def _preview_of(codes: Stretch, order: Order) -> dict[str, Any]:
-    found = outlook(codes.codes, order.assignment.product if order.assignment else None)
+def _preview_of(codes: CodeRange, order: CodeChangeRequest) -> dict[str, Any]:
+    found = preview_change(codes.codes, order.assignment.product if order.assignment else None)
     many, obstacle = _changes(order.kind, found)
     return {
         "preview": found,
@@ -148,7 +148,7 @@ def _preview_of(codes: Stretch, order: Order) -> dict[str, Any]:
     }
 
 
-def _changes(kind: CodeChange.Kind, found: Outlook) -> tuple[int, str]:
+def _changes(kind: CodeChange.Kind, found: ChangePreview) -> tuple[int, str]:
     """How many codes would change, and what keeps them from it."""
     if kind == Kind.ASSIGNED:
         taken = _("Nothing can be assigned while some of these codes have another product.")
@@ -159,7 +159,7 @@ def _changes(kind: CodeChange.Kind, found: Outlook) -> tuple[int, str]:
     return (found.codes - found.deactivated if kind == Kind.DEACTIVATED else found.deactivated), ""
 
 
-def _carried_out(page: TenantAdmin, request: HttpRequest, codes: Stretch, order: Order) -> HttpResponse:
+def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, order: CodeChangeRequest) -> HttpResponse:
     """Do it, at once or as a job, and tell."""
     words = WORDS[order.kind]
     if codes.size > bulk_changes.CODES_AT_ONCE:
@@ -185,7 +185,7 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
     told: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
     if request.method == "POST" and form.is_valid():
         try:
-            lines = pasted_codes.understood(text=form.cleaned_data["codes"], product=form.cleaned_data["product"])
+            lines = pasted_codes.parse_pasted(text=form.cleaned_data["codes"], product=form.cleaned_data["product"])
             wrong = [line for line in lines if line.error]
             if step(request) == "confirm" and not wrong:
                 return _typed_done(page, request, lines, form.assignment)
@@ -196,31 +196,31 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
     return render(page, request, Kind.ASSIGNED, **told)
 
 
-def _named(lines: list[pasted_codes.Typed], product: Product) -> Any:
+def _named(lines: list[pasted_codes.PastedCode], product: Product) -> Any:
     names = [line.code for line in lines if not line.error]
     return AuthCode.objects.filter(brand=product.brand_id, code__in=names)
 
 
 def _typed_preview(
-    lines: list[pasted_codes.Typed], wrong: list[pasted_codes.Typed], given: Assignment
+    lines: list[pasted_codes.PastedCode], wrong: list[pasted_codes.PastedCode], given: Assignment
 ) -> dict[str, Any]:
     obstacle = ""
     if wrong:
         obstacle = _("Nothing can be assigned while lines are wrong. Correct them, or leave them out.")
     return {
         "lines": lines,
-        "preview": outlook(_named(lines, given.product), given.product),
-        "order": Order(Kind.ASSIGNED, assignment=given),
+        "preview": preview_change(_named(lines, given.product), given.product),
+        "order": CodeChangeRequest(Kind.ASSIGNED, assignment=given),
         "changes": len(lines) - len(wrong),
         "obstacle": obstacle,
     }
 
 
 def _typed_done(
-    page: TenantAdmin, request: HttpRequest, lines: list[pasted_codes.Typed], given: Assignment
+    page: TenantAdmin, request: HttpRequest, lines: list[pasted_codes.PastedCode], given: Assignment
 ) -> HttpResponse:
     codes = list(_named(lines, given.product))
-    order = Order(Kind.ASSIGNED, assignment=given)
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=given)
     changed = bulk_changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
     page.message_user(request, told_count(WORDS[order.kind].done, changed))
     if len(codes) == 1:
@@ -244,7 +244,7 @@ def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeC
 
 def _switched(request: HttpRequest, codes: list[AuthCode], form: ReasonForm, kind: CodeChange.Kind) -> int | None:
     """How many were switched off or on; None, and the form says why, when they cannot be."""
-    order = Order(kind, reason=form.cleaned_data["reason"])
+    order = CodeChangeRequest(kind, reason=form.cleaned_data["reason"])
     try:
         return bulk_changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
     except BatchRefused as refusal:

@@ -17,14 +17,14 @@ from core.forms.digits import AsciiDigits
 from portal.unfold import NumberWidget, TextareaWidget, TextWidget
 
 
-class RefusableForm(AsciiDigits, forms.Form):
+class DomainErrorFormMixin(AsciiDigits, forms.Form):
     def refuse(self, refusal: BatchRefused) -> None:
         """Show a refusal at the field that it names."""
         field = refusal.details.get("field")
         self.add_error(field if field in self.fields else None, refusal.message)
 
 
-class ReasonForm(RefusableForm):
+class ReasonForm(DomainErrorFormMixin):
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=1000,
@@ -33,14 +33,14 @@ class ReasonForm(RefusableForm):
     )
 
 
-class StretchForm(RefusableForm):
+class StretchForm(DomainErrorFormMixin):
     """From which code to which."""
 
     first = forms.CharField(label=gettext_lazy("First code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
     last = forms.CharField(label=gettext_lazy("Last code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
 
 
-class GivenForm(RefusableForm):
+class GivenForm(DomainErrorFormMixin):
     """What codes are given."""
 
     product = forms.ModelChoiceField(Product.objects.none(), label=gettext_lazy("Product"))

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 from authcodes.codes import prefixes
 from authcodes.models.prefixes import CodePrefix
 from brands import audit_log
-from brands.audit_log import Row
-from core.errors import Refused
+from brands.audit_log import AuditedChange
+from core.errors import DomainError
 from portal.base.audit_mixin import CHOSEN, deed
 from portal.base.forms import TenantForm
 from portal.base.tenant_admin import TenantAdmin
@@ -37,7 +37,7 @@ class CodePrefixForm(TenantForm):
         if brand and "prefix" in cleaned and not self.errors:
             try:
                 prefixes.ask(brand=brand, prefix=cleaned["prefix"], deed=deed(self.request))
-            except Refused as refusal:
+            except DomainError as refusal:
                 self.add_error("prefix", refusal.message)
         return cleaned
 
@@ -83,9 +83,11 @@ class CodePrefixAdmin(TenantAdmin):
         before, now = getattr(request, CHOSEN)[form.instance.pk], form.instance
         if before.brand_id != now.brand_id:
             audit_log.record(
-                deed=deed(request), action=_("Taken back by the operator"), rows=[Row(now, before.brand_id)]
+                deed=deed(request), action=_("Taken back by the operator"), rows=[AuditedChange(now, before.brand_id)]
             )
-            audit_log.record(deed=deed(request), action=_("Reserved by the operator"), rows=[Row(now, now.brand_id)])
+            audit_log.record(
+                deed=deed(request), action=_("Reserved by the operator"), rows=[AuditedChange(now, now.brand_id)]
+            )
 
     def delete_row(self, obj: CodePrefix) -> None:
         prefixes.free(reserved=obj)

@@ -119,7 +119,7 @@ class CodeLife(ExportingAdmin):
         page: Any = self.admin_site.get_model_admin(Scan)
         sees_scans = code.brand_id in page.reach(request, VIEW)
         scans = page.get_queryset(request).filter(auth_code=code)
-        latest = page.detailed(scans).select_related("product").order_by("-scanned_at", "-scan_id")
+        latest = page.with_related(scans).select_related("product").order_by("-scanned_at", "-scan_id")
         zone = code.brand.zone
         moments = [
             *(

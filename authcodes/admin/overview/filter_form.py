@@ -14,7 +14,7 @@ from authcodes.places import search
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from core import moments
-from core.errors import Refused
+from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from portal.unfold import SelectWidget
 
@@ -80,7 +80,7 @@ class FilterForm(AsciiDigits, forms.Form):
         typed: str = self.cleaned_data["location"].strip()
         try:
             self.places = tuple(search.meant(typed, search.scanned_places(self.brands))) if typed else ()
-        except Refused as refusal:
+        except DomainError as refusal:
             raise forms.ValidationError(refusal.message) from refusal
         return typed
 

@@ -37,7 +37,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
 from authcodes.places import names
 from brands.identity import roles
-from brands.identity.roles import ADD, VIEW, Reach
+from brands.identity.roles import ADD, VIEW, BrandScope
 from brands.models.tenants import Brand
 from brands.tenants import quotas, stopped_attempts
 from brands.tenants.quotas import Usage
@@ -113,7 +113,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     return {**context, **told}
 
 
-def brands_within(reach: Reach) -> list[Brand]:
+def brands_within(reach: BrandScope) -> list[Brand]:
     return list(reach.of(Brand.objects.all(), "pk")) if reach else []
 
 

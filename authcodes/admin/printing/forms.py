@@ -10,16 +10,16 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.codes.bulk_forms import RefusableForm, StretchForm
+from authcodes.admin.codes.bulk_forms import DomainErrorFormMixin, StretchForm
 from authcodes.models.batches import BatchRange
 from authcodes.models.prints import Printer, PrintRun
 from authcodes.models.products import Product
 from authcodes.printing import checks
 from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Sheet
 from authcodes.printing.qr import images
-from authcodes.printing.request import MAX_NOTE_LENGTH, Wanted
+from authcodes.printing.request import MAX_NOTE_LENGTH, PrintRequest
 from brands.models.tenants import Brand
-from core.errors import Refused
+from core.errors import DomainError
 from portal.unfold import NumberWidget, SelectWidget, SwitchWidget, TextWidget
 
 CUSTOM = "custom"
@@ -66,7 +66,7 @@ def switch(label: Any, **more: Any) -> forms.BooleanField:
     return forms.BooleanField(label=label, required=False, widget=SwitchWidget, **more)
 
 
-class PrintForm(RefusableForm):
+class PrintForm(DomainErrorFormMixin):
     """How codes are to be printed. What cannot be is said at its field."""
 
     what = choice(gettext_lazy("Print"), PrintRun.What.choices)
@@ -177,18 +177,18 @@ class PrintForm(RefusableForm):
         if name not in self.errors:
             self.add_error(name, _("This field is required."))
 
-    def refuse(self, refusal: Refused) -> None:
+    def refuse(self, refusal: DomainError) -> None:
         """Show a refusal at the field that it names; a setting may be made of two of them."""
         field = refusal.details.get("field")
         if field in {"size_mm", "qr_mm"}:
             field = "size_amount" if self.cleaned_data.get("size") == CUSTOM else "size"
         self.add_error(field if field in self.fields else None, refusal.message)
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> PrintRequest:
         """What the form asks for, once it is valid."""
         given = self.cleaned_data
         is_custom = given["sheet"] == CUSTOM
-        return Wanted(
+        return PrintRequest(
             **{name: given[name] for name in SAME if name != "start"},
             **correction(given["printer"]),
             size_mm=self._size(given),
@@ -214,7 +214,7 @@ def correction(printer: Printer | None) -> dict[str, Any]:
     return {"printer": printer.name, **made_up}
 
 
-def initial_of(wanted: Wanted) -> dict[str, Any]:
+def initial_of(wanted: PrintRequest) -> dict[str, Any]:
     """What a form begins with to ask for the same, but for the printer, which has an id."""
     size = checks.plain(wanted.size_mm)
     sheet = wanted.sheet or PRESETS[wanted.preset].sheet

@@ -20,12 +20,12 @@ from authcodes.printing.labels.preview import sketch
 from authcodes.printing.labels.sheet_pdf import write
 from authcodes.printing.qr import images
 from authcodes.printing.qr.verification import proved
-from authcodes.printing.request import Wanted
+from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import Selection, design_of, payload_of
 from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of
-from core.errors import Invalid, Refused
+from core.errors import DomainError, Invalid
 
 
 def glimpse_of(by: User, brand: Brand, query: str) -> Selection:
@@ -37,7 +37,7 @@ def glimpse_of(by: User, brand: Brand, query: str) -> Selection:
     return Selection(brand, codes, first.code, first.code, 1)
 
 
-def pictured(selection: Selection, wanted: Wanted) -> dict[str, Any]:
+def pictured(selection: Selection, wanted: PrintRequest) -> dict[str, Any]:
     """Page 1, or the first image, as the portal shows it."""
     code = selection.sample()
     text = payload_of(code, wanted, hostname_of(selection.brand.pk))
@@ -60,7 +60,7 @@ def live_preview(request: HttpRequest, form: Any, select: Callable[[], Selection
             selection, wanted = select(), form.wanted()
             checks.check(selection, wanted)
             told = {**pictured(selection, wanted), "warnings": checks.warnings(selection, wanted, thorough=False)}
-        except Refused as refusal:
+        except DomainError as refusal:
             form.refuse(refusal)
     asked = {name: value for name, value in request.GET.items() if name not in {*NOT_ASKED, "list"}}
     calibration = f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode(asked)}"
@@ -86,11 +86,11 @@ def look_at(form: Any, select: Callable[[], Selection]) -> HttpResponse:
     try:
         selection, wanted = select(), form.wanted()
         checks.check(selection, wanted)
-    except Refused:
+    except DomainError:
         raise Http404 from None
     if wanted.is_labels:
         file = io.BytesIO()
-        labels = runs.Proof().of(iter(runs.first_page(selection, wanted)))
+        labels = runs.VerificationProgress().of(iter(runs.first_page(selection, wanted)))
         write(file, labels, design_of(selection, wanted))
         return pdf(file.getvalue(), "page-1.pdf")
     draw = images.svg if wanted.what == PrintRun.What.SVG else images.png

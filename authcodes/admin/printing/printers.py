@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from authcodes.models.prints import Printer
 from authcodes.printing.labels import design
-from core.errors import Refused
+from core.errors import DomainError
 from portal.base.forms import TenantForm
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import action
@@ -24,7 +24,7 @@ class PrinterForm(TenantForm):
         if None not in given.values():
             try:
                 design.check_printer(**given)  # type: ignore[arg-type] # none of them is None
-            except Refused as refusal:
+            except DomainError as refusal:
                 self.refuse(refusal)
         return cleaned
 

@@ -26,7 +26,7 @@ from authcodes.admin.printing.access import MAX_EARLIER_RUNS, is_asked, may_prin
 from authcodes.admin.printing.forms import BatchPrintForm, ListPrintForm, PrintForm, initial_of
 from authcodes.admin.printing.list_print import list_of, listed
 from authcodes.admin.printing.preview import glimpse_of, live_preview, look_address, look_at, pdf, pictured
-from authcodes.codes.ranges import stretch, whole
+from authcodes.codes.ranges import full_range, resolve_range
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import Printer, PrintRun
@@ -34,11 +34,11 @@ from authcodes.printing import checks, documents, runs, selection
 from authcodes.printing.documents import LibrariesMissing
 from authcodes.printing.labels.presets import preset_for
 from authcodes.printing.labels.sheet_pdf import calibration
-from authcodes.printing.request import Wanted
+from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import Selection
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
-from core.errors import Refused
+from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import person
@@ -164,8 +164,8 @@ class PrintRunAdmin(TenantAdmin):
     def of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
         batch = self.batch(request, pk)
         try:
-            so_far = whole(batch)
-        except Refused as refusal:
+            so_far = full_range(batch)
+        except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", batch.pk)
         usual = {**self.usual(request, [batch.brand]), "first": so_far.first, "last": so_far.last}
@@ -242,8 +242,8 @@ class PrintRunAdmin(TenantAdmin):
         last = mine.order_by("-id").first()
         if last is None:
             zone = next((brand.time_zone for brand in brands), "")
-            return initial_of(Wanted(preset=preset_for(zone)))
-        wanted = replace(Wanted.read(last.settings), start=1, level="")
+            return initial_of(PrintRequest(preset=preset_for(zone)))
+        wanted = replace(PrintRequest.read(last.settings), start=1, level="")
         printer = Printer.objects.filter(brand=last.brand_id, name=wanted.printer).first()
         return {**initial_of(wanted), "printer": printer.pk if printer else None}
 
@@ -265,7 +265,7 @@ class PrintRunAdmin(TenantAdmin):
                     return begun
                 if step(request) != "form":
                     told |= shown(selection, wanted)
-            except Refused as refusal:
+            except DomainError as refusal:
                 form.refuse(refusal)
         told["look"] = look_address(request, **told) if "selection" in told else ""
         context = {
@@ -280,7 +280,7 @@ class PrintRunAdmin(TenantAdmin):
         return TemplateResponse(request, "admin/authcodes/print/page.html", context)
 
     def begin(
-        self, request: HttpRequest, selection: Selection, wanted: Wanted, parameters: dict[str, Any] | None
+        self, request: HttpRequest, selection: Selection, wanted: PrintRequest, parameters: dict[str, Any] | None
     ) -> HttpResponse | None:
         """Have it printed; None where some of it was printed before, and the person has not read so."""
         with transaction.atomic():
@@ -297,27 +297,29 @@ class PrintRunAdmin(TenantAdmin):
 
     def calibration(self, request: HttpRequest) -> HttpResponse:
         """A page of rulers and crosses, on the sheet and with the printer's settings that the form has."""
-        form = PrintForm({**initial_of(Wanted()), **request.GET.dict()})
+        form = PrintForm({**initial_of(PrintRequest()), **request.GET.dict()})
         form.offer(self.brands_to_print(request))
         if not form.is_valid():
             raise Http404
         try:
             design = form.wanted().design()
             design.check()
-        except Refused:
+        except DomainError:
             raise Http404 from None
         return pdf(calibration(design), "calibration.pdf")
 
 
 def stretch_of(batch: BatchRange, form: Any) -> Selection:
-    return selection.of_stretch(stretch(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"]))
+    return selection.of_stretch(
+        resolve_range(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
+    )
 
 
 def brand_alone(batch: BatchRange) -> QuerySet[Brand]:
     return Brand.objects.filter(pk=batch.brand_id)
 
 
-def shown(selection: Selection, wanted: Wanted) -> dict[str, Any]:
+def shown(selection: Selection, wanted: PrintRequest) -> dict[str, Any]:
     """What would be printed, for the page that asks whether it shall be."""
     before = runs.earlier(selection)[:MAX_EARLIER_RUNS]
     return {

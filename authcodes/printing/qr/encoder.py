@@ -41,7 +41,7 @@ class Symbol:
         return (text[start : start + self.side] for start in range(0, len(text), self.side))
 
 
-class TooLong(ValueError):  # noqa: N818 - what the text is
+class TooLong(ValueError):
     """No QR symbol holds so much at this level."""
 
 

@@ -20,7 +20,7 @@ from brands.tenants.hostnames import hostname_of, site_at
 from config.demo import data, hostnames
 from config.demo.credentials import Credentials
 from config.demo.data import CUSTOMERS, PLANS, ROLES, SUPERUSER, DemoRefused, Plan
-from core.errors import Refused
+from core.errors import DomainError
 from core.json_values import plain
 
 CODES_SHOWN = 40
@@ -37,7 +37,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
             credentials, brands = refresh()
-        except (DemoRefused, Refused, OSError) as error:
+        except (DemoRefused, DomainError, OSError) as error:
             message = f"The demo was left alone: {error}"
             raise CommandError(message) from error
         first, second = (Shown(plan, brand, credentials) for plan, brand in zip(PLANS, brands, strict=True))

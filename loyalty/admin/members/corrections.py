@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import CORRECT
-from core.errors import Refused
+from core.errors import DomainError
 from core.redis import rate_limits
 from loyalty.members import confirmations, corrections
 from loyalty.models.accounts import UserPoints
@@ -115,7 +115,7 @@ class Corrections:
             corrections.correct_name(
                 account=member, first_name=given["first_name"], last_name=given["last_name"], deed=about
             )
-        except Refused as refusal:
+        except DomainError as refusal:
             form.add_error(None, refusal.message)
             return False
         messages.success(request, _("The name was corrected."))
@@ -127,7 +127,7 @@ class Corrections:
         try:
             rate_limits.hit("account_mail", member.user.email, f"staff:{request.user.pk}")
             corrections.request_email_change(account=member, email=given["email"], deed=deed(request, given["reason"]))
-        except Refused as refusal:
+        except DomainError as refusal:
             form.add_error(refusal.details.get("field"), refusal.message)
             return False
         text = _(

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
-from core.errors import Refused
+from core.errors import DomainError
 from loyalty.members import enrolment
 from loyalty.members.enrolment import Result
 from portal.base.audit_mixin import deed
@@ -97,7 +97,7 @@ class Enrolment:
                 result = enrolment.enrol_addresses(
                     brand=chosen["brand"], addresses=chosen["all"], deed=deed(request, _("Enrolled by hand"))
                 )
-            except Refused as refusal:
+            except DomainError as refusal:
                 form.add_error(None, refusal.message)
             else:
                 report(request, result)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ERASE
-from core.errors import Refused
+from core.errors import DomainError
 from loyalty.members import erasure
 from loyalty.models.accounts import UserPoints
 from portal.base.audit_mixin import deed
@@ -59,7 +59,7 @@ class Erasure(TenantAdmin):
         about = deed(request, form.cleaned_data["reason"])
         try:
             erasure.erase(user_id=member.user_id, brand_id=member.brand_id, deed=about)
-        except Refused as refusal:
+        except DomainError as refusal:
             form.add_error(None, refusal.message)
             return False
         self.message_user(request, _("The personal data was erased. The account stays under a pseudonym."))

@@ -25,7 +25,7 @@ from brands.identity import customer_search
 from brands.identity.customer_search import TooManyCustomers
 from brands.identity.roles import ACT, VIEW, reach
 from brands.models.people import User
-from core.errors import Refused
+from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from loyalty.admin.members.corrections import Corrections
 from loyalty.admin.members.data_exports import DataExport
@@ -308,7 +308,7 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
         except PointsAlreadyClaimed:
             self.message_user(request, _("This adjustment was made already; it counts once."), messages.WARNING)
             return True
-        except Refused as refusal:
+        except DomainError as refusal:
             form.add_error(refusal.details.get("field"), refusal.message)
             return False
         words = _("Adjusted by %(points)s. The balance is %(balance)s now.")

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.models.tenants import Brand
-from core.errors import Refused
+from core.errors import DomainError
 from loyalty.models.notifications import Channel, NoticeSettings
 from loyalty.notifications import delivery, sender_names
 from loyalty.notifications.channels import push
@@ -45,7 +45,7 @@ class NoticeSettingsForm(TenantForm):
         if given:
             try:
                 push.service_account(given)
-            except Refused as refusal:
+            except DomainError as refusal:
                 raise forms.ValidationError(refusal.message) from None
         return str(given or self.stored["fcm_service_account"])
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT, ADD, VIEW
 from brands.models.tenants import Brand
-from core.errors import Refused
+from core.errors import DomainError
 from loyalty.admin.notifications.drafts import draft, names_of
 from loyalty.models.notifications import Channel, Language, NoticeTemplate, Template
 from loyalty.notifications import catalogue, placeholders, rendering, test_sends
@@ -221,7 +221,7 @@ class NotificationTemplateAdmin(TenantAdmin):
                 phone=request.POST.get("phone", ""),
                 at=timezone.now(),
             )
-        except Refused as refusal:
+        except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
             words = _("Test message queued. See the list of notifications for its status.")

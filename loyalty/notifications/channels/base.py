@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from core.http.client import Answer
-from events.messages import TryLater
+from events.messages import RetryLater
 from loyalty.models.notifications import NoticeDelivery, NoticeSettings
 from loyalty.notifications.rendering import Composed
 
@@ -15,7 +15,7 @@ MAX_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class OutboundMessage:
     """A delivery with its words and the address that it goes to."""
 
     delivery: NoticeDelivery
@@ -24,22 +24,22 @@ class Parcel:
     address: str
 
 
-class Failed(Exception):  # noqa: N818 - an outcome that is written down
+class Failed(Exception):
     """This message will never go out; the message says why."""
 
 
-class Bounced(Failed):
+class AddressBouncedError(Failed):
     """Nothing will ever reach this address: it is stopped."""
 
 
-class NotSent(Exception):  # noqa: N818 - tried again
+class NotSent(Exception):
     """It did not go out this time."""
 
 
-def busy(answer: Answer, said: str) -> TryLater | NotSent:
+def busy(answer: Answer, said: str) -> RetryLater | NotSent:
     """The next attempt comes when the server asked for it, where it did."""
     wait = answer.retry_after(at=timezone.now(), at_most=MAX_WAIT)
-    return TryLater(said, after=wait) if wait else NotSent(said)
+    return RetryLater(said, after=wait) if wait else NotSent(said)
 
 
 def number(value: Any) -> int:

@@ -8,14 +8,14 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 
 from loyalty.notifications import sender_domains, sender_names
-from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel
+from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage
 from loyalty.notifications.rendering import one_line
 
 # RFC 3463. These say that the message, the mailbox's fill or the way there is to blame, and not the address.
 NOT_THE_ADDRESS = re.compile(r"^[45]\.(2\.2|3|4|5|6|7)\b")
 
 
-def send(parcel: Parcel) -> str:
+def send(parcel: OutboundMessage) -> str:
     """Returns the Message-ID, which is the same at each attempt. Raises Bounced, Failed, NotSent."""
     message = message_of(parcel)
     try:
@@ -30,7 +30,7 @@ def send(parcel: Parcel) -> str:
     return str(message.extra_headers["Message-ID"])
 
 
-def message_of(parcel: Parcel) -> EmailMultiAlternatives:
+def message_of(parcel: OutboundMessage) -> EmailMultiAlternatives:
     """From the brand's own address where it has proven the domain; else from the installation's, with the brand's name.
 
     Nobody else's name or address stands behind our mail server's word (SPF, DKIM) for the asking.
@@ -68,7 +68,7 @@ def refusal(code: int, said: bytes) -> Exception:
     text = said.decode(errors="replace")
     if not is_final(code):
         return NotSent(told(code, said))
-    return (Failed if NOT_THE_ADDRESS.match(text) or code == 552 else Bounced)(told(code, said))
+    return (Failed if NOT_THE_ADDRESS.match(text) or code == 552 else AddressBouncedError)(told(code, said))
 
 
 def is_final(code: int) -> bool:

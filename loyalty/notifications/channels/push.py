@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 
 from core.errors import Invalid
 from core.http import client, google_service_accounts
-from core.http.client import Answer, NotReached
+from core.http.client import Answer, RequestFailedError
 from core.http.google_service_accounts import NotGranted, ServiceAccount
-from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel, busy
+from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage, busy
 from loyalty.notifications.channels.sms import read
 
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
@@ -29,8 +29,8 @@ def service_account(text: str) -> ServiceAccount:
     return account
 
 
-def send(parcel: Parcel) -> str:
-    """Returns FCM's name of the message. Raises Bounced, Failed, NotSent, TryLater.
+def send(parcel: OutboundMessage) -> str:
+    """Returns FCM's name of the message. Raises Bounced, Failed, NotSent, RetryLater.
 
     A repeated message replaces the first on the device, by its tag and collapse id.
     """
@@ -48,13 +48,13 @@ def send(parcel: Parcel) -> str:
     kind, said = error_of(body)
     told = f"FCM {answer.status} {kind}: {said}"[:500]
     if kind in DEAD_TOKENS or (kind == "INVALID_ARGUMENT" and "registration token" in said):
-        raise Bounced(told)
+        raise AddressBouncedError(told)
     if answer.status in {401, 403, 408, 429} or answer.status >= 500:
         raise busy(answer, told)
     raise Failed(told)
 
 
-def message_of(parcel: Parcel) -> dict[str, Any]:
+def message_of(parcel: OutboundMessage) -> dict[str, Any]:
     number, composed = str(parcel.delivery.delivery_id), parcel.composed
     return {
         "token": parcel.address,
@@ -79,7 +79,7 @@ def error_of(body: dict[str, Any]) -> tuple[str, str]:
 def access_token(account: ServiceAccount) -> str:
     try:
         return google_service_accounts.access_token(account, scope=SCOPE)
-    except NotReached as error:
+    except RequestFailedError as error:
         raise NotSent(f"FCM: {error}") from error
     except NotGranted as error:
         raise busy(error.answer, str(error)) from error
@@ -88,5 +88,5 @@ def access_token(account: ServiceAccount) -> str:
 def ask(url: str, content: bytes, headers: dict[str, str]) -> Answer:
     try:
         return client.send("POST", url, headers=headers, content=content)
-    except NotReached as error:
+    except RequestFailedError as error:
         raise NotSent(f"FCM: {error}") from error

@@ -8,15 +8,15 @@ from urllib.parse import urlencode
 from django.conf import settings
 
 from core.http import client
-from core.http.client import NotReached
-from loyalty.notifications.channels.base import Bounced, Failed, NotSent, Parcel, busy, number
+from core.http.client import RequestFailedError
+from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage, busy, number
 
 # https://www.twilio.com/docs/api/errors: no such number, no mobile number, cannot be reached, unsubscribed, blocked.
 DEAD_NUMBERS = frozenset({21211, 21214, 21217, 21610, 21614, 30003, 30004, 30005, 30006})
 
 
-def send(parcel: Parcel) -> str:
-    """Returns Twilio's message SID. Raises Bounced, Failed, NotSent, TryLater.
+def send(parcel: OutboundMessage) -> str:
+    """Returns Twilio's message SID. Raises Bounced, Failed, NotSent, RetryLater.
 
     Twilio knows no key that makes a repeated request harmless: after a crash between its answer and our commit the
     message goes out again.
@@ -33,7 +33,7 @@ def send(parcel: Parcel) -> str:
             headers={"Authorization": f"Basic {key}", "Content-Type": "application/x-www-form-urlencoded"},
             content=urlencode(form).encode(),
         )
-    except NotReached as error:
+    except RequestFailedError as error:
         raise NotSent(f"Twilio: {error}") from error
     body = read(answer.body)
     if answer.status == 201:
@@ -41,7 +41,7 @@ def send(parcel: Parcel) -> str:
     code = number(body.get("code"))
     said = f"Twilio {answer.status}, {code}: {body.get('message', '')}"[:500]
     if code in DEAD_NUMBERS:
-        raise Bounced(said)
+        raise AddressBouncedError(said)
     if answer.status in {401, 403, 408, 429} or answer.status >= 500:  # 401, 403: until the brand mends its settings
         raise busy(answer, said)
     raise Failed(said)

@@ -57,7 +57,7 @@ Outcome = Told | Gone | Later | Rejected
 
 
 def push(*, push_token: str, keys: AppleKeys) -> Outcome:
-    """Raises outgoing.NotReached."""
+    """Raises outgoing.RequestFailedError."""
     headers = {
         "apns-topic": keys.identifier,
         "apns-priority": "5",

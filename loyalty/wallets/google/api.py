@@ -16,7 +16,7 @@ MAX_WAIT = timedelta(hours=1)
 UNKNOWN_ACCOUNT = frozenset({400, 401, 403})  # the token server's: the account or its key is not what Google knows
 
 
-class Later(Exception):  # noqa: N818 - a wish
+class Later(Exception):
     """Google wants to be asked again `after` so long."""
 
     def __init__(self, message: str, after: timedelta) -> None:
@@ -24,18 +24,18 @@ class Later(Exception):  # noqa: N818 - a wish
         self.after = after
 
 
-class Rejected(Exception):  # noqa: N818 - an answer
+class Rejected(Exception):
     """Google takes this from nobody: the account may not, or the request is not what it wants."""
 
 
-class QuotaExceeded(Exception):  # noqa: N818 - an answer
+class QuotaExceeded(Exception):
     """Google has notified this customer often enough today."""
 
 
 def put(*, kind: str, content: dict[str, Any], keys: GoogleKeys) -> dict[str, Any]:
     """Make the resource of this kind (`loyaltyClass`, `loyaltyObject`) as `content` says, whether it is there or not.
 
-    Returns what Google keeps. Raises Later, Rejected, QuotaExceeded, and outgoing.NotReached.
+    Returns what Google keeps. Raises Later, Rejected, QuotaExceeded, and outgoing.RequestFailedError.
     """
     answer = call("PATCH", f"{kind}/{content['id']}", content, keys)
     if answer.status == 404:
@@ -60,7 +60,7 @@ def _send(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> 
     except google_service_accounts.NotGranted as error:
         if error.answer.status in UNKNOWN_ACCOUNT:
             raise Rejected(str(error)) from error
-        raise client.NotReached(str(error)) from error
+        raise client.RequestFailedError(str(error)) from error
     return client.send(
         method,
         f"{settings.GOOGLE_WALLET_ADDRESS}/{path}",
@@ -77,7 +77,7 @@ def read(answer: client.Answer, what: str) -> dict[str, Any]:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise client.NotReached(f"Google answered {what} with what is no JSON object")
+            raise client.RequestFailedError(f"Google answered {what} with what is no JSON object")
         return found
     why = f"Google answered {answer.status} for {what}: {answer.body[:300].decode(errors='replace')}"
     if "QuotaExceeded" in why:

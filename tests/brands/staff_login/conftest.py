@@ -17,7 +17,7 @@ from tests.portal import staff
 
 @pytest.fixture(autouse=True)
 def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "outage", client.Outage())  # what one test does to Redis is over with it
+    monkeypatch.setattr(client, "outage", client.OutageState())  # what one test does to Redis is over with it
     redis = client.client()
     for name in ("second_factor", "staff_mail"):  # of a run before, whose people had the same ids and addresses
         for key in redis.scan_iter(f"*{name}*"):

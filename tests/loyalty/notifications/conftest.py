@@ -83,7 +83,7 @@ def notify(brand: Brand) -> Callable[..., None]:
     def publish(user: User, **payload: Any) -> None:
         number = next(make._number)
         plain = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "points_earned": 10, "new_balance": 10 * number}
-        message = messages.Message(
+        message = messages.NewEvent(
             kind="notify",
             payload={**plain, "transaction_id": str(number), "note": "Scan", **payload},
             arguments={"brand_id": brand.pk, "user_id": user.pk},

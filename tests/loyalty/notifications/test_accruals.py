@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from authcodes.scanning import consistency, scan
-from authcodes.scanning.types import Circumstances
+from authcodes.scanning.types import ScanContext
 from events import messages, publishing
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def scan_as(customer, code):
-    scan.scan(scanned=code.code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def test_a_scans_points_are_told(brand, customer, own, box, work):
@@ -53,7 +53,7 @@ def test_steps_that_pay_nothing_are_not_told_but_what_they_bring_is(brand, custo
     make.milestone(make.campaign(brand, type="login"), 2, reward_name="A mug")
     for at in (timezone.now() - timedelta(days=1), timezone.now()):
         about = {"brand_id": brand.pk, "user_id": customer.pk}
-        message = messages.Message(kind="log-user-login", payload={"type": "login"}, arguments=about)
+        message = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=about)
         publishing.publish(messages=[message], brand_id=brand.pk, at=at)
 
     work()

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from brands import errors
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.identity import login_throttle
 from brands.models.audit import AuditEntry
 from brands.models.people import Membership, User
@@ -369,7 +369,7 @@ def test_an_erasure_takes_corrections_along(brand, own, customer, member, shared
     correct_name(member, staff(brand), reason="Augusta King called")
     ask_for(member, staff(brand))
 
-    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
 
     member.refresh_from_db()
     assert (member.first_name, member.last_name) == (None, None)
@@ -378,6 +378,6 @@ def test_an_erasure_takes_corrections_along(brand, own, customer, member, shared
 
 
 def test_who_was_erased_is_corrected_no_more(brand, customer, member):
-    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=Deed(None, timezone.now()))
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
     with pytest.raises(errors.UserNotFound):
-        corrections.correct_name(account=member, first_name="A", last_name="B", deed=Deed(None, timezone.now()))
+        corrections.correct_name(account=member, first_name="A", last_name="B", deed=AuditContext(None, timezone.now()))

@@ -319,7 +319,7 @@ def test_only_who_may_recall_may_tell(brand, customer, batch):
 def test_a_hundred_customers_cost_as_many_statements_as_one(brand):
     def statements(number):
         customers = [make.customer(brand) for _ in range(number)]
-        news = batching.News("NOTIFY_RECALL", f"recall:{number}", {})
+        news = batching.NotificationRequest("NOTIFY_RECALL", f"recall:{number}", {})
         with CaptureQueriesContext(connection) as asked:
             ids = [customer.pk for customer in customers]
             batching.announce(brand_id=brand.pk, user_ids=ids, news=news, at=timezone.now())

@@ -411,7 +411,7 @@ def test_a_brands_slow_service_leaves_senders_for_others(brand, customer, own, b
 
     with ExitStack() as waiting:
         for _ in range(delivery.SEATS_OF_THE_SLOW):
-            waiting.enter_context(worker_signals.seat(lane=breaker.name, seats=delivery.SEATS_OF_THE_SLOW))
+            waiting.enter_context(worker_signals.acquire_slot(lane=breaker.name, seats=delivery.SEATS_OF_THE_SLOW))
         work()
 
         held = NoticeDelivery.objects.get(channel="sms")

@@ -4,7 +4,7 @@ import json
 
 from django.utils import timezone
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from events import publishing
 from loyalty.members import erasure
 from loyalty.models.wallets import Platform, WalletDevice, WalletPass
@@ -13,7 +13,7 @@ from tests import wallets
 
 
 def erase(account):
-    return erasure.erase(user_id=account.user_id, brand_id=account.brand_id, deed=Deed(None, timezone.now()))
+    return erasure.erase(user_id=account.user_id, brand_id=account.brand_id, deed=AuditContext(None, timezone.now()))
 
 
 def test_google_hears_that_the_object_is_over(brand, customer, account, google, deliver_wallets):

@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 from PIL import Image
 
-from brands.audit_log import Deed
+from brands.audit_log import AuditContext
 from brands.tenants import pictures
 from loyalty.members import numbers
 from loyalty.models.accounts import UserPoints
@@ -105,7 +105,7 @@ def test_card_counts_one_point_in_the_singular(package, brand, account, points, 
 def test_points_that_came_back_bring_nobody_nearer_to_a_level(package, brand, customer, account):
     make.level(brand, "Silver", 100)
     make.points(customer, brand, 60)
-    deed = Deed(make.user(is_staff=True), timezone.now(), "", "A mistake")
+    deed = AuditContext(make.user(is_staff=True), timezone.now(), "", "A mistake")
     cancellation.cancel(redemption=make.redemption(customer, make.reward(brand, cost=60)), deed=deed)
 
     card = json.loads(package()["pass.json"])["storeCard"]

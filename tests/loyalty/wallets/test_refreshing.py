@@ -10,8 +10,8 @@ from django.db import connection
 from django.utils import timezone
 
 from authcodes.scanning import scan
-from authcodes.scanning.types import Circumstances
-from brands.audit_log import Deed
+from authcodes.scanning.types import ScanContext
+from brands.audit_log import AuditContext
 from events import messages, publishing, worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
@@ -23,7 +23,7 @@ from tests.loyalty.wallets.conftest import on_device
 
 
 def adjust(account, points=10):
-    deed = Deed(None, timezone.now(), "", "For you")
+    deed = AuditContext(None, timezone.now(), "", "For you")
     adjustments.adjust(account=account, points=Decimal(points), key=uuid.uuid4(), deed=deed)
 
 
@@ -42,7 +42,7 @@ def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, de
     apns.accepts_tokens = token
     held = on_device(account, "phone", "aaaaaaaaaaaa")
 
-    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
     deliver_wallets()
 
@@ -54,7 +54,7 @@ def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, de
 
 
 def test_member_without_passes_causes_no_work(brand, customer, deliver):
-    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
 
     assert Event.objects.get(detail_type="balance-changed").status == "ignored"
@@ -224,7 +224,7 @@ def test_worker_killed_after_the_push_says_it_again_and_no_more(held, account, a
 
 @pytest.mark.parametrize("payload", [{}, {"pass_id": "1"}, {"pass_id": True}, {"pass_id": 2**70}, {"pass_id": -1}])
 def test_update_of_no_pass_is_refused(brand, payload):
-    message = messages.Message(kind="refresh-pass", payload=payload, arguments={"brand_id": brand.pk})
+    message = messages.NewEvent(kind="refresh-pass", payload=payload, arguments={"brand_id": brand.pk})
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
     worker.drain(lane="wallets")
@@ -234,8 +234,8 @@ def test_update_of_no_pass_is_refused(brand, payload):
 
 def test_update_of_another_brands_pass_is_refused(held, apns):
     stranger = make.brand()
-    message = messages.Message(kind="refresh-pass", payload={"pass_id": held.pk}, arguments={"brand_id": stranger.pk})
-    changed = messages.Message(
+    message = messages.NewEvent(kind="refresh-pass", payload={"pass_id": held.pk}, arguments={"brand_id": stranger.pk})
+    changed = messages.NewEvent(
         kind="balance-changed", payload={"user_point_id": held.account_id}, arguments={"brand_id": stranger.pk}
     )
     publishing.publish(messages=[message, changed], brand_id=stranger.pk, at=timezone.now())
@@ -260,7 +260,7 @@ def issue_unseen(account):
 @pytest.mark.parametrize(("how", "status"), [(issue, "pending"), (issue_unseen, "ignored")], ids=["guarded", "control"])
 def test_a_pass_made_during_an_accrual_is_not_forgotten(brand, customer, account, how, status):
     """The accrual has read that there is no pass, and the pass has read the old balance: one of them must see."""
-    scan.scan(scanned=make.code(brand).code, about=Circumstances(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     made = []
 
     def elsewhere():
@@ -294,7 +294,7 @@ def test_two_workers_never_talk_about_a_pass_at_once(held, account, apns):
 
     with passes.taken(**its) as first:
         assert first is not None
-        with pytest.raises(messages.TryLater), passes.taken(**its):
+        with pytest.raises(messages.RetryLater), passes.taken(**its):
             pass
     WalletPass.objects.update(busy_until=timezone.now())  # who had it was killed
     with passes.taken(**its) as again:

@@ -1,0 +1,289 @@
+"""Finds words that the glossary has retired, in names and in translatable texts.
+
+`python -m tests.retired_words` lowers the allow list, `--by-app` counts what is left.
+"""
+
+import ast
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+APPS = ("core", "brands", "jobs", "events", "portal", "loyalty", "campaigns", "authcodes", "scanpage", "config")
+ALLOWED = Path(__file__).parent / "retired_words_allowed.txt"
+HEADER = """# Retired words that are left, as `path: word count`.
+# Counts only go down: `python -m tests.retired_words` lowers them.
+"""
+
+# Names that the specification fixes, though one of their words may be retired elsewhere.
+SPECIFIED = """
+user_id user_points user_point_id points points_earned points_redeemed points_awarded points_per_scan current_level
+reason reason_id note createdAt updatedAt loyalty_transaction loyalty_transaction_id user_loyalty_campaign
+campaign_id campaign_name progress milestones_achieved milestone_achieved target target_value next_reward
+next_level_threshold level_updated new_balance transaction_id campaign_progress type productId authCode title
+retailPrice redeem_point_value scan_reward_type scan_reward_value brand_id prefix quantity scan_limit auth_code
+auth_code_start auth_code_end inventory_location notes location product product_sku scan_id scan_date scan_count
+scans total_scans customer_id customer_email timestamp first_scan first_scan_date first_scan_location latitude
+longitude city region device app_version valid success error message data status support_email created_date
+expiration_date version id source account time resources detail arguments payload authorization sku name code
+"""
+SPEC_NAMES = frozenset(SPECIFIED.split())
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A retired word, the expression that finds it, and what to write instead."""
+
+    word: str
+    pattern: re.Pattern[str]
+    instead: str
+
+
+def name_rule(words: str, instead: str, *, before: str = "", after: str = "") -> Iterator[Rule]:
+    """Rules for words of a name; none applies after `before` or ahead of `after`, where the word is the standard."""
+    for word in words.split():
+        behind = f"(?<!_{before}_)" if before else ""
+        ahead = f"(?!{after}_)" if after else ""
+        yield Rule(word, re.compile(f"(?<=_){behind}{word}_{ahead}"), instead)
+
+
+NAME_RULES = (
+    *name_rule("told tell tells", "the noun (context, message, log_fields) or the verb (notify, push, record, report)"),
+    *name_rule("words", "text, label or message"),
+    *name_rule("held", "locked (rows) or current_level"),
+    *name_rule("found", "row, rows, result or the noun", before="not"),
+    *name_rule("wanted asked", "requested, query or the noun"),
+    *name_rule("given", "data (validated input), requested or the noun"),
+    *name_rule("mine theirs others", "the noun, such as member_rows"),
+    *name_rule("own_connection", "separate_connection"),
+    *name_rule("beside", "extra_cte or extra_changes"),
+    *name_rule("going", "eligible"),
+    *name_rule("shown presented", "display or serialize"),
+    *name_rule("refuse refuses refused refusing", "reject, rejected; DomainError"),
+    *name_rule("refusal refusals", "error, errors"),
+    *name_rule("keep", "save, retain or renew", after="alive"),
+    *name_rule("keeps kept keeping", "save, saved, retained"),
+    *name_rule("anew", "again"),
+    *name_rule("meanwhile vain", "the state: pending, failed, unsuccessful"),
+    *name_rule("look looks looked", "check, query, view; design, theme"),
+    *name_rule("rest rests resting", "cooldown; remaining"),
+    *name_rule("who somebody anybody nobody stranger strangers visitor visitors", "user, customer or member"),
+    *name_rule("person persons", "user; personal_data"),
+    *name_rule("membership memberships", "staff_role, StaffRole"),
+    *name_rule("reach", "brand_scope, BrandScope"),
+    *name_rule("deed deeds trail", "audit_context; code_change_context; audit_log"),
+    *name_rule("facts", "snapshot"),
+    *name_rule("circumstances", "scan_context, ScanContext"),
+    *name_rule("judge", "evaluate"),
+    *name_rule("door doors", "endpoint, campaign_event, inline"),
+    *name_rule("vouched", "token_verified"),
+    *name_rule("together", "batch"),
+    *name_rule("seat seats", "concurrency_slot"),
+    *name_rule("bury buried", "mark_dead, dead"),
+    *name_rule("overtaken", "superseded"),
+    *name_rule("forget forgets forgotten", "purge (rows, files), erase (personal data), reset (caches)"),
+    *name_rule("obstacle obstacles", "ineligibility"),
+    *name_rule("wish wishes", "request, RedemptionRequest"),
+    *name_rule("worthless", "unusable"),
+    *name_rule("allowance allowances", "point_limit, RemainingLimit"),
+    *name_rule("notice notices", "notification", before="recall"),
+    *name_rule("parcel parcels news", "OutboundMessage; NotificationRequest"),
+    *name_rule("announce announced announcement announcements", "publish; webhook_event"),
+    *name_rule("verdict verdicts consult obey", "approval_decision; request_approval; apply_decision"),
+    *name_rule("stretch stretches", "code_range, CodeRange"),
+    *name_rule("outlook", "change_preview, ChangePreview"),
+    *name_rule("lift lifted", "withdraw, withdrawn"),
+    *name_rule("lettering sketch sketches", "text_layout; preview"),
+    *name_rule("scanner scanners", "unique_scanner, UniqueScanner", before="unique"),
+    *name_rule("unsettle", "mark_stale"),
+    *name_rule("take_back give_back", "undo, unassign; return_points"),
+    *name_rule("hand_out hand_over take_person_out", "grant; reassign; anonymise"),
+    *name_rule(
+        "hang_up put_off write_down take_in take_turns call_help",
+        "disconnect; postpone; log; store; lock; request_extra_worker",
+    ),
+)
+BOUNDS = (
+    Rule("MAX", re.compile(r"\A_?(MOST|LONGEST|LARGEST|WIDEST|DEAREST)_"), "MAX_"),
+    Rule("MIN", re.compile(r"\A_?(SMALLEST|EARLIEST)_"), "MIN_"),
+)
+PAGE = Rule("Page", re.compile(r"Page\Z"), "Admin (a model admin)")
+
+
+def text_rule(word: str, pattern: str, instead: str) -> Rule:
+    return Rule(word, re.compile(pattern), instead)
+
+
+TEXT_RULES = (
+    text_rule('"in vain"', r"(?i)\bin vain\b", "unsuccessful, or what failed"),
+    text_rule('"anew"', r"(?i)\banew\b", "again"),
+    text_rule('"not any more"', r"(?i)\b(not|no|nothing|nobody|never)\b[^.;:]*\bany ?more\b", "no longer"),
+    # As a subject only: "the person who ..." and a question ("Who scanned?") are plain English.
+    text_rule(
+        '"Who ..." as subject',
+        r"(?:\A|[.;:] )Who\b[^?.]*(?:\.|\Z)",
+        "Anyone who ..., or the noun: the user, the uploader",
+    ),
+    # About a value: "There is no reward" says that something is missing, and stays.
+    text_rule('"is no X"', r"(?i)\b(?<!there )(is|are) no (?!longer\b|more\b|one\b)[a-z]", "is not a valid X"),
+    text_rule('"Empty: ..."', r"(?:\A|[.;] )[Ee]mpty: ", "Leave empty to ..."),
+    text_rule('"told"', r"(?i)\btold\b", "notified, sent"),
+    text_rule('"Not at all"', r"(?i)\bnot at all\b", "the plain sentence, without inversion"),
+    text_rule('"meanwhile"', r"(?i)\bmeanwhile\b", "in the meantime"),
+    text_rule('"beside"', r"(?i)\bbeside\b", "next to; besides"),
+    text_rule('"refuse"', r"(?i)(?<!\")\brefus(e|es|ed|al|als)\b", "reject, rejected; not allowed"),
+    text_rule('"is worth nothing"', r"(?i)\bworth nothing\b", "expires, is invalid"),
+)
+
+GETTEXT = re.compile(r"\A(_|n?p?gettext(_lazy|_noop)?)\Z")
+TRANSLATE = re.compile(r"""\{%\s*(?:translate|trans)\s+(?:"([^"]*)"|'([^']*)')""")
+BLOCK = re.compile(
+    r"\{%\s*(?:blocktranslate|blocktrans)\b[^%]*%\}(.*?)\{%\s*end(?:blocktranslate|blocktrans)\s*%\}", re.DOTALL
+)
+CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def split(name: str) -> str:
+    """`NotTold` and `not_told` as `_not_told_`."""
+    return f"_{CAPITAL.sub('_', name).lower().strip('_')}_"
+
+
+def names_of(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """Names that a module defines: classes, functions, parameters, attributes, constants; no local variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, node.name
+        elif isinstance(node, ast.arg):
+            yield node, node.arg
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node, node.attr
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for statement in node.body:
+                targets = (
+                    statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+                )
+                yield from (
+                    (name, name.id)
+                    for target in targets
+                    if target is not None
+                    for name in ast.walk(target)
+                    if isinstance(name, ast.Name)
+                )
+
+
+def texts_of(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if GETTEXT.match(called):
+                yield from (
+                    value.value
+                    for value in node.args
+                    if isinstance(value, ast.Constant) and isinstance(value.value, str)
+                )
+
+
+def retired_in_name(name: str) -> Iterator[Rule]:
+    if name in SPEC_NAMES:
+        return
+    yield from (rule for rule in BOUNDS if rule.pattern.search(name))
+    words = split(name)
+    yield from (rule for rule in NAME_RULES if f"_{rule.word}_" in words and rule.pattern.search(words))
+
+
+def retired_in_text(text: str) -> Iterator[Rule]:
+    plain = " ".join(text.split())
+    yield from (rule for rule in TEXT_RULES if rule.pattern.search(plain))
+
+
+def retired_in_module(path: str, source: str) -> Iterator[tuple[Rule, str]]:
+    """Each retired word of a Python file, with the name or text that has it."""
+    tree = ast.parse(source)
+    stem = Path(path).stem
+    yield from ((rule, stem) for rule in retired_in_name(stem))
+    in_portal = "/admin" in path or path.startswith("portal/")
+    for node, name in names_of(tree):
+        yield from ((rule, name) for rule in retired_in_name(name))
+        if in_portal and isinstance(node, ast.ClassDef) and PAGE.pattern.search(name):
+            yield PAGE, name
+    for text in texts_of(tree):
+        yield from ((rule, text) for rule in retired_in_text(text))
+
+
+def retired_in_template(source: str) -> Iterator[tuple[Rule, str]]:
+    texts = [double or single for double, single in TRANSLATE.findall(source)] + BLOCK.findall(source)
+    for text in texts:
+        yield from ((rule, text) for rule in retired_in_text(text))
+
+
+def files() -> Iterator[Path]:
+    for folder in (*APPS, "templates"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if (
+                path.suffix in {".py", ".html", ".txt"}
+                and "migrations" not in path.parts
+                and "node_modules" not in path.parts
+            ):
+                yield path
+
+
+def retired() -> dict[tuple[str, str], list[tuple[Rule, str]]]:
+    """What is left, by file and word."""
+    left: dict[tuple[str, str], list[tuple[Rule, str]]] = {}
+    for file in files():
+        path = file.relative_to(ROOT).as_posix()
+        source = file.read_text()
+        for rule, where in retired_in_module(path, source) if file.suffix == ".py" else retired_in_template(source):
+            left.setdefault((path, rule.word), []).append((rule, where))
+    return left
+
+
+Counts = dict[tuple[str, str], int]
+
+
+def read_allowed(lines: Iterable[str]) -> Counts:
+    allowed: Counts = {}
+    for line in lines:
+        if line.strip() and not line.startswith("#"):
+            path, _, rest = line.strip().partition(": ")
+            word, _, count = rest.rpartition(" ")
+            allowed[path, word] = int(count)
+    return allowed
+
+
+def raised(allowed: Counts, counts: Counts, *, existing: set[str]) -> list[str]:
+    """Words of which there are more than allowed. A file that is gone leaves its counts to those it was moved to."""
+    spare = Counter[str]()
+    more = Counter[str]()
+    for (path, word), count in allowed.items():
+        if path not in existing:
+            spare[word] += count
+    for (path, word), count in counts.items():
+        more[word] += max(0, count - allowed.get((path, word), 0))
+    return sorted(word for word in more if more[word] > spare[word])
+
+
+def main() -> int:
+    counts = {key: len(places) for key, places in retired().items()}
+    if "--by-app" in sys.argv:
+        sums = Counter[tuple[str, str]]()
+        for (path, word), count in counts.items():
+            sums[path.partition("/")[0], word] += count
+        for (app, word), count in sorted(sums.items(), key=lambda item: (item[0][0], -item[1])):
+            sys.stdout.write(f"{app}: {word} {count}\n")
+        return 0
+    if ALLOWED.exists():
+        existing = {path.relative_to(ROOT).as_posix() for path in files()}
+        wrong = raised(read_allowed(ALLOWED.read_text().splitlines()), counts, existing=existing)
+        if wrong:
+            sys.stderr.write(f"More than the list allows, so it stays as it is: {', '.join(wrong)}\n")
+            return 1
+    ALLOWED.write_text(HEADER + "".join(f"{path}: {word} {count}\n" for (path, word), count in sorted(counts.items())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -54,7 +54,7 @@ def main() -> int:
         parser.error("wrk is missing: apt-get install wrk")
     if INSIDE not in os.environ:
         with throwaway() as data_dir:
-            return beside_servers(data_dir, durable=scale is not Scale.TINY)
+            return run_with_servers(data_dir, durable=scale is not Scale.TINY)
     figures, broken = measure(given.parts or PARTS, scale)
     if given.json:
         harness.save(figures, given.json)
@@ -70,7 +70,7 @@ def throwaway() -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def beside_servers(directory: Path, *, durable: bool) -> int:
+def run_with_servers(directory: Path, *, durable: bool) -> int:
     """This same command again, with new servers. An fsync less would change the figures."""
     environment = {name: text for name, text in os.environ.items() if not name.startswith(("DATABASE_", "REDIS_"))}
     environment |= ENVIRONMENT | {INSIDE: "1", "SECRET_KEY": secrets.token_urlsafe(48)}

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client, override_settings
 
 from bench import growth, processor, world
-from bench.harness import Figure, Scale, interleaved, others_used, ratio
+from bench.harness import Figure, Scale, interleaved, ratio, used_by_others
 from bench.lists import LISTS, browser, cases, filled, owner_of, spent
 from tests import make
 
@@ -48,7 +48,7 @@ def pages(size: int, each: int) -> list[Figure]:
             for what, (ours, plain) in found.items()
         ),
         Figure(PART, "these pages together, guarded", guarded, "ms"),
-        others_used(PART, [others.share * 100]),
+        used_by_others(PART, [others.share * 100]),
     ]
 
 
@@ -92,11 +92,13 @@ def addresses(brand: Any, size: int) -> dict[str, str]:
     """The front page, the long lists as they are asked for, and the first page of others."""
     found = {"front page": "/admin/"}
     for name, model in LISTS.items():
-        found |= {f"{name}: {what}": address for what, address in cases(brand, model, size).items() if is_shown(what)}
+        found |= {
+            f"{name}: {what}": address for what, address in cases(brand, model, size).items() if is_displayed(what)
+        }
     return found | {f"{label}s": f"/admin/authcodes/{label}/" for label in LABELS}
 
 
-def is_shown(what: str) -> bool:
+def is_displayed(what: str) -> bool:
     """One of each kind; `lists` measures all of them."""
     return what in {
         "first page",

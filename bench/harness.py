@@ -113,10 +113,10 @@ def interleaved(part: str, rounds: int, ways: Mapping[str, Callable[[], Any]]) -
                 found[name].append(ways[name]())
             shares.append(others.share * 100)
             say(f"  round {number + 1} of {rounds}: {name}: {found[name][-1]} (others used {others.share:.0%})")
-    return found, others_used(part, shares)
+    return found, used_by_others(part, shares)
 
 
-def others_used(part: str, percent: Sequence[float]) -> Figure:
+def used_by_others(part: str, percent: Sequence[float]) -> Figure:
     """Beside others who take more than a few percent, no figure is worth much; the ratios suffer least."""
     note = "" if median(percent) < 10 else "not quiet: measure again"
     return Figure(

@@ -23,7 +23,7 @@ import redis
 from django.conf import settings
 
 from bench import processor, site, world
-from bench.harness import Figure, Scale, others_used, say
+from bench.harness import Figure, Scale, say, used_by_others
 from bench.scan import VERIFY
 
 PART = "latency"
@@ -112,7 +112,7 @@ def measure(scale: Scale) -> list[Figure]:
         *percentiles(200, found[200]),
         Figure(PART, "floor: one NOTIFY, committed and heard, p50", median(announced), "ms"),
         Figure(PART, "floor: one message through Redis, p50", median(hop), "ms"),
-        others_used(PART, shares),
+        used_by_others(PART, shares),
     ]
 
 
@@ -129,7 +129,7 @@ def percentiles(rate: int, run: Run, *, p50: float | None = None, p99: float | N
     ]
 
 
-def at_pace(here: world.World, *, rate: int, seconds: int) -> Run:
+def at_pace(here: world.Scenario, *, rate: int, seconds: int) -> Run:
     """Send `rate` scans a second, each at its time whether or not the ones before were answered."""
     total = rate * seconds
     first = here.take(total)

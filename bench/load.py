@@ -16,8 +16,8 @@ from pathlib import Path
 from bench import site
 from bench.harness import Scale, data_dir, say
 from bench.processor import TICKS
+from bench.scenario import Scenario
 from bench.site import Server, launcher
-from bench.world import World
 
 CLIENTS = 8
 THREADS = 2
@@ -63,28 +63,28 @@ class Meter:
         return {name: (after - self.before[name]) / operations * 1e6 for name, after in self.now().items()}
 
 
-def wrk(path: str, world: World, *, seconds: int) -> tuple[int, float]:
+def wrk(path: str, scenario: Scenario, *, seconds: int) -> tuple[int, float]:
     """8 clients for `seconds`, each request with a code of its own; returns how many requests in how many seconds.
 
     Raises RuntimeError if one was not answered 200.
     """
     if seconds == ONCE:
-        return once(path, world)
-    first = world.take(0)
+        return once(path, scenario)
+    first = scenario.take(0)
     command = ["wrk", f"-c{CLIENTS}", f"-t{THREADS}", f"-d{seconds}s", "--timeout", "30s", "-s", str(SCRIPT)]
-    command += [f"http://127.0.0.1:{site.PORT}", "--", path, str(first), str(world.quantity), str(world.tokens)]
+    command += [f"http://127.0.0.1:{site.PORT}", "--", path, str(first), str(scenario.quantity), str(scenario.tokens)]
     said = subprocess.run([*command, str(THREADS), str(next(_seed))], capture_output=True, text=True, check=True).stdout
     found = json.loads(said.rpartition("RESULT ")[2])
     # The threads run at their own pace, so one may have gone further than half of the requests tells.
-    world.take(int(found["requests"] * 1.5) + 1_000)
+    scenario.take(int(found["requests"] * 1.5) + 1_000)
     if found["refused"] or found["broken"]:
         message = f"{path}: {found['refused']} requests refused, {found['broken']} broken of {found['requests']}"
         raise RuntimeError(message)
     return found["requests"], found["seconds"]
 
 
-def once(path: str, world: World) -> tuple[int, float]:
-    code, token = world.code(world.take(1)), world.tokens.read_text().split()[0]
+def once(path: str, scenario: Scenario) -> tuple[int, float]:
+    code, token = scenario.code(scenario.take(1)), scenario.tokens.read_text().split()[0]
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     began = time.perf_counter()
     with closing(http.client.HTTPConnection("127.0.0.1", site.PORT, timeout=30)) as wire:
@@ -97,9 +97,11 @@ def once(path: str, world: World) -> tuple[int, float]:
     return 1, time.perf_counter() - began
 
 
-def metered_wrk(path: str, world: World, programs: dict[str, Server], names: Iterable[str], *, seconds: int) -> Load:
+def metered_wrk(
+    path: str, scenario: Scenario, programs: dict[str, Server], names: Iterable[str], *, seconds: int
+) -> Load:
     meter = Meter(programs, names)
-    requests, took = wrk(path, world, seconds=seconds)
+    requests, took = wrk(path, scenario, seconds=seconds)
     return Load(requests / took, requests, meter.per(requests))
 
 

@@ -35,7 +35,7 @@ from loyalty.integrations import external_system, webhook_endpoints, webhook_eve
 from loyalty.models import webhooks
 from loyalty.models.webhooks import WebhookType
 from tests import make
-from tests.receivers import Receiver, Reply, receiver, rested
+from tests.receivers import Receiver, Reply, receiver, reset_breakers
 
 PART = "neighbours"
 LOOPBACK = "127.0.0.0/8"
@@ -374,7 +374,7 @@ def neighbourhood(lengths: Lengths) -> Iterator[tuple[Brands, Noticed]]:
 
 def listen(hook: Receiver, noticed: Noticed) -> None:
     def hear(call: Any) -> None:
-        for code in call.told.get("data", {}).get("reason_ids", []):
+        for code in call.payload.get("data", {}).get("reason_ids", []):
             noticed.heard.setdefault(code, time.monotonic())
 
     hook.on_call = hear
@@ -425,7 +425,7 @@ def measure(scale: Scale) -> list[Figure]:
         with site.running(programs(fair=fair)):
             round_of("no attack", replace(lengths, round=min(2, lengths.round)))  # what is made at the first request
             for name in ATTACKS:
-                rested()
+                reset_breakers()
                 found = round_of(name, lengths)
                 say(f"  {'' if fair else 'control: '}{name}: " + ", ".join(f"{k} {v:.3f}" for k, v in found.items()))
                 figures += [

@@ -67,7 +67,7 @@ def measure(scale: Scale) -> list[Figure]:
     ]
 
 
-def pairs(path: str, here: world.World, programs: dict[str, Server], *, seconds: int) -> Pairs:
+def pairs(path: str, here: world.Scenario, programs: dict[str, Server], *, seconds: int) -> Pairs:
     """Load for `seconds`, then wait for the last accrual. Raises RuntimeError if a scan got no ledger line."""
     # Every ledger line takes a number, so the last number tells at no cost how many there are.
     before = world.value(LEDGER)

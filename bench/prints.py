@@ -62,7 +62,7 @@ def images(rounds: int, scale: Scale) -> list[Figure]:
     both, proved, one, plain = found.values()
     first = [first_bytes(100) for _ in range(rounds)]
     many = scale.pick(1_000_000, 200_000, 200)
-    rate, used, done = in_own_process(large_archive, many)
+    rate, used, done = in_separate_process(large_archive, many)
     say(f"  {done}")
     return [
         ratio(PART, f"PNG + ZIP of {quantity:,} / plain qrcode + Pillow", both, plain, goal=30),
@@ -112,7 +112,7 @@ class First:
 
 
 def first_bytes(quantity: int) -> float:
-    return float(in_own_process(_first_bytes, quantity))
+    return float(in_separate_process(_first_bytes, quantity))
 
 
 def _first_bytes(quantity: int) -> float:
@@ -141,7 +141,7 @@ def labels(rounds: int, scale: Scale) -> list[Figure]:
         way()
     found, others = interleaved(PART, rounds, ways)
     own, plain = found.values()
-    few, much = (in_own_process(pages_memory, number) for number in (10, most))
+    few, much = (in_separate_process(pages_memory, number) for number in (10, most))
     return [
         ratio(PART, f"label PDF of {pages} pages / WeasyPrint, an SVG each", own, plain, goal=10),
         orientation(PART, "label PDF", own, "p/s"),
@@ -200,7 +200,7 @@ def pages_memory(pages: int) -> float:
     return memory("VmHWM") - before
 
 
-def in_own_process(work: Callable[[int], Any], argument: int) -> Any:
+def in_separate_process(work: Callable[[int], Any], argument: int) -> Any:
     """A process whose memory holds nothing of what ran before, apart from what it began with."""
     context = get_context("fork")
     answers, theirs = context.Pipe(duplex=False)

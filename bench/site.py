@@ -60,13 +60,13 @@ def running(programs: dict[str, list[str]], *, settings: str = "bench.settings")
             raise RuntimeError(message)
         for name, server in started.items():
             if name.endswith("worker"):
-                await_words(server, " ready.")
+                await_output(server, " ready.")
         yield started
     finally:
         processes.stop([server.process for server in started.values()], seconds=10)
 
 
-def await_words(server: Server, words: str) -> None:
+def await_output(server: Server, words: str) -> None:
     wait_until(lambda: words in server.log.read_text() or not server.is_alive(), 120)
     if not server.is_alive():
         raise RuntimeError(server.last_words())

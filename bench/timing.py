@@ -19,7 +19,7 @@ from brands.identity import api_keys
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
 from loyalty.rewards import codes
-from tests.portal import LABELS, address, brand_with_everything, browser, staff
+from tests.portal import LABELS, address, brand_with_one_of_each, browser, staff
 
 PART = "timing"
 ABSENT = 10**9
@@ -27,7 +27,7 @@ MAX_DIFFERENCE_MS = 1.0
 
 
 @dataclass(frozen=True)
-class Door:
+class Endpoint:
     """One address that takes an id: asked about B's row, about none, and about another that is none (the control)."""
 
     name: str
@@ -40,34 +40,34 @@ def measure(scale: Scale) -> list[Figure]:
     logging.disable(logging.WARNING)  # a line for each 404 would be most of the time
     rounds, each = scale.pick((7, 40), (3, 8), (1, 1))
     world.use_database("bench_timing", new=True)
-    own, foreign = brand_with_everything("aardvark"), brand_with_everything("zebra")
+    own, foreign = brand_with_one_of_each("aardvark"), brand_with_one_of_each("zebra")
     with override_settings(SECURE_SSL_REDIRECT=False, ALLOWED_HOSTS=["*"]):
-        doors = [*portal_doors(own[0], foreign[1]), *api_doors(own[0], foreign[1])]
-        for door in doors:
-            same_answer(door)
+        endpoints = [*portal_endpoints(own[0], foreign[1]), *api_endpoints(own[0], foreign[1])]
+        for endpoint in endpoints:
+            same_answer(endpoint)
         samples: dict[str, dict[str, list[float]]] = {
-            door.name: {"foreign": [], "absent": [], "control": []} for door in doors
+            endpoint.name: {"foreign": [], "absent": [], "control": []} for endpoint in endpoints
         }
-        _found, others = interleaved(PART, rounds, {"doors": lambda: ask_all(doors, each, samples)})
+        _found, others = interleaved(PART, rounds, {"doors": lambda: ask_all(endpoints, each, samples)})
     return [*figures(samples), others]
 
 
-def portal_doors(own: Brand, rows: dict[str, Any]) -> list[Door]:
+def portal_endpoints(own: Brand, rows: dict[str, Any]) -> list[Endpoint]:
     """The page of each model, as the least role that may open it and as an owner."""
     found = []
     for role in ("support", "owner"):
         client = browser(staff(own, role=role))
-        found += [door(f"{role} {label}", client, label, rows[label].pk) for label in LABELS]
+        found += [endpoint(f"{role} {label}", client, label, rows[label].pk) for label in LABELS]
     return found
 
 
-def door(name: str, client: Client, label: str, key: Any) -> Door:
+def endpoint(name: str, client: Client, label: str, key: Any) -> Endpoint:
     absent = (uuid4(), uuid4()) if isinstance(key, UUID) else (ABSENT, ABSENT + 1)
     ways = [lambda each=each: client.get(address(label, "change", each)) for each in (key, *absent)]
-    return Door(name, *ways)
+    return Endpoint(name, *ways)
 
 
-def api_doors(own: Brand, rows: dict[str, Any]) -> list[Door]:
+def api_endpoints(own: Brand, rows: dict[str, Any]) -> list[Endpoint]:
     """What a hub key of A asks about ids and codes of B."""
     _key, text = api_keys.create(brand=own, kind=ApiKey.Kind.HUB, name="timing", at=timezone.now())
     client = Client(headers={"api-key": text, "origin": f"https://{own.hostnames.get().hostname}"})
@@ -85,11 +85,12 @@ def api_doors(own: Brand, rows: dict[str, Any]) -> list[Door]:
         "scans/{}": (str(scan.scan_id), str(uuid4()), str(uuid4())),
     }
     found = [
-        Door(f"hub {path}", *[lambda key=key, path=path: ask(path, key) for key in ids]) for path, ids in asked.items()
+        Endpoint(f"hub {path}", *[lambda key=key, path=path: ask(path, key) for key in ids])
+        for path, ids in asked.items()
     ]
     gift = rows["loyalty.redemption"].code
     found.append(
-        Door(
+        Endpoint(
             "hub redemptions/check",
             *[lambda key=key: check(key) for key in (gift, codes.new(), codes.new())],
         )
@@ -97,24 +98,24 @@ def api_doors(own: Brand, rows: dict[str, Any]) -> list[Door]:
     return found
 
 
-def same_answer(door: Door) -> None:
-    """Also warms the door up. A difference in the status would make the time needless."""
-    statuses = {door.foreign().status_code, door.absent().status_code, door.control().status_code}
+def same_answer(endpoint: Endpoint) -> None:
+    """Also warms the endpoint up. A difference in the status would make the time needless."""
+    statuses = {endpoint.foreign().status_code, endpoint.absent().status_code, endpoint.control().status_code}
     if len(statuses) != 1:
-        message = f"{door.name} answers {statuses}"
+        message = f"{endpoint.name} answers {statuses}"
         raise AssertionError(message)
 
 
-def ask_all(doors: list[Door], each: int, samples: dict[str, dict[str, list[float]]]) -> float:
-    """Every door in turns, so that all its ways meet the same phases of the machine. Returns the seconds of all."""
+def ask_all(endpoints: list[Endpoint], each: int, samples: dict[str, dict[str, list[float]]]) -> float:
+    """Every endpoint in turns, so that all its ways meet the same phases of the machine. Returns the seconds of all."""
     began = time.perf_counter()
     for number in range(each):
-        for door in doors:
-            ways = {"foreign": door.foreign, "absent": door.absent, "control": door.control}
+        for endpoint in endpoints:
+            ways = {"foreign": endpoint.foreign, "absent": endpoint.absent, "control": endpoint.control}
             for name in ways if number % 2 == 0 else reversed(ways):
                 at = time.perf_counter()
                 ways[name]()
-                samples[door.name][name].append((time.perf_counter() - at) * 1000)
+                samples[endpoint.name][name].append((time.perf_counter() - at) * 1000)
     return time.perf_counter() - began
 
 
@@ -131,7 +132,7 @@ def figures(samples: dict[str, dict[str, list[float]]]) -> list[Figure]:
         found.append(
             Figure(PART, f"medians, {what}", differences[worst], "ms", goal, at_least=False, note=f"widest at {worst}")
         )
-        # Of each sample what it differs from its door's median: the tails of all doors together.
+        # Of each sample what it differs from its door's median: the tails of all endpoints together.
         tails = {
             each: p99(
                 list(

@@ -17,7 +17,7 @@ from authcodes.scanning.types import ScanContext
 from bench import world
 from bench.generate import forget_peak, memory
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
-from bench.prints import in_own_process
+from bench.prints import in_separate_process
 from brands.models.tenants import Brand
 from events import publishing, worker
 from loyalty.models.accounts import UserPoints
@@ -63,7 +63,7 @@ def measure(scale: Scale) -> list[Figure]:
     os.environ["SSL_CERT_FILE"] = wallets.root_file()
     amounts = scale.pick(FULL, QUICK, TINY)
     brand = filled(amounts)
-    return [*brand_wide(brand, amounts), *pushed(brand, amounts.pushed), *beside_accruals(brand, amounts)]
+    return [*brand_wide(brand, amounts), *pushed(brand, amounts.pushed), *alongside_accruals(brand, amounts)]
 
 
 def filled(amounts: Amounts) -> Brand:
@@ -101,7 +101,7 @@ def brand_wide(brand: Brand, amounts: Amounts) -> list[Figure]:
         "SELECT count(*) FROM loyalty_event WHERE status = 'pending' AND detail_type = 'refresh-pass'"
     )
     connection.close()
-    rate, by_processor, growth, repeated = in_own_process(partial(rendered, amounts), brand.pk)
+    rate, by_processor, growth, repeated = in_separate_process(partial(rendered, amounts), brand.pk)
     return [
         Figure(PART, f"queueing {amounts.passes:,} updates, asked for once", queued, "s"),
         Figure(
@@ -169,7 +169,7 @@ def pushed(brand: Brand, count: int) -> list[Figure]:
 # --- Accruals --------------------------------------------------------------------------------------------------------
 
 
-def beside_accruals(brand: Brand, amounts: Amounts) -> list[Figure]:
+def alongside_accruals(brand: Brand, amounts: Amounts) -> list[Figure]:
     """The points' worker for members with passes, and for members without."""
     order = UserPoints.objects.filter(brand=brand).order_by("user_point_id").values_list("user_id", flat=True)
     holders, others = list(order[: amounts.portion]), list(order[amounts.passes :][: amounts.portion])

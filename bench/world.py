@@ -96,7 +96,7 @@ MIXED_CODES = """
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Scenario:
     """A brand with `quantity` unscanned codes, of which the first `used` may be scanned meanwhile."""
 
     quantity: int
@@ -117,7 +117,7 @@ class World:
         return f"{PREFIX}{(place * 7_368_787) % self.quantity:0{WIDTH}}"
 
 
-def ensure(scale: Scale) -> World:
+def ensure(scale: Scale) -> Scenario:
     """The database's one world, made by whichever benchmark comes first."""
     codes, customers = scale.pick((1_000_000, CUSTOMERS), (300_000, CUSTOMERS), (2_000, 50))
     kept = data_dir() / "world.json"
@@ -132,7 +132,7 @@ def ensure(scale: Scale) -> World:
         kept.write_text(json.dumps({"quantity": codes, "tokens": str(file)}))
     found = json.loads(kept.read_text())
     run("VACUUM ANALYZE")
-    return World(found["quantity"], Path(found["tokens"]))
+    return Scenario(found["quantity"], Path(found["tokens"]))
 
 
 def build(*, customers: int, codes: int, history: int = 0) -> Brand:

@@ -44,7 +44,7 @@ class Site:
         if not port.isdecimal() or not 0 < int(port) < 65536:
             message = f"PORT has a bad value: {port!r} is not a port number"
             raise ServerError(message)
-        host = phone.own_address() if for_phones else os.environ.get("HOST") or "127.0.0.1"
+        host = phone.local_address() if for_phones else os.environ.get("HOST") or "127.0.0.1"
         return cls(host, int(port), datadir.from_environment(), for_phones)
 
     @property
@@ -82,10 +82,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def run(site: Site) -> Never:
     """Run everything on `site` until a signal (KeyboardInterrupt) or until a process dies for good (ServerError)."""
-    servers.refuse(site.data_dir, **servers.wanted())
-    refuse_busy(site)
-    with servers.running(site.data_dir, **servers.wanted()) as started:
-        keep_secret_key(site.data_dir)
+    servers.check_can_start(site.data_dir, **servers.required_servers())
+    check_port_free(site)
+    with servers.running(site.data_dir, **servers.required_servers()) as started:
+        save_secret_key(site.data_dir)
         environment = site.environment
         manage("migrate --noinput --verbosity 0", "collectstatic --noinput --verbosity 0", environment=environment)
         with datadir.found_by_manage(site.data_dir), platform(site, environment) as programs:
@@ -100,7 +100,7 @@ def given() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if value}
 
 
-def refuse_busy(site: Site) -> None:
+def check_port_free(site: Site) -> None:
     """Raise ServerError where something else listens on the port already."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(site.host, site.port, type=socket.SOCK_STREAM)[0]
@@ -112,7 +112,7 @@ def refuse_busy(site: Site) -> None:
         raise ServerError(message) from error
 
 
-def keep_secret_key(data_dir: Path) -> None:
+def save_secret_key(data_dir: Path) -> None:
     """Make the installation's own secret key the first time."""
     kept = data_dir / "secret_key"
     if not kept.exists():

@@ -15,17 +15,17 @@ Without HTTPS a phone's browser gives a page neither the camera nor the place: t
 If a phone cannot open it, a firewall of this machine or of the network keeps it out."""
 
 
-def own_address(elsewhere: tuple[str, int] = ELSEWHERE) -> str:
+def local_address(elsewhere: tuple[str, int] = ELSEWHERE) -> str:
     """HOST, else this machine's address in its network. Raises ServerError where no phone could open it."""
     if os.environ.get("HTTPS", "").lower() in TRUE:
         message = "--phone serves http, and HTTPS is on: unset HTTPS, or have a proxy serve https without --phone"
         raise ServerError(message)
     if chosen := os.environ.get("HOST"):
-        return refuse_unreachable(chosen)
+        return check_reachable(chosen)
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(elsewhere)
-            found = refuse_unreachable(probe.getsockname()[0])
+            found = check_reachable(probe.getsockname()[0])
     except OSError as error:
         message = f"--phone finds no network ({error.strerror}): connect this machine to the phone's, or set HOST"
         raise ServerError(message) from error
@@ -35,7 +35,7 @@ def own_address(elsewhere: tuple[str, int] = ELSEWHERE) -> str:
     return found
 
 
-def refuse_unreachable(address: str) -> str:
+def check_reachable(address: str) -> str:
     """`address`. Raises ServerError where it is none that another device can open."""
     try:
         found = IPv4Address(address)

@@ -33,7 +33,7 @@ def running(
     touched then.
     """
     data_dir = data_dir.expanduser().resolve()
-    refuse(data_dir, with_postgres=with_postgres, with_valkey=with_valkey)
+    check_can_start(data_dir, with_postgres=with_postgres, with_valkey=with_valkey)
     made_now = not data_dir.exists()
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with datadir.held(data_dir), contextlib.ExitStack() as started:
@@ -56,7 +56,7 @@ def _stop_at(servers: list[Server], place: int) -> None:
     servers[place].stop()
 
 
-def refuse(data_dir: Path, *, with_postgres: bool, with_valkey: bool) -> None:
+def check_can_start(data_dir: Path, *, with_postgres: bool, with_valkey: bool) -> None:
     """Raise ServerError for every reason to stay away from `data_dir` that can be seen without changing anything."""
     datadir.refuse_held(data_dir)
     for name in ("run", "log"):
@@ -69,7 +69,7 @@ def refuse(data_dir: Path, *, with_postgres: bool, with_valkey: bool) -> None:
         valkey.refuse_foreign(data_dir)
 
 
-def wanted() -> dict[str, bool]:
+def required_servers() -> dict[str, bool]:
     """Which servers the environment leaves to us, as arguments of `running`."""
     return {"with_postgres": not _names("DATABASE_URL"), "with_valkey": not _names("REDIS_URL")}
 
@@ -107,7 +107,7 @@ def throwaway() -> Iterator[Path]:
 
 
 def execute(command: Sequence[str], *, data_dir: Path, durable: bool, private_home: bool) -> int:
-    with running(data_dir, durable=durable, **wanted()) as started:
+    with running(data_dir, durable=durable, **required_servers()) as started:
         # So that `python` means the one that runs this file.
         path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
         environment = {**os.environ, "PATH": path, "DATA_DIR": str(data_dir)}

@@ -40,6 +40,6 @@ def know_former_names(**_signal: object) -> None:
 
 
 @task_prerun.connect
-def look_at_connections(**_signal: object) -> None:
+def check_connections(**_signal: object) -> None:
     """Of every worker and task: CELERY_DB_REUSE_MAX keeps connections between tasks, the dead ones too."""
     drop_dead_connections()

@@ -53,7 +53,7 @@ def flag(name: str, *, default: bool) -> bool:
     return value(name, default, cast)
 
 
-def words(name: str, default: str = "") -> list[str]:
+def comma_separated(name: str, default: str = "") -> list[str]:
     """A comma-separated list without empty entries."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
@@ -157,7 +157,7 @@ def files(name: str) -> list[Path]:
     return value(name, [], cast)
 
 
-def kept(file: Path) -> str:
+def saved_value(file: Path) -> str:
     """What stands in the file that `bin/run` keeps, or "" where there is none."""
     return file.read_text().strip() if file.is_file() else ""
 
@@ -167,7 +167,7 @@ def data_dir(name: str, *, project: Path) -> Path:
     usual = project / "var"
     given = text(name)
     if not given and not text("SECRET_KEY") and not (usual / "run" / ".s.PGSQL.5432").exists():
-        running = kept(project / ".data_dir")
+        running = saved_value(project / ".data_dir")
         given = running if running and (Path(running) / "secret_key").is_file() else ""
     return Path(given or usual).expanduser().resolve()
 

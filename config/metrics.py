@@ -74,8 +74,8 @@ def may_read(headers: dict[str, Any], address: str) -> bool:
     What came through a proxy that nobody told us of has the proxy's address, and is not believed.
     """
     if settings.METRICS_TOKEN:
-        wanted = f"Bearer {settings.METRICS_TOKEN}".encode()
-        if hmac.compare_digest(headers.get("HTTP_AUTHORIZATION", "").encode(errors="replace"), wanted):
+        expected = f"Bearer {settings.METRICS_TOKEN}".encode()
+        if hmac.compare_digest(headers.get("HTTP_AUTHORIZATION", "").encode(errors="replace"), expected):
             return True
     if "HTTP_X_FORWARDED_FOR" in headers and not settings.TRUSTED_PROXIES:
         return False
@@ -167,9 +167,9 @@ def messages_in(line: Any, queue: str) -> int:
             return 0
 
 
-def gauge(name: str, words: str, labels: list[str], rows: Iterable[Iterable[Any]]) -> GaugeMetricFamily:
+def gauge(name: str, description: str, labels: list[str], rows: Iterable[Iterable[Any]]) -> GaugeMetricFamily:
     """`rows` end with the value, after one for each label."""
-    family = GaugeMetricFamily(name, words, labels=labels)
-    for *held, value in rows:
-        family.add_metric([str(each) for each in held], float(value))
+    family = GaugeMetricFamily(name, description, labels=labels)
+    for *label_values, value in rows:
+        family.add_metric([str(each) for each in label_values], float(value))
     return family

@@ -36,7 +36,7 @@ def client() -> Any:
     return boto3.client("sqs", region_name=settings.SQS_REGION or None, endpoint_url=settings.SQS_ENDPOINT_URL or None)
 
 
-def take(sqs: Any, *, wait_seconds: int) -> int:
+def receive_batch(sqs: Any, *, wait_seconds: int) -> int:
     """Receive one portion, waiting for it so long, and take in what is good. Returns how many messages there were.
 
     What is refused stays: after maxReceiveCount the queue's redrive policy moves it to the dead-letter queue.
@@ -48,7 +48,7 @@ def take(sqs: Any, *, wait_seconds: int) -> int:
     stored: list[dict[str, str]] = []
     try:
         for message in received:
-            if take_one(message):
+            if store_message(message):
                 stored.append({"Id": str(len(stored)), "ReceiptHandle": message["ReceiptHandle"]})
     finally:  # what is stored is committed, whatever became of the next one
         if stored:
@@ -58,7 +58,7 @@ def take(sqs: Any, *, wait_seconds: int) -> int:
     return len(received)
 
 
-def take_one(message: dict[str, Any]) -> bool:
+def store_message(message: dict[str, Any]) -> bool:
     """Store the event of one message. True: it is stored, now or before, and committed."""
     with TraceContext("message", "SQS message", request_id=message["MessageId"]):
         try:
@@ -88,14 +88,14 @@ def speaks_for(brand_id: int) -> bool:
     return str(brand_id) in settings.SQS_BRANDS
 
 
-def take_all(
+def receive_all(
     sqs: Any, *, wait_seconds: int, until_empty: bool, stopping: Callable[[], bool], pause: Callable[[float], object]
 ) -> int:
     """Take portions until told to stop, or until the queue gives none. Returns how many messages there were."""
     total = 0
     while not stopping():
         try:
-            taken = take(sqs, wait_seconds=wait_seconds)
+            taken = receive_batch(sqs, wait_seconds=wait_seconds)
         except DatabaseAway as error:
             logger.warning("the database is away (%s); nothing is received meanwhile", error.__cause__)
             pause(PAUSE_SECONDS)

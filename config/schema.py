@@ -157,7 +157,7 @@ def describe(operation: Schema) -> None:
     """Add who may call, the errors, the headers of answers, and examples."""
     name, needs, codes = operation["operationId"], operation.pop("x-needs"), operation.pop("x-errors")
     operation["security"] = [{scheme: [] for scheme in alternative} for alternative in needs]
-    operation["description"] += f"\n\n**Needs** {in_words(needs)}."
+    operation["description"] += f"\n\n**Needs** {describe_needs(needs)}."
     if "requestBody" in operation:
         operation["requestBody"]["required"] = name not in MAY_COME_WITHOUT_A_BODY
     give_examples(operation, name)
@@ -169,7 +169,7 @@ def describe(operation: Schema) -> None:
     operation["responses"] = dict(sorted(operation["responses"].items()))
 
 
-def in_words(needs: Sequence[Sequence[str]]) -> str:
+def describe_needs(needs: Sequence[Sequence[str]]) -> str:
     """What every alternative asks for, and what may come with it; or that one of them must."""
     always = [name for name in NEEDS if all(name in alternative for alternative in needs)]
     sometimes = [NEEDS[name] for name in NEEDS if name not in always and any(name in each for each in needs)]
@@ -233,7 +233,7 @@ def example(name: str, code: str) -> Schema:
 
 def message_of(code: str) -> str:
     """What the service says with a code where it has nothing better to say."""
-    kinds = {kind.code: str(kind.default_message) for kind in refusals()}
+    kinds = {kind.code: str(kind.default_message) for kind in error_classes()}
     known = {known: message for _, known, message in reversed(KNOWN_ERRORS)}
     return kinds.get(code) or known.get(code) or {INTERNAL_ERROR.code: INTERNAL_ERROR.message}[code]
 
@@ -243,7 +243,7 @@ def in_markdown(text: str) -> str:
     return text.replace("<", r"\<")
 
 
-def refusals() -> list[type[DomainError]]:
+def error_classes() -> list[type[DomainError]]:
     """Every kind there is, nearest to the root last, so that a special kind does not speak for its code."""
     kinds: list[type[DomainError]] = [DomainError]
     for kind in kinds:

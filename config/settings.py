@@ -28,10 +28,10 @@ HTTPS = env.flag("HTTPS", default=not LOCAL)
 
 SECRET_KEY = env.secret(
     "SECRET_KEY",
-    otherwise=env.kept(DATA_DIR / "secret_key"),
+    otherwise=env.saved_value(DATA_DIR / "secret_key"),
     advice="; for a try-out start bin/run first, or set DATA_DIR to where it keeps its data",
 )
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,.localhost,127.0.0.1,[::1]" if LOCAL else "")
+ALLOWED_HOSTS = env.comma_separated("ALLOWED_HOSTS", "localhost,.localhost,127.0.0.1,[::1]" if LOCAL else "")
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"
     raise ImproperlyConfigured(message)
@@ -41,7 +41,7 @@ if LOCAL and not env.text("HTTPS") and (others := env.not_of_this_machine(ALLOWE
         "others reach, which runs with HTTPS then; or set HTTPS to 0 or 1 yourself, if this is a local try-out"
     )
     raise ImproperlyConfigured(message)
-CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+CSRF_TRUSTED_ORIGINS = env.comma_separated("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
     "config",

@@ -8,17 +8,17 @@ from django.utils.translation import gettext as _
 from brands.models.tenants import Brand
 from scanpage import presenters
 from scanpage.api_client import Answer
-from scanpage.session_cookies import Visitor
+from scanpage.session_cookies import PageSession
 
 LINES = 5
 
 
-def of(visitor: Visitor) -> dict[str, Any] | None:
+def of(page_session: PageSession) -> dict[str, Any] | None:
     """Balance, level, campaigns, rewards and codes of those taken, last movements; None where the session has ended."""
-    api = visitor.api
+    api = page_session.api
     points = api.get("customer/loyalty/points")
     if points.status == 401:
-        visitor.leave()
+        page_session.leave()
         return None
     redemptions = api.get("customer/loyalty/redemptions").data or []
     return {
@@ -63,5 +63,5 @@ def complaint(answer: Answer) -> str:
     if answer.error == "UNAVAILABLE":
         return _("The service cannot answer right now. Try again in a moment.")
     fields = answer.body.get("details", {}).get("fields", {}) if isinstance(answer.body.get("details"), dict) else {}
-    told = [str(words) for complaints in fields.values() for words in complaints]
-    return " ".join(told) or str(answer.body.get("message", "")) or _("That did not work. Try again.")
+    messages = [str(message) for complaints in fields.values() for message in complaints]
+    return " ".join(messages) or str(answer.body.get("message", "")) or _("That did not work. Try again.")

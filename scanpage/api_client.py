@@ -51,7 +51,7 @@ class Answer:
 class Api:
     """The API as the visitor of a page calls it, with the page's app key and, when logged in, their access token."""
 
-    visitor: HttpRequest
+    request: HttpRequest
     key: str
     access: str = ""
 
@@ -68,7 +68,7 @@ class Api:
         return self._call("DELETE", path, json.dumps(body).encode(), "", "")
 
     def _call(self, method: str, path: str, body: bytes, query: str, idempotency_key: str) -> Answer:
-        environ = {name: self.visitor.META[name] for name in KEPT if name in self.visitor.META}
+        environ = {name: self.request.META[name] for name in KEPT if name in self.request.META}
         environ |= {
             "REQUEST_METHOD": method,
             "SCRIPT_NAME": "",
@@ -84,7 +84,7 @@ class Api:
             environ["HTTP_AUTHORIZATION"] = f"Bearer {self.access}"
         if idempotency_key:
             environ["HTTP_IDEMPOTENCY_KEY"] = idempotency_key
-        return answered(WSGIRequest(environ), getattr(self.visitor, "request_id", ""))
+        return answered(WSGIRequest(environ), getattr(self.request, "request_id", ""))
 
 
 def answered(request: WSGIRequest, request_id: str) -> Answer:

@@ -40,10 +40,10 @@ def asset(request: HttpRequest, digest: str, name: str) -> HttpResponse:
     """An old digest is answered too, but not kept: the page that named it is older than the files here."""
     if name not in files():
         raise Http404
-    keep = FOR_EVER if digest == version() else "no-cache"
+    cache_control = FOR_EVER if digest == version() else "no-cache"
     takes_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
     content = packed(name) if takes_gzip else files()[name].read_bytes()
-    headers = {"Cache-Control": keep, **({"Content-Encoding": "gzip"} if takes_gzip else {})}
+    headers = {"Cache-Control": cache_control, **({"Content-Encoding": "gzip"} if takes_gzip else {})}
     response = HttpResponse(content, content_type=TYPES[files()[name].suffix], headers=headers)
     patch_vary_headers(response, ["Accept-Encoding"])
     return response

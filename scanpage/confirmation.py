@@ -15,18 +15,18 @@ class ConfirmPage(PageView):
     asks_password = False
 
     def get(self, _request: HttpRequest, **_token: str) -> HttpResponse:
-        return self.shown()
+        return self.respond()
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         answer = self.proved({"token": token[:500]}, request.POST.get("password", "")[:256])
         if not answer.is_good:
-            return self.shown(wrong_code=account.complaint(answer), status=400)
-        return self.shown(confirmed=True)
+            return self.respond(wrong_code=account.complaint(answer), status=400)
+        return self.respond(confirmed=True)
 
     def proved(self, proof: dict[str, str], _password: str) -> Answer:
-        return self.visitor.guest.post("auth/email/verification/confirm", proof)
+        return self.page_session.guest.post("auth/email/verification/confirm", proof)
 
-    def shown(self, *, status: int = 200, **about: Any) -> HttpResponse:
+    def respond(self, *, status: int = 200, **about: Any) -> HttpResponse:
         response = self.page({"confirm_link": True, "asks_password": self.asks_password, **about}, status=status)
         response.headers["Referrer-Policy"] = "no-referrer"
         return response
@@ -38,7 +38,7 @@ class ConfirmRegistrationPage(ConfirmPage):
     asks_password = True
 
     def proved(self, proof: dict[str, str], password: str) -> Answer:
-        return self.visitor.confirm({**proof, "password": password})
+        return self.page_session.confirm({**proof, "password": password})
 
 
 class ConfirmEmailPage(ConfirmPage):
@@ -51,10 +51,10 @@ class ChangeEmailPage(ConfirmPage):
     asks_password = True
 
     def proved(self, proof: dict[str, str], password: str) -> Answer:
-        answer = self.visitor.guest.post("auth/email/change/confirm", {**proof, "password": password})
+        answer = self.page_session.guest.post("auth/email/change/confirm", {**proof, "password": password})
         if answer.is_good:  # it ended every session
-            self.visitor.leave()
+            self.page_session.leave()
         return answer
 
-    def shown(self, *, status: int = 200, **about: Any) -> HttpResponse:
-        return super().shown(status=status, changes_email=True, **about)
+    def respond(self, *, status: int = 200, **about: Any) -> HttpResponse:
+        return super().respond(status=status, changes_email=True, **about)

@@ -22,7 +22,7 @@ class GuestScan:
     scan_token: str
 
 
-def kept(request: HttpRequest) -> GuestScan | None:
+def saved_scan(request: HttpRequest) -> GuestScan | None:
     """For as long as the scan can be taken over."""
     try:
         found = signing.loads(request.COOKIES.get(name("scan"), ""), salt=SALT, max_age=seconds())
@@ -31,7 +31,7 @@ def kept(request: HttpRequest) -> GuestScan | None:
     return GuestScan(**found)
 
 
-def keep(response: HttpResponseBase, scan: GuestScan) -> None:
+def save_scan(response: HttpResponseBase, scan: GuestScan) -> None:
     response.set_cookie(
         name("scan"),
         signing.dumps(asdict(scan), salt=SALT),

@@ -10,11 +10,11 @@ LANGUAGES = dict(settings.LANGUAGES)  # each by its own name
 
 
 def language_of(request: HttpRequest) -> str:
-    asked = [request.GET.get("lang", ""), request.COOKIES.get(COOKIE, "")]
-    asked += [
+    requested = [request.GET.get("lang", ""), request.COOKIES.get(COOKIE, "")]
+    requested += [
         tag for tag, _quality in parse_accept_lang_header(request.headers.get("Accept-Language", "")[:500].lower())
     ]
-    for tag in asked:
+    for tag in requested:
         try:
             return get_supported_language_variant(tag)
         except LookupError:

@@ -12,17 +12,17 @@ class NewPasswordPage(PageView):
     """Looking at it uses nothing up: mail programmes open links by themselves."""
 
     def get(self, _request: HttpRequest, **_token: str) -> HttpResponse:
-        return self.shown()
+        return self.respond()
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
-        given = {"token": token[:500], "password": request.POST.get("password", "")[:256]}
-        answer = self.visitor.guest.post("auth/password/reset", given)
+        data = {"token": token[:500], "password": request.POST.get("password", "")[:256]}
+        answer = self.page_session.guest.post("auth/password/reset", data)
         if not answer.is_good:
-            return self.shown(wrong_password=account.complaint(answer), status=400)
-        self.visitor.leave()  # whoever is logged in here is no more
+            return self.respond(wrong_password=account.complaint(answer), status=400)
+        self.page_session.leave()  # whoever is logged in here is no more
         return HttpResponseRedirect("/s/?password=set", status=303)
 
-    def shown(self, *, status: int = 200, **about: Any) -> HttpResponse:
+    def respond(self, *, status: int = 200, **about: Any) -> HttpResponse:
         response = self.page({"password": "new", **about}, status=status)
         response.headers["Referrer-Policy"] = "no-referrer"
         return response

@@ -20,7 +20,7 @@ class ProfilePage(PageView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         done = next(iter(DONE & set(request.GET)), "")
-        return self.shown({"done": done})
+        return self.respond({"done": done})
 
     def post(self, request: HttpRequest) -> HttpResponse:
         acts: dict[str, Callable[[], HttpResponse]] = {
@@ -31,11 +31,11 @@ class ProfilePage(PageView):
         }
         return acts.get(request.POST.get("act", ""), self.again)()
 
-    def shown(self, about: dict[str, Any], *, status: int = 200) -> HttpResponse:
-        answer = self.visitor.api.get("customer/profile")
+    def respond(self, about: dict[str, Any], *, status: int = 200) -> HttpResponse:
+        answer = self.page_session.api.get("customer/profile")
         if not answer.is_good:
-            if answer.status == 401 and not self.visitor.unsure:
-                self.visitor.leave()
+            if answer.status == 401 and not self.page_session.unsure:
+                self.page_session.leave()
             return HttpResponseRedirect("/s/?account")
         profile = answer.data
         switches = [
@@ -54,32 +54,34 @@ class ProfilePage(PageView):
         # Staff may have corrected a name since the page was shown: only what the customer typed is theirs.
         typed = [name for name in NAMES if form.get(name) != form.get(f"shown_{name}")]
         fields = {name: form.get(name, "")[:200] for name in (*typed, "phone", "language")}
-        return self.ended(self.visitor.api.patch("customer/profile", {**fields, "notifications": wishes}), "saved")
+        return self.ended(self.page_session.api.patch("customer/profile", {**fields, "notifications": wishes}), "saved")
 
     def change_email(self) -> HttpResponse:
         email = self.request.POST.get("email", "")[:300]
-        return self.ended(self.visitor.api.post("auth/email/change", {"email": email}), "mailed")
+        return self.ended(self.page_session.api.post("auth/email/change", {"email": email}), "mailed")
 
     def change_password(self) -> HttpResponse:
         """By a link to the customer's own address, as for a forgotten one."""
-        profile = self.visitor.api.get("customer/profile")
+        profile = self.page_session.api.get("customer/profile")
         if not profile.is_good:
             return self.ended(profile, "linked")
-        return self.ended(self.visitor.guest.post("auth/password/forgot", {"email": profile.data["email"]}), "linked")
+        return self.ended(
+            self.page_session.guest.post("auth/password/forgot", {"email": profile.data["email"]}), "linked"
+        )
 
     def erase(self) -> HttpResponse:
         if not self.request.POST.get("sure"):
             return self.again()
-        answer = self.visitor.api.delete("customer", {"password": self.request.POST.get("password", "")[:256]})
+        answer = self.page_session.api.delete("customer", {"password": self.request.POST.get("password", "")[:256]})
         if not answer.is_good:
             return self.ended(answer, "")
-        self.visitor.leave()
+        self.page_session.leave()
         return HttpResponseRedirect("/s/?erased", status=303)
 
     def ended(self, answer: Answer, done: str) -> HttpResponse:
         if answer.is_good:
             return self.again(f"?{done}")
         if answer.error == "TOKEN_INVALID":
-            self.visitor.leave()
+            self.page_session.leave()
             return HttpResponseRedirect("/s/?account", status=303)
-        return self.shown({"wrong": account.complaint(answer)}, status=400)
+        return self.respond({"wrong": account.complaint(answer)}, status=400)

@@ -16,12 +16,12 @@ from scanpage import wallet
 @require_safe
 def picture(request: HttpRequest, redemption: int) -> HttpResponse:
     """An SVG of the code, for the customer who holds it; for everybody else it does not exist."""
-    visitor = wallet.visitor_of(request)
-    rows = visitor.api.get("customer/loyalty/redemptions").data if visitor.is_customer else None
+    page_session = wallet.page_session_of(request)
+    rows = page_session.api.get("customer/loyalty/redemptions").data if page_session.is_customer else None
     held = rows if isinstance(rows, list) else []
     code = next((row["code"] for row in held if row["redemption_id"] == redemption and row["state"] == "good"), "")
     if not code:
         raise Http404
     content = BytesIO()
     qrcode.make(code, image_factory=SvgPathImage, box_size=10, border=4).save(content)
-    return wallet.finished(visitor, HttpResponse(content.getvalue(), content_type="image/svg+xml"))
+    return wallet.finished(page_session, HttpResponse(content.getvalue(), content_type="image/svg+xml"))

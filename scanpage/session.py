@@ -16,7 +16,7 @@ from brands.tenants.hostnames import brand_of
 from scanpage import account
 from scanpage.api_client import Answer
 from scanpage.languages import language_of
-from scanpage.session_cookies import Visitor
+from scanpage.session_cookies import PageSession
 
 LONGEST = 5_000  # bytes
 
@@ -35,45 +35,45 @@ class Session(View):
         if brand is None:
             return JsonResponse({"message": "There is no brand at this address."}, status=404)
         with translation.override(language_of(request)):
-            visitor = Visitor.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
-            response = self.acted(visitor, brand, asked(request))
-        visitor.finish(response)
+            page_session = PageSession.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
+            response = self.acted(page_session, brand, read_body(request))
+        page_session.finish(response)
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    def acted(self, visitor: Visitor, brand: Brand, given: dict[str, str]) -> HttpResponse:
-        act = given.get("act")
+    def acted(self, page_session: PageSession, brand: Brand, data: dict[str, str]) -> HttpResponse:
+        act = data.get("act")
         if act == "log_out":
-            visitor.log_out()
+            page_session.log_out()
         elif act == "refused":
-            visitor.renew()
+            page_session.renew()
         elif act in {"log_in", "register", "confirm"}:
-            answer = self.let_in(visitor, brand, act, given)
+            answer = self.let_in(page_session, brand, act, data)
             if not answer.is_good:
-                return refusal(answer)
+                return error_response(answer)
             if waiting := answer.body.get("registration_id"):
                 return JsonResponse({"registration_id": waiting})
-        if visitor.unsure:
-            return refusal(visitor.unsure)
-        return JsonResponse({"access": visitor.access, "expires_in": visitor.expires_in})
+        if page_session.unsure:
+            return error_response(page_session.unsure)
+        return JsonResponse({"access": page_session.access, "expires_in": page_session.expires_in})
 
-    def let_in(self, visitor: Visitor, brand: Brand, act: str, given: dict[str, str]) -> Answer:
-        email, password = given.get("email", ""), given.get("password", "")
+    def let_in(self, page_session: PageSession, brand: Brand, act: str, data: dict[str, str]) -> Answer:
+        email, password = data.get("email", ""), data.get("password", "")
         if act == "register":
-            if account.lacks_consent(brand, given):
+            if account.lacks_consent(brand, data):
                 return account.no_consent()
-            first_name = given.get("first_name", "")[:150]
-            return visitor.register(email, password, first_name, consented=bool(given.get("consented")))
+            first_name = data.get("first_name", "")[:150]
+            return page_session.register(email, password, first_name, consented=bool(data.get("consented")))
         if act == "confirm":
-            return visitor.confirm({name: given.get(name, "") for name in ("registration_id", "code")})
-        return visitor.log_in(email, password)
+            return page_session.confirm({name: data.get(name, "") for name in ("registration_id", "code")})
+        return page_session.log_in(email, password)
 
 
-def refusal(answer: Answer) -> JsonResponse:
+def error_response(answer: Answer) -> JsonResponse:
     return JsonResponse({"error": answer.error, "message": account.complaint(answer)}, status=answer.status)
 
 
-def asked(request: HttpRequest) -> dict[str, str]:
+def read_body(request: HttpRequest) -> dict[str, str]:
     """The texts in the body, which is a JSON object; nothing of any other."""
     if len(request.body) > LONGEST:
         return {}

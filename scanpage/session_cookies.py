@@ -14,8 +14,8 @@ EARLY_SECONDS = 60  # an access token this near its end is not handed out any mo
 
 
 @dataclass
-class Visitor:
-    """A visitor of one brand's page. `finish` writes what changed into the answer's cookies."""
+class PageSession:
+    """Whoever opens one brand's page. `finish` writes what changed into the answer's cookies."""
 
     request: HttpRequest
     guest: Api
@@ -27,18 +27,18 @@ class Visitor:
     _left: bool = False
 
     @classmethod
-    def of(cls, request: HttpRequest, key: str) -> "Visitor":
+    def of(cls, request: HttpRequest, key: str) -> "PageSession":
         """With a fresh access token if the cookies still stand for a session."""
-        visitor = cls(request, Api(request, key), request.COOKIES.get(name("access"), ""))
-        if not visitor.access:
-            visitor.renew()
-        return visitor
+        page_session = cls(request, Api(request, key), request.COOKIES.get(name("access"), ""))
+        if not page_session.access:
+            page_session.renew()
+        return page_session
 
     def renew(self) -> None:
         """Change the refresh token for new ones, once in a request: it is good once."""
         refresh = self.request.COOKIES.get(name("refresh"), "")
         if refresh and not self._tokens and not self._left:
-            self.take(self.guest.post("auth/token/refresh", {"refresh": refresh}))
+            self.use_tokens(self.guest.post("auth/token/refresh", {"refresh": refresh}))
 
     @property
     def is_customer(self) -> bool:
@@ -46,13 +46,13 @@ class Visitor:
 
     @property
     def api(self) -> Api:
-        """The API as this visitor calls it."""
+        """The API as this session calls it."""
         return replace(self.guest, access=self.access)
 
     def log_in(self, email: str, password: str) -> Answer:
         device = self.request.COOKIES.get(name("device"), "")[:300]
         answer = self.guest.post("auth/token", {"email": email, "password": password, "device_token": device})
-        self.take(answer, leave=False)
+        self.use_tokens(answer, leave=False)
         return answer
 
     def register(self, email: str, password: str, first_name: str, *, consented: bool) -> Answer:
@@ -65,7 +65,7 @@ class Visitor:
     def confirm(self, proof: dict[str, str]) -> Answer:
         """Log in to the account that a mailed code or link begins."""
         answer = self.guest.post("auth/register/confirm", proof)
-        self.take(answer, leave=False)
+        self.use_tokens(answer, leave=False)
         return answer
 
     def log_out(self) -> None:
@@ -74,7 +74,7 @@ class Visitor:
             self.guest.post("auth/token/revoke", {"refresh": refresh})
         self.leave()
 
-    def take(self, answer: Answer, *, leave: bool = True) -> None:
+    def use_tokens(self, answer: Answer, *, leave: bool = True) -> None:
         """Keep the tokens of an answer. A refusal of a refresh ends the session here too; no answer does not."""
         if answer.is_good:
             self._tokens, self._left, self.unsure = answer.body, False, None

@@ -44,7 +44,7 @@ def style(brand: Brand) -> str:
 @require_safe
 def style_sheet(request: HttpRequest) -> HttpResponse:
     brand = known_brand(request)
-    return HttpResponse(style(brand), content_type="text/css; charset=utf-8", headers=kept(request, brand))
+    return HttpResponse(style(brand), content_type="text/css; charset=utf-8", headers=cache_headers(request, brand))
 
 
 @require_safe
@@ -54,7 +54,7 @@ def icon(request: HttpRequest, size: int) -> HttpResponse:
         raise Http404
     logo = str(brand.logo_id) if brand.logo_id else ""
     content = drawn(logo, brand.name[:1].upper(), brand.colour_background, brand.colour_accent, size)
-    return HttpResponse(content, content_type="image/png", headers=kept(request, brand))
+    return HttpResponse(content, content_type="image/png", headers=cache_headers(request, brand))
 
 
 @lru_cache(maxsize=256)
@@ -117,6 +117,6 @@ def known_brand(request: HttpRequest) -> Brand:
     return brand
 
 
-def kept(request: HttpRequest, brand: Brand) -> dict[str, str]:
+def cache_headers(request: HttpRequest, brand: Brand) -> dict[str, str]:
     """For ever, where the address names how the brand looks now."""
     return {"Cache-Control": FOR_EVER if request.GET.get("v") == version(brand) else "no-cache"}

@@ -24,7 +24,7 @@ from scanpage import account, assets, guest_scan, presenters, theme
 from scanpage.api_client import Answer
 from scanpage.guest_scan import GuestScan
 from scanpage.languages import COOKIE, LANGUAGES, language_of
-from scanpage.session_cookies import Visitor
+from scanpage.session_cookies import PageSession
 
 # Our own files and no inline script or style; 'wasm-unsafe-eval' lets the camera's decoder be compiled, and no script.
 POLICY = {
@@ -63,7 +63,7 @@ class PageView(View):
     """A page of the brand whose host is called, in the visitor's language, with headers of its own."""
 
     brand: Brand
-    visitor: Visitor
+    page_session: PageSession
     code: str
 
     @method_decorator(gzip_page)
@@ -75,9 +75,9 @@ class PageView(View):
             if brand is None:
                 return protected(render(request, "scanpage/no_brand.html", status=404))
             self.brand, self.code = brand, kwargs.get("code", "")
-            self.visitor = Visitor.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
+            self.page_session = PageSession.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
             response = super().dispatch(request, *args, **kwargs)
-        self.visitor.finish(response)
+        self.page_session.finish(response)
         if request.GET.get("lang") == language:
             response.set_cookie(COOKIE, language, max_age=YEAR, samesite="Lax")
         return protected(response)
@@ -88,11 +88,11 @@ class PageView(View):
             "brand": self.brand,
             "looks": theme.version(self.brand),
             "assets": f"/page/assets/{assets.version()}",
-            "key": self.visitor.guest.key,
+            "key": self.page_session.guest.key,
             "code": self.code,
             "here": self.here,
             "nonce": secrets.token_urlsafe(18),
-            "is_customer": self.visitor.is_customer or bool(self.visitor.unsure),
+            "is_customer": self.page_session.is_customer or bool(self.page_session.unsure),
             "languages": LANGUAGES.items(),
             "obstacles": OBSTACLES,
         }
@@ -129,13 +129,13 @@ class ScanPage(PageView):
         context |= {name: True for name in ("reported", "erased") if name in request.GET}
         if "no_card" in request.GET:
             context["no_card"] = True
-        if self.visitor.is_customer and (scan_id or "account" in request.GET):
-            context["account"] = account.of(self.visitor)
+        if self.page_session.is_customer and (scan_id or "account" in request.GET):
+            context["account"] = account.of(self.page_session)
         return self.page(context)
 
     def become_of(self, scan_id: str) -> dict[str, Any]:
         """What a scan has come to; the page looks again while its points are on their way."""
-        answer = self.visitor.api.get(f"scans/{scan_id}")
+        answer = self.page_session.api.get(f"scans/{scan_id}")
         if not answer.is_good:
             return {}
         status = presenters.points_of(answer.body)
@@ -160,26 +160,26 @@ class ScanPage(PageView):
         return act() if act else self.again()
 
     def scan(self) -> HttpResponse:
-        if self.visitor.unsure:  # a guest's scan would take the points away from the customer that this may be
-            return self.page({"state": presenters.state_of(self.visitor.unsure)})
-        kept = guest_scan.kept(self.request)
+        if self.page_session.unsure:  # a guest's scan would take the points away from the customer that this may be
+            return self.page({"state": presenters.state_of(self.page_session.unsure)})
+        kept = guest_scan.saved_scan(self.request)
         mine = kept if kept and kept.code == self.code else None
-        if mine and self.visitor.is_customer and self.adopt(mine.scan_id, mine.scan_token):
+        if mine and self.page_session.is_customer and self.adopt(mine.scan_id, mine.scan_token):
             return self.adopted(mine.scan_id)
         context = self.scanned(mine.nonce if mine else self.nonce)
         response, scan = self.page(context), context["scan"]
         if scan.get("scan_token") and scan["status"] == "success":
             known = GuestScan(self.code, context["nonce"], scan["scan_id"], scan["scan_token"])
-            guest_scan.keep(response, known)
+            guest_scan.save_scan(response, known)
         return response
 
     def scanned(self, nonce: str) -> dict[str, Any]:
         """The context that shows a form's scan. Sent again with the same nonce it is the same scan."""
-        answer = self.visitor.api.post("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
+        answer = self.page_session.api.post("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
         if answer.error in {"IDEMPOTENCY_KEY_REUSED", "TOKEN_INVALID"}:
             self.forget_if_refused(answer)
-            answer = self.visitor.api.post("auth-codes/scan", {"code": self.code})
-        state, scan = presenters.state_of(answer, is_customer=self.visitor.is_customer), answer.body
+            answer = self.page_session.api.post("auth-codes/scan", {"code": self.code})
+        state, scan = presenters.state_of(answer, is_customer=self.page_session.is_customer), answer.body
         context = {"state": state, "scan": scan, "nonce": nonce, "points": presenters.points_of(scan)}
         context["scan_id"] = scan.get("scan_id", "")
         if state == "recalled":
@@ -193,7 +193,7 @@ class ScanPage(PageView):
         form = self.request.POST
         email, password = form.get("email", ""), form.get("password", "")
         registers = form.get("act") == "register"
-        answer = self.register(email, password) if registers else self.visitor.log_in(email, password)
+        answer = self.register(email, password) if registers else self.page_session.log_in(email, password)
         if not answer.is_good:
             return self.refused(answer, registers=registers)
         if waiting := answer.body.get("registration_id"):
@@ -205,12 +205,12 @@ class ScanPage(PageView):
         if account.lacks_consent(self.brand, form):
             return account.no_consent()
         first_name = form.get("first_name", "")[:150]
-        return self.visitor.register(email, password, first_name, consented=bool(form.get("consented")))
+        return self.page_session.register(email, password, first_name, consented=bool(form.get("consented")))
 
     def confirm(self) -> HttpResponse:
         """The mailed code of a registration: the account begins, and the visitor is logged in to it."""
         proof = {name: self.request.POST.get(name, "")[:100] for name in ("registration_id", "code")}
-        answer = self.visitor.confirm(proof)
+        answer = self.page_session.confirm(proof)
         if not answer.is_good:
             told = {"confirming": proof["registration_id"], "wrong_code": account.complaint(answer)}
             return self.page({**self.shown_before(), **told}, status=400)
@@ -218,7 +218,7 @@ class ScanPage(PageView):
 
     def send_confirmation(self) -> HttpResponse:
         """Another e-mail with a link, for a customer whose points wait for their confirmed address."""
-        answer = self.visitor.api.post("auth/email/verification", {})
+        answer = self.page_session.api.post("auth/email/verification", {})
         self.forget_if_refused(answer)
         if answer.is_good and answer.body.get("email_verified_at"):
             return self.again("?account")
@@ -230,7 +230,7 @@ class ScanPage(PageView):
         """On to the account; a scan that was this guest's becomes the customer's."""
         form = self.request.POST
         scan_id, token = form.get("scan_id", ""), form.get("scan_token", "")
-        kept = guest_scan.kept(self.request)
+        kept = guest_scan.saved_scan(self.request)
         if kept and not token:
             scan_id, token = kept.scan_id, kept.scan_token
         if UUID.fullmatch(scan_id) and token:
@@ -239,7 +239,7 @@ class ScanPage(PageView):
         return self.again("?account")
 
     def adopt(self, scan_id: str, token: str) -> bool:
-        return self.visitor.api.post(f"scans/{scan_id}/adopt", {"scan_token": token}).is_good
+        return self.page_session.api.post(f"scans/{scan_id}/adopt", {"scan_token": token}).is_good
 
     def adopted(self, scan_id: str) -> HttpResponse:
         response = self.again(f"?scan={scan_id}")
@@ -258,13 +258,13 @@ class ScanPage(PageView):
         return self.scanned(nonce) if self.code and NONCE.fullmatch(nonce) else {}
 
     def log_out(self) -> HttpResponse:
-        self.visitor.log_out()
+        self.page_session.log_out()
         return self.again()
 
     def forgot(self) -> HttpResponse:
         """Ask for a link by mail. Whether there is such an account, nobody is told."""
         email = self.request.POST.get("email", "")[:300]
-        answer = self.visitor.guest.post("auth/password/forgot", {"email": email})
+        answer = self.page_session.guest.post("auth/password/forgot", {"email": email})
         if answer.is_good:
             return self.again("?password=sent")
         told = {"password": "forgotten", "wrong_password": account.complaint(answer), "email": email}
@@ -274,7 +274,7 @@ class ScanPage(PageView):
         """Spends points only after the customer was asked."""
         number = self.posted_id("reward")
         if not self.request.POST.get("confirmed"):
-            known = account.of(self.visitor) if self.visitor.is_customer else None
+            known = account.of(self.page_session) if self.page_session.is_customer else None
             return self.page({"account": known, "asked": account.reward_of(known, number)})
         return self.taken(f"rewards/{number}/redeem", f"{self.nonce}-{number}")
 
@@ -284,7 +284,7 @@ class ScanPage(PageView):
     def report(self) -> HttpResponse:
         """What makes the visitor think that the product is a fake."""
         told = {name: self.request.POST.get(name, "")[:2000] for name in ("place", "remark", "contact")}
-        answer = self.visitor.api.post("fake-reports", {"code": self.code, **told})
+        answer = self.page_session.api.post("fake-reports", {"code": self.code, **told})
         self.forget_if_refused(answer)
         if answer.is_good:
             return self.again("?reported")
@@ -292,17 +292,17 @@ class ScanPage(PageView):
 
     def taken(self, path: str, nonce: str) -> HttpResponse:
         """A reward for points, or one that was reached: with its code, or with why not."""
-        answer = self.visitor.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
+        answer = self.page_session.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
         self.forget_if_refused(answer)
         found: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
-        return self.page({**found, "account": account.of(self.visitor) if self.visitor.is_customer else None})
+        return self.page({**found, "account": account.of(self.page_session) if self.page_session.is_customer else None})
 
     def undo(self) -> HttpResponse:
         """A reward that was taken by mistake goes back."""
-        answer = self.visitor.api.post(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
+        answer = self.page_session.api.post(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
         self.forget_if_refused(answer)
         found: dict[str, Any] = {"undone": True} if answer.is_good else {"not_redeemed": answer.error or "other"}
-        return self.page({**found, "account": account.of(self.visitor) if self.visitor.is_customer else None})
+        return self.page({**found, "account": account.of(self.page_session) if self.page_session.is_customer else None})
 
     def posted_id(self, name: str) -> str:
         """A row's number from the form; 0, which is nobody's, for anything else."""
@@ -316,7 +316,7 @@ class ScanPage(PageView):
 
     def forget_if_refused(self, answer: Answer) -> None:
         if answer.error == "TOKEN_INVALID":
-            self.visitor.leave()
+            self.page_session.leave()
 
 
 def protected(response: HttpResponseBase) -> HttpResponseBase:

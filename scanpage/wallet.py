@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from brands.identity import api_keys
 from scanpage import theme
 from scanpage.api_client import Answer
-from scanpage.session_cookies import Visitor
+from scanpage.session_cookies import PageSession
 
 GOOGLE = "https://pay.google.com/"
 
@@ -15,22 +15,22 @@ GOOGLE = "https://pay.google.com/"
 @require_safe
 def apple(request: HttpRequest) -> HttpResponse:
     """The pass itself, as the API gives it."""
-    visitor = visitor_of(request)
-    answer = visitor.api.get("customer/wallet/apple")
+    page_session = page_session_of(request)
+    answer = page_session.api.get("customer/wallet/apple")
     if not answer.is_good:
-        return finished(visitor, no_card(visitor, answer))
+        return finished(page_session, no_card(page_session, answer))
     response = HttpResponse(answer.content, content_type=answer.content_type)
     response.headers["Content-Disposition"] = 'attachment; filename="pass.pkpass"'
-    return finished(visitor, response)
+    return finished(page_session, response)
 
 
 @require_safe
 def google(request: HttpRequest) -> HttpResponse:
     """To Google, and nowhere else."""
-    visitor = visitor_of(request)
-    answer = visitor.api.get("customer/wallet/google")
+    page_session = page_session_of(request)
+    answer = page_session.api.get("customer/wallet/google")
     link = google_link(answer)
-    return finished(visitor, HttpResponseRedirect(link) if link else no_card(visitor, answer))
+    return finished(page_session, HttpResponseRedirect(link) if link else no_card(page_session, answer))
 
 
 def google_link(answer: Answer) -> str:
@@ -40,20 +40,20 @@ def google_link(answer: Answer) -> str:
     return link if link.startswith(GOOGLE) else ""
 
 
-def no_card(visitor: Visitor, answer: Answer) -> HttpResponse:
+def no_card(page_session: PageSession, answer: Answer) -> HttpResponse:
     """Back to the account, which says so, or to its login where the session has ended."""
-    if answer.status == 401 and not visitor.unsure:
-        visitor.leave()
-    return HttpResponseRedirect("/s/?account&no_card" if visitor.is_customer else "/s/?account")
+    if answer.status == 401 and not page_session.unsure:
+        page_session.leave()
+    return HttpResponseRedirect("/s/?account&no_card" if page_session.is_customer else "/s/?account")
 
 
-def finished(visitor: Visitor, response: HttpResponse) -> HttpResponse:
+def finished(page_session: PageSession, response: HttpResponse) -> HttpResponse:
     """With the visitor's cookies: a token that was changed on the way here must reach the browser."""
     response.headers["Cache-Control"] = "no-store"
-    visitor.finish(response)
+    page_session.finish(response)
     return response
 
 
-def visitor_of(request: HttpRequest) -> Visitor:
+def page_session_of(request: HttpRequest) -> PageSession:
     brand = theme.known_brand(request)
-    return Visitor.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
+    return PageSession.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))

@@ -4,7 +4,7 @@ from django.db import connection
 from django.test import TransactionTestCase
 
 # Processes that serve a test remember the ids of content types, which Django's own flush would make again.
-KEPT = {"django_migrations", "django_content_type", "auth_permission"}
+PRESERVED_TABLES = {"django_migrations", "django_content_type", "auth_permission"}
 
 # In place of TRUNCATE, which makes new files for each table and index, and takes thirty times as long for a few rows.
 # As a replica the session runs no triggers: neither those that check references nor those that refuse a DELETE.
@@ -17,7 +17,7 @@ DELETE = """
 
 def empty_tables(_test: TransactionTestCase) -> None:
     with connection.as_owner(), connection.cursor() as cursor:
-        names = sorted(set(connection.introspection.table_names(cursor)) - KEPT)
+        names = sorted(set(connection.introspection.table_names(cursor)) - PRESERVED_TABLES)
         tables = ", ".join(map(connection.ops.quote_name, names))
         cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
         if cursor.fetchone()[0]:

@@ -124,7 +124,7 @@ def form_of(response: Any) -> dict[str, Any]:
     return sent
 
 
-def brand_with_everything(marker: str) -> tuple[Brand, dict[str, Model]]:
+def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
     """A brand, and one row of each model that the portal shows; every word in them holds `marker`."""
     brand = make.brand(name=f"{marker} brand", slug=f"{marker}-brand", support_email=f"help@{marker}.example.com")
     BrandHostname.objects.filter(brand=brand).update(hostname=f"{marker}.example.com")

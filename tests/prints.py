@@ -43,7 +43,7 @@ def manifest(data: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(archive.read("manifest.csv").decode(), newline="")))
 
 
-def image_says(data: bytes) -> str:
+def decode_image(data: bytes) -> str:
     (found,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(data)))
     return str(found.text)
 
@@ -55,7 +55,7 @@ def pages(data: bytes, folder: Path, dpi: int, last: int = 10_000) -> list[Path]
     return sorted(folder.glob("page*.pgm"))
 
 
-def pages_say(data: bytes, folder: Path, dpi: int = 300, last: int = 10_000) -> list[list[str]]:
+def decode_pages(data: bytes, folder: Path, dpi: int = 300, last: int = 10_000) -> list[list[str]]:
     """What each page of a PDF says, up to the last that is wanted."""
     drawn = pages(data, folder, dpi, last)
     return [sorted(found.text for found in zxingcpp.read_barcodes(Image.open(page))) for page in drawn]

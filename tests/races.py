@@ -36,7 +36,7 @@ def _outcome(work: Callable[[Any], Any], item: Any) -> Any:
         return error
 
 
-def in_the_middle_of(first: Callable[[], Any], then: Callable[[], Any], rest: Callable[[], Any] = lambda: None) -> Any:
+def while_uncommitted(first: Callable[[], Any], then: Callable[[], Any], rest: Callable[[], Any] = lambda: None) -> Any:
     """What comes of `then`, an exception too, if it begins when `first` is done and not committed yet.
 
     `rest` is done, in the transaction of `first`, when `then` waits for that or is over.
@@ -44,21 +44,21 @@ def in_the_middle_of(first: Callable[[], Any], then: Callable[[], Any], rest: Ca
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             first()
-            later = beside(pool, then)
+            later = start_until_blocked(pool, then)
             rest()
         return outcome_of(later)
 
 
-def beside(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
+def start_until_blocked(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
     """Begins `work`, and returns when it waits for a lock of the caller's, or is over."""
 
-    def own_connection() -> Any:
+    def with_own_connection() -> Any:
         try:
             return work()
         finally:
             connection.close()
 
-    later = pool.submit(own_connection)
+    later = pool.submit(with_own_connection)
     end = time.monotonic() + PATIENCE_SECONDS
     with connection.cursor() as cursor:
         while not later.done() and time.monotonic() < end:

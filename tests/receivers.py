@@ -23,7 +23,7 @@ class Received:
     body: bytes
 
     @property
-    def told(self) -> Any:
+    def payload(self) -> Any:
         return json.loads(self.body)
 
     def verified(self, secret: str) -> Any:
@@ -122,14 +122,14 @@ def receiver() -> Iterator[Receiver]:
         server.server_close()
 
 
-def rested() -> None:
+def reset_breakers() -> None:
     """As if no server had ever failed: breakers know servers by their rows' numbers, which tests use again."""
     for pattern in ("loyalty:breaker:*", "loyalty:seat:*"):
         for key in client().scan_iter(pattern):
             client().delete(key)
 
 
-def rest_is_over() -> None:
+def end_cooldowns() -> None:
     """As if the rests of all open breakers had just ended."""
     for key in client().scan_iter("loyalty:breaker:*:rest"):
         client().delete(key)

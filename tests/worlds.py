@@ -23,7 +23,7 @@ QUICK = {
 
 
 @contextmanager
-def kept(make: Callable[[], T], *, blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], T]]:
+def shared_rows(make: Callable[[], T], *, blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], T]]:
     """Rows that `make` makes, in a transaction that is rolled back at the end. Yields what copies their instances."""
     with blocker.unblock():
         outer = transaction.atomic()

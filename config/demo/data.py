@@ -37,7 +37,7 @@ POINTS, PERCENT = RewardType.POINTS, RewardType.PERCENTAGE
 Kind, Type = EarningRule.Kind, Campaign.Type
 
 
-class DemoRefused(Exception):
+class DemoConflictError(Exception):
     """What the demo needs is somebody else's; nothing was changed."""
 
 
@@ -136,13 +136,13 @@ def lock() -> None:
 def ensure(*, at: datetime) -> list[Brand]:
     """The demo's brands, in the order of PLANS; what is missing is made now, people still without passwords.
 
-    Raises DemoRefused when a slug, a hostname or an address is taken by something the demo did not make.
+    Raises DemoConflictError when a slug, a hostname or an address is taken by something the demo did not make.
     """
     with transaction.atomic():
         lock()
         found = {brand.slug: brand for brand in Brand.objects.filter(slug__in=[plan.slug for plan in PLANS])}
         if not found:
-            refuse_taken(User.objects.filter(email=SUPERUSER).exists(), f"The address {SUPERUSER}")
+            check_not_taken(User.objects.filter(email=SUPERUSER).exists(), f"The address {SUPERUSER}")
             User.objects.create_superuser(SUPERUSER, first_name="Ada", last_name="Admin")
         return [brand_of(plan, found.get(plan.slug), at) for plan in PLANS]
 
@@ -151,18 +151,18 @@ def brand_of(plan: Plan, brand: Brand | None, at: datetime) -> Brand:
     """`brand` if the demo made it, or the brand of `plan` made now."""
     people = User.objects.filter(email__in=plan.addresses)
     if brand:
-        refuse_taken(not people.filter(registered_brand=brand).exists(), f"The brand {plan.slug}")
+        check_not_taken(not people.filter(registered_brand=brand).exists(), f"The brand {plan.slug}")
         return brand
-    refuse_taken(people.exists(), f"An address at {plan.domain}")
+    check_not_taken(people.exists(), f"An address at {plan.domain}")
     taken = BrandHostname.objects.filter(hostname__in=plan.hostnames).values_list("hostname", flat=True).first()
-    refuse_taken(bool(taken), f"The hostname {taken}")
+    check_not_taken(bool(taken), f"The hostname {taken}")
     return build(plan, at)
 
 
-def refuse_taken(taken: bool, what: str) -> None:  # noqa: FBT001 - reads as a sentence
+def check_not_taken(taken: bool, what: str) -> None:  # noqa: FBT001 - reads as a sentence
     if taken:
         message = f"{what} is there already, and not the demo's. Rename or remove it, or run with DEMO=0."
-        raise DemoRefused(message)
+        raise DemoConflictError(message)
 
 
 def build(plan: Plan, at: datetime) -> Brand:
@@ -187,24 +187,24 @@ def build(plan: Plan, at: datetime) -> Brand:
         EarningRule.objects.create(
             brand=brand, kind=rule, reward_type=reward_type, reward_value=value, is_active=active
         )
-    build_people(plan, brand, at)
+    build_users(plan, brand, at)
     products = [build_product(brand, *product) for product in plan.products]
     campaigns = [build_campaign(brand, goal) for goal in plan.campaigns]
     build_batches(plan, brand, products, campaigns[0], at)
     return brand
 
 
-def build_people(plan: Plan, brand: Brand, at: datetime) -> None:
+def build_users(plan: Plan, brand: Brand, at: datetime) -> None:
     """Customers first: they are who tells later that the brand is the demo's, for they cannot be removed from it."""
     for name, full_name in CUSTOMERS.items():
-        customer = build_person(plan, name, full_name, registered_brand=brand)
+        customer = build_user(plan, name, full_name, registered_brand=brand)
         accounts.enrol(user_id=customer.pk, brand_id=brand.pk, at=at)
     for name, full_name in STAFF.items():
-        person = build_person(plan, name, full_name, is_staff=True)
-        Membership.objects.create(user=person, brand=brand, role=ROLES[name])
+        staff_user = build_user(plan, name, full_name, is_staff=True)
+        Membership.objects.create(user=staff_user, brand=brand, role=ROLES[name])
 
 
-def build_person(plan: Plan, name: str, full_name: str, **fields: object) -> User:
+def build_user(plan: Plan, name: str, full_name: str, **fields: object) -> User:
     first_name, _, last_name = full_name.partition(" ")
     return User.objects.create_user(plan.address(name), None, first_name=first_name, last_name=last_name, **fields)
 

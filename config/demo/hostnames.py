@@ -7,7 +7,7 @@ from django.conf import settings
 
 from brands.models.tenants import Brand, BrandHostname
 from brands.tenants.hostnames import hostname_of
-from config.demo.data import PLANS, Plan, refuse_taken
+from config.demo.data import PLANS, Plan, check_not_taken
 
 
 def address_in_network(host: str) -> str:
@@ -39,6 +39,6 @@ def set_primary_hostname(hostname: str, *, plan: Plan, brand: Brand) -> None:
     if current == hostname or not (name == plan.hostnames[0] or address_in_network(name)):
         return
     others = BrandHostname.objects.filter(hostname=hostname).exclude(brand=brand)
-    refuse_taken(others.exists(), f"The hostname {hostname}")
+    check_not_taken(others.exists(), f"The hostname {hostname}")
     BrandHostname.objects.filter(brand=brand, is_primary=True).update(is_primary=False)
     BrandHostname.objects.update_or_create(hostname=hostname, defaults={"brand": brand, "is_primary": True})

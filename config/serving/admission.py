@@ -178,13 +178,13 @@ class Admission:
             answer = self.pools[name].run(partial(self.answer, environ, shown), party=party)
         except NoThreadError:
             metrics.turned_away(name, "busy")
-            return self.refuse(environ, start_response, "Too much is asked for at once. Try again in a moment.")
+            return self.reject(environ, start_response, "Too much is asked for at once. Try again in a moment.")
         except TooManyBodiesError:
             metrics.turned_away(name, "bodies")
-            return self.refuse(environ, start_response, "Too many requests are still being sent. Try again.")
+            return self.reject(environ, start_response, "Too many requests are still being sent. Try again.")
         except BodyTooSlowError:
             metrics.turned_away(name, "slow")
-            return self.refuse(environ, start_response, "The body of the request did not come in time.")
+            return self.reject(environ, start_response, "The body of the request did not come in time.")
         start_response(answer.status, answer.headers)
         return answer.chunks
 
@@ -235,7 +235,7 @@ class Admission:
             body, done = self.receiving.read(environ["wsgi.input"], length)
         return {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(done) if chunked else said}
 
-    def refuse(self, environ: Environ, start_response: Callable[..., Any], words: str) -> Iterable[bytes]:
+    def reject(self, environ: Environ, start_response: Callable[..., Any], words: str) -> Iterable[bytes]:
         """By the application's own way, which asks no database for it."""
         response: Any = self.application({**environ, TURNED_AWAY: words}, start_response)
         content = b"".join(response)

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import IO, Any
 
 IN_MEMORY = 1_000_000  # bytes of a body; more of it goes to a file
-FIRST_PIECE, LARGEST_PIECE = 16, 65_536  # a read lasts until all of its piece is there
+FIRST_PIECE, MAX_PIECE_BYTES = 16, 65_536  # a read lasts until all of its piece is there
 
 
 class TooManyBodiesError(Exception):
@@ -106,7 +106,7 @@ class Receiving:
                 break
             body.write(chunk)
             done += len(chunk)
-            piece = min(LARGEST_PIECE, piece * 4) if now - before < 1 else max(1, piece // 16)
+            piece = min(MAX_PIECE_BYTES, piece * 4) if now - before < 1 else max(1, piece // 16)
             if now > deadline and done < length:
                 raise BodyTooSlowError
         body.seek(0)

@@ -27,7 +27,7 @@ from brands.models.audit import AuditEntry
 from brands.tenants import pictures
 from tests import make
 from tests.portal import address, browser, links, printed, staff, text
-from tests.prints import SCHEME, content, finished, image_says, manifest, pages_say
+from tests.prints import SCHEME, content, decode_image, decode_pages, finished, manifest
 from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
@@ -168,7 +168,7 @@ def test_first_page_alone_can_be_tried_on_paper(client, batch, tmp_path):
     answer = client.get(look)
 
     assert answer["Content-Type"] == "application/pdf"
-    assert pages_say(answer.content, tmp_path) == [[f"{SCHEME}://{batch.brand.hostnames.get()}/s/AB-0001"]]
+    assert decode_pages(answer.content, tmp_path) == [[f"{SCHEME}://{batch.brand.hostnames.get()}/s/AB-0001"]]
 
 
 @pytest.mark.parametrize(("what", "kind"), [("png", "image/png"), ("svg", "image/svg+xml")])
@@ -177,7 +177,7 @@ def test_first_image_alone_can_be_tried_too(client, batch, what, kind):
 
     assert (answer["Content-Type"], answer["Content-Disposition"]) == (kind, f'attachment; filename="code-1.{what}"')
     if what == "png":
-        assert image_says(answer.content) == "AB-0001"
+        assert decode_image(answer.content) == "AB-0001"
 
 
 @pytest.mark.parametrize("what", ["labels", "png", "svg"])

@@ -11,7 +11,7 @@ from events import holds, leases, messages, worker
 from loyalty.members import confirmations
 from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
-from tests.races import at_once, in_the_middle_of
+from tests.races import at_once, while_uncommitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -77,7 +77,7 @@ def test_no_confirmation_falls_between_reading_and_waiting(racing_brand):
     def confirm():
         confirmations.verify_address(user=customer, at=timezone.now())
 
-    assert in_the_middle_of(confirm, lambda: holds.hold(delivery, wish)) == "later"
+    assert while_uncommitted(confirm, lambda: holds.hold(delivery, wish)) == "later"
     worker.drain()
     assert points_of(customer, racing_brand) == 10
 
@@ -89,7 +89,7 @@ def test_a_confirmation_that_comes_while_an_event_begins_to_wait_releases_it(rac
         with transaction.atomic():
             confirmations.verify_address(user=customer, at=timezone.now())
 
-    in_the_middle_of(lambda: holds.hold(delivery, wish), confirm)
+    while_uncommitted(lambda: holds.hold(delivery, wish), confirm)
     worker.drain()
     assert points_of(customer, racing_brand) == 10
 

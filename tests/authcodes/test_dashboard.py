@@ -120,7 +120,7 @@ def front_page(person: User, **asked: Any) -> Any:
 
 @pytest.mark.parametrize("role", ["owner", "manager", "printer", "support"])
 def test_the_page_shows_each_role_what_it_may_see_elsewhere(plain_http: None, role: str) -> None:
-    brand, _rows = portal.brand_with_everything("aardvark")
+    brand, _rows = portal.brand_with_one_of_each("aardvark")
 
     shown = front_page(portal.staff(brand, role=role)).context["shown"]
 
@@ -130,8 +130,8 @@ def test_the_page_shows_each_role_what_it_may_see_elsewhere(plain_http: None, ro
 
 
 def test_the_page_names_nothing_of_another_brand(plain_http: None) -> None:
-    brand, _rows = portal.brand_with_everything("aardvark")
-    other, its = portal.brand_with_everything("zebra")
+    brand, _rows = portal.brand_with_one_of_each("aardvark")
+    other, its = portal.brand_with_one_of_each("zebra")
     person = portal.staff(brand)
     campaign, place = its["campaigns.campaign"].pk, "zebra town"
 
@@ -144,8 +144,8 @@ def test_the_page_names_nothing_of_another_brand(plain_http: None) -> None:
 
 
 def test_somebody_with_several_brands_sees_all_or_the_chosen_one(plain_http: None) -> None:
-    first, _rows = portal.brand_with_everything("aardvark")
-    second, _rows = portal.brand_with_everything("badger")
+    first, _rows = portal.brand_with_one_of_each("aardvark")
+    second, _rows = portal.brand_with_one_of_each("badger")
     person = portal.staff(first, second)
 
     assert front_page(person).context["shown"].scans.accepted == 2
@@ -167,7 +167,7 @@ def test_somebody_with_several_brands_sees_all_or_the_chosen_one(plain_http: Non
     ],
 )
 def test_what_the_form_does_not_understand_breaks_nothing(plain_http: None, asked: dict[str, str]) -> None:
-    brand, _rows = portal.brand_with_everything("aardvark")
+    brand, _rows = portal.brand_with_one_of_each("aardvark")
 
     response = front_page(portal.staff(brand), **asked)
 
@@ -176,7 +176,7 @@ def test_what_the_form_does_not_understand_breaks_nothing(plain_http: None, aske
 
 
 def test_the_page_costs_the_same_queries_at_1_and_30_rows(plain_http: None, django_assert_num_queries: Any) -> None:
-    brand, _rows = portal.brand_with_everything("aardvark")
+    brand, _rows = portal.brand_with_one_of_each("aardvark")
     client = portal.browser(portal.staff(brand))
 
     def count() -> int:
@@ -228,7 +228,7 @@ def test_every_figure_leads_to_a_list_of_as_many_rows(plain_http: None, which: s
 
 @pytest.mark.parametrize("value", ["nonsense", "2026-99-01//", "0001-01-01/9999-12-31/", "///", "/" * 9])
 def test_a_mistyped_then_and_there_is_refused_or_read_as_a_place(plain_http: None, value: str) -> None:
-    brand, _rows = portal.brand_with_everything("aardvark")
+    brand, _rows = portal.brand_with_one_of_each("aardvark")
     client, address = portal.browser(portal.staff(brand)), reverse("admin:authcodes_authcode_changelist")
 
     answer = client.get(address, {"not_first_scanned": value})
@@ -264,21 +264,21 @@ def test_an_empty_page_says_what_to_do_next(plain_http: None, there: str) -> Non
 
 
 def test_staff_without_a_brand_see_an_empty_page(plain_http: None) -> None:
-    portal.brand_with_everything("zebra")
+    portal.brand_with_one_of_each("zebra")
 
     assert "zebra" not in portal.text(front_page(make.user(is_staff=True)))
 
 
 def test_the_superuser_sees_every_brand(plain_http: None) -> None:
-    portal.brand_with_everything("aardvark")
-    portal.brand_with_everything("badger")
+    portal.brand_with_one_of_each("aardvark")
+    portal.brand_with_one_of_each("badger")
 
     shown = front_page(make.user(is_staff=True, is_superuser=True)).context["shown"]
     assert shown.codes.assigned == assigned_codes()
 
 
 def test_the_page_has_no_inline_script(plain_http: None) -> None:
-    brand, _rows = portal.brand_with_everything("aardvark")
+    brand, _rows = portal.brand_with_one_of_each("aardvark")
 
     found = portal.text(front_page(portal.staff(brand)))
 

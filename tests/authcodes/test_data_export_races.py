@@ -21,7 +21,7 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.members import erasure
 from tests import make
-from tests.races import beside, in_the_middle_of, outcome_of
+from tests.races import outcome_of, start_until_blocked, while_uncommitted
 from tests.stack import ROOT, database_url
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -78,7 +78,7 @@ def without_the_constraint():
 
 def start_twice_at_once(brand, customer):
     started = []
-    second = in_the_middle_of(lambda: started.append(start(brand, customer)), lambda: start(brand, customer))
+    second = while_uncommitted(lambda: started.append(start(brand, customer)), lambda: start(brand, customer))
     return started[0], second
 
 
@@ -96,7 +96,7 @@ def test_control_without_the_constraint_there_are_two(brand, customer):
 
 
 def test_who_is_erased_at_that_moment_gets_no_export(brand, customer):
-    outcome = in_the_middle_of(
+    outcome = while_uncommitted(
         lambda: erase_customer(customer, brand), lambda: start_as_a_request_does(brand, customer)
     )
 
@@ -107,7 +107,7 @@ def test_who_is_erased_at_that_moment_gets_no_export(brand, customer):
 def test_control_without_the_lock_an_export_follows_the_erasure(brand, customer, monkeypatch):
     monkeypatch.setattr(users, "lock_person", lambda *, user_id: User.objects.get(pk=user_id))
 
-    outcome = in_the_middle_of(
+    outcome = while_uncommitted(
         lambda: erase_customer(customer, brand), lambda: start_as_a_request_does(brand, customer)
     )
 
@@ -119,7 +119,7 @@ def export(user_id, brand_id):
     brand = erasures.pop()
     yield {"before": True}
     with ThreadPoolExecutor(1) as pool:
-        outcome_of(beside(pool, lambda: erase_customer(User.objects.get(pk=user_id), brand)))
+        outcome_of(start_until_blocked(pool, lambda: erase_customer(User.objects.get(pk=user_id), brand)))
     yield {"after": True}
 
 

@@ -21,7 +21,7 @@ from jobs import erasure, queue, runner
 from jobs.models import Job
 from portal.import_export.exportable import ExportingAdmin
 from tests import make
-from tests.portal import address, brand_with_everything, browser, page, staff, text
+from tests.portal import address, brand_with_one_of_each, browser, page, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MARKER = "zebra"
@@ -69,7 +69,7 @@ def test_every_list_with_an_export_has_a_report() -> None:
 
 @pytest.mark.parametrize("wanted", ["csv", "xlsx"])
 def test_each_list_is_exported_as_it_is_shown_of_its_own_brand(wanted: str) -> None:
-    (own, _), (foreign, _) = brand_with_everything("aardvark"), brand_with_everything(MARKER)
+    (own, _), (foreign, _) = brand_with_one_of_each("aardvark"), brand_with_one_of_each(MARKER)
     client = browser(staff(own, foreign))
     for label in LISTS:
         shown = page(label).model._base_manager.filter(**{page(label).brand_path: own}).count()
@@ -189,7 +189,7 @@ def test_an_erasure_takes_every_file_that_names_customers() -> None:
 
 
 def test_no_file_holds_the_code_of_a_reward() -> None:
-    own, found = brand_with_everything("aardvark")
+    own, found = brand_with_one_of_each("aardvark")
     redemption: Any = found["loyalty.redemption"]
 
     job = exported(browser(staff(own)), own, "loyalty.redemption")

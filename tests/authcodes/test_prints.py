@@ -33,7 +33,7 @@ from jobs import runner
 from jobs.models import Job
 from tests import make
 from tests.portal import staff
-from tests.prints import SCHEME, content, finished, image_says, manifest, pages_say, start
+from tests.prints import SCHEME, content, decode_image, decode_pages, finished, manifest, start
 
 pytestmark = pytest.mark.django_db
 GTIN = "4006381333931"
@@ -76,7 +76,7 @@ def test_images_of_a_batch_say_its_addresses(brand):
     rows = manifest(data)
     archive = zipfile.ZipFile(io.BytesIO(data))
     assert [row["code"] for row in rows] == [f"AB-000{number}" for number in range(1, 8)]
-    assert [image_says(archive.read(row["file"])) for row in rows] == [
+    assert [decode_image(archive.read(row["file"])) for row in rows] == [
         f"{SCHEME}://tea.example.com/s/{row['code']}" for row in rows
     ]
     assert run.job.result_name == "png-AB-0001-AB-0007.zip"
@@ -103,7 +103,7 @@ def test_sheets_of_labels_say_every_code_page_by_page(brand, tmp_path):
 
     run = finished(start(batch, start=6, expiry=True, sku=True))
 
-    first, second = pages_say(content(run.job), tmp_path)
+    first, second = decode_pages(content(run.job), tmp_path)
     assert first == [f"{SCHEME}://tea.example.com/s/AB-{number:04d}" for number in range(1, 26)]
     assert second == [f"{SCHEME}://tea.example.com/s/AB-{number:04d}" for number in range(26, 41)]
     assert (run.pages, run.codes, run.read_back) == (2, 40, 40)
@@ -129,7 +129,7 @@ def test_whatever_is_printed_is_what_the_api_reads(brand, payload, signed, setti
 
     archive = zipfile.ZipFile(io.BytesIO(data))
     for row in manifest(data):
-        found = read(image_says(archive.read(row["file"])))
+        found = read(decode_image(archive.read(row["file"])))
         assert found.code == row["code"]
         assert len(found.tag) == (11 if signed else 0)
 

@@ -29,7 +29,7 @@ def site(*, for_phones=True):
 
 def test_address_is_one_of_this_machine():
     try:
-        found = phone.own_address()
+        found = phone.local_address()
     except ServerError as error:
         pytest.skip(str(error))
 
@@ -93,7 +93,7 @@ def test_host_that_no_phone_opens_is_refused(environment, host):
 )
 def test_machine_without_a_network_is_refused(elsewhere, words):
     with pytest.raises(ServerError, match=words):
-        phone.own_address(elsewhere)
+        phone.local_address(elsewhere)
 
 
 def test_command_says_so_before_it_starts_anything(tmp_path):

@@ -17,7 +17,7 @@ from campaigns.models.campaigns import Campaign
 from core.forms.digits import NUMERIC
 from loyalty.models.levels import BrandLevel
 from tests import make
-from tests.portal import LABELS, address, brand_with_everything, browser, errors, form_of, page, staff, text
+from tests.portal import LABELS, address, brand_with_one_of_each, browser, errors, form_of, page, staff, text
 
 pytestmark = pytest.mark.django_db
 WRONG = ["abc", "1\0", "", "١", "-1", "9" * 19, "9" * 400, "1.5"]
@@ -30,12 +30,12 @@ def plain_http(settings: Any) -> None:
 
 @pytest.fixture
 def own() -> tuple[Brand, dict[str, Any]]:
-    return brand_with_everything("aardvark")
+    return brand_with_one_of_each("aardvark")
 
 
 @pytest.fixture
 def foreign() -> dict[str, Any]:
-    return brand_with_everything("zebra")[1]
+    return brand_with_one_of_each("zebra")[1]
 
 
 @pytest.fixture

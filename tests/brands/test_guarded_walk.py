@@ -14,7 +14,7 @@ from brands.models.people import Membership
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from tests import make
-from tests.portal import LABELS, address, brand_with_everything, browser, scan, staff, text
+from tests.portal import LABELS, address, brand_with_one_of_each, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
@@ -27,13 +27,13 @@ def plain_http(settings: Any) -> None:
 
 @pytest.fixture
 def foreign() -> tuple[Brand, dict[str, Any]]:
-    return brand_with_everything(MARKER)
+    return brand_with_one_of_each(MARKER)
 
 
 @pytest.fixture
 def client(foreign: Any) -> Client:
     """Of an owner of another brand, which shares a customer and a scan with the foreign one."""
-    own, its = brand_with_everything("aardvark")
+    own, its = brand_with_one_of_each("aardvark")
     shared = make.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
     Membership.objects.create(user=shared, brand=foreign[0], role="support")
     UserPoints.objects.create(user=shared, brand=own)

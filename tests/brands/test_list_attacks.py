@@ -24,7 +24,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NoticeSettings
 from tests import make
 from tests.brands.chains import chains, own_models, questions
-from tests.portal import LABELS, address, brand_with_everything, browser, page, staff, text
+from tests.portal import LABELS, address, brand_with_one_of_each, browser, page, staff, text
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
@@ -41,12 +41,12 @@ def plain_http(settings: Any) -> None:
 
 @pytest.fixture
 def own() -> tuple[Brand, dict[str, Any]]:
-    return brand_with_everything("aardvark")
+    return brand_with_one_of_each("aardvark")
 
 
 @pytest.fixture
 def foreign() -> tuple[Brand, dict[str, Any]]:
-    return brand_with_everything(MARKER)
+    return brand_with_one_of_each(MARKER)
 
 
 def request_of(person: User) -> HttpRequest:

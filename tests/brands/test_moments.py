@@ -14,9 +14,9 @@ from core.moments import DayField, MomentField
 from tests import make
 from tests.api import Api
 from tests.brands.test_reading_changes_nothing import LEAVES, addresses
-from tests.config.doors import DOORS, make_world
+from tests.config.doors import ENDPOINTS, make_scenario
 from tests.moments import FIELDS, checks_of, store_everywhere
-from tests.portal import address, brand_with_everything, browser, errors, staff
+from tests.portal import address, brand_with_one_of_each, browser, errors, staff
 
 NAMES = [f"{field.model._meta.label_lower}.{field.name}" for field in FIELDS]
 ALLOWED = ["1970-01-01", "2026-03-01", "2199-12-31"]
@@ -72,7 +72,7 @@ def test_a_moment_outside_of_the_bounds_is_not_stored(brand: Brand) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize(("value", "zone"), EXTREMES)
 def test_every_page_of_the_portal_survives_any_moment_that_is_stored(value: str, zone: str) -> None:
-    brand, rows = brand_with_everything("aardvark")
+    brand, rows = brand_with_one_of_each("aardvark")
     Brand.objects.filter(pk=brand.pk).update(time_zone=zone)
     client = browser(staff(brand))
     assert store_everywhere(value, but=["staff_login.staffsession"]) > 40
@@ -90,13 +90,13 @@ def test_every_page_of_the_portal_survives_any_moment_that_is_stored(value: str,
 @pytest.mark.parametrize(("value", "zone"), EXTREMES)
 def test_every_read_of_the_api_survives_any_moment_that_is_stored(api: Api, value: str, zone: str) -> None:
     Brand.objects.filter(pk=api.brand.pk).update(time_zone=zone)
-    world = make_world(api)
-    world.call("verify_product")
+    scenario = make_scenario(api)
+    scenario.call("verify_product")
     store_everywhere(value, but=["brands.apikey", "brands.loginsession"])
-    for name, door in DOORS.items():
-        if door.method == "GET":
+    for name, endpoint in ENDPOINTS.items():
+        if endpoint.method == "GET":
             with transaction.atomic():
-                assert world.call(name).status_code < 500, name
+                assert scenario.call(name).status_code < 500, name
 
 
 def campaign_sent(brand: Brand, **dates: str) -> dict[str, object]:

@@ -25,7 +25,7 @@ from tests.log_watch import LogWatch
 from tests.portal import (
     LABELS,
     address,
-    brand_with_everything,
+    brand_with_one_of_each,
     browser,
     errors,
     form_of,
@@ -35,7 +35,7 @@ from tests.portal import (
     staff,
     text,
 )
-from tests.worlds import kept
+from tests.worlds import shared_rows
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
@@ -47,17 +47,17 @@ def plain_http(settings: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def worlds(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Any]]:
+def scenarios(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Any]]:
     def make_both() -> Any:
-        return brand_with_everything("aardvark"), brand_with_everything(MARKER)
+        return brand_with_one_of_each("aardvark"), brand_with_one_of_each(MARKER)
 
-    with kept(make_both, blocker=django_db_blocker, log_watch=log_watch) as copied:
+    with shared_rows(make_both, blocker=django_db_blocker, log_watch=log_watch) as copied:
         yield copied
 
 
 @pytest.fixture
-def both(worlds: Callable[[], Any], db: None) -> Any:
-    return worlds()
+def both(scenarios: Callable[[], Any], db: None) -> Any:
+    return scenarios()
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ from tests import make
 from tests.api import error
 from tests.loyalty.webhooks import endpoint, hasten, send
 from tests.portal import address, browser, staff, text
-from tests.races import at_once, in_the_middle_of
-from tests.receivers import receiver, rested
+from tests.races import at_once, while_uncommitted
+from tests.receivers import receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -116,7 +116,7 @@ def test_batches_at_once_do_not_pass_the_quota_together(brand):
 def test_jobs_at_once_do_not_pass_the_quota_together(brand):
     allow(brand, "jobs", 1)
 
-    assert isinstance(in_the_middle_of(lambda: start(brand), lambda: start(brand)), QuotaReached)
+    assert isinstance(while_uncommitted(lambda: start(brand), lambda: start(brand)), QuotaReached)
 
 
 def test_control_a_job_that_takes_no_turn_is_passed_by_another(brand):
@@ -125,7 +125,7 @@ def test_control_a_job_that_takes_no_turn_is_passed_by_another(brand):
     def without_a_turn():
         Job.objects.create(brand=brand, kind=Job.Kind.GENERATE, title="A test")
 
-    assert isinstance(in_the_middle_of(without_a_turn, lambda: start(brand)), Job)
+    assert isinstance(while_uncommitted(without_a_turn, lambda: start(brand)), Job)
     assert Job.objects.count() == 2
 
 
@@ -229,7 +229,7 @@ def test_without_redis_nothing_is_refused_and_the_use_is_not_known(brand, settin
 
 def test_webhook_messages_above_the_quota_wait_until_tomorrow_and_are_not_lost(brand, settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    rested()
+    reset_breakers()
     allow(brand, "webhooks", 1)
     with receiver() as shop:
         hook = endpoint(brand, shop)

@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from brands.models.people import Membership
 from brands.models.tenants import Brand
 from loyalty.models.webhooks import WebhookDelivery
-from tests.portal import LABELS, brand_with_everything, browser, staff
+from tests.portal import LABELS, brand_with_one_of_each, browser, staff
 
 pytestmark = pytest.mark.django_db
 PARAMETER = re.compile(r"<(?:(?P<converter>\w+):)?(?P<name>\w+)>")
@@ -33,16 +33,16 @@ def plain_http(settings: Any) -> None:
 
 
 @pytest.fixture
-def world() -> tuple[Brand, dict[str, Any]]:
+def scenario() -> tuple[Brand, dict[str, Any]]:
     """A brand with one row of every kind, in the states in which the pages offer most."""
-    brand, rows = brand_with_everything("aardvark")
+    brand, rows = brand_with_one_of_each("aardvark")
     WebhookDelivery.objects.update(state="delivered")
     return brand, rows
 
 
 @pytest.fixture
-def client(world: Any) -> Client:
-    return browser(staff(world[0]))
+def client(scenario: Any) -> Client:
+    return browser(staff(scenario[0]))
 
 
 def state_of_tables() -> dict[str, str]:
@@ -92,10 +92,10 @@ def about(route: str, row: Any, rows: dict[str, Any]) -> Any:
     return row
 
 
-def test_no_address_of_the_portal_changes_a_row_by_get(client: Client, world: Any) -> None:
+def test_no_address_of_the_portal_changes_a_row_by_get(client: Client, scenario: Any) -> None:
     asked, good = 0, 0
     before = state_of_tables()
-    for address in addresses(world[1]):
+    for address in addresses(scenario[1]):
         if address in LEAVES:
             continue
         for query in ({},) if address.endswith(PLAIN) else ({}, QUERY):
@@ -112,24 +112,24 @@ def test_no_address_of_the_portal_changes_a_row_by_get(client: Client, world: An
     assert good > 100
 
 
-def test_every_action_of_a_page_is_among_the_addresses(world: Any) -> None:
-    asked = set(addresses(world[1]))
+def test_every_action_of_a_page_is_among_the_addresses(scenario: Any) -> None:
+    asked = set(addresses(scenario[1]))
     for model, page in admin.site._registry.items():
         base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
         own = [pattern for pattern in page.get_urls() if isinstance(pattern, URLPattern)]
         assert len(own) <= len([address for address in asked if address.startswith(base)]) + 2, base
 
 
-def test_control_a_row_that_is_changed_is_seen(world: Any) -> None:
+def test_control_a_row_that_is_changed_is_seen(scenario: Any) -> None:
     before = state_of_tables()
-    Membership.objects.filter(brand=world[0]).update(role="owner")
+    Membership.objects.filter(brand=scenario[0]).update(role="owner")
 
     assert {table for table, state in state_of_tables().items() if state != before[table]} == {"brands_membership"}
 
 
-def test_control_sending_again_changes_rows(client: Client, world: Any) -> None:
+def test_control_sending_again_changes_rows(client: Client, scenario: Any) -> None:
     """What the page once did when it was opened."""
-    before, message = state_of_tables(), world[1]["loyalty.webhookdelivery"]
+    before, message = state_of_tables(), scenario[1]["loyalty.webhookdelivery"]
     assert client.post(f"/admin/loyalty/webhookdelivery/{message.pk}/resend/").status_code == 302
 
     assert "loyalty_webhookdelivery" in {table for table, state in state_of_tables().items() if state != before[table]}

@@ -11,8 +11,8 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from tests import make
 from tests.log_watch import LogWatch
-from tests.portal import LABELS, READ_ONLY, address, brand_with_everything, browser, page, staff, text
-from tests.worlds import kept
+from tests.portal import LABELS, READ_ONLY, address, brand_with_one_of_each, browser, page, staff, text
+from tests.worlds import shared_rows
 
 pytestmark = pytest.mark.django_db
 
@@ -23,17 +23,17 @@ def plain_http(settings: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def worlds(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Any]]:
+def scenarios(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Any]]:
     def make_one() -> Any:
-        return brand_with_everything("aardvark")
+        return brand_with_one_of_each("aardvark")
 
-    with kept(make_one, blocker=django_db_blocker, log_watch=log_watch) as copied:
+    with shared_rows(make_one, blocker=django_db_blocker, log_watch=log_watch) as copied:
         yield copied
 
 
 @pytest.fixture
-def own(worlds: Callable[[], Any], db: None) -> tuple[Brand, dict[str, Any]]:
-    found: tuple[Brand, dict[str, Any]] = worlds()
+def own(scenarios: Callable[[], Any], db: None) -> tuple[Brand, dict[str, Any]]:
+    found: tuple[Brand, dict[str, Any]] = scenarios()
     return found
 
 

@@ -5,7 +5,7 @@ import pytest
 from brands.identity import roles
 from tests import make
 from tests.browser.window import DESKTOP, PHONE
-from tests.portal import LABELS, address, brand_with_everything, staff
+from tests.portal import LABELS, address, brand_with_one_of_each, staff
 
 # What JavaScript adds later has no address of its own: these pages are looked at besides every list and form.
 MORE = [
@@ -23,7 +23,7 @@ MORE = [
 @pytest.fixture
 def everything(brand):
     """Addresses of every list, of a row of each, of every form and of what else there is."""
-    brand, rows = brand_with_everything("northwind")
+    brand, rows = brand_with_one_of_each("northwind")
     staff(brand, email="olivia@example.com", password=make.PASSWORD)
     batch = rows["authcodes.batchrange"].pk
     lists = [address(label) for label in LABELS]

@@ -8,7 +8,7 @@ import pytest
 from authcodes.models.prints import PrintRun
 from tests import make
 from tests.browser.window import DESKTOP, PHONE
-from tests.prints import image_says, manifest, pages_say
+from tests.prints import decode_image, decode_pages, manifest
 
 
 def downloaded(window, click):
@@ -37,9 +37,9 @@ def test_a_batch_is_printed_on_label_sheets_that_scan(window, brand, size, tmp_p
 
     hostname = brand.hostnames.get().hostname
     expected = [f"http://{hostname}/s/NW-{number:04d}" for number in range(1, 36)]
-    assert pages_say(sheets, tmp_path) == [expected[:30], expected[30:]]
+    assert decode_pages(sheets, tmp_path) == [expected[:30], expected[30:]]
     (tmp_path / "one").mkdir()
-    assert pages_say(first, tmp_path / "one") == [expected[:30]]
+    assert decode_pages(first, tmp_path / "one") == [expected[:30]]
 
 
 def test_page_1_follows_the_form_while_one_types(window, brand):
@@ -78,5 +78,5 @@ def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, 
     assert len(manifest(data)) == 2500
     (tmp_path / "codes.zip").write_bytes(data)
     with zipfile.ZipFile(tmp_path / "codes.zip") as archive:
-        assert image_says(archive.read("NW-2500.png")) == f"http://{brand.hostnames.get()}/s/NW-2500"
+        assert decode_image(archive.read("NW-2500.png")) == f"http://{brand.hostnames.get()}/s/NW-2500"
     assert PrintRun.objects.count() == 1

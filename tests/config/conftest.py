@@ -8,26 +8,26 @@ import pytest
 
 from tests import make
 from tests.api import Api, somewhere
-from tests.config.doors import World, make_world
+from tests.config.doors import Scenario, make_scenario
 from tests.log_watch import LogWatch
-from tests.worlds import kept
+from tests.worlds import shared_rows
 
 
 @pytest.fixture(scope="module")
-def worlds(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], World]]:
-    def make_one() -> World:
+def scenarios(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Scenario]]:
+    def make_one() -> Scenario:
         brand = make.brand()
         make.level(brand)
-        return make_world(Api(brand))
+        return make_scenario(Api(brand))
 
-    with kept(make_one, blocker=django_db_blocker, log_watch=log_watch) as copied:
+    with shared_rows(make_one, blocker=django_db_blocker, log_watch=log_watch) as copied:
         yield copied
 
 
 @pytest.fixture
-def world(worlds: Callable[[], World], db: None, no_limits: None) -> World:
+def scenario(scenarios: Callable[[], Scenario], db: None, no_limits: None) -> Scenario:
     """A copy whose people call from an address of their own, so that nothing counted adds up over tests."""
-    found, address = worlds(), somewhere()
+    found, address = scenarios(), somewhere()
     callers = {each.name: getattr(found, each.name) for each in fields(found)}
     moved = {name: replace(api, address=address) for name, api in callers.items() if isinstance(api, Api)}
     return replace(found, **moved)

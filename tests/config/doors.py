@@ -1,6 +1,7 @@
-"""The doors of the API, each with a request that it accepts, and what a refusal must be like.
+"""The endpoints of the API, each with a request that it accepts, and what a refusal must be like.
 
-Add a door to DOORS, and its fields to test_hostile_input: then every table of the hostile tests is tried on it.
+Add an endpoint to ENDPOINTS, and its fields to test_hostile_input: then every table of the hostile tests is tried on
+it.
 """
 
 import json
@@ -39,7 +40,7 @@ USER_NOT_FOUND = (404, "USER_NOT_FOUND")
 
 
 @dataclass
-class World:
+class Scenario:
     """A brand with a customer and a code, another brand with another customer, and who calls."""
 
     api: Api
@@ -52,7 +53,7 @@ class World:
     mine: Api  # the customer's calls
     app: Api
     hub: Api
-    bare_hub: Api  # without a user's token, which some doors would take for the user they are asked about
+    bare_hub: Api  # without a user's token, which some endpoints would take for the user they are asked about
     refresh: str
     guest_scan: Scan
     buyer: Api  # the customer, with a key for one wish
@@ -74,23 +75,23 @@ class World:
         caller: Api | None = None,
         **headers: str,
     ) -> Any:
-        """The door's own request, but for what is given here."""
-        door = DOORS[name]
-        by = (caller or getattr(self, door.caller)).without(without).having(**headers)
-        sent = door.body(self) if body is None else body
+        """The endpoint's own request, but for the arguments."""
+        endpoint = ENDPOINTS[name]
+        by = (caller or getattr(self, endpoint.caller)).without(without).having(**headers)
+        sent = endpoint.body(self) if body is None else body
         data = sent if isinstance(sent, bytes) else b"" if sent is None else json.dumps(sent).encode()
-        address = door.address(self) + query
-        return by.call(method or door.method, address, data=data, content_type=content_type)
+        address = endpoint.address(self) + query
+        return by.call(method or endpoint.method, address, data=data, content_type=content_type)
 
 
-def make_world(api: Api) -> World:
+def make_scenario(api: Api) -> Scenario:
     customer, other = make.customer(api.brand, password=PASSWORD), make.brand()
     wallets.apple(api.brand)
     wallets.google(api.brand)
     mine, bare_hub = api.as_customer(customer), api.hub()
     make.points(customer, api.brand, 100)
     milestone = make.milestone(make.campaign(api.brand, type="order"), 1, auto_claim=False)
-    return World(
+    return Scenario(
         api=api,
         brand=api.brand,
         customer=customer,
@@ -114,35 +115,35 @@ def make_world(api: Api) -> World:
     )
 
 
-def nothing(_world: World) -> None:
+def nothing(_world: Scenario) -> None:
     """The body of a request that has none."""
 
 
 @dataclass(frozen=True)
-class Door:
+class Endpoint:
     """An endpoint with a request that it accepts. `{code}` and the like in `path` are filled in from the world."""
 
     caller: str
     method: str
     path: str
-    body: Callable[[World], dict[str, Any] | None] = nothing
+    body: Callable[[Scenario], dict[str, Any] | None] = nothing
 
-    def address(self, world: World) -> str:
+    def address(self, scenario: Scenario) -> str:
         return self.path.format(
-            code=world.code,
-            customer=world.customer.pk,
-            batch=world.code.batch_id,
-            image=image_address(world.code),
-            guest_scan=world.guest_scan.pk,
-            drawing=image_address(world.code, kind="svg"),
-            reward=world.reward.pk,
-            milestone=world.claim.milestone_id,
-            redemption=world.redemption.pk,
+            code=scenario.code,
+            customer=scenario.customer.pk,
+            batch=scenario.code.batch_id,
+            image=image_address(scenario.code),
+            guest_scan=scenario.guest_scan.pk,
+            drawing=image_address(scenario.code, kind="svg"),
+            reward=scenario.reward.pk,
+            milestone=scenario.claim.milestone_id,
+            redemption=scenario.redemption.pk,
             scan=Scan.objects.values_list("pk", flat=True).first() or uuid.uuid4(),
         )
 
 
-def envelope(world: World) -> dict[str, Any]:
+def envelope(scenario: Scenario) -> dict[str, Any]:
     return {
         "version": "0",
         "id": str(uuid.uuid4()),
@@ -153,10 +154,10 @@ def envelope(world: World) -> dict[str, Any]:
         "region": "here",
         "resources": [],
         "detail": {
-            "arguments": {"brand_id": world.brand.pk, "user_id": world.customer.pk},
+            "arguments": {"brand_id": scenario.brand.pk, "user_id": scenario.customer.pk},
             "payload": {
                 "type": "authenticator_scan",
-                "product": product(world),
+                "product": product(scenario),
                 "location": {"latitude": 46.9, "longitude": 7.4, "city": "Bern", "region": "Bern"},
                 "timestamp": "2026-03-14T09:26:53.589Z",
             },
@@ -164,73 +165,73 @@ def envelope(world: World) -> dict[str, Any]:
     }
 
 
-def product(world: World) -> dict[str, Any]:
-    code = str(world.code)
+def product(scenario: Scenario) -> dict[str, Any]:
+    code = str(scenario.code)
     return {"productId": 1, "authCode": code, "title": "A", "retailPrice": 9.5, "redeem_point_value": 5}
 
 
-def action(world: World, **payload: Any) -> dict[str, Any]:
-    return {"user_id": world.customer.pk, "brand_id": world.brand.pk, **payload}
+def action(scenario: Scenario, **payload: Any) -> dict[str, Any]:
+    return {"user_id": scenario.customer.pk, "brand_id": scenario.brand.pk, **payload}
 
 
-def scan_action(world: World) -> dict[str, Any]:
+def scan_action(scenario: Scenario) -> dict[str, Any]:
     place = {"latitude": 46.9, "longitude": 7.4, "city": "Bern", "region": "Bern"}
     return action(
-        world,
+        scenario,
         type="authenticator_scan",
-        product=product(world),
+        product=product(scenario),
         location=place,
         timestamp="2026-03-14T09:26:53.589Z",
     )
 
 
-def order_action(world: World) -> dict[str, Any]:
+def order_action(scenario: Scenario) -> dict[str, Any]:
     item = {"productId": 1, "sku": "A", "quantity": 1, "unitPrice": 5}
     order = {"orderId": "1", "currency": "EUR", "subtotal": 5, "discount": 1, "total": 5, "items": [item]}
-    return action(world, type="order", order=order)
+    return action(scenario, type="order", order=order)
 
 
-def profile_action(world: World) -> dict[str, Any]:
-    return action(world, type="profile", changedFields=["birthday"], completedFields=["birthday"])
+def profile_action(scenario: Scenario) -> dict[str, Any]:
+    return action(scenario, type="profile", changedFields=["birthday"], completedFields=["birthday"])
 
 
-def login_action(world: World) -> dict[str, Any]:
-    return action(world, type="login", sessionId="a", channel="web")
+def login_action(scenario: Scenario) -> dict[str, Any]:
+    return action(scenario, type="login", sessionId="a", channel="web")
 
 
-def refresh_token(world: World) -> dict[str, Any]:
-    return {"refresh": world.refresh}
+def refresh_token(scenario: Scenario) -> dict[str, Any]:
+    return {"refresh": scenario.refresh}
 
 
-def scan_body(world: World) -> dict[str, Any]:
+def scan_body(scenario: Scenario) -> dict[str, Any]:
     place = {"latitude": 46.9, "longitude": 7.4, "city": "Bern", "region": "Bern"}
-    return {"code": str(world.code), "location": place, "device": "Pixel", "app_version": "1"}
+    return {"code": str(scenario.code), "location": place, "device": "Pixel", "app_version": "1"}
 
 
-def for_customer(world: World) -> dict[str, Any]:
-    return {"customer_id": str(world.customer.pk)}
+def for_customer(scenario: Scenario) -> dict[str, Any]:
+    return {"customer_id": str(scenario.customer.pk)}
 
 
-def credentials(world: World) -> dict[str, Any]:
-    return {"email": world.customer.email, "password": PASSWORD, "brand_id": world.brand.pk}
+def credentials(scenario: Scenario) -> dict[str, Any]:
+    return {"email": scenario.customer.email, "password": PASSWORD, "brand_id": scenario.brand.pk}
 
 
-def newcomer(world: World) -> dict[str, Any]:
+def newcomer(scenario: Scenario) -> dict[str, Any]:
     who = {"email": "new@example.com", "password": "a long pass phrase"}
-    return {**who, "brand_id": world.brand.pk, "first_name": "New", "last_name": "Comer"}
+    return {**who, "brand_id": scenario.brand.pk, "first_name": "New", "last_name": "Comer"}
 
 
-def proof(world: World) -> dict[str, Any]:
-    return {"scan_token": guest_tokens.token_of(world.guest_scan.pk, scanned_at=world.guest_scan.scanned_at)}
+def proof(scenario: Scenario) -> dict[str, Any]:
+    return {"scan_token": guest_tokens.token_of(scenario.guest_scan.pk, scanned_at=scenario.guest_scan.scanned_at)}
 
 
-def at_brand(world: World) -> dict[str, Any]:
-    return {"brand_id": world.brand.pk}
+def at_brand(scenario: Scenario) -> dict[str, Any]:
+    return {"brand_id": scenario.brand.pk}
 
 
-def new_password(world: World) -> dict[str, Any]:
-    told = {"u": world.customer.pk, "p": rendering.password_mark(world.customer)}
-    link = rendering.address_of(world.brand, rendering.NEW_PASSWORD, told)
+def new_password(scenario: Scenario) -> dict[str, Any]:
+    told = {"u": scenario.customer.pk, "p": rendering.password_mark(scenario.customer)}
+    link = rendering.address_of(scenario.brand, rendering.NEW_PASSWORD, told)
     return {"token": link.rpartition("/")[2], "password": "another long pass phrase"}
 
 
@@ -238,11 +239,11 @@ PLACE = {"latitude": 46.9, "longitude": 7.4}
 CAMPAIGN_EVENT = "brand/loyalty/campaign/event"
 
 
-def wishes(_world: World) -> dict[str, Any]:
+def wishes(_world: Scenario) -> dict[str, Any]:
     return {"first_name": "Ada", "notifications": {"points": {"email": True}}}
 
 
-def mailed_code(w: World) -> dict[str, Any]:
+def mailed_code(w: Scenario) -> dict[str, Any]:
     begun = w.registration
     return {"registration_id": str(begun.confirmation_id), "code": confirmations.code_of(begun.confirmation_id)}
 
@@ -251,57 +252,59 @@ def newcomer_alone() -> dict[str, str]:
     return {"email": f"{uuid.uuid4().hex}@example.com", "password": PASSWORD}
 
 
-def own_code(w: World) -> dict[str, Any]:
+def own_code(w: Scenario) -> dict[str, Any]:
     return {"code": confirmations.code_of(w.verification.pk)}
 
 
-DOORS = {
-    "log_in": Door("guest", "POST", "auth/token", credentials),
-    "refresh_tokens": Door("guest", "POST", "auth/token/refresh", refresh_token),
-    "log_out": Door("guest", "POST", "auth/token/revoke", refresh_token),
-    "register": Door("guest", "POST", "auth/register", newcomer),
-    "confirm_registration": Door("guest", "POST", "auth/register/confirm", mailed_code),
-    "send_email_verification": Door("mine", "POST", "auth/email/verification"),
-    "confirm_email": Door("mine", "POST", "auth/email/verification/confirm", own_code),
-    "forgot_password": Door(
+ENDPOINTS = {
+    "log_in": Endpoint("guest", "POST", "auth/token", credentials),
+    "refresh_tokens": Endpoint("guest", "POST", "auth/token/refresh", refresh_token),
+    "log_out": Endpoint("guest", "POST", "auth/token/revoke", refresh_token),
+    "register": Endpoint("guest", "POST", "auth/register", newcomer),
+    "confirm_registration": Endpoint("guest", "POST", "auth/register/confirm", mailed_code),
+    "send_email_verification": Endpoint("mine", "POST", "auth/email/verification"),
+    "confirm_email": Endpoint("mine", "POST", "auth/email/verification/confirm", own_code),
+    "forgot_password": Endpoint(
         "guest", "POST", "auth/password/forgot", lambda w: {"email": w.customer.email} | at_brand(w)
     ),
-    "reset_password": Door("guest", "POST", "auth/password/reset", new_password),
-    "credit_action": Door("hub", "POST", CAMPAIGN_EVENT, scan_action),
-    "credit_action (app)": Door("app", "POST", CAMPAIGN_EVENT, scan_action),
-    "credit_action (order)": Door("hub", "POST", CAMPAIGN_EVENT, order_action),
-    "credit_action (profile)": Door("hub", "POST", CAMPAIGN_EVENT, profile_action),
-    "credit_action (login)": Door("hub", "POST", CAMPAIGN_EVENT, login_action),
-    "ingest_event": Door("bare_hub", "POST", "events", envelope),
-    "verify_product": Door("mine", "POST", "verify/product/{code}", lambda w: scan_body(w)["location"]),
-    "scan_code": Door("guest", "POST", "auth-codes/scan", scan_body),
-    "scan_code (hub)": Door("bare_hub", "POST", "auth-codes/scan", lambda w: scan_body(w) | for_customer(w)),
-    "validate_code": Door("bare_hub", "POST", "auth-codes/validate", lambda w: {"code": str(w.code)} | for_customer(w)),
-    "read_scan": Door("guest", "GET", "scans/{scan}"),
-    "adopt_scan": Door("mine", "POST", "scans/{guest_scan}/adopt", proof),
-    "place_scan": Door("guest", "POST", "scans/{guest_scan}/place", lambda w: PLACE | proof(w)),
-    "read_points": Door("mine", "GET", "customer/loyalty/points"),
-    "list_transactions": Door("mine", "GET", "customer/loyalty/transactions"),
-    "register_device": Door("mine", "PUT", "customer/devices", lambda _w: {"token": "a:b", "platform": "ios"}),
-    "read_profile": Door("mine", "GET", "customer/profile"),
-    "change_profile": Door(
+    "reset_password": Endpoint("guest", "POST", "auth/password/reset", new_password),
+    "credit_action": Endpoint("hub", "POST", CAMPAIGN_EVENT, scan_action),
+    "credit_action (app)": Endpoint("app", "POST", CAMPAIGN_EVENT, scan_action),
+    "credit_action (order)": Endpoint("hub", "POST", CAMPAIGN_EVENT, order_action),
+    "credit_action (profile)": Endpoint("hub", "POST", CAMPAIGN_EVENT, profile_action),
+    "credit_action (login)": Endpoint("hub", "POST", CAMPAIGN_EVENT, login_action),
+    "ingest_event": Endpoint("bare_hub", "POST", "events", envelope),
+    "verify_product": Endpoint("mine", "POST", "verify/product/{code}", lambda w: scan_body(w)["location"]),
+    "scan_code": Endpoint("guest", "POST", "auth-codes/scan", scan_body),
+    "scan_code (hub)": Endpoint("bare_hub", "POST", "auth-codes/scan", lambda w: scan_body(w) | for_customer(w)),
+    "validate_code": Endpoint(
+        "bare_hub", "POST", "auth-codes/validate", lambda w: {"code": str(w.code)} | for_customer(w)
+    ),
+    "read_scan": Endpoint("guest", "GET", "scans/{scan}"),
+    "adopt_scan": Endpoint("mine", "POST", "scans/{guest_scan}/adopt", proof),
+    "place_scan": Endpoint("guest", "POST", "scans/{guest_scan}/place", lambda w: PLACE | proof(w)),
+    "read_points": Endpoint("mine", "GET", "customer/loyalty/points"),
+    "list_transactions": Endpoint("mine", "GET", "customer/loyalty/transactions"),
+    "register_device": Endpoint("mine", "PUT", "customer/devices", lambda _w: {"token": "a:b", "platform": "ios"}),
+    "read_profile": Endpoint("mine", "GET", "customer/profile"),
+    "change_profile": Endpoint(
         "mine",
         "PATCH",
         "customer/profile",
         lambda _w: {"first_name": "Ada", "notifications": {"points": {"email": True}}},
     ),
-    "erase_me": Door("mine", "DELETE", "customer", lambda _w: {"password": PASSWORD}),
-    "list_campaigns": Door("mine", "GET", "customer/loyalty/campaigns"),
-    "list_rewards": Door("mine", "GET", "customer/loyalty/rewards"),
-    "list_wallets": Door("mine", "GET", "customer/wallet"),
-    "read_apple_pass": Door("mine", "GET", "customer/wallet/apple"),
-    "read_google_pass": Door("mine", "GET", "customer/wallet/google"),
-    "redeem_reward": Door("buyer", "POST", "customer/loyalty/rewards/{reward}/redeem"),
-    "claim_reward": Door("mine", "POST", "customer/loyalty/milestones/{milestone}/claim"),
-    "claim_reward_by_old_path": Door("mine", "POST", "customer/loyalty/rewards/{milestone}/claim"),
-    "undo_redemption": Door("mine", "POST", "customer/loyalty/redemptions/{redemption}/undo"),
-    "enrol_member": Door("bare_hub", "POST", "members", lambda w: {"user_id": w.customer.pk}),
-    "correct_member": Door(
+    "erase_me": Endpoint("mine", "DELETE", "customer", lambda _w: {"password": PASSWORD}),
+    "list_campaigns": Endpoint("mine", "GET", "customer/loyalty/campaigns"),
+    "list_rewards": Endpoint("mine", "GET", "customer/loyalty/rewards"),
+    "list_wallets": Endpoint("mine", "GET", "customer/wallet"),
+    "read_apple_pass": Endpoint("mine", "GET", "customer/wallet/apple"),
+    "read_google_pass": Endpoint("mine", "GET", "customer/wallet/google"),
+    "redeem_reward": Endpoint("buyer", "POST", "customer/loyalty/rewards/{reward}/redeem"),
+    "claim_reward": Endpoint("mine", "POST", "customer/loyalty/milestones/{milestone}/claim"),
+    "claim_reward_by_old_path": Endpoint("mine", "POST", "customer/loyalty/rewards/{milestone}/claim"),
+    "undo_redemption": Endpoint("mine", "POST", "customer/loyalty/redemptions/{redemption}/undo"),
+    "enrol_member": Endpoint("bare_hub", "POST", "members", lambda w: {"user_id": w.customer.pk}),
+    "correct_member": Endpoint(
         "bare_hub",
         "PATCH",
         "members/{customer}",
@@ -312,18 +315,20 @@ DOORS = {
             "reason": "Misspelt",
         },
     ),
-    "change_email": Door("mine", "POST", "auth/email/change", lambda _w: {"email": f"{uuid.uuid4().hex}@example.com"}),
-    "report_fake": Door("bare_hub", "POST", "fake-reports", lambda w: {"code": str(w.code), "place": "A stall"}),
-    "list_redemptions": Door("mine", "GET", "customer/loyalty/redemptions"),
-    "check_redemption": Door("bare_hub", "POST", "redemptions/check", lambda w: {"code": w.redemption.code}),
-    "use_redemption": Door("bare_hub", "POST", "redemptions/use", lambda w: {"code": w.redemption.code}),
-    "list_code_scans": Door("bare_hub", "GET", "auth-codes/{code}/scans"),
-    "list_qr_codes": Door("bare_hub", "GET", "batch-ranges/{batch}/qr-codes"),
-    "read_qr_image": Door("guest", "GET", "{image}"),
-    "read_qr_image_svg": Door("guest", "GET", "{drawing}"),
-    "check_alive": Door("guest", "GET", "/healthz"),
+    "change_email": Endpoint(
+        "mine", "POST", "auth/email/change", lambda _w: {"email": f"{uuid.uuid4().hex}@example.com"}
+    ),
+    "report_fake": Endpoint("bare_hub", "POST", "fake-reports", lambda w: {"code": str(w.code), "place": "A stall"}),
+    "list_redemptions": Endpoint("mine", "GET", "customer/loyalty/redemptions"),
+    "check_redemption": Endpoint("bare_hub", "POST", "redemptions/check", lambda w: {"code": w.redemption.code}),
+    "use_redemption": Endpoint("bare_hub", "POST", "redemptions/use", lambda w: {"code": w.redemption.code}),
+    "list_code_scans": Endpoint("bare_hub", "GET", "auth-codes/{code}/scans"),
+    "list_qr_codes": Endpoint("bare_hub", "GET", "batch-ranges/{batch}/qr-codes"),
+    "read_qr_image": Endpoint("guest", "GET", "{image}"),
+    "read_qr_image_svg": Endpoint("guest", "GET", "{drawing}"),
+    "check_alive": Endpoint("guest", "GET", "/healthz"),
 }
-WRITING = [name for name, door in DOORS.items() if door.method != "GET" and door.body is not nothing]
+WRITING = [name for name, endpoint in ENDPOINTS.items() if endpoint.method != "GET" and endpoint.body is not nothing]
 LISTS = ["list_transactions", "list_rewards", "list_redemptions", "list_code_scans", "list_qr_codes"]
 WITH_TOKEN = [
     "credit_action",
@@ -388,7 +393,9 @@ def written() -> dict[str, Any]:
         return dict(zip(asked, cursor.fetchone(), strict=True))
 
 
-def refuses(wanted: tuple[int, str], ask: Callable[..., Any], *given: Any, but: Any = None, **named: Any) -> Any:
+def assert_rejected(
+    wanted: tuple[int, str], ask: Callable[..., Any], *given: Any, but: Any = None, **named: Any
+) -> Any:
     """`ask` is answered with `wanted` (status, error) in the envelope; nothing is written `but` so many rows."""
     before = written()
 
@@ -401,14 +408,14 @@ def refuses(wanted: tuple[int, str], ask: Callable[..., Any], *given: Any, but: 
     return response
 
 
-def put(body: Any, path: str, value: Any) -> Any:
+def with_value(body: Any, path: str, value: Any) -> Any:
     """`body` with `value` at a path such as `order.items.0.quantity`."""
     inner, last = last_step(body, path)
     inner[last] = value
     return body
 
 
-def take(body: Any, path: str) -> Any:
+def without_field(body: Any, path: str) -> Any:
     """`body` without what is at the path."""
     inner, last = last_step(body, path)
     del inner[last]

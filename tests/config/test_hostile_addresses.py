@@ -11,13 +11,13 @@ from tests import make, openapi
 from tests.api import PREFIX
 from tests.config.doors import (
     BAD_REQUEST,
-    DOORS,
+    ENDPOINTS,
     LISTS,
     NOT_FOUND,
     WITH_IDEMPOTENCY_KEY,
-    put,
-    refuses,
+    assert_rejected,
     short,
+    with_value,
 )
 
 # --- Paths and queries -----------------------------------------------------------------------------------------------
@@ -35,13 +35,13 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS, ids=short)
-def test_path_that_leads_nowhere(world, path):
-    refuses(NOT_FOUND, world.bare_hub.get, path)
+def test_path_that_leads_nowhere(scenario, path):
+    assert_rejected(NOT_FOUND, scenario.bare_hub.get, path)
 
 
 @pytest.mark.parametrize("scanned", ["%00", "A%00B", "%0A", "%1F", "%7F", "a" * 601, "x" * 5000])
-def test_scanned_path_that_cannot_be_a_code(world, scanned):
-    refuses(NOT_FOUND, world.mine.verify, scanned)
+def test_scanned_path_that_cannot_be_a_code(scenario, scanned):
+    assert_rejected(NOT_FOUND, scenario.mine.verify, scanned)
 
 
 UNKNOWN_CODES = [
@@ -62,19 +62,19 @@ UNKNOWN_CODES = [
 
 
 @pytest.mark.parametrize("scanned", UNKNOWN_CODES, ids=short)
-def test_code_that_nobody_made_is_recorded_as_an_attempt(world, scanned):
-    refuses((400, "AUTH_CODE_INVALID"), world.mine.verify, scanned, but={"Scan": 1})
+def test_code_that_nobody_made_is_recorded_as_an_attempt(scenario, scanned):
+    assert_rejected((400, "AUTH_CODE_INVALID"), scenario.mine.verify, scanned, but={"Scan": 1})
 
-    attempt = Scan.objects.exclude(pk=world.guest_scan.pk).get()
+    attempt = Scan.objects.exclude(pk=scenario.guest_scan.pk).get()
     assert (attempt.reason, attempt.auth_code, len(attempt.code) <= 64) == ("unknown", None, True)
 
 
 @pytest.mark.parametrize("scanned", ["'", "%00", "\x7f", "😀", "a" * 500, "http://[", "https://x/s/%ED%A0%80", "a.b.c"])
-def test_code_in_a_body_that_nobody_made(world, scanned):
-    refuses((400, "AUTH_CODE_INVALID"), world.call, "scan_code", body={"code": scanned}, but={"Scan": 1})
+def test_code_in_a_body_that_nobody_made(scenario, scanned):
+    assert_rejected((400, "AUTH_CODE_INVALID"), scenario.call, "scan_code", body={"code": scanned}, but={"Scan": 1})
 
-    assert world.call("validate_code", body={"code": scanned}).json()["valid"] is False
-    assert Scan.objects.exclude(pk=world.guest_scan.pk).count() == 1
+    assert scenario.call("validate_code", body={"code": scanned}).json()["valid"] is False
+    assert Scan.objects.exclude(pk=scenario.guest_scan.pk).count() == 1
 
 
 LIMITS = ["", "0", "-1", "+5", "1001", "1.5", "1e2", "x", "NaN", "%00", "%FF", "%D9%A3", "0000000010000", "9" * 5000]
@@ -82,8 +82,8 @@ LIMITS = ["", "0", "-1", "+5", "1001", "1.5", "1e2", "x", "NaN", "%00", "%FF", "
 
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize("limit", LIMITS, ids=short)
-def test_limit_that_is_none(world, name, limit):
-    refuses(BAD_REQUEST, world.call, name, query=f"?limit={limit}")
+def test_limit_that_is_none(scenario, name, limit):
+    assert_rejected(BAD_REQUEST, scenario.call, name, query=f"?limit={limit}")
 
 
 def cursor(text):
@@ -115,13 +115,13 @@ CURSORS += [cursor("r=x&p=1"), cursor("q=1"), cursor("o=" + "9" * 5000), *[curso
 
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize("given", CURSORS, ids=short)
-def test_cursor_that_is_none(world, name, given):
-    refuses(BAD_REQUEST, world.call, name, query=f"?cursor={given}")
+def test_cursor_that_is_none(scenario, name, given):
+    assert_rejected(BAD_REQUEST, scenario.call, name, query=f"?cursor={given}")
 
 
-@pytest.mark.parametrize("name", [name for name in DOORS if name not in FILES])
-def test_query_with_a_nul(world, name):
-    refuses(BAD_REQUEST, world.call, name, query="?x=%00")
+@pytest.mark.parametrize("name", [name for name in ENDPOINTS if name not in FILES])
+def test_query_with_a_nul(scenario, name):
+    assert_rejected(BAD_REQUEST, scenario.call, name, query="?x=%00")
 
 
 # --- Headers and methods ---------------------------------------------------------------------------------------------
@@ -131,8 +131,8 @@ IDEMPOTENCY_KEYS = ["", " ", "a b", "a\tb", "\x7f", "\xe9", "\x01", "x" * 256, "
 
 @pytest.mark.parametrize("name", WITH_IDEMPOTENCY_KEY)
 @pytest.mark.parametrize("key", IDEMPOTENCY_KEYS, ids=short)
-def test_idempotency_key_that_cannot_be_one(world, name, key):
-    refuses(BAD_REQUEST, world.call, name, idempotency_key=key)
+def test_idempotency_key_that_cannot_be_one(scenario, name, key):
+    assert_rejected(BAD_REQUEST, scenario.call, name, idempotency_key=key)
 
 
 OTHER_REQUESTS = {
@@ -144,43 +144,45 @@ OTHER_REQUESTS = {
 
 
 @pytest.mark.parametrize(("name", "path"), OTHER_REQUESTS.items())
-def test_idempotency_key_of_another_request(world, name, path):
-    other = put(DOORS[name].body(world), path, 1 if path == "latitude" else str(make.code(world.brand)))
-    world.call(name, idempotency_key="k1")
+def test_idempotency_key_of_another_request(scenario, name, path):
+    other = with_value(
+        ENDPOINTS[name].body(scenario), path, 1 if path == "latitude" else str(make.code(scenario.brand))
+    )
+    scenario.call(name, idempotency_key="k1")
 
-    refuses((422, "IDEMPOTENCY_KEY_REUSED"), world.call, name, body=other, idempotency_key="k1")
+    assert_rejected((422, "IDEMPOTENCY_KEY_REUSED"), scenario.call, name, body=other, idempotency_key="k1")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"])
-def test_method_that_a_door_does_not_take(world, subtests, method):
-    for name, door in DOORS.items():
-        address = door.address(world).partition("?")[0]
+def test_method_that_a_door_does_not_take(scenario, subtests, method):
+    for name, endpoint in ENDPOINTS.items():
+        address = endpoint.address(scenario).partition("?")[0]
         whole = address if address.startswith("/") else PREFIX + address
         if openapi.operation_at(method, whole) is None:
             with subtests.test(name):
-                response = refuses((405, "METHOD_NOT_ALLOWED"), world.call, name, method=method)
+                response = assert_rejected((405, "METHOD_NOT_ALLOWED"), scenario.call, name, method=method)
 
-                assert door.method in response["Allow"]
+                assert endpoint.method in response["Allow"]
 
 
 @pytest.mark.parametrize("accept", ["application/xml", "text/html", "image/png", "x/y;q=1"])
-def test_answer_that_nobody_gives(world, subtests, accept):
-    for name in DOORS:
+def test_answer_that_nobody_gives(scenario, subtests, accept):
+    for name in ENDPOINTS:
         if name not in FILES:
             with subtests.test(name):
-                refuses((406, "NOT_ACCEPTABLE"), world.call, name, accept=accept)
+                assert_rejected((406, "NOT_ACCEPTABLE"), scenario.call, name, accept=accept)
 
 
 @pytest.mark.parametrize("path", ["/api/schema", "/api/docs", "/api/docs?script="])
-def test_description_is_only_read(world, path):
+def test_description_is_only_read(scenario, path):
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
-        refuses((405, "METHOD_NOT_ALLOWED"), world.guest.call, method, path)
-    refuses((406, "NOT_ACCEPTABLE"), world.guest.having(accept="image/png").get, path)
+        assert_rejected((405, "METHOD_NOT_ALLOWED"), scenario.guest.call, method, path)
+    assert_rejected((406, "NOT_ACCEPTABLE"), scenario.guest.having(accept="image/png").get, path)
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Accept-Language", "Cookie", "Range"])
 @pytest.mark.parametrize("value", ["", "\xff\xfe", "x" * 50_000, "%00", "'; --", "1.2.3.4, [::1]:x, \x01"], ids=short)
-def test_header_full_of_rubbish_changes_nothing(world, header, value):
-    caller = world.mine.having(**{header: value})
+def test_header_full_of_rubbish_changes_nothing(scenario, header, value):
+    caller = scenario.mine.having(**{header: value})
 
     assert caller.get("customer/loyalty/points").status_code == 200

@@ -16,13 +16,13 @@ from brands.models.credentials import ApiKey
 from tests import make
 from tests.config.doors import (
     BAD_REQUEST,
-    DOORS,
+    ENDPOINTS,
     NOT_FOUND,
     WITH_IDEMPOTENCY_KEY,
     WITH_KEY,
     WITH_TOKEN,
-    put,
-    refuses,
+    assert_rejected,
+    with_value,
 )
 
 # --- Tokens ----------------------------------------------------------------------------------------------------------
@@ -35,15 +35,15 @@ def of(given, value):
     return value(given) if callable(value) else value
 
 
-def signed(world, *, key=None, algorithm="HS256", headers=None, **claims):
+def signed(scenario, *, key=None, algorithm="HS256", headers=None, **claims):
     """A token of our own making, right in every respect but those that the row names."""
     usual = {
         "iss": settings.JWT_ISSUER,
         "aud": settings.JWT_AUDIENCE,
         "exp": int(time.time()) + 60,
         "token_type": "access",
-        "user_id": world.customer.pk,
-        "brand_id": world.brand.pk,
+        "user_id": scenario.customer.pk,
+        "brand_id": scenario.brand.pk,
     }
     named = {name: value for name, value in {**usual, **claims}.items() if value is not None}
     own = settings.SIMPLE_JWT["SIGNING_KEY"]
@@ -58,23 +58,28 @@ DEEP = segment(b"[" * 12_000)
 HS256, NONE, LIST = (segment(b'{"alg":%s}' % name) for name in (b'"HS256"', b'"none"', b'["HS256"]'))
 
 
-def unsigned(world):
-    payload = signed(world).split(".")[1]
+def unsigned(scenario):
+    payload = signed(scenario).split(".")[1]
     return f"{NONE}.{payload}."
 
 
-def altered(world):
-    head, _, signature = signed(world).split(".")
-    claims = {"user_id": world.stranger.pk, "brand_id": world.brand.pk, "token_type": "access", "exp": 5_000_000_000}
+def altered(scenario):
+    head, _, signature = signed(scenario).split(".")
+    claims = {
+        "user_id": scenario.stranger.pk,
+        "brand_id": scenario.brand.pk,
+        "token_type": "access",
+        "exp": 5_000_000_000,
+    }
     return f"{head}.{segment(json.dumps(claims).encode())}.{signature}"
 
 
 TOKENS = {
     "nothing": "",
     "no scheme": signed,
-    "another scheme": lambda world: f"Basic {signed(world)}",
+    "another scheme": lambda scenario: f"Basic {signed(scenario)}",
     "no token": "Bearer ",
-    "two tokens": lambda world: f"Bearer {signed(world)} {signed(world)}",
+    "two tokens": lambda scenario: f"Bearer {signed(scenario)} {signed(scenario)}",
     "rubbish": "Bearer rubbish",
     "dots": "Bearer ..",
     "not ASCII": "Bearer \xe9.\xe9.\xe9",
@@ -83,57 +88,57 @@ TOKENS = {
     "deep claims": f"Bearer {HS256}.{DEEP}.e30",
     "header is no object": f"Bearer {segment(b'[]')}.e30.e30",
     "alg is no text": f"Bearer {LIST}.e30.e30",
-    "unsigned": lambda world: f"Bearer {unsigned(world)}",
-    "altered": lambda world: f"Bearer {altered(world)}",
-    "signed by another": lambda world: f"Bearer {signed(world, key='x' * 64)}",
-    "another algorithm": lambda world: f"Bearer {signed(world, algorithm='HS384')}",
-    "expired": lambda world: f"Bearer {signed(world, exp=LONG_AGO)}",
-    "without an end": lambda world: f"Bearer {signed(world, exp=None)}",
-    "not yet valid": lambda world: f"Bearer {signed(world, nbf=int(time.time()) + 3600)}",
-    "end is no number": lambda world: f"Bearer {signed(world, exp='tomorrow')}",
-    "another issuer": lambda world: f"Bearer {signed(world, iss='https://evil.example.com')}",
-    "another audience": lambda world: f"Bearer {signed(world, aud='somebody')}",
-    "refresh token": lambda world: f"Bearer {world.refresh}",
-    "without a kind": lambda world: f"Bearer {signed(world, token_type=None)}",
-    "without a user": lambda world: f"Bearer {signed(world, user_id=None)}",
-    "user is text": lambda world: f"Bearer {signed(world, user_id='1')}",
-    "user is true": lambda world: f"Bearer {signed(world, user_id=True)}",
-    "user 0": lambda world: f"Bearer {signed(world, user_id=0)}",
-    "user 2^63": lambda world: f"Bearer {signed(world, user_id=2**63)}",
-    "user 2^63-1": lambda world: f"Bearer {signed(world, user_id=2**63 - 1)}",
-    "brand 2^63": lambda world: f"Bearer {signed(world, brand_id=2**63)}",
-    "switched-off user": lambda world: world.api.as_customer(switched_off(world)).headers["authorization"],
+    "unsigned": lambda scenario: f"Bearer {unsigned(scenario)}",
+    "altered": lambda scenario: f"Bearer {altered(scenario)}",
+    "signed by another": lambda scenario: f"Bearer {signed(scenario, key='x' * 64)}",
+    "another algorithm": lambda scenario: f"Bearer {signed(scenario, algorithm='HS384')}",
+    "expired": lambda scenario: f"Bearer {signed(scenario, exp=LONG_AGO)}",
+    "without an end": lambda scenario: f"Bearer {signed(scenario, exp=None)}",
+    "not yet valid": lambda scenario: f"Bearer {signed(scenario, nbf=int(time.time()) + 3600)}",
+    "end is no number": lambda scenario: f"Bearer {signed(scenario, exp='tomorrow')}",
+    "another issuer": lambda scenario: f"Bearer {signed(scenario, iss='https://evil.example.com')}",
+    "another audience": lambda scenario: f"Bearer {signed(scenario, aud='somebody')}",
+    "refresh token": lambda scenario: f"Bearer {scenario.refresh}",
+    "without a kind": lambda scenario: f"Bearer {signed(scenario, token_type=None)}",
+    "without a user": lambda scenario: f"Bearer {signed(scenario, user_id=None)}",
+    "user is text": lambda scenario: f"Bearer {signed(scenario, user_id='1')}",
+    "user is true": lambda scenario: f"Bearer {signed(scenario, user_id=True)}",
+    "user 0": lambda scenario: f"Bearer {signed(scenario, user_id=0)}",
+    "user 2^63": lambda scenario: f"Bearer {signed(scenario, user_id=2**63)}",
+    "user 2^63-1": lambda scenario: f"Bearer {signed(scenario, user_id=2**63 - 1)}",
+    "brand 2^63": lambda scenario: f"Bearer {signed(scenario, brand_id=2**63)}",
+    "switched-off user": lambda scenario: scenario.api.as_customer(switched_off(scenario)).headers["authorization"],
 }
 
 
-def switched_off(world):
-    return make.customer(world.brand, is_active=False)
+def switched_off(scenario):
+    return make.customer(scenario.brand, is_active=False)
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
-def test_token_that_is_not_good(world, subtests, token):
-    text = of(world, token)
+def test_token_that_is_not_good(scenario, subtests, token):
+    text = of(scenario, token)
     for name in WITH_TOKEN:
         with subtests.test(name):
-            response = refuses((401, "TOKEN_INVALID"), world.call, name, authorization=text)
+            response = assert_rejected((401, "TOKEN_INVALID"), scenario.call, name, authorization=text)
 
             assert response["WWW-Authenticate"] == "Bearer"
 
 
-def test_token_of_these_tests_is_good_but_for_what_the_row_says(world):
-    assert world.call("read_points", authorization=f"Bearer {signed(world)}").status_code == 200
+def test_token_of_these_tests_is_good_but_for_what_the_row_says(scenario):
+    assert scenario.call("read_points", authorization=f"Bearer {signed(scenario)}").status_code == 200
 
 
-def test_token_of_one_brand_and_key_of_another(world, subtests):
-    caller = world.api.as_customer(world.customer, of=world.other).app()
+def test_token_of_one_brand_and_key_of_another(scenario, subtests):
+    caller = scenario.api.as_customer(scenario.customer, of=scenario.other).app()
     for name in (*WITH_IDEMPOTENCY_KEY, "validate_code", "read_scan"):
         with subtests.test(name):
-            refuses((403, "BRAND_MISMATCH"), world.call, name, caller=caller)
+            assert_rejected((403, "BRAND_MISMATCH"), scenario.call, name, caller=caller)
 
 
 @pytest.mark.parametrize("name", ["credit_action", "verify_product", "read_points", "list_transactions"])
-def test_token_that_is_missing(world, name):
-    refuses((401, "AUTHENTICATION_REQUIRED"), world.call, name, without="authorization")
+def test_token_that_is_missing(scenario, name):
+    assert_rejected((401, "AUTHENTICATION_REQUIRED"), scenario.call, name, without="authorization")
 
 
 # Good in themselves: the first two speak of another user, and a token outlives its user's last day in an event.
@@ -141,43 +146,43 @@ OF_ANOTHER_USER = {"user 2^63-1", "switched-off user"}
 
 
 @pytest.mark.parametrize("row", [name for name in TOKENS if name not in {"nothing", "no token"}])
-def test_event_with_a_token_that_is_not_good(world, row):
-    text = of(world, TOKENS[row])
-    body = put(DOORS["ingest_event"].body(world), "detail.arguments.authorization", text)
+def test_event_with_a_token_that_is_not_good(scenario, row):
+    text = of(scenario, TOKENS[row])
+    body = with_value(ENDPOINTS["ingest_event"].body(scenario), "detail.arguments.authorization", text)
     wanted = (403, "BRAND_MISMATCH") if row in OF_ANOTHER_USER else (401, "TOKEN_INVALID")
 
-    refuses(BAD_REQUEST if len(text) > MAX_TOKEN_LENGTH else wanted, world.call, "ingest_event", body=body)
+    assert_rejected(BAD_REQUEST if len(text) > MAX_TOKEN_LENGTH else wanted, scenario.call, "ingest_event", body=body)
 
 
 REFRESH_TOKENS = {
     **{name: TOKENS[name] for name in ("rubbish", "dots", "deep header", "unsigned", "altered", "signed by another")},
     "access token": signed,
-    "without a session": lambda world: signed(world, token_type="refresh"),
-    "session is no id": lambda world: signed(world, token_type="refresh", sid="x", jti="y"),
-    "session is a list": lambda world: signed(world, token_type="refresh", sid=["x"], jti="y"),
+    "without a session": lambda scenario: signed(scenario, token_type="refresh"),
+    "session is no id": lambda scenario: signed(scenario, token_type="refresh", sid="x", jti="y"),
+    "session is a list": lambda scenario: signed(scenario, token_type="refresh", sid=["x"], jti="y"),
 }
 
 
 @pytest.mark.parametrize("token", REFRESH_TOKENS.values(), ids=REFRESH_TOKENS)
-def test_refresh_token_that_is_not_good(world, token):
-    text = of(world, token).removeprefix("Bearer ")[:4096]
+def test_refresh_token_that_is_not_good(scenario, token):
+    text = of(scenario, token).removeprefix("Bearer ")[:4096]
 
     for name in ("refresh_tokens", "log_out"):
-        refuses((401, "TOKEN_INVALID"), world.call, name, body={"refresh": text})
+        assert_rejected((401, "TOKEN_INVALID"), scenario.call, name, body={"refresh": text})
 
 
 # --- Keys ------------------------------------------------------------------------------------------------------------
 
 
-def revoked(world):
-    key, text = api_keys.create(brand=world.brand, kind="app", name="old", at=timezone.now())
+def revoked(scenario):
+    key, text = api_keys.create(brand=scenario.brand, kind="app", name="old", at=timezone.now())
     api_keys.revoke(key=key, at=timezone.now())
     return text
 
 
-def expired(world):
+def expired(scenario):
     past = timezone.now() - timedelta(seconds=1)
-    return api_keys.create(brand=world.brand, kind="app", name="old", at=past, expires_at=past)[1]
+    return api_keys.create(brand=scenario.brand, kind="app", name="old", at=past, expires_at=past)[1]
 
 
 KEYS = {
@@ -186,38 +191,38 @@ KEYS = {
     "rubbish": "rubbish",
     "not ASCII": "hub_" + "\xe9" * 43,
     "100,000 letters": "hub_" + "A" * 100_000,
-    "two keys": lambda world: ", ".join([world.bare_hub.headers["api-key"]] * 2),
-    "an app key that calls itself hub": lambda world: world.app.headers["api-key"].replace("app_", "hub_"),
-    "only its visible part": lambda world: ApiKey.objects.get(prefix=world.app.headers["api-key"][:12]).prefix,
+    "two keys": lambda scenario: ", ".join([scenario.bare_hub.headers["api-key"]] * 2),
+    "an app key that calls itself hub": lambda scenario: scenario.app.headers["api-key"].replace("app_", "hub_"),
+    "only its visible part": lambda scenario: ApiKey.objects.get(prefix=scenario.app.headers["api-key"][:12]).prefix,
     "revoked": revoked,
     "expired": expired,
 }
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-def test_key_that_is_not_good(world, subtests, key):
-    text = of(world, key)
+def test_key_that_is_not_good(scenario, subtests, key):
+    text = of(scenario, key)
     for name in WITH_KEY:
         with subtests.test(name):
-            refuses((401, "API_KEY_INVALID"), world.call, name, api_key=text)
+            assert_rejected((401, "API_KEY_INVALID"), scenario.call, name, api_key=text)
 
 
 @pytest.mark.parametrize("name", ["credit_action", "ingest_event"])
-def test_key_that_is_missing(world, name):
-    refuses((401, "API_KEY_INVALID"), world.call, name, without="api-key")
+def test_key_that_is_missing(scenario, name):
+    assert_rejected((401, "API_KEY_INVALID"), scenario.call, name, without="api-key")
 
 
 HUB_ONLY = ["credit_action (order)", "credit_action (profile)", "ingest_event", "list_code_scans", "list_qr_codes"]
 
 
 @pytest.mark.parametrize("name", HUB_ONLY)
-def test_app_key_where_a_hub_key_is_needed(world, name):
-    refuses((403, "FORBIDDEN"), world.call, name, caller=world.app)
+def test_app_key_where_a_hub_key_is_needed(scenario, name):
+    assert_rejected((403, "FORBIDDEN"), scenario.call, name, caller=scenario.app)
 
 
 @pytest.mark.parametrize("name", ["list_code_scans", "list_qr_codes"])
-def test_key_of_another_brand_reads_nothing(world, name):
-    refuses(NOT_FOUND, world.call, name, caller=world.api.hub(of=world.other))
+def test_key_of_another_brand_reads_nothing(scenario, name):
+    assert_rejected(NOT_FOUND, scenario.call, name, caller=scenario.api.hub(of=scenario.other))
 
 
 # --- Origins ---------------------------------------------------------------------------------------------------------
@@ -243,23 +248,23 @@ ORIGINS = {
 
 @pytest.mark.parametrize("name", ["credit_action", "credit_action (app)"])
 @pytest.mark.parametrize("origin", ORIGINS.values(), ids=ORIGINS)
-def test_origin_that_is_not_the_brands(world, name, origin):
-    value = of(world.brand.hostnames.get().hostname, origin)
+def test_origin_that_is_not_the_brands(scenario, name, origin):
+    value = of(scenario.brand.hostnames.get().hostname, origin)
 
-    refuses((403, "ORIGIN_NOT_ALLOWED"), world.call, name, origin=value)
+    assert_rejected((403, "ORIGIN_NOT_ALLOWED"), scenario.call, name, origin=value)
 
 
 @pytest.mark.parametrize("name", ["credit_action", "credit_action (app)"])
-def test_origin_of_another_brand_and_none_at_all(world, name):
-    refuses((403, "ORIGIN_NOT_ALLOWED"), world.call, name, origin=world.other.hostnames.get().hostname)
-    refuses((403, "ORIGIN_NOT_ALLOWED"), world.call, name, without="origin")
+def test_origin_of_another_brand_and_none_at_all(scenario, name):
+    assert_rejected((403, "ORIGIN_NOT_ALLOWED"), scenario.call, name, origin=scenario.other.hostnames.get().hostname)
+    assert_rejected((403, "ORIGIN_NOT_ALLOWED"), scenario.call, name, without="origin")
 
 
 @pytest.mark.parametrize("name", ["log_in", "register", "forgot_password"])
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//a]b", "\xe9", "https://x:y", "x" * 100_000])
-def test_origin_that_names_no_brand(world, name, origin):
+def test_origin_that_names_no_brand(scenario, name, origin):
     """Before a password is right, a login does not say that the brand is open: that would tell who is known."""
     body = {"email": "nobody@example.com", "password": "a long pass phrase"}
     refusal = (401, "AUTHENTICATION_REQUIRED") if name == "log_in" else BAD_REQUEST
 
-    refuses(refusal, world.call, name, body=body, origin=origin)
+    assert_rejected(refusal, scenario.call, name, body=body, origin=origin)

@@ -7,17 +7,26 @@ import pytest
 from django.conf import settings
 
 from tests import make
-from tests.config.doors import BAD_REQUEST, DOORS, USER_NOT_FOUND, WRITING, put, refuses, short, take
+from tests.config.doors import (
+    BAD_REQUEST,
+    ENDPOINTS,
+    USER_NOT_FOUND,
+    WRITING,
+    assert_rejected,
+    short,
+    with_value,
+    without_field,
+)
 
 
-@pytest.mark.parametrize("name", DOORS)
-def test_door_opens_to_a_good_request(world, name):
+@pytest.mark.parametrize("name", ENDPOINTS)
+def test_door_opens_to_a_good_request(scenario, name):
     """Or else the refusals below would prove nothing."""
     for kind in ("order-complete", "log-user-profile-update", "log-user-login"):
-        make.earning_rule(world.brand, kind)
-    world.call("scan_code")  # for read_scan to find
+        make.earning_rule(scenario.brand, kind)
+    scenario.call("scan_code")  # for read_scan to find
 
-    assert world.call(name).status_code in {200, 201, 202, 204}
+    assert scenario.call(name).status_code in {200, 201, 202, 204}
 
 
 # --- Bodies ----------------------------------------------------------------------------------------------------------
@@ -65,17 +74,17 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_body_that_is_no_sound_object(world, subtests, body):
+def test_body_that_is_no_sound_object(scenario, subtests, body):
     for name in WRITING:
         with subtests.test(name):
-            refuses(BAD_REQUEST, world.call, name, body=body)
+            assert_rejected(BAD_REQUEST, scenario.call, name, body=body)
 
 
-def test_body_that_is_too_long(world, subtests):
+def test_body_that_is_too_long(scenario, subtests):
     body = b'{"code": "' + b"A" * settings.DATA_UPLOAD_MAX_MEMORY_SIZE + b'"}'
     for name in WRITING:
         with subtests.test(name):
-            refuses((413, "PAYLOAD_TOO_LARGE"), world.call, name, body=body)
+            assert_rejected((413, "PAYLOAD_TOO_LARGE"), scenario.call, name, body=body)
 
 
 OTHER_KINDS = [
@@ -93,24 +102,24 @@ OTHER_KINDS = [
 
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)
-def test_body_of_another_kind(world, subtests, kind):
+def test_body_of_another_kind(scenario, subtests, kind):
     for name in WRITING:
         with subtests.test(name):
-            refuses((415, "UNSUPPORTED_MEDIA_TYPE"), world.call, name, content_type=kind)
+            assert_rejected((415, "UNSUPPORTED_MEDIA_TYPE"), scenario.call, name, content_type=kind)
 
 
 @pytest.mark.parametrize("charset", ["utf-16", "latin-1", "idna", "utf-7"])
-def test_body_in_another_charset(world, subtests, charset):
+def test_body_in_another_charset(scenario, subtests, charset):
     for name in WRITING:
         with subtests.test(name):
-            refuses(BAD_REQUEST, world.call, name, content_type=f"application/json; charset={charset}")
+            assert_rejected(BAD_REQUEST, scenario.call, name, content_type=f"application/json; charset={charset}")
 
 
-def test_missing_body(world, subtests):
+def test_missing_body(scenario, subtests):
     for name in WRITING:
         with subtests.test(name):
             if name != "verify_product":
-                refuses(BAD_REQUEST, world.call, name, body=b"")
+                assert_rejected(BAD_REQUEST, scenario.call, name, body=b"")
 
 
 # --- Fields ----------------------------------------------------------------------------------------------------------
@@ -302,21 +311,21 @@ NEEDED = {
     [(name, path, values) for name, fields in FIELDS.items() for path, values in fields.items()],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_field_that_holds_what_it_cannot(world, subtests, name, path, values):
+def test_field_that_holds_what_it_cannot(scenario, subtests, name, path, values):
     for value in values:
-        body = put(DOORS[name].body(world), path, value)
+        body = with_value(ENDPOINTS[name].body(scenario), path, value)
         with subtests.test(short(value)):
-            response = refuses(BAD_REQUEST, world.call, name, body=body)
+            response = assert_rejected(BAD_REQUEST, scenario.call, name, body=body)
 
             assert response.json()["details"]
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_field_that_is_missing(world, subtests, name):
+def test_field_that_is_missing(scenario, subtests, name):
     for path in NEEDED[name]:
-        body = take(DOORS[name].body(world), path)
+        body = without_field(ENDPOINTS[name].body(scenario), path)
         with subtests.test(path):
-            refuses(BAD_REQUEST, world.call, name, body=body)
+            assert_rejected(BAD_REQUEST, scenario.call, name, body=body)
 
 
 # --- Whom and what it is about ---------------------------------------------------------------------------------------
@@ -334,12 +343,12 @@ USERS = [
 
 
 @pytest.mark.parametrize(("name", "path"), USERS, ids=lambda value: value)
-def test_user_of_nowhere_and_of_another_brand(world, subtests, name, path):
-    switched_off = make.customer(world.brand, is_active=False)
-    for pk in (*NOBODY, world.stranger.pk, switched_off.pk):
-        body = put(DOORS[name].body(world), path, str(pk) if path == "customer_id" else pk)
+def test_user_of_nowhere_and_of_another_brand(scenario, subtests, name, path):
+    switched_off = make.customer(scenario.brand, is_active=False)
+    for pk in (*NOBODY, scenario.stranger.pk, switched_off.pk):
+        body = with_value(ENDPOINTS[name].body(scenario), path, str(pk) if path == "customer_id" else pk)
         with subtests.test(str(pk)):
-            refuses(USER_NOT_FOUND, world.call, name, body=body)
+            assert_rejected(USER_NOT_FOUND, scenario.call, name, body=body)
 
 
 BRANDS = [
@@ -351,18 +360,20 @@ BRANDS = [
 
 
 @pytest.mark.parametrize(("name", "path"), BRANDS, ids=lambda value: value)
-def test_brand_of_nowhere_and_another_brand(world, subtests, name, path):
-    for pk in (*NOBODY, world.other.pk):
-        body = put(DOORS[name].body(world), path, pk)
+def test_brand_of_nowhere_and_another_brand(scenario, subtests, name, path):
+    for pk in (*NOBODY, scenario.other.pk):
+        body = with_value(ENDPOINTS[name].body(scenario), path, pk)
         with subtests.test(str(pk)):
-            refuses((403, "BRAND_MISMATCH"), world.call, name, body=body)
+            assert_rejected((403, "BRAND_MISMATCH"), scenario.call, name, body=body)
 
 
 @pytest.mark.parametrize("name", ["log_in", "register", "forgot_password"])
-def test_key_of_one_brand_and_id_of_another(world, name):
-    body = {**DOORS[name].body(world), "brand_id": world.other.pk}
+def test_key_of_one_brand_and_id_of_another(scenario, name):
+    body = {**ENDPOINTS[name].body(scenario), "brand_id": scenario.other.pk}
 
-    refuses((403, "BRAND_MISMATCH"), world.call, name, body=body, api_key=world.bare_hub.headers["api-key"])
+    assert_rejected(
+        (403, "BRAND_MISMATCH"), scenario.call, name, body=body, api_key=scenario.bare_hub.headers["api-key"]
+    )
 
 
 # --- Places ----------------------------------------------------------------------------------------------------------
@@ -378,6 +389,6 @@ FINE_PLACES = [
 
 
 @pytest.mark.parametrize("place", FINE_PLACES, ids=str)
-def test_places_at_the_edge_are_places(world, place):
-    assert world.mine.verify(world.code, **place).status_code == 200
-    assert world.guest.post("auth-codes/scan", {"code": str(world.code), "location": place}).status_code == 200
+def test_places_at_the_edge_are_places(scenario, place):
+    assert scenario.mine.verify(scenario.code, **place).status_code == 200
+    assert scenario.guest.post("auth-codes/scan", {"code": str(scenario.code), "location": place}).status_code == 200

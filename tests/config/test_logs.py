@@ -95,7 +95,7 @@ def test_an_address_keeps_its_host_and_loses_its_password():
     assert log_format.cleaned("postgres://loyalty:hunter2@db:5432/x") == "postgres://loyalty:<secret>@db:5432/x"
 
 
-class Told(logging.Handler):
+class LogCollector(logging.Handler):
     """Keeps what a JSON log would have."""
 
     def __init__(self):
@@ -113,7 +113,7 @@ class Told(logging.Handler):
 
 @pytest.fixture
 def told():
-    handler = Told()
+    handler = LogCollector()
     logging.getLogger().addHandler(handler)
     yield handler.lines
     logging.getLogger().removeHandler(handler)

@@ -206,7 +206,7 @@ def test_without_its_database_no_message_is_lost_or_spent(sqs, brand, customer, 
         raise OperationalError("away")
 
     with connection.execute_wrapper(away), pytest.raises(queue.DatabaseAway):
-        queue.take(queue.client(), wait_seconds=0)
+        queue.receive_batch(queue.client(), wait_seconds=0)
     left = sqs.waiting()
     receive()
 
@@ -217,7 +217,7 @@ def test_without_its_database_no_message_is_lost_or_spent(sqs, brand, customer, 
 def test_a_message_that_cannot_be_deleted_is_known_when_it_comes_again(sqs, brand, customer):
     sqs.send(order(brand, customer))
     message = queue.client().receive_message(QueueUrl=sqs.url)["Messages"][0]
-    queue.take_one(message)  # and the process dies before the delete
+    queue.store_message(message)  # and the process dies before the delete
 
     receive()
 

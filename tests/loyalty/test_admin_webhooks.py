@@ -12,7 +12,7 @@ from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
 from tests import make
 from tests.loyalty.webhooks import send
 from tests.portal import address, browser, errors, staff, text
-from tests.receivers import receiver, rested
+from tests.receivers import receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def loopback_allowed(settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
     settings.SECURE_SSL_REDIRECT = False
-    rested()
+    reset_breakers()
 
 
 @pytest.fixture

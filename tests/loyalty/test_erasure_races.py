@@ -28,8 +28,8 @@ from loyalty.wallets import devices as wallet_devices
 from loyalty.wallets import passes
 from tests import make
 from tests.loyalty.webhooks import endpoint
-from tests.races import beside, in_the_middle_of, outcome_of
-from tests.receivers import receiver, rested
+from tests.races import outcome_of, start_until_blocked, while_uncommitted
+from tests.receivers import receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,7 +51,7 @@ def add_device(person, brand):
 
 @pytest.mark.parametrize("write", [rename, add_device])
 def test_who_was_erased_meanwhile_is_not_written_back(brand, customer, write):
-    outcome = in_the_middle_of(lambda: erase(customer, brand), lambda: write(customer, brand))
+    outcome = while_uncommitted(lambda: erase(customer, brand), lambda: write(customer, brand))
 
     assert isinstance(outcome, TokenInvalid)
     assert User.objects.get(pk=customer.pk).first_name == ""
@@ -62,7 +62,7 @@ def test_control_without_a_look_under_the_lock_the_name_is_back(brand, customer,
     any_person = User.objects.select_for_update(no_key=True)
     monkeypatch.setattr(users, "lock_person", lambda *, user_id: any_person.get(pk=user_id))
 
-    in_the_middle_of(lambda: erase(customer, brand), lambda: rename(customer, brand))
+    while_uncommitted(lambda: erase(customer, brand), lambda: rename(customer, brand))
 
     assert User.objects.get(pk=customer.pk).first_name == "Wilhelmina"
 
@@ -73,7 +73,7 @@ def test_a_phone_that_takes_up_an_erased_persons_pass_is_turned_away(brand, cust
     def take_up():
         return wallet_devices.register(wallet_pass=held, device="phone", push_token="abcdef01", at=timezone.now())
 
-    outcome = in_the_middle_of(lambda: erase(customer, brand), take_up)
+    outcome = while_uncommitted(lambda: erase(customer, brand), take_up)
 
     assert isinstance(outcome, TokenInvalid)
     assert not WalletDevice.objects.exists()
@@ -89,7 +89,7 @@ def shop():
 def busy(brand, customer, shop, settings):
     """A brand that tells everybody of everything, and a customer of this and another brand who has just scanned."""
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    rested()
+    reset_breakers()
     NoticeSettings.objects.create(brand=brand, merge_seconds=0)
     endpoint(brand, shop, types=["code.scanned"])
     make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
@@ -121,7 +121,7 @@ def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, b
             return finish(delivery, **how)
         if moment == "after":
             finish(delivery, **how)
-        erasures.append(beside(pool, lambda: erase(customer, brand)))
+        erasures.append(start_until_blocked(pool, lambda: erase(customer, brand)))
         transaction.on_commit(lambda: erasures[0].exception(timeout=10))
         return None if moment == "after" else finish(delivery, **how)
 
@@ -144,7 +144,7 @@ def test_control_who_takes_the_event_last_and_an_erasure_wait_for_each_other(bra
     [delivery] = leases.claim(limit=1, lane="notices")
 
     def in_the_wrong_order():
-        return in_the_middle_of(
+        return while_uncommitted(
             lambda: batching.close(notice_id=delivery.payload["notice_id"], at=timezone.now()),
             lambda: erase(customer, brand),
             lambda: leases.finish(delivery),
@@ -168,6 +168,8 @@ def test_blocking_members_and_changing_their_points_wait_for_each_other_in_one_o
             cursor.execute("SET enable_bitmapscan = off")
         return accounts.set_status(accounts=[first, second], status=UserPoints.Status.BLOCKED, at=timezone.now())
 
-    outcome = in_the_middle_of(lambda: accounts.lock(account=first.pk), block, lambda: accounts.lock(account=second.pk))
+    outcome = while_uncommitted(
+        lambda: accounts.lock(account=first.pk), block, lambda: accounts.lock(account=second.pk)
+    )
 
     assert outcome == [first, second]

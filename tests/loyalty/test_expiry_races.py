@@ -19,7 +19,7 @@ from loyalty.points import expiry, ledger
 from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
 from tests import make
-from tests.races import at_once, in_the_middle_of
+from tests.races import at_once, while_uncommitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = timedelta(days=100)
@@ -108,7 +108,7 @@ def expire_while_redeeming(brand):
     """What comes of the night's work that begins before a redemption of 20 of 30 old points is committed."""
     [customer] = members(brand, 1)
     wish = RedemptionRequest(brand.pk, customer.pk, make.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now())
-    return in_the_middle_of(lambda: redeem.redeem(wish), lambda: expiry.run(brand=brand, at=timezone.now()))
+    return while_uncommitted(lambda: redeem.redeem(wish), lambda: expiry.run(brand=brand, at=timezone.now()))
 
 
 def test_expiry_waits_for_a_redemption_and_takes_what_it_left(brand):

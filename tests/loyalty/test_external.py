@@ -19,7 +19,7 @@ from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction
 from tests import make
 from tests.api import error
-from tests.receivers import Reply, receiver, rest_is_over, rested
+from tests.receivers import Reply, end_cooldowns, receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WhenRefused, WhenAway = ExternalSystem.WhenRefused, ExternalSystem.WhenAway
@@ -28,7 +28,7 @@ WhenRefused, WhenAway = ExternalSystem.WhenRefused, ExternalSystem.WhenAway
 @pytest.fixture(autouse=True)
 def loopback_allowed(settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    rested()
+    reset_breakers()
 
 
 @pytest.fixture
@@ -248,7 +248,7 @@ def test_after_failures_in_a_row_it_is_left_alone_and_probed_later(brand, custom
     work()
     assert len(partner.calls) == 5, "the breaker is open"
 
-    rest_is_over()
+    end_cooldowns()
     hasten()
     work()
     hasten()
@@ -289,7 +289,7 @@ def test_the_first_accrual_of_a_new_customer_is_asked_about_too(brand, partner):
     scan(brand, stranger)
     work()
 
-    assert (partner.calls[0].told["data"]["user_point_id"], points_of(stranger)) == (None, 10)
+    assert (partner.calls[0].payload["data"]["user_point_id"], points_of(stranger)) == (None, 10)
 
 
 # --- the synchronous door --------------------------------------------------------------------------------------------
@@ -361,7 +361,7 @@ def test_a_test_question_tells_what_came_of_it(brand, partner):
 
     assert (verdict.decision, verdict.reason) == ("refuse", "I know nobody")
     assert partner.calls[0].verified(made.secret)["type"] == "external.test"
-    assert partner.calls[0].told["data"] == {"message": "Hello."}
+    assert partner.calls[0].payload["data"] == {"message": "Hello."}
 
 
 def test_a_good_test_closes_the_breaker(brand, partner):

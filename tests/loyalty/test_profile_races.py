@@ -9,7 +9,7 @@ from brands.identity import users
 from loyalty.members import corrections, profile
 from loyalty.points import accounts
 from tests import make
-from tests.races import at_once, in_the_middle_of
+from tests.races import at_once, while_uncommitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,7 +45,7 @@ def during_a_correction(account, then):
     def write():
         accounts.set_names(account=account, first_name="Byron", last_name="King", at=timezone.now())
 
-    return in_the_middle_of(lambda: corrections.locked(account), then, write)
+    return while_uncommitted(lambda: corrections.locked(account), then, write)
 
 
 def test_a_correction_at_one_brand_does_not_stop_a_change_at_another(customer, corrected, other_brand):
@@ -74,7 +74,7 @@ def test_control_with_the_person_locked_first_they_wait_for_each_other(customer,
 def test_a_first_correction_that_comes_meanwhile_counts_as_the_later_one(customer, brand, other_brand):
     account = make.account(customer, brand)
 
-    outcome = in_the_middle_of(lambda: correct(account, "Augusta"), lambda: rename(customer, other_brand))
+    outcome = while_uncommitted(lambda: correct(account, "Augusta"), lambda: rename(customer, other_brand))
 
     assert outcome.names == ("Ada", "")
     customer.refresh_from_db()

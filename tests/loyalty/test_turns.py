@@ -16,7 +16,7 @@ from events import delivery, leases, publishing, turns, worker, worker_signals
 from events.messages import LeasedEvent, NewEvent, handler_of
 from events.models import Event
 from tests import make
-from tests.receivers import rested
+from tests.receivers import reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,7 +45,7 @@ def lane(settings):
     handler_of.cache_clear()
     for kept in (slow, seen, at_work, most_at_work):
         kept.clear()
-    rested()
+    reset_breakers()
     client.client().delete("outgoing", f"{worker_signals.CALL}:{LANE}")
     yield
     handler_of.cache_clear()

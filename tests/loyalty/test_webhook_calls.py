@@ -17,7 +17,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from tests import make
 from tests.loyalty.webhooks import endpoint, hasten, send
-from tests.receivers import Reply, receiver, rested
+from tests.receivers import Reply, receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = WebhookDelivery.State
@@ -27,7 +27,7 @@ State = WebhookDelivery.State
 def loopback_allowed(settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
     settings.WEBHOOK_TIMEOUT_SECONDS = 0.5
-    rested()
+    reset_breakers()
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_pauses_grow_for_three_days_and_then_it_is_given_up(hook, shop):
     message = ping(hook)
     waits = []
     while WebhookDelivery.objects.get().state == State.WAITING:
-        rested()  # else the receiver would be left alone in between
+        reset_breakers()  # else the receiver would be left alone in between
         send()
         event = Event.objects.get(detail_type="call-webhook")
         wait = event.due_at - timezone.now()
@@ -254,12 +254,12 @@ def test_what_is_sent_again_begins_with_short_pauses(hook, shop, again):
     shop.answers(500)
     message = pinged(hook)
     for _ in range(3):
-        rested()
+        reset_breakers()
         hasten()
         send()
     WebhookDelivery.objects.update(state=State.FAILED)
     Event.objects.update(status="dead", finished_at=timezone.now())
-    rested()
+    reset_breakers()
 
     if again == "resend":
         webhook_events.resend(message=message, at=timezone.now())
@@ -297,7 +297,7 @@ def test_a_receiver_that_fails_again_and_again_is_left_alone_for_a_while(hook, s
     assert min(due) > timezone.now() + timedelta(seconds=3)
 
     shop.answers(200)
-    rested()  # as if the rest were over
+    reset_breakers()  # as if the rest were over
     hasten()
     send()
     assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {State.DELIVERED}

@@ -24,7 +24,7 @@ from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookType
 from loyalty.points import adjustments
 from tests import make
 from tests.loyalty.webhooks import endpoint, hasten, send
-from tests.receivers import Reply, receiver, rested
+from tests.receivers import Reply, receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def loopback_allowed(settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    rested()
+    reset_breakers()
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def scan(code, customer=None, **about):
 
 
 def told(shop, kind):
-    return [call.told["data"] for call in shop.calls if call.told["type"] == kind]
+    return [call.payload["data"] for call in shop.calls if call.payload["type"] == kind]
 
 
 def test_points_earned_are_told(brand, customer, shop, deliver):
@@ -211,7 +211,7 @@ def test_each_endpoint_gets_the_same_message_under_the_same_id_with_its_own_sign
     deliver()
     send()
 
-    earned = [call for call in shop.calls if call.told["type"] == "points.earned"]
+    earned = [call for call in shop.calls if call.payload["type"] == "points.earned"]
     assert [call.path for call in sorted(earned, key=lambda call: call.path)] == ["/hook/1", "/hook/2"]
     assert len({call.headers["webhook-id"] for call in earned}) == 1
     assert len({call.body for call in earned}) == 1

@@ -19,7 +19,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookDelivery
 from tests import make
 from tests.loyalty.webhooks import endpoint
-from tests.receivers import Receiver, Reply, receiver, rested
+from tests.receivers import Receiver, Reply, receiver, reset_breakers
 from tests.stack import Stack, wait_until
 
 # What a killed machine leaves behind: the server has not heard of its end, and would finish the statement for it.
@@ -31,7 +31,7 @@ TERMINATE = """
 
 @pytest.fixture
 def outside() -> Iterator[Receiver]:
-    rested()
+    reset_breakers()
     with receiver() as running:
         yield running
 
@@ -106,7 +106,7 @@ def test_a_worker_killed_while_a_receiver_answers_sends_the_message_again_under_
     workers.kill(worker)
     assert WebhookDelivery.objects.get().attempts == 0
 
-    rested()  # the seat of the one that died
+    reset_breakers()  # the seat of the one that died
     lease_is_over()
     workers.start_worker()
     wait_until(lambda: WebhookDelivery.objects.get().state == "delivered")

@@ -13,7 +13,7 @@ from authcodes.admin.jobs import is_on_offer
 from jobs import queue
 from jobs.models import Job
 from tests import make
-from tests.prints import content, manifest, pages_say, start
+from tests.prints import content, decode_pages, manifest, start
 from tests.stack import Stack, wait_until
 
 CODES = 6000
@@ -49,5 +49,5 @@ def test_print_runs_whose_worker_is_killed_are_made_whole_by_another(workers, tm
     codes = [f"AB-{number:04d}" for number in range(1, CODES + 1)]
     assert [row["code"] for row in manifest(content(images.job))] == codes
     assert len(PdfReader(io.BytesIO(content(sheets.job))).pages) == sheets.pages == CODES // 30
-    [first] = pages_say(content(sheets.job), tmp_path, last=1)
+    [first] = decode_pages(content(sheets.job), tmp_path, last=1)
     assert first == [f"http://tea.example.com/s/{code}" for code in codes[:30]]

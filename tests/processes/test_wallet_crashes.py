@@ -15,7 +15,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.wallets import WalletPass
 from tests import make, wallets
 from tests.loyalty.wallets.conftest import on_device
-from tests.receivers import rested
+from tests.receivers import reset_breakers
 from tests.stack import Stack, wait_until
 
 FREE_WITHIN_SECONDS = 10
@@ -38,7 +38,7 @@ def workers(transactional_db, apns, tmp_path, monkeypatch):
         "APNS_ADDRESS": apns.address,
         "WALLET_MERGE_SECONDS": "0",
     }
-    rested()
+    reset_breakers()
     yield running
     running.stop()
 
@@ -66,7 +66,7 @@ def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apn
     assert UserPoints.objects.get(user=customer).points == 10
 
     apns.waits = 0
-    rested()
+    reset_breakers()
     wait_until(lambda: not is_busy(), seconds=FREE_WITHIN_SECONDS)
     Event.objects.pending().update(due_at=timezone.now())
     workers.start_worker()

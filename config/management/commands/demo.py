@@ -19,7 +19,7 @@ from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of, site_at
 from config.demo import data, hostnames
 from config.demo.credentials import Credentials
-from config.demo.data import CUSTOMERS, PLANS, ROLES, SUPERUSER, DemoRefused, Plan
+from config.demo.data import CUSTOMERS, PLANS, ROLES, SUPERUSER, DemoConflictError, Plan
 from core.errors import DomainError
 from core.json_values import plain
 
@@ -37,14 +37,14 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
             credentials, brands = refresh()
-        except (DemoRefused, DomainError, OSError) as error:
+        except (DemoConflictError, DomainError, OSError) as error:
             message = f"The demo was left alone: {error}"
             raise CommandError(message) from error
-        first, second = (Shown(plan, brand, credentials) for plan, brand in zip(PLANS, brands, strict=True))
+        first, second = (BrandSummary(plan, brand, credentials) for plan, brand in zip(PLANS, brands, strict=True))
         if options["json"]:
             self.stdout.write(json.dumps({**first.for_programs(), "second_brand": second.for_programs()}, indent=2))
         else:
-            self.stdout.write("\n".join([*portal(credentials), *first.for_people(), *second.for_people()]))
+            self.stdout.write("\n".join([*portal(credentials), *first.text_lines(), *second.text_lines()]))
 
 
 def refresh() -> tuple[Credentials, list[Brand]]:
@@ -73,7 +73,7 @@ def base_url(credentials: Credentials) -> str:
     return f"http://{hostnames.address_in_network(os.environ.get('HOST', '')) or 'localhost'}:{port}"
 
 
-class Shown:
+class BrandSummary:
     """A brand of the demo, for whoever asks. People whom somebody has removed or renamed since are left out."""
 
     def __init__(self, plan: Plan, brand: Brand, credentials: Credentials) -> None:
@@ -127,7 +127,7 @@ class Shown:
             ],
         }
 
-    def for_people(self) -> list[str]:
+    def text_lines(self) -> list[str]:
         who = {**{email: role.value for email, role in self.staff.items()}, **dict.fromkeys(self.customers, "customer")}
         return [
             "",

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         if threading.current_thread() is threading.main_thread():
             for signum in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(signum, lambda *_: stop.set())
-        taken = queue.take_all(
+        taken = queue.receive_all(
             queue.client(),
             wait_seconds=options["wait"],
             until_empty=options["until_empty"],

@@ -16,7 +16,7 @@ from brands.tenants import quotas
 from core.redis import client
 from tests import make
 from tests.portal import staff
-from tests.races import in_the_middle_of
+from tests.races import while_uncommitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -97,7 +97,7 @@ def test_old_notices_are_deleted(brand):
 
 
 def two_beats():
-    in_the_middle_of(lambda: quota_notices.send_due(at=NOON), lambda: quota_notices.send_due(at=NOON))
+    while_uncommitted(lambda: quota_notices.send_due(at=NOON), lambda: quota_notices.send_due(at=NOON))
     return StaffMail.objects.filter(kind=StaffMail.Kind.QUOTA).count()
 
 

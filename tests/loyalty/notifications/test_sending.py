@@ -14,7 +14,7 @@ from events.models import Event
 from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings, StoppedAddress, Template
 from loyalty.notifications import delivery, devices, preferences, suppression
 from tests import make
-from tests.receivers import rested
+from tests.receivers import reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -397,9 +397,9 @@ def test_words_that_postgresql_does_not_take_send_nothing_twice(
 
 @pytest.fixture
 def rest():
-    rested()
+    reset_breakers()
     yield
-    rested()
+    reset_breakers()
 
 
 def test_a_brands_slow_service_leaves_senders_for_others(brand, customer, own, box, with_sms, rest, notify, work):

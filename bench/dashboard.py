@@ -18,7 +18,7 @@ from authcodes.rollups import consistency, rollups
 from bench import world
 from bench.harness import Figure, Scale, interleaved, ratios, say
 from brands.models.tenants import Brand
-from tests import make
+from tests.support import factories
 
 PART = "dashboard"
 SIZES = (100_000, 1_000_000)
@@ -181,8 +181,8 @@ def named(status: Status | None, since: date | None, place: str, campaign_id: in
 def filled(size: int) -> None:
     say(f"making a database with {size:,} codes, scans and ledger lines ...")
     world.use_database(name_of(size), new=True)
-    brand = make.brand(time_zone=ZONE)
-    make.level(brand)
+    brand = factories.brand(time_zone=ZONE)
+    factories.level(brand)
     fill(brand, size)
     world.run("VACUUM ANALYZE")
     began = time.monotonic()
@@ -195,8 +195,8 @@ def fill(brand: Brand, size: int) -> None:
     """Codes, scans and ledger lines of the brand, `size` of each."""
     customers = size // 10
     world.add_customers(brand, customers)
-    campaigns = [make.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
-    products = [make.product(brand).pk for _ in range(5)]
+    campaigns = [factories.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
+    products = [factories.product(brand).pk for _ in range(5)]
     numbers = {"size": size, "batches": BATCHES, "days": DAYS, "customers": customers}
     world.run("ANALYZE")
     world.run("SET statement_timeout = 0")

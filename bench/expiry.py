@@ -20,7 +20,7 @@ from loyalty.doors import Action
 from loyalty.models.accounts import UserPoints
 from loyalty.models.expiry import ExpiryRun
 from loyalty.points import expiry
-from tests import make
+from tests.support import factories
 
 PART = "expiry"
 MEMBERS, LINES_EACH = 100_000, 20  # half of the lines are past their time
@@ -77,9 +77,9 @@ def measure(scale: Scale) -> list[Figure]:
 
 def fill(members: int) -> Brand:
     """Half of each member's lines are past their time, some of the rest soon will be."""
-    brand = make.brand(points_expire="days", points_expire_after=365, expiry_warning_days=14)
-    make.level(brand)
-    make.earning_rule(brand, "order-complete")
+    brand = factories.brand(points_expire="days", points_expire_after=365, expiry_warning_days=14)
+    factories.level(brand)
+    factories.earning_rule(brand, "order-complete")
     say(f"  {members:,} members with {LINES_EACH} lines each ...")
     world.add_customers(brand, members, called="expiry")
     world.run("SET statement_timeout = 0")

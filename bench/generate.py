@@ -11,7 +11,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from bench import world
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
-from tests import make
+from tests.support import factories
 
 PART = "generate"
 RAW = """
@@ -52,8 +52,8 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def empty_batch(quantity: int) -> BatchRange:
-    brand = make.brand()
-    return world.batch_of(brand, make.product(brand), quantity=quantity, prefix=world.PREFIX)
+    brand = factories.brand()
+    return world.batch_of(brand, factories.product(brand), quantity=quantity, prefix=world.PREFIX)
 
 
 def emptied(batch: BatchRange) -> None:

@@ -14,7 +14,7 @@ from django.test import Client, override_settings
 from bench import growth, processor, world
 from bench.harness import Figure, Scale, interleaved, ratio, used_by_others
 from bench.lists import LISTS, browser, cases, filled, owner_of, spent
-from tests import make
+from tests.support import factories
 
 PART = "guard"
 LABELS = ("product", "batchrange", "authcode", "scan", "job", "import")
@@ -31,9 +31,9 @@ def measure(scale: Scale) -> list[Figure]:
 
 def pages(size: int, each: int) -> list[Figure]:
     world.use_database("bench_guard", new=True)
-    brand = make.brand(time_zone="Asia/Kolkata")
+    brand = factories.brand(time_zone="Asia/Kolkata")
     filled(brand, size, "D")
-    filled(make.brand(), size // 5, "N")
+    filled(factories.brand(), size // 5, "N")
     world.run("VACUUM ANALYZE")
     with override_settings(ALLOWED_HOSTS=["*"]):
         client = browser(owner_of(brand))

@@ -28,7 +28,7 @@ from bench.harness import PROJECT, Figure, Scale, interleaved, orientation, rati
 from brands.models.people import User
 from jobs import runner
 from jobs.models import Job
-from tests import make
+from tests.support import factories
 
 PART = "imports"
 DATABASE = "bench_imports"
@@ -109,14 +109,14 @@ def measure(scale: Scale) -> list[Figure]:
 
 def prepared(quantity: int) -> Codes:
     world.use_database(DATABASE, new=True)
-    brand = make.brand()
-    batch = world.batch_of(brand, make.product(brand), quantity=quantity, prefix=world.PREFIX)
+    brand = factories.brand()
+    batch = world.batch_of(brand, factories.product(brand), quantity=quantity, prefix=world.PREFIX)
     say(f"making {quantity:,} codes ...")
     BatchRange.objects.filter(pk=batch.pk).update(product=None)
     batches.generate(batch_id=batch.pk, at=timezone.now())
     world.run("VACUUM (ANALYZE) authcodes_authcode")
-    staff = make.user(is_staff=True, is_superuser=True)
-    return Codes(batch, make.product(brand, sku="NEW"), staff)
+    staff = factories.user(is_staff=True, is_superuser=True)
+    return Codes(batch, factories.product(brand, sku="NEW"), staff)
 
 
 def listed(codes: Codes, rows: int) -> float:

@@ -27,7 +27,7 @@ from brands.models.people import Membership, User
 from brands.models.tenants import Brand
 from config.urls import urlpatterns as own
 from portal.lists.keyset_changelist import Key
-from tests import make
+from tests.support import factories
 
 PART = "lists"
 SIZE = 1_000_000
@@ -108,8 +108,8 @@ FILL = (
 def filled(brand: Brand, size: int, prefix: str) -> None:
     customers = size // 10
     world.add_customers(brand, customers, called=prefix.lower())
-    campaigns = [make.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
-    products = [make.product(brand, title=f"Tea number {n}", sku=f"TEA-{n}").pk for n in range(5)]
+    campaigns = [factories.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
+    products = [factories.product(brand, title=f"Tea number {n}", sku=f"TEA-{n}").pk for n in range(5)]
     world.run("SET statement_timeout = 0")
     world.run("SET session_replication_role = replica")
     numbers = {"size": size, "batches": BATCHES, "days": DAYS, "customers": customers, "prefix": prefix}
@@ -146,9 +146,9 @@ LISTS = {"codes": AuthCode, "scans": Scan}
 def measure(scale: Scale) -> list[Figure]:
     size, rounds, samples = scale.pick((SIZE, 7, 20), (100_000, 3, 5), (2_000, 1, 0))
     world.use_database("bench_lists", new=True)
-    brand = make.brand(time_zone="Asia/Kolkata")
+    brand = factories.brand(time_zone="Asia/Kolkata")
     filled(brand, size, "D")
-    filled(make.brand(), size // 5, "N")
+    filled(factories.brand(), size // 5, "N")
     world.run("VACUUM ANALYZE")
     with override_settings(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["*"]):
         return figures(brand, size, rounds, samples)

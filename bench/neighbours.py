@@ -34,8 +34,8 @@ from jobs.models import Job
 from loyalty.integrations import external_system, webhook_endpoints, webhook_events
 from loyalty.models import webhooks
 from loyalty.models.webhooks import WebhookType
-from tests import make
-from tests.receivers import Receiver, Reply, receiver, reset_breakers
+from tests.support import factories
+from tests.support.fake_http import Receiver, Reply, receiver, reset_breakers
 
 PART = "neighbours"
 LOOPBACK = "127.0.0.0/8"
@@ -91,7 +91,7 @@ class Brands:
 
 def session_of(brand: Brand) -> str:
     """The session of a manager of the brand who has just logged in."""
-    person = make.user(is_staff=True)
+    person = factories.user(is_staff=True)
     Membership.objects.create(user=person, brand=brand, role=Membership.Role.MANAGER)
     browser = Client()
     browser.force_login(person)
@@ -99,13 +99,15 @@ def session_of(brand: Brand) -> str:
 
 
 def brands(lengths: Lengths) -> Brands:
-    a, b = (make.brand(slug=f"{name}-{next(_number)}", hostname=f"{name}{next(_number)}.example.com") for name in "ab")
+    a, b = (
+        factories.brand(slug=f"{name}-{next(_number)}", hostname=f"{name}{next(_number)}.example.com") for name in "ab"
+    )
     for brand in (a, b):
-        make.level(brand)
-    batch = make.batch(b, quantity=lengths.codes, prefix=f"N{next(_number)}-", number_width=8)
-    customer = make.customer(a)
+        factories.level(brand)
+    batch = factories.batch(b, quantity=lengths.codes, prefix=f"N{next(_number)}-", number_width=8)
+    customer = factories.customer(a)
     _key, hub = api_keys.create(brand=a, kind="hub", name="bench", at=timezone.now())
-    buyers = [make.customer(b) for _ in range(50)]
+    buyers = [factories.customer(b) for _ in range(50)]
     return Brands(
         a=a,
         b=b,
@@ -304,7 +306,7 @@ def heavy_pages(here: Brands, over: threading.Event) -> None:
 def twenty_jobs(here: Brands, over: threading.Event) -> None:  # noqa: ARG001 - an attack
     quantity = here.lengths.of_a_job
     for _ in range(here.lengths.jobs):
-        batch = world.batch_of(here.a, make.product(here.a), quantity=quantity, prefix=f"J{next(_number)}-")
+        batch = world.batch_of(here.a, factories.product(here.a), quantity=quantity, prefix=f"J{next(_number)}-")
         queue.start(brand=here.a, kind=Job.Kind.GENERATE, title="bench", parameters={"batch_id": batch.pk}, by=None)
 
 
@@ -366,7 +368,7 @@ def neighbourhood(lengths: Lengths) -> Iterator[tuple[Brands, Noticed]]:
         external_system.create(
             brand=here.a, url=slow_rules.url, when_refused="refuse", when_away="proceed", is_active=True
         )
-        make.earning_rule(here.a, "order-complete")
+        factories.earning_rule(here.a, "order-complete")
         noticed = Noticed()
         listen(hook, noticed)
         yield here, noticed

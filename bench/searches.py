@@ -14,7 +14,7 @@ from authcodes.rollups import rollups
 from bench import lists, world
 from bench.harness import Figure, Scale, say
 from brands.models.tenants import Brand
-from tests import make
+from tests.support import factories
 
 PART = "searches"
 SIZE = 1_000_000
@@ -40,9 +40,9 @@ KEEP_CODES = """
 def measure(scale: Scale) -> list[Figure]:
     size, samples = scale.pick((SIZE, 20), (100_000, 5), (2_000, 0))
     world.use_database("bench_searches", new=True)
-    brand = make.brand(time_zone="Asia/Kolkata")
+    brand = factories.brand(time_zone="Asia/Kolkata")
     filled(brand, size, "D")
-    filled(make.brand(), size // 5, "N")
+    filled(factories.brand(), size // 5, "N")
     world.run("VACUUM ANALYZE")
     with override_settings(ALLOWED_HOSTS=["*"]):
         return figures(brand, samples)

@@ -19,7 +19,7 @@ from brands.identity import api_keys
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
 from loyalty.rewards import codes
-from tests.portal import LABELS, address, brand_with_one_of_each, browser, staff
+from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, staff
 
 PART = "timing"
 ABSENT = 10**9

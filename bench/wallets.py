@@ -23,7 +23,7 @@ from events import publishing, worker
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import issuers, passes, renders
-from tests import wallets
+from tests.support import wallets
 
 PART = "wallets"
 MAX_GROWTH = 10  # MB

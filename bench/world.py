@@ -17,7 +17,7 @@ from bench.harness import EMPTY, Scale, data_dir, say
 from brands.identity import tokens
 from brands.models.people import User
 from brands.models.tenants import Brand
-from tests import make
+from tests.support import factories
 
 CUSTOMERS = 10_000
 TOKENS = 2_000
@@ -137,13 +137,13 @@ def ensure(scale: Scale) -> Scenario:
 
 def build(*, customers: int, codes: int, history: int = 0) -> Brand:
     """A brand with levels, a campaign with milestones, customers, fresh codes, and `history` scans long done."""
-    brand = make.brand()
+    brand = factories.brand()
     for name, threshold in (("Bronze", 0), ("Silver", 100), ("Gold", 1_000_000)):
-        make.level(brand, name, threshold)
-    campaign = make.campaign(brand, target_value=10)
-    make.milestone(campaign, 5)
-    make.milestone(campaign, 10)
-    product = make.product(brand, retail_price=100)
+        factories.level(brand, name, threshold)
+    campaign = factories.campaign(brand, target_value=10)
+    factories.milestone(campaign, 5)
+    factories.milestone(campaign, 10)
+    product = factories.product(brand, retail_price=100)
     add_customers(brand, customers)
     run("ANALYZE")
     if history:

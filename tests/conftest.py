@@ -11,10 +11,10 @@ from django.test import TransactionTestCase
 from brands.models.people import User
 from brands.models.tenants import Brand
 from events import worker
-from tests import make
-from tests.api import Api
-from tests.emptying import empty_tables
-from tests.log_watch import LogWatch, secrets_in
+from tests.support import factories
+from tests.support.api import Api
+from tests.support.log_watch import LogWatch, secrets_in
+from tests.support.table_cleanup import empty_tables
 
 NOT_TRUNCATED = {
     "loyalty_transaction": "ledger_not_truncated",
@@ -86,14 +86,14 @@ def quickly_emptied() -> Iterator[None]:
 
 @pytest.fixture
 def brand(db: None) -> Brand:
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     return made
 
 
 @pytest.fixture
 def customer(brand: Brand) -> User:
-    return make.customer(brand)
+    return factories.customer(brand)
 
 
 @pytest.fixture

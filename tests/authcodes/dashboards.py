@@ -17,7 +17,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
-from tests import make
+from tests.support import factories
 
 PLACES = ["Pune, Maharashtra", "Mumbai, Maharashtra", "Goa, Goa", ""]
 DAYS = 9
@@ -32,12 +32,12 @@ REFUSED = {
 
 def fill(brand: Brand, chance: random.Random, *, codes: int = 12, scans: int = 160) -> None:
     """Batches of every kind with codes, and scans of the last days, many of them near midnight."""
-    people = [make.customer(brand) for _ in range(8)]
-    campaigns = [make.campaign(brand, campaign_name=f"Campaign {n}") for n in range(2)]
-    items = [make.product(brand) for _ in range(3)]
+    people = [factories.customer(brand) for _ in range(8)]
+    campaigns = [factories.campaign(brand, campaign_name=f"Campaign {n}") for n in range(2)]
+    items = [factories.product(brand) for _ in range(3)]
     today = timezone.now().astimezone(brand.zone).date()
     for number in range(5):
-        batch = make.batch(
+        batch = factories.batch(
             brand,
             quantity=codes,
             product=items[number % 3] if number != 4 else None,

@@ -20,8 +20,8 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from jobs import runner
 from jobs.models import Job
-from tests import make
-from tests.portal import address, browser, errors, form_of, in_days, scan, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, errors, form_of, in_days, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +56,7 @@ def act(client: Client, label: str, action: str, *rows: Any, **more: Any) -> str
 
 def test_batch_takes_all_its_settings(client: Client, brand: Brand, settings: Any) -> None:
     settings.CODE_TAG_SECRETS = {3: "s" * 40}
-    product, campaign = make.product(brand), make.campaign(brand)
+    product, campaign = factories.product(brand), factories.campaign(brand)
 
     made = add(
         client,
@@ -120,7 +120,7 @@ def test_batch_that_cannot_be_is_refused_at_its_field(
     client: Client, brand: Brand, settings: Any, wrong: dict[str, Any], field: str
 ) -> None:
     settings.CODE_TAG_SECRETS = {}
-    make.batch(brand, range_name="Taken", prefix="OLD-", number_width=6, quantity=9)
+    factories.batch(brand, range_name="Taken", prefix="OLD-", number_width=6, quantity=9)
 
     refused = add(client, brand, **wrong)
 
@@ -135,7 +135,7 @@ def test_unlimited_batch_needs_no_limit(client: Client, brand: Brand) -> None:
 
 
 def test_only_some_settings_of_a_batch_change(client: Client, brand: Brand) -> None:
-    batch, campaign = make.batch(brand, quantity=2), make.campaign(brand)
+    batch, campaign = factories.batch(brand, quantity=2), factories.campaign(brand)
     its = address("authcodes.batchrange", "change", batch.pk)
     before = BatchRange.objects.filter(pk=batch.pk).values().get()
     may_change = {
@@ -158,7 +158,7 @@ def test_only_some_settings_of_a_batch_change(client: Client, brand: Brand) -> N
 
 
 def test_saving_a_batch_writes_nothing_that_a_worker_counts(client: Client, brand: Brand) -> None:
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     its = address("authcodes.batchrange", "change", batch.pk)
     form = form_of(client.get(its))
 
@@ -171,7 +171,7 @@ def test_saving_a_batch_writes_nothing_that_a_worker_counts(client: Client, bran
 
 
 def test_batch_cannot_be_made_to_have_expired(client: Client, brand: Brand) -> None:
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     its = address("authcodes.batchrange", "change", batch.pk)
 
     refused = client.post(its, {**form_of(client.get(its)), "expiration_date": in_days(-2)})
@@ -180,7 +180,7 @@ def test_batch_cannot_be_made_to_have_expired(client: Client, brand: Brand) -> N
 
 
 def test_expired_batch_can_still_be_renamed(client: Client, brand: Brand) -> None:
-    batch = make.expired_code(brand).batch
+    batch = factories.expired_code(brand).batch
     its = address("authcodes.batchrange", "change", batch.pk)
 
     saved = client.post(its, {**form_of(client.get(its)), "range_name": "Renamed"})
@@ -201,11 +201,11 @@ def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
 
 
 def one_code_of_each(brand: Brand) -> dict[str, AuthCode]:
-    codes = {name: make.code(brand) for name in ("scanned", "unscanned", "deactivated", "recalled")}
+    codes = {name: factories.code(brand) for name in ("scanned", "unscanned", "deactivated", "recalled")}
     scanning.scan(scanned=codes["scanned"].code, about=ScanContext(at=timezone.now()))
     bulk_changes.deactivate(codes=[codes["deactivated"]], at=timezone.now())
     recall(codes["recalled"].batch)
-    return {**codes, "expired": make.expired_code(brand)}
+    return {**codes, "expired": factories.expired_code(brand)}
 
 
 def recall(batch: BatchRange) -> Recall:
@@ -227,7 +227,7 @@ def test_codes_are_filtered_by_status(client: Client, brand: Brand, status: str)
 
 
 def test_codes_are_found_by_what_is_printed_and_how_it_begins(client: Client, brand: Brand) -> None:
-    code, other = make.batch(brand, prefix="AB-", quantity=2, signed=False).codes.order_by("code")
+    code, other = factories.batch(brand, prefix="AB-", quantity=2, signed=False).codes.order_by("code")
 
     assert found(client, "authcodes.authcode", q=code.code) == [code]
     assert found(client, "authcodes.authcode", q=f"https://x.example.com/s/{code.code}") == [code]
@@ -237,7 +237,7 @@ def test_codes_are_found_by_what_is_printed_and_how_it_begins(client: Client, br
 
 
 def test_code_search_uses_the_index_of_codes(client: Client, brand: Brand) -> None:
-    make.batch(brand, prefix="AB-")
+    factories.batch(brand, prefix="AB-")
 
     with CaptureQueriesContext(connection) as asked:
         found(client, "authcodes.authcode", q="AB-")
@@ -249,7 +249,7 @@ def test_code_search_uses_the_index_of_codes(client: Client, brand: Brand) -> No
 
 
 def test_codes_are_switched_off_and_on(client: Client, brand: Brand) -> None:
-    code, other = make.batch(brand, quantity=2).codes.all()
+    code, other = factories.batch(brand, quantity=2).codes.all()
 
     assert "Deactivated: 1" in act(client, "authcodes.authcode", "deactivate", code, reason="stolen")
     assert "Deactivated: 1" in act(client, "authcodes.authcode", "deactivate", code, other, reason="stolen")
@@ -261,7 +261,7 @@ def test_codes_are_switched_off_and_on(client: Client, brand: Brand) -> None:
 
 def test_too_many_codes_at_once_are_refused(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portal.base.tenant_admin.MAX_AT_ONCE", 3)
-    codes = make.batch(brand, quantity=4).codes.all()
+    codes = factories.batch(brand, quantity=4).codes.all()
 
     said = act(client, "authcodes.authcode", "deactivate", codes[0], select_across=1, reason="stolen")
 
@@ -270,7 +270,7 @@ def test_too_many_codes_at_once_are_refused(client: Client, brand: Brand, monkey
 
 
 def test_where_a_code_is_kept_can_be_noted_and_nothing_else(client: Client, brand: Brand) -> None:
-    code = make.code(brand)
+    code = factories.code(brand)
     its = address("authcodes.authcode", "change", code.pk)
 
     with CaptureQueriesContext(connection) as asked:
@@ -284,14 +284,14 @@ def test_where_a_code_is_kept_can_be_noted_and_nothing_else(client: Client, bran
 
 
 def test_codes_are_not_made_or_deleted_by_hand(client: Client, brand: Brand) -> None:
-    code = make.code(brand)
+    code = factories.code(brand)
 
     assert client.get(address("authcodes.authcode", "add")).status_code == 403
     assert client.post(address("authcodes.authcode", "delete", code.pk), {"post": "yes"}).status_code == 403
 
 
 def test_batch_is_recalled_once(client: Client, brand: Brand) -> None:
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     sent = {"batch": batch.pk, "recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass"}
 
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
@@ -313,7 +313,7 @@ def test_refusal_that_comes_too_late_for_the_form_is_shown(
 
     def check_and_lose(form: NewBatchForm) -> dict[str, Any]:
         cleaned = check(form)
-        make.batch(brand, prefix="AUT-", number_width=6, starting_number=1, quantity=9)
+        factories.batch(brand, prefix="AUT-", number_width=6, starting_number=1, quantity=9)
         return cleaned
 
     monkeypatch.setattr(NewBatchForm, "clean", check_and_lose)
@@ -326,8 +326,8 @@ def test_refusal_that_comes_too_late_for_the_form_is_shown(
 
 
 def test_scans_are_found_by_code_and_customer(client: Client, brand: Brand, customer: User) -> None:
-    code = make.code(brand, prefix="AB-")
-    one, other = scan(code, user=customer), scan(make.code(brand, prefix="CD-"))
+    code = factories.code(brand, prefix="AB-")
+    one, other = scan(code, user=customer), scan(factories.code(brand, prefix="CD-"))
 
     assert found(client, "authcodes.scan", q=customer.email) == [one]
     assert found(client, "authcodes.scan", q=code.code) == [one]
@@ -337,8 +337,8 @@ def test_scans_are_found_by_code_and_customer(client: Client, brand: Brand, cust
 
 
 def test_scan_in_another_brands_app_does_not_tell_whose_customer_it_was(client: Client, brand: Brand) -> None:
-    stranger = make.customer(make.brand())
-    scan(make.code(brand), user=stranger, outcome="error", reason="other_brand")
+    stranger = factories.customer(factories.brand())
+    scan(factories.code(brand), user=stranger, outcome="error", reason="other_brand")
 
     shown = text(client.get(address("authcodes.scan")))
 
@@ -351,4 +351,4 @@ def test_scans_of_no_brand_are_the_superusers(client: Client, brand: Brand) -> N
     scanning.scan(scanned="NOBODY-KNOWS-1", about=ScanContext(at=timezone.now()))
 
     assert found(client, "authcodes.scan") == []
-    assert len(found(browser(make.user(is_staff=True, is_superuser=True)), "authcodes.scan")) == 1
+    assert len(found(browser(factories.user(is_staff=True, is_superuser=True)), "authcodes.scan")) == 1

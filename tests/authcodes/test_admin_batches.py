@@ -18,9 +18,9 @@ from brands.models.tenants import Brand
 from jobs import runner
 from jobs.models import Job
 from loyalty.models.levels import BrandLevel
-from tests import make
-from tests.portal import address, browser, form_of, in_days, links, staff, text
-from tests.prints import SCHEME
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, in_days, links, staff, text
+from tests.support.print_jobs import SCHEME
 
 pytestmark = pytest.mark.django_db
 
@@ -53,7 +53,7 @@ def wrong(answer):
 
 
 def test_summary_says_what_is_printed_and_assigned(client, brand):
-    product, campaign = make.product(brand, title="Honey"), make.campaign(brand, campaign_name="Spring")
+    product, campaign = factories.product(brand, title="Honey"), factories.campaign(brand, campaign_name="Spring")
 
     answer = summary(client, brand, product=product.pk, campaign=campaign.pk, points_per_scan=5, scan_limit=3)
 
@@ -97,7 +97,7 @@ def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, sett
 
 
 def test_product_may_give_the_points(client, brand):
-    product = make.product(brand, redeem_point_value=1)
+    product = factories.product(brand, redeem_point_value=1)
 
     assert summary(client, brand, product=product.pk).context["told"]["lines"][1] == "A scan earns 1 point."
 
@@ -117,14 +117,14 @@ def test_product_may_give_the_points(client, brand):
 )
 def test_summary_says_all_that_is_wrong_as_saving_would(client, brand, settings, fields, labels):
     settings.CODE_TAG_SECRETS = {}
-    make.batch(brand, range_name="Taken")
+    factories.batch(brand, range_name="Taken")
 
     assert sorted(wrong(summary(client, brand, **fields))) == labels
 
 
 def test_summary_names_every_own_range_that_overlaps(client, brand):
-    make.batch(brand, range_name="Winter", prefix="AUT-", number_width=6, starting_number=1, quantity=8)
-    make.batch(brand, range_name="Summer", prefix="AUT-0000", number_width=2, starting_number=30, quantity=9)
+    factories.batch(brand, range_name="Winter", prefix="AUT-", number_width=6, starting_number=1, quantity=8)
+    factories.batch(brand, range_name="Summer", prefix="AUT-0000", number_width=2, starting_number=30, quantity=9)
 
     answer = summary(client, brand)
 
@@ -160,10 +160,10 @@ def test_codes_are_told_before_the_range_has_a_name(client, brand):
 
 
 def test_summary_for_another_brand_tells_nothing(client):
-    zebra = make.brand(name="zebra")
-    make.batch(zebra, range_name="zebra range", prefix="AUT-", number_width=6, quantity=9)
+    zebra = factories.brand(name="zebra")
+    factories.batch(zebra, range_name="zebra range", prefix="AUT-", number_width=6, quantity=9)
 
-    answer = summary(client, zebra, product=make.product(zebra, title="zebra food").pk)
+    answer = summary(client, zebra, product=factories.product(zebra, title="zebra food").pk)
 
     assert answer.context["told"] is None
     assert "zebra" not in text(answer)
@@ -184,7 +184,7 @@ def test_form_of_a_new_batch_asks_for_the_summary(client):
 @pytest.mark.parametrize("many", [1, 40])
 def test_summary_costs_the_same_however_many_batches_there_are(client, brand, django_assert_max_num_queries, many):
     for _ in range(many):
-        make.batch(brand)
+        factories.batch(brand)
 
     with django_assert_max_num_queries(26):  # most are the checks of a model form
         summary(client, brand)
@@ -192,7 +192,7 @@ def test_summary_costs_the_same_however_many_batches_there_are(client, brand, dj
 
 @pytest.fixture
 def batch(brand):
-    return make.batch(brand, prefix="AB-", quantity=10, assigned=False, range_name="Spring")
+    return factories.batch(brand, prefix="AB-", quantity=10, assigned=False, range_name="Spring")
 
 
 def page(client, batch):
@@ -205,10 +205,10 @@ def listed(client, where):
 
 def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
     codes = list(batch.codes.order_by("code"))
-    AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=make.product(brand))
+    AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=factories.product(brand))
     scan.scan(scanned=codes[0].code, about=ScanContext(at=timezone.now()))
     bulk_changes.deactivate(codes=codes[8:], at=timezone.now())
-    make.batch(brand, quantity=3)
+    factories.batch(brand, quantity=3)
 
     counts = page(client, batch).context["batch_facts"]["counts"]
 
@@ -235,7 +235,7 @@ def test_pages_of_a_batch_read_only_codes_that_a_partial_index_holds(client, bat
 
 
 def test_limit_below_what_was_scanned_is_refused_and_says_how_often(client, brand):
-    batch = make.batch(brand, scan_limit=None, quantity=2)
+    batch = factories.batch(brand, scan_limit=None, quantity=2)
     for _scan in range(3):
         scan.scan(scanned=batch.first_code, about=ScanContext(at=timezone.now()))
 
@@ -329,7 +329,7 @@ def test_who_may_make_batches_may_make_their_missing_codes(brand, stopped, role,
     assert ("Make the missing codes" in text(page(client, stopped))) is (status == 302)
     assert client.get(address("authcodes.batchrange", "finish", stopped.pk)).status_code == 405
     assert finish(client, stopped).status_code == status
-    assert finish(browser(staff(make.brand())), stopped).status_code == 404
+    assert finish(browser(staff(factories.brand())), stopped).status_code == 404
 
 
 def test_batch_page_tells_who_did_what_when_and_why(client, brand, owner, batch):
@@ -423,7 +423,7 @@ def test_the_suggestion_leads_those_who_may_change_it_to_the_setting(brand, role
     [("points", "scans earn their usual points"), ("nothing", "scans earn nothing"), ("", "their usual points")],
 )
 def test_summary_says_what_scans_earn_after_the_campaign(client, brand, choice, words):
-    campaign = make.campaign(brand)
+    campaign = factories.campaign(brand)
 
     answer = summary(client, brand, campaign=campaign.pk, after_campaign=choice)
 
@@ -435,22 +435,25 @@ def test_summary_without_levels_says_that_a_scan_earns_one_point(client, brand):
     words = "A scan earns 1 point: this brand has no levels"
 
     before = text(summary(client, brand))
-    make.level(brand)
+    factories.level(brand)
 
     assert words in before
     assert words not in text(summary(client, brand))
 
 
 def test_batch_page_says_what_scans_earn_while_the_campaign_is_not_running(client, brand):
-    over = make.campaign(brand, is_active=False, campaign_name="Winter")
-    silent, paying = make.batch(brand, campaign=over, after_campaign="nothing"), make.batch(brand, campaign=over)
+    over = factories.campaign(brand, is_active=False, campaign_name="Winter")
+    silent, paying = (
+        factories.batch(brand, campaign=over, after_campaign="nothing"),
+        factories.batch(brand, campaign=over),
+    )
 
     assert "The campaign Winter is not running. Scans earn nothing." in text(page(client, silent))
     assert "The campaign Winter is not running. Scans earn their usual points." in text(page(client, paying))
 
 
 def test_whoever_changes_points_of_existing_codes_reads_the_cost_and_gives_a_reason(client, owner, brand):
-    batch = make.batch(brand, quantity=25, scan_limit=2)
+    batch = factories.batch(brand, quantity=25, scan_limit=2)
     its = address("authcodes.batchrange", "change", batch.pk)
     filled = {**form_of(client.get(its)), "points_per_scan": 500}
 
@@ -497,9 +500,9 @@ def test_who_sets_no_points_is_asked_for_no_reason_and_changes_nothing_that_cost
 
 
 def test_expired_batch_is_listed_as_expired_and_found_by_its_state(client, brand):
-    make.expired_code(brand)
-    fresh = make.batch(brand)
-    recalled = make.batch(brand)
+    factories.expired_code(brand)
+    fresh = factories.batch(brand)
+    recalled = factories.batch(brand)
     recalls.recall_batch(batch=recalled, recall_id="R-1", contact="c", message="m", reason="r", at=timezone.now())
 
     def listed(**query):
@@ -513,7 +516,7 @@ def test_expired_batch_is_listed_as_expired_and_found_by_its_state(client, brand
 
 
 def test_codes_without_a_product_are_listed_as_not_assigned(client, brand):
-    [loose], [good] = (make.batch(brand, assigned=assigned).codes.all() for assigned in (False, True))
+    [loose], [good] = (factories.batch(brand, assigned=assigned).codes.all() for assigned in (False, True))
 
     def listed(status):
         return list(
@@ -525,7 +528,7 @@ def test_codes_without_a_product_are_listed_as_not_assigned(client, brand):
 
 
 def test_products_no_longer_sold_are_given_to_no_codes(client, brand):
-    product = make.product(brand, title="Old serum", is_active=False)
+    product = factories.product(brand, title="Old serum", is_active=False)
 
     answer = summary(client, brand, product=product.pk)
 
@@ -534,8 +537,8 @@ def test_products_no_longer_sold_are_given_to_no_codes(client, brand):
 
 @pytest.mark.parametrize(("query", "found"), [({"sold": "yes"}, {"New serum"}), ({}, {"New serum", "Old serum"})])
 def test_forms_look_up_products_that_are_sold_and_filters_all(client, brand, query, found):
-    make.product(brand, title="Old serum", is_active=False)
-    make.product(brand, title="New serum")
+    factories.product(brand, title="Old serum", is_active=False)
+    factories.product(brand, title="New serum")
     field = {"app_label": "authcodes", "model_name": "batchrange", "field_name": "product", "term": "serum"}
 
     answer = client.get(reverse("admin:autocomplete"), {**field, **query}).json()

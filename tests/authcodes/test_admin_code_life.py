@@ -17,8 +17,8 @@ from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext, ScanLocation
 from jobs import runner
 from jobs.models import Job
-from tests import make
-from tests.portal import address, browser, form_of, scan, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +41,7 @@ def client(owner):
 
 @pytest.fixture
 def code(brand):
-    return make.batch(brand, prefix="AB-", quantity=5, scan_limit=None).codes.get(code="AB-0003")
+    return factories.batch(brand, prefix="AB-", quantity=5, scan_limit=None).codes.get(code="AB-0003")
 
 
 def page(client, code):
@@ -100,8 +100,8 @@ def upload(brand, owner, product, *names):
 
 def imported(brand, owner, *numbers):
     """Five codes of which an import names those with these numbers, and the import."""
-    batch = make.batch(brand, prefix="CD-", quantity=5, assigned=False)
-    made = upload(brand, owner, make.product(brand), *(f"CD-{number:04d}" for number in numbers))
+    batch = factories.batch(brand, prefix="CD-", quantity=5, assigned=False)
+    made = upload(brand, owner, factories.product(brand), *(f"CD-{number:04d}" for number in numbers))
     return list(batch.codes.order_by("code")), made
 
 
@@ -175,7 +175,7 @@ def test_printer_sees_changes_and_no_customers(brand, customer, code):
 
 
 def test_whose_customer_somebody_elses_was_is_not_told(client, code):
-    stranger = make.customer(make.brand())
+    stranger = factories.customer(factories.brand())
     scan(code, user=stranger, outcome="error", reason="other_brand")
 
     shown = text(page(client, code))
@@ -186,7 +186,7 @@ def test_whose_customer_somebody_elses_was_is_not_told(client, code):
 
 @pytest.mark.parametrize("many", [10, 1000])
 def test_page_costs_the_same_however_long_the_life(client, code, many):
-    former = make.product(code.brand)
+    former = factories.product(code.brand)
     Scan.objects.bulk_create(
         Scan(brand=code.brand, auth_code=code, batch=code.batch, product=former, code=code.code,
              outcome="success", reason="accepted", points_status="guest")

@@ -14,8 +14,8 @@ from authcodes.models.imports import Import
 from brands.identity import roles
 from jobs import runner
 from jobs.models import Job
-from tests import make
-from tests.portal import browser, staff, text
+from tests.support import factories
+from tests.support.portal import browser, staff, text
 
 LIST = "auth_code,inventory_location,notes\n"
 
@@ -34,8 +34,8 @@ def owner(brand):
 
 @pytest.fixture
 def product(brand):
-    make.batch(brand, assigned=False, quantity=20, prefix="A")
-    return make.product(brand, sku="SKU-A")
+    factories.batch(brand, assigned=False, quantity=20, prefix="A")
+    return factories.product(brand, sku="SKU-A")
 
 
 def address(what, *args):
@@ -187,7 +187,7 @@ def test_an_import_is_discarded_by_a_button(brand, owner, product):
 
 def test_another_brands_import_does_not_exist(brand, owner, product):
     upload = uploaded(owner, brand, product, "A0001,SECRET,\n")
-    stranger = browser(staff(make.brand()))
+    stranger = browser(staff(factories.brand()))
 
     answers = [stranger.post(address(what, upload.pk)) for what in ("commit", "undo", "discard")]
     answers += [stranger.get(address(what, upload.pk)) for what in ("change", "errors", "history")]
@@ -198,7 +198,7 @@ def test_another_brands_import_does_not_exist(brand, owner, product):
 
 
 def test_another_brands_brand_and_product_are_no_choice(brand, owner, product):
-    stranger = staff(make.brand())
+    stranger = staff(factories.brand())
 
     answer = send(stranger, brand, f"{LIST}A0001,,\n", product=product.pk)
 
@@ -277,9 +277,9 @@ def test_ranges_need_no_product_to_be_chosen(brand, owner, product):
 
 
 def test_errors_name_their_remedy_beside_the_specifications_words(brand, owner, product):
-    make.batch(brand, product=make.product(brand, sku="SKU-TAKEN"), quantity=5, prefix="T")
-    stranger = make.brand()
-    make.product(stranger, sku="SKU-AA")
+    factories.batch(brand, product=factories.product(brand, sku="SKU-TAKEN"), quantity=5, prefix="T")
+    stranger = factories.brand()
+    factories.product(stranger, sku="SKU-AA")
     rows = ["SKU-AA,A0001,A0002,,", "SKU-A,T0002,T0003,,", "OTHER,A0005,A0005,,"]
     send(owner, brand, RANGES + "\n".join(rows))
     run_jobs()
@@ -324,7 +324,7 @@ def test_without_a_file_nothing_is_uploaded_again(brand, owner, product):
 @pytest.mark.parametrize(("role", "status"), [("support", 403), (None, 404)])
 def test_who_may_not_upload_uploads_nothing_again(brand, owner, product, role, status):
     upload = uploaded(owner, brand, product, "B0001,,\n")
-    other = staff(brand, role=role) if role else staff(make.brand())
+    other = staff(brand, role=role) if role else staff(factories.brand())
     file = SimpleUploadedFile("mended.csv", LIST.encode(), content_type="text/csv")
 
     assert browser(other).post(address("again", upload.pk), {"file": file}).status_code == status

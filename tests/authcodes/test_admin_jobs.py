@@ -16,8 +16,8 @@ from authcodes.models.imports import Import
 from brands.models.people import Membership
 from jobs import files, runner
 from jobs.models import Job
-from tests import make
-from tests.portal import address, browser, scan, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -80,7 +80,7 @@ def test_list_leads_to_its_export_with_its_filters(client):
 
 
 def test_export_page_names_the_filters_as_the_list_does(client, brand):
-    batch = make.batch(brand, range_name="Spring tea")
+    batch = factories.batch(brand, range_name="Spring tea")
     query = f"?batch__id__exact={batch.pk}&reason__exact=bad_tag&scanned_at_from=2026-03-01"
 
     assert client.get(export_address("authcodes.scan", query)).context["filters"] == [
@@ -91,7 +91,7 @@ def test_export_page_names_the_filters_as_the_list_does(client, brand):
 
 
 def test_export_page_does_not_name_another_brands_row(client):
-    zebra = make.batch(make.brand(), range_name="zebra range")
+    zebra = factories.batch(factories.brand(), range_name="zebra range")
 
     shown = text(client.get(export_address("authcodes.scan", f"?batch__id__exact={zebra.pk}")))
 
@@ -110,7 +110,7 @@ def test_filter_that_cannot_be_leads_back_to_the_list(client):
 
 
 def test_export_for_another_brand_is_refused(client):
-    zebra = make.brand(name="zebra")
+    zebra = factories.brand(name="zebra")
 
     answer = client.post(export_address("authcodes.scan"), {"brand": zebra.pk, "format": "csv"})
 
@@ -120,7 +120,7 @@ def test_export_for_another_brand_is_refused(client):
 
 
 def test_somebody_with_several_brands_exports_one_of_them(brand):
-    other, third = make.brand(name="Second"), make.brand(name="Third")
+    other, third = factories.brand(name="Second"), factories.brand(name="Third")
     person = staff(brand, other)
     Membership.objects.create(user=person, brand=third, role="support")
     client = browser(person)
@@ -257,7 +257,7 @@ def test_half_written_file_is_not_on_offer(client, brand):
 
 @pytest.mark.parametrize("kind", ["generate", "export-scans", "export-affected"])
 def test_another_brands_job_does_not_exist(client, kind):
-    zebra = make.brand(name="zebra brand")
+    zebra = factories.brand(name="zebra brand")
     job = with_file(job_of(zebra, kind, title="zebra title", log="zebra log"), name="zebra.csv", content=b"zebra")
 
     answers = [download(client, job), client.get(address("authcodes.job", "change", job.pk))]
@@ -333,7 +333,7 @@ def test_printer_cancels_own_work_but_no_warning_of_customers(brand, kind, statu
 def test_who_is_no_staff_gets_no_file(brand):
     job = with_file(job_of(brand))
 
-    answer = download(browser(make.customer(brand)), job)
+    answer = download(browser(factories.customer(brand)), job)
 
     assert answer.headers["Location"].startswith(reverse("admin:login"))
 
@@ -351,9 +351,9 @@ def test_job_page_asks_as_much_of_a_long_log_as_of_none(client, brand):
 
 @pytest.mark.django_db(transaction=True)
 def test_from_the_list_to_the_file():
-    brand = make.brand()
+    brand = factories.brand()
     client = browser(staff(brand))
-    mine, other = (scan(make.code(brand)) for _ in range(2))
+    mine, other = (scan(factories.code(brand)) for _ in range(2))
     query = f"?q={mine.code}"
 
     client.post(export_address("authcodes.scan", query), {"brand": brand.pk, "format": "csv"})

@@ -11,9 +11,9 @@ from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from brands.models.people import Membership
 from jobs.models import Job
-from tests import make
-from tests.locks import holding
-from tests.portal import address, browser, links, staff, text
+from tests.support import factories
+from tests.support.locks import holding
+from tests.support.portal import address, browser, links, staff, text
 
 pytestmark = pytest.mark.django_db
 ORDERS = ["assign", "unassign", "deactivate", "reactivate"]
@@ -36,12 +36,12 @@ def client(owner):
 
 @pytest.fixture
 def batch(brand):
-    return make.batch(brand, prefix="AB-", quantity=10, assigned=False, range_name="Spring")
+    return factories.batch(brand, prefix="AB-", quantity=10, assigned=False, range_name="Spring")
 
 
 @pytest.fixture
 def product(brand):
-    return make.product(brand)
+    return factories.product(brand)
 
 
 def send(client, batch, order, *buttons, **fields):
@@ -91,7 +91,7 @@ def test_confirmed_assignment_is_carried_out(client, owner, batch, product):
 
 def test_taken_and_scanned_codes_are_named_and_the_stretch_is_refused(client, batch, product):
     taken = batch.codes.get(code="AB-0004")
-    AuthCode.objects.filter(pk=taken.pk).update(product=make.product(batch.brand, title="Honey"))
+    AuthCode.objects.filter(pk=taken.pk).update(product=factories.product(batch.brand, title="Honey"))
     scan.scan(scanned=taken.code, about=ScanContext(at=timezone.now()))
 
     preview = send(client, batch, "assign", "preview", product=product.pk)
@@ -168,7 +168,7 @@ def test_change_of_nothing_is_not_offered(client, batch):
 
 
 def test_taking_back_an_assignment_stops_at_scanned_codes(client, brand):
-    batch = make.batch(brand, prefix="CD-", quantity=3)
+    batch = factories.batch(brand, prefix="CD-", quantity=3)
     scan.scan(scanned="CD-0002", about=ScanContext(at=timezone.now()))
 
     assert "keep their product" in send(client, batch, "unassign", "preview").context["obstacle"]
@@ -193,7 +193,7 @@ def test_many_codes_are_changed_by_a_job(client, owner, batch, monkeypatch):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_another_brands_batch_does_not_exist(client, order):
-    zebra = make.batch(make.brand(), quantity=2)
+    zebra = factories.batch(factories.brand(), quantity=2)
 
     assert send(client, zebra, order, "confirm").status_code == 404
     assert client.get(address("authcodes.batchrange", order, zebra.pk)).status_code == 404
@@ -201,7 +201,7 @@ def test_another_brands_batch_does_not_exist(client, order):
 
 
 def test_another_brands_product_is_no_choice(client, batch):
-    zebra = make.product(make.brand())
+    zebra = factories.product(factories.brand())
 
     answer = send(client, batch, "assign", "confirm", product=zebra.pk)
 
@@ -209,7 +209,7 @@ def test_another_brands_product_is_no_choice(client, batch):
 
 
 def test_who_works_for_both_brands_does_not_mix_them(batch):
-    zebra = make.product(make.brand())
+    zebra = factories.product(factories.brand())
     client = browser(staff(batch.brand, zebra.brand))
 
     assert list(errors(send(client, batch, "assign", "confirm", product=zebra.pk))) == ["product"]
@@ -231,7 +231,7 @@ def test_roles_that_may_change_codes(batch, role, status):
 
 
 def test_owner_elsewhere_changes_nothing_here(batch):
-    person = staff(make.brand())
+    person = staff(factories.brand())
     Membership.objects.create(user=person, brand=batch.brand, role="support")
 
     assert send(browser(person), batch, "deactivate", "confirm").status_code == 403
@@ -244,7 +244,7 @@ def type_in(client, product, codes, *buttons, **fields):
 
 
 def test_typed_codes_are_looked_at_line_by_line(client, brand, batch, product):
-    make.batch(brand, prefix="", number_width=8, quantity=9, assigned=False)
+    factories.batch(brand, prefix="", number_width=8, quantity=9, assigned=False)
 
     answer = type_in(client, product, "AB-0001\n\n5\nNO-1", "preview")
 
@@ -286,7 +286,7 @@ def test_one_typed_code_leads_to_its_page(client, batch, product):
 
 
 def test_another_brands_code_is_unknown(client, product):
-    zebra = make.code(make.brand(), assigned=False)
+    zebra = factories.code(factories.brand(), assigned=False)
 
     [line] = type_in(client, product, zebra.code, "preview").context["lines"]
 
@@ -319,7 +319,7 @@ def test_one_code_is_switched_off_and_on_from_its_page(client, owner, batch):
 
 @pytest.mark.parametrize("what", ["deactivate", "reactivate"])
 def test_another_brands_code_does_not_exist(client, what):
-    assert switch(client, make.code(make.brand()), what).status_code == 404
+    assert switch(client, factories.code(factories.brand()), what).status_code == 404
     assert switch(client, AuthCode(pk=10**12), what).status_code == 404
 
 

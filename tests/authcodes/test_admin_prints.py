@@ -25,10 +25,10 @@ from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.models.audit import AuditEntry
 from brands.tenants import pictures
-from tests import make
-from tests.portal import address, browser, links, printed, staff, text
-from tests.prints import SCHEME, content, decode_image, decode_pages, finished, manifest
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, links, printed, staff, text
+from tests.support.print_jobs import SCHEME, content, decode_image, decode_pages, finished, manifest
 
 pytestmark = pytest.mark.django_db
 GOOD = {
@@ -74,7 +74,7 @@ def client(owner):
 
 @pytest.fixture
 def batch(brand):
-    return make.batch(brand, prefix="AB-", quantity=10, range_name="Spring")
+    return factories.batch(brand, prefix="AB-", quantity=10, range_name="Spring")
 
 
 def where(batch, what="batch"):
@@ -276,7 +276,7 @@ def test_list_is_previewed_without_counting_it(client, batch):
 
 
 def test_letters_that_will_not_print_are_told_of_before(client, brand):
-    batch = make.batch(brand, product=make.product(brand, title="茶 tea"))
+    batch = factories.batch(brand, product=factories.product(brand, title="茶 tea"))
 
     assert "茶" in " ".join(send(client, batch, "preview", title="on").context["warnings"])
     assert "茶" in text(live(client, batch, title="on"))
@@ -313,7 +313,7 @@ def test_printers_corrections_are_checked_and_their_names_are_the_brands_own(cli
 
 
 def test_another_brands_printer_is_none(client, batch):
-    foreign = Printer.objects.create(brand=make.brand(), name="Theirs")
+    foreign = Printer.objects.create(brand=factories.brand(), name="Theirs")
 
     assert "printer" in errors(send(client, batch, "confirm", printer=foreign.pk))
     assert "Theirs" not in text(client.get(where(batch)))
@@ -338,7 +338,7 @@ SSRF = [
 
 @pytest.mark.parametrize("words", SSRF)
 def test_titles_and_notes_open_no_socket_and_read_no_file(client, brand, settings, words):
-    batch = make.batch(brand, product=make.product(brand, title=words), range_name=words[:100])
+    batch = factories.batch(brand, product=factories.product(brand, title=words), range_name=words[:100])
     send(client, batch, "confirm", title="on", note=words[:80])
     run = PrintRun.objects.get()
     opened = []
@@ -425,7 +425,7 @@ def watched(opened):
 )
 @pytest.mark.parametrize("button", ["preview", "confirm"])
 def test_bad_input_is_told_at_its_field_and_nothing_is_printed(client, batch, wrong, field, button):
-    make.product(batch.brand, gtin="4006381333931")  # so that links to one are offered
+    factories.product(batch.brand, gtin="4006381333931")  # so that links to one are offered
 
     answer = send(client, batch, button, **wrong)
 
@@ -438,14 +438,14 @@ def test_links_to_gtins_are_offered_where_there_are_some(client, batch):
         return [value for value, _ in client.get(where(batch)).context["form"].fields["payload"].choices]
 
     without = offered()
-    make.product(batch.brand, gtin="4006381333931")
+    factories.product(batch.brand, gtin="4006381333931")
 
     assert (without, offered()) == (["address", "code"], ["address", "code", "gs1"])
 
 
 def test_markup_in_a_title_is_text(client, brand):
-    product = make.product(brand, title="<script>alert(1)</script>" + "x" * 175)
-    batch = make.batch(brand, product=product)
+    product = factories.product(brand, title="<script>alert(1)</script>" + "x" * 175)
+    batch = factories.batch(brand, product=product)
 
     answer = send(client, batch, "preview", title="on")
 
@@ -455,7 +455,7 @@ def test_markup_in_a_title_is_text(client, brand):
 
 
 def test_batch_still_being_made_is_not_printed(client, brand):
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     type(batch).objects.filter(pk=batch.pk).update(generated_count=0)
 
     answer = client.get(where(batch))
@@ -544,10 +544,10 @@ def test_roles_print_as_the_table_says(brand, batch, role, status):
 
 
 def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
-    foreign = make.batch(make.brand(name="zebra"), prefix="ZZ-")
+    foreign = factories.batch(factories.brand(name="zebra"), prefix="ZZ-")
     run = finished(printed(foreign, what="png"))
     words = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
-    recall = recalls.recall_batch(batch=make.batch(foreign.brand), at=timezone.now(), **words)
+    recall = recalls.recall_batch(batch=factories.batch(foreign.brand), at=timezone.now(), **words)
     look = send(client, batch, "preview").context["look"].replace(f"/{batch.pk}/", f"/{foreign.pk}/")
 
     for asked in (
@@ -566,14 +566,14 @@ def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
 
 
 def test_page_of_a_stretch_in_another_batch_does_not_exist(client, batch):
-    foreign = make.batch(make.brand(), prefix="ZZ-")
+    foreign = factories.batch(factories.brand(), prefix="ZZ-")
     look = send(client, batch, "preview").context["look"]
 
     assert client.get(look.replace("AB-0001", foreign.first_code)).status_code == 404
 
 
 def test_codes_of_another_brand_are_not_in_a_list_to_print(client, brand):
-    foreign = make.batch(make.brand(), prefix="ZZ-")
+    foreign = factories.batch(factories.brand(), prefix="ZZ-")
 
     chosen = client.post(address("authcodes.printrun", "codes"), {**GOOD, "brand": foreign.brand_id, "confirm": "1"})
     listed = client.post(
@@ -590,9 +590,9 @@ def test_codes_of_another_brand_are_not_in_a_list_to_print(client, brand):
 
 
 def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
-    other = make.batch(brand, prefix="CD-", quantity=2, product=batch.product)
+    other = factories.batch(brand, prefix="CD-", quantity=2, product=batch.product)
     bulk_changes.deactivate(codes=list(other.codes.all()), at=timezone.now())
-    make.batch(brand, prefix="EF-", quantity=2)
+    factories.batch(brand, prefix="EF-", quantity=2)
     listed = address("authcodes.printrun", "codes") + f"?product__id__exact={batch.product_id}&status=deactivated"
 
     preview = client.post(listed, {**GOOD, "brand": brand.pk, "preview": "1", "what": "png"})
@@ -637,7 +637,7 @@ def test_list_that_cannot_be_leads_back(client):
 def test_cover_sheet_and_recall_notice_are_offered(client, brand, batch):
     run = finished(printed(batch, what="png"))
     words = {"recall_id": "R-77", "contact": "x", "message": "x", "reason": "x"}
-    recall = recalls.recall_batch(batch=make.batch(brand), at=timezone.now(), **words)
+    recall = recalls.recall_batch(batch=factories.batch(brand), at=timezone.now(), **words)
     notice = address("authcodes.printrun", "notice", recall.pk)
 
     assert run.first_code in text(client.get(address("authcodes.printrun", "cover", run.pk)))

@@ -13,8 +13,8 @@ from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
 from brands.models.people import Membership
 from jobs.models import Job
-from tests import make
-from tests.portal import address, browser, scan, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 WORDS = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass"}
@@ -37,7 +37,7 @@ def client(owner):
 
 @pytest.fixture
 def batch(brand):
-    return make.batch(brand, quantity=3, range_name="Spring")
+    return factories.batch(brand, quantity=3, range_name="Spring")
 
 
 @pytest.fixture
@@ -61,11 +61,11 @@ def lift(client, recall, reason="Wrong batch"):
 
 
 def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, batch):
-    ann, bob = make.customer(brand), make.customer(brand)
+    ann, bob = factories.customer(brand), factories.customer(brand)
     one, two, _ = batch.codes.order_by("pk")
     for code, user, count in ((one, ann, 1), (one, bob, 2), (two, ann, 1)):
         scan(code, user=user, scan_count=count)
-    scan(make.code(brand), user=make.customer(brand))
+    scan(factories.code(brand), user=factories.customer(brand))
     its = address("authcodes.batchrange", "recall", batch.pk)
 
     assert its in text(client.get(address("authcodes.batchrange", "change", batch.pk)))
@@ -97,7 +97,7 @@ def test_batch_that_cannot_be_is_asked_for_anew(client, nonsense):
 
 
 def test_another_batch_than_the_page_is_about_is_refused(client, brand, batch):
-    other = make.batch(brand)
+    other = factories.batch(brand)
 
     answer = client.post(address("authcodes.recall", "add") + f"?batch={batch.pk}", {**WORDS, "batch": other.pk})
 
@@ -205,16 +205,16 @@ def test_only_an_owner_lifts(brand, recall, role):
 
 
 def test_owner_elsewhere_does_not_lift_here(recall, brand):
-    person = staff(make.brand())
+    person = staff(factories.brand())
     Membership.objects.create(user=person, brand=brand, role="manager")
 
     assert lift(browser(person), recall).status_code == 403
 
 
 def test_another_brands_recall_and_batch_do_not_exist(client):
-    zebra = make.batch(make.brand(), range_name="zebra")
+    zebra = factories.batch(factories.brand(), range_name="zebra")
     recall = recalls.recall_batch(batch=zebra, at=timezone.now(), **WORDS)
-    free = make.batch(zebra.brand, range_name="zebra too")
+    free = factories.batch(zebra.brand, range_name="zebra too")
 
     posted = [address("authcodes.recall", what, recall.pk) for what in ("lift", "affected")]
 

@@ -17,9 +17,9 @@ from events.models import Event
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
-from tests.api import Api, error
-from tests.races import at_once
+from tests.support import factories
+from tests.support.api import Api, error
+from tests.support.concurrency import at_once
 
 REFUSED = (409, "SCAN_NOT_ADOPTABLE")
 
@@ -39,11 +39,11 @@ def adopt(caller, answer, **changed):
 
 
 def balance(customer, brand):
-    return make.account(customer, brand).points
+    return factories.account(customer, brand).points
 
 
 def test_a_guest_who_logs_in_gets_the_points_of_the_scan(api, brand, customer, guest_scan, deliver):
-    code = make.code(brand)
+    code = factories.code(brand)
     answer = guest_scan(code)
 
     adopted = adopt(api.as_customer(customer), answer)
@@ -59,7 +59,7 @@ def test_a_guest_who_logs_in_gets_the_points_of_the_scan(api, brand, customer, g
 
 
 def test_somebody_who_registers_only_now_gets_them_too(api, brand, guest_scan, deliver):
-    answer, app = guest_scan(make.code(brand)), api.app()
+    answer, app = guest_scan(factories.code(brand)), api.app()
     asked = app.post("auth/register", {"email": "new@example.com", "password": "a long pass phrase"}).json()
     code = confirmations.code_of(uuid.UUID(asked["registration_id"]))
     proof = {"registration_id": asked["registration_id"], "code": code}
@@ -72,8 +72,8 @@ def test_somebody_who_registers_only_now_gets_them_too(api, brand, guest_scan, d
 
 
 def test_the_campaign_counts_the_scan(api, brand, customer, guest_scan, deliver):
-    campaign = make.campaign(brand)
-    answer = guest_scan(make.code(brand, campaign=campaign))
+    campaign = factories.campaign(brand)
+    answer = guest_scan(factories.code(brand, campaign=campaign))
 
     adopt(api.as_customer(customer), answer)
     deliver()
@@ -82,7 +82,7 @@ def test_the_campaign_counts_the_scan(api, brand, customer, guest_scan, deliver)
 
 
 def test_the_same_customer_may_repeat_it_and_earns_once(api, brand, customer, guest_scan, deliver):
-    answer, mine = guest_scan(make.code(brand)), api.as_customer(customer)
+    answer, mine = guest_scan(factories.code(brand)), api.as_customer(customer)
 
     first = adopt(mine, answer)
     deliver()
@@ -94,16 +94,16 @@ def test_the_same_customer_may_repeat_it_and_earns_once(api, brand, customer, gu
 
 
 def test_another_customer_comes_too_late(api, brand, customer, guest_scan):
-    answer = guest_scan(make.code(brand))
+    answer = guest_scan(factories.code(brand))
     adopt(api.as_customer(customer), answer)
 
-    assert error(adopt(api.as_customer(make.customer(brand)), answer)) == REFUSED
+    assert error(adopt(api.as_customer(factories.customer(brand)), answer)) == REFUSED
     assert Scan.objects.get().user == customer
 
 
 @pytest.mark.parametrize("token", ["", "x", "1w1K0v:c2ln", ":", "a" * 200, "é", "\u2028"])
 def test_without_the_token_nobody_gets_it(api, brand, customer, guest_scan, token):
-    answer = guest_scan(make.code(brand))
+    answer = guest_scan(factories.code(brand))
 
     refused = adopt(api.as_customer(customer), answer, scan_token=token)
 
@@ -112,13 +112,13 @@ def test_without_the_token_nobody_gets_it(api, brand, customer, guest_scan, toke
 
 
 def test_the_token_of_another_scan_does_not_fit(api, brand, customer, guest_scan):
-    one, other = guest_scan(make.code(brand)), guest_scan(make.code(brand))
+    one, other = guest_scan(factories.code(brand)), guest_scan(factories.code(brand))
 
     assert error(adopt(api.as_customer(customer), one, scan_token=other["scan_token"])) == REFUSED
 
 
 def test_the_token_ends(api, brand, customer, guest_scan, time_machine):
-    answer = guest_scan(make.code(brand))
+    answer = guest_scan(factories.code(brand))
 
     time_machine.move_to(timezone.now() + timedelta(minutes=31))
 
@@ -126,25 +126,25 @@ def test_the_token_ends(api, brand, customer, guest_scan, time_machine):
 
 
 def test_a_guest_cannot_adopt_and_a_customer_of_another_brand_finds_nothing(api, brand, guest_scan):
-    answer, other = guest_scan(make.code(brand)), make.brand()
-    stranger = Api(other).as_customer(make.customer(other))
+    answer, other = guest_scan(factories.code(brand)), factories.brand()
+    stranger = Api(other).as_customer(factories.customer(other))
 
     assert error(adopt(api, answer)) == (401, "AUTHENTICATION_REQUIRED")
     assert error(adopt(stranger, answer)) == (404, "NOT_FOUND")
 
 
 def test_a_customers_own_scan_has_no_token_and_is_nobody_elses(api, brand, customer):
-    answer = api.as_customer(customer).verify(make.code(brand)).json()
+    answer = api.as_customer(customer).verify(factories.code(brand)).json()
     token = guest_tokens.token_of(Scan.objects.get().pk, scanned_at=timezone.now())
 
-    other = api.as_customer(make.customer(brand))
+    other = api.as_customer(factories.customer(brand))
 
     assert "scan_token" not in answer
     assert error(adopt(other, {**answer, "scan_token": token})) == REFUSED
 
 
 def test_what_would_earn_nothing_cannot_be_adopted(api, brand, customer, guest_scan):
-    code = make.code(brand)
+    code = factories.code(brand)
     guest_scan(code)
     seen_before = guest_scan(code)
 
@@ -153,7 +153,7 @@ def test_what_would_earn_nothing_cannot_be_adopted(api, brand, customer, guest_s
 
 
 def test_a_product_that_was_recalled_meanwhile_earns_nothing(api, brand, customer, guest_scan, deliver):
-    code = make.code(brand)
+    code = factories.code(brand)
     answer = guest_scan(code)
     words = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
     recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
@@ -166,7 +166,7 @@ def test_a_product_that_was_recalled_meanwhile_earns_nothing(api, brand, custome
 
 
 def test_a_customer_who_had_the_points_of_this_code_gets_no_more(api, brand, customer, guest_scan, deliver):
-    code, mine = make.code(brand, scan_limit=None), api.as_customer(customer)
+    code, mine = factories.code(brand, scan_limit=None), api.as_customer(customer)
     mine.verify(code)
     deliver()
 
@@ -178,7 +178,7 @@ def test_a_customer_who_had_the_points_of_this_code_gets_no_more(api, brand, cus
 
 
 def test_an_event_of_somebody_elses_with_the_scans_id_is_no_server_error(api, brand, customer, guest_scan):
-    answer = guest_scan(make.code(brand))
+    answer = guest_scan(factories.code(brand))
     Event.objects.create(
         event_id=answer["scan_id"],
         source="loyalty.customer-app",
@@ -193,7 +193,7 @@ def test_an_event_of_somebody_elses_with_the_scans_id_is_no_server_error(api, br
 
 
 def test_the_token_says_nothing_about_the_secret_it_is_made_with(settings, guest_scan, brand):
-    answer = guest_scan(make.code(brand))
+    answer = guest_scan(factories.code(brand))
 
     settings.SECRET_KEY = "another secret of at least fifty characters, 0123456789"
 
@@ -209,7 +209,7 @@ def place(caller, answer, **body):
 
 
 def test_a_guest_tells_afterwards_where_it_was(api, brand, guest_scan):
-    code = make.code(brand)
+    code = factories.code(brand)
     answer = guest_scan(code)
 
     told = place(api, answer, **PARIS, scan_token=answer["scan_token"])
@@ -222,7 +222,7 @@ def test_a_guest_tells_afterwards_where_it_was(api, brand, guest_scan):
 
 def test_a_customer_needs_no_token_for_their_own_scan(api, brand, customer):
     mine = api.as_customer(customer)
-    answer = mine.verify(make.code(brand)).json()
+    answer = mine.verify(factories.code(brand)).json()
 
     assert place(mine, answer, **PARIS).status_code == 200
     assert Scan.objects.get().latitude == PARIS["latitude"]
@@ -230,7 +230,7 @@ def test_a_customer_needs_no_token_for_their_own_scan(api, brand, customer):
 
 def test_a_place_is_told_once(api, brand, customer):
     mine = api.as_customer(customer)
-    answer = mine.verify(make.code(brand), **PARIS).json()
+    answer = mine.verify(factories.code(brand), **PARIS).json()
 
     place(mine, answer, latitude=0, longitude=0)
 
@@ -238,9 +238,9 @@ def test_a_place_is_told_once(api, brand, customer):
 
 
 def test_nobody_else_tells_where_it_was_and_nobody_too_late(api, brand, customer, guest_scan, time_machine):
-    guests = guest_scan(make.code(brand))
-    mine = api.as_customer(customer).verify(make.code(brand)).json()
-    other = api.as_customer(make.customer(brand))
+    guests = guest_scan(factories.code(brand))
+    mine = api.as_customer(customer).verify(factories.code(brand)).json()
+    other = api.as_customer(factories.customer(brand))
 
     assert error(place(api, guests, **PARIS)) == (404, "NOT_FOUND")
     assert error(place(other, mine, **PARIS)) == (404, "NOT_FOUND")
@@ -251,7 +251,7 @@ def test_nobody_else_tells_where_it_was_and_nobody_too_late(api, brand, customer
 
 @pytest.mark.parametrize("wrong", [{"latitude": 91}, {"longitude": -181}, {"latitude": None}, {"latitude": "1"}])
 def test_a_place_that_is_none_is_refused(api, brand, guest_scan, wrong):
-    answer = guest_scan(make.code(brand))
+    answer = guest_scan(factories.code(brand))
 
     refused = place(api, answer, **PARIS | wrong, scan_token=answer["scan_token"])
 
@@ -264,20 +264,20 @@ ROUNDS = 20
 
 @pytest.fixture
 def racing_brand(transactional_db):
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     return made
 
 
 def adopted_at_once(brand):
     """How many of twelve customers were told that the scan is theirs now."""
     about = types.ScanContext(at=timezone.now(), brand_id=brand.pk)
-    scan = Scan.objects.get(pk=scanning.scan(scanned=make.code(brand).code, about=about).scan_id)
+    scan = Scan.objects.get(pk=scanning.scan(scanned=factories.code(brand).code, about=about).scan_id)
 
     def claim(customer):
         guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
 
-    results = at_once(claim, [make.customer(brand) for _ in range(12)])
+    results = at_once(claim, [factories.customer(brand) for _ in range(12)])
     assert all(result is None or isinstance(result, ScanNotAdoptable) for result in results)
     return results.count(None)
 

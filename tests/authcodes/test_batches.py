@@ -13,9 +13,9 @@ from authcodes.dashboard.filters import codes_with
 from authcodes.errors import BatchRefused
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
-from tests import make
-from tests.portal import staff
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import staff
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def create(brand, **settings):
 
 
 def test_codes_are_sequential_padded_and_assigned(brand):
-    batch = create(brand, quantity=3, starting_number=99, product=make.product(brand))
+    batch = create(brand, quantity=3, starting_number=99, product=factories.product(brand))
 
     made = batches.generate(batch_id=batch.pk, at=timezone.now())
 
@@ -88,7 +88,7 @@ def test_settings_that_cannot_be_are_refused_by_field(brand, settings, field):
 
 @pytest.mark.parametrize("thing", ["product", "campaign"])
 def test_another_brands_product_or_campaign_is_nobodys(brand, thing):
-    foreign = getattr(make, thing)(make.brand())
+    foreign = getattr(factories, thing)(factories.brand())
 
     with pytest.raises(BatchRefused) as refused:
         create(brand, **{thing: foreign})
@@ -110,7 +110,7 @@ def test_a_batch_says_whether_its_codes_are_protected():
 
 def test_a_brand_may_demand_protected_batches(db, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 40}
-    brand = make.brand(protected_batches_only=True)
+    brand = factories.brand(protected_batches_only=True)
 
     with pytest.raises(BatchRefused) as refused:
         create(brand)
@@ -127,7 +127,7 @@ def test_without_a_secret_no_batch_can_be_signed(brand, settings):
 
 
 def test_states_are_derived_from_what_codes_hold(brand, customer):
-    fresh, expired = make.code(brand), make.expired_code(brand)
+    fresh, expired = factories.code(brand), factories.expired_code(brand)
 
     assert list(AuthCode.objects.filter(codes_with("expired", brands=[brand]))) == [expired]
     assert set(AuthCode.objects.unscanned()) == {fresh, expired}
@@ -137,8 +137,8 @@ def test_states_are_derived_from_what_codes_hold(brand, customer):
 @pytest.mark.parametrize(("zone", "expired"), [("Pacific/Kiritimati", True), ("Pacific/Pago_Pago", False)])
 def test_the_last_day_ends_in_the_brands_zone(db, zone, expired):
     noon = timezone.now().replace(year=2030, month=6, day=2, hour=10, minute=30)
-    brand = make.brand(time_zone=zone)
-    code = make.code(brand, expiration_date=noon.replace(day=1).date())
+    brand = factories.brand(time_zone=zone)
+    code = factories.code(brand, expiration_date=noon.replace(day=1).date())
 
     with time_machine.travel(noon):
         assert AuthCode.objects.filter(codes_with("expired", brands=[brand])).exists() is expired
@@ -147,7 +147,7 @@ def test_the_last_day_ends_in_the_brands_zone(db, zone, expired):
 
 @pytest.mark.django_db(transaction=True)
 def test_of_overlapping_batches_created_at_once_one_is_made():
-    brand = make.brand()
+    brand = factories.brand()
 
     results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
 
@@ -156,7 +156,7 @@ def test_of_overlapping_batches_created_at_once_one_is_made():
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypatch):
-    brand = make.brand()
+    brand = factories.brand()
     wait_at = batches.refuse_overlap
     together = Barrier(12)
     prefixes.reserve(brand=brand, prefix="SP-", at=timezone.now())
@@ -175,7 +175,9 @@ def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypat
 
 def test_generation_is_noted_when_the_last_code_is_made(brand, owner, settings):
     settings.GENERATION_CHUNK = 4
-    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", signed=False, product=make.product(brand))
+    wanted = BatchSettings(
+        range_name="Spring", quantity=10, prefix="SP-", signed=False, product=factories.product(brand)
+    )
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=owner)
 
     batches.generate(batch_id=batch.pk, at=timezone.now())
@@ -186,7 +188,7 @@ def test_generation_is_noted_when_the_last_code_is_made(brand, owner, settings):
 
 
 def test_changed_settings_are_noted_with_what_they_were(brand, owner):
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     changed = {"scan_limit": None, "points_per_scan": 4, "range_name": batch.range_name}
     batches.change_batch(batch=batch, changed=changed, by=owner, at=timezone.now())
 

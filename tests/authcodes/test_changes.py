@@ -19,15 +19,15 @@ from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
 from jobs import runner
 from jobs.models import Job
-from tests import make
-from tests.portal import staff
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import staff
 
 
 @pytest.fixture
 def batch(brand):
     """Ten codes AB-0001 to AB-0010 that have no product yet."""
-    return make.batch(brand, prefix="AB-", quantity=10, assigned=False)
+    return factories.batch(brand, prefix="AB-", quantity=10, assigned=False)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def change(batch, kind, first=1, last=10, *, by=None, reason="", **given):
 
 
 def assign(batch, first=1, last=10, **given):
-    return change(batch, Kind.ASSIGNED, first, last, **{"product": make.product(batch.brand), **given})
+    return change(batch, Kind.ASSIGNED, first, last, **{"product": factories.product(batch.brand), **given})
 
 
 def scan(code):
@@ -56,7 +56,7 @@ def told(batch):
 
 
 def test_switching_codes_off_and_on_counts_what_changed(brand):
-    codes = list(make.batch(brand, quantity=3).codes.all())
+    codes = list(factories.batch(brand, quantity=3).codes.all())
 
     assert bulk_changes.deactivate(codes=codes[:2], at=timezone.now()) == 2
     assert bulk_changes.deactivate(codes=codes, at=timezone.now()) == 1
@@ -65,7 +65,7 @@ def test_switching_codes_off_and_on_counts_what_changed(brand):
 
 
 def test_a_stretch_is_assigned_by_one_update_and_one_line_of_history(batch, owner):
-    product = make.product(batch.brand)
+    product = factories.product(batch.brand)
 
     with CaptureQueriesContext(connection) as asked:
         given = {"inventory_location": "Shelf 4", "points_per_scan": 7, "notes": "first pallet"}
@@ -84,7 +84,7 @@ def test_a_stretch_is_assigned_by_one_update_and_one_line_of_history(batch, owne
 
 
 def test_what_is_left_empty_stays_on_the_codes(batch):
-    product = make.product(batch.brand)
+    product = factories.product(batch.brand)
     assign(batch, product=product, inventory_location="Shelf 4", points_per_scan=7, notes="first")
 
     assert assign(batch, product=product, notes="second") == 10
@@ -152,7 +152,7 @@ def test_scanned_codes_keep_their_product(batch):
 
 
 def test_chosen_codes_share_an_action_and_have_a_line_for_each_run(brand, batch, owner):
-    other = make.batch(brand, prefix="CD-", quantity=2)
+    other = factories.batch(brand, prefix="CD-", quantity=2)
     codes = [*batch.codes.filter(code__in=["AB-0001", "AB-0002", "AB-0009"]), *other.codes.all()]
 
     assert bulk_changes.deactivate(codes=codes, at=timezone.now(), reason="stolen", by=owner) == 5
@@ -168,7 +168,7 @@ def test_chosen_codes_share_an_action_and_have_a_line_for_each_run(brand, batch,
 
 
 def test_chosen_codes_are_assigned_all_or_none(batch):
-    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
     codes = list(batch.codes.all())
     assign(batch, 10, 10)
 
@@ -179,7 +179,7 @@ def test_chosen_codes_are_assigned_all_or_none(batch):
 
 @pytest.mark.parametrize("many", [10, 1000])
 def test_chosen_codes_cost_the_same_statements_however_many(brand, django_assert_num_queries, many):
-    codes = list(make.batch(brand, prefix="AB-", quantity=many).codes.all())
+    codes = list(factories.batch(brand, prefix="AB-", quantity=many).codes.all())
 
     with django_assert_num_queries(7):  # savepoint, turn, update, codes with batches, history, audit trail, release
         bulk_changes.deactivate(codes=codes, at=timezone.now(), reason="stolen")
@@ -208,7 +208,7 @@ def test_history_is_append_only(batch, statement):
 
 
 def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
-    product = make.product(batch.brand)
+    product = factories.product(batch.brand)
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product, "Shelf 4", 7, "note"))
     job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="2", last="9"), order=order, by=owner)
 
@@ -275,7 +275,7 @@ def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, ow
 
 def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
-    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
     job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
 
     runner.run(job.pk)
@@ -284,7 +284,7 @@ def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
 
 
 def test_a_job_that_meets_assigned_codes_fails_and_changes_nothing(batch, owner):
-    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(make.product(batch.brand)))
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
     job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
     assign(batch, 10, 10)
 
@@ -301,9 +301,9 @@ RIVALS = 8
 
 def race_of_assignments():
     """Eight people give the same ten codes to eight products. Returns what came of it, and who has the codes."""
-    brand = make.brand()
-    batch = make.batch(brand, prefix="AB-", quantity=10, assigned=False)
-    products = [make.product(brand) for _ in range(RIVALS)]
+    brand = factories.brand()
+    batch = factories.batch(brand, prefix="AB-", quantity=10, assigned=False)
+    products = [factories.product(brand) for _ in range(RIVALS)]
     codes = resolve_range(batch=batch, first="1", last="10")
     together = Barrier(RIVALS)
 
@@ -337,9 +337,9 @@ def test_control_without_the_condition_every_rival_believes_it_won(monkeypatch):
 
 def race_with_scans(assign_all):
     """A batch is assigned while its unlimited codes are scanned. Returns its codes."""
-    brand = make.brand()
-    product = make.product(brand)
-    batch = make.batch(brand, prefix="AB-", quantity=4, product=product, scan_limit=None)
+    brand = factories.brand()
+    product = factories.product(brand)
+    batch = factories.batch(brand, prefix="AB-", quantity=4, product=product, scan_limit=None)
     names = [code.code for code in batch.codes.all()] * 40
 
     def work(name):
@@ -377,8 +377,8 @@ def test_control_saving_what_was_read_before_loses_scans():
 
 
 def test_product_no_longer_sold_is_given_to_no_codes(brand):
-    batch = make.batch(brand, assigned=False)
-    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(make.product(brand, is_active=False)))
+    batch = factories.batch(brand, assigned=False)
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(brand, is_active=False)))
 
     with pytest.raises(BatchRefused, match="This product is no longer sold"):
         bulk_changes.change_codes(codes=list(batch.codes.all()), order=order, by=None, at=timezone.now())

@@ -14,7 +14,7 @@ from events import messages, publishing, worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
+from tests.support import factories
 
 
 def report(brand, customer, code, *, source="shop.customer-app", event_id=None):
@@ -40,7 +40,7 @@ def scan_as(customer, code):
 
 
 def test_a_scan_that_only_a_hub_reports_takes_a_slot_and_earns(brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     event = report(brand, customer, code)
 
@@ -53,26 +53,28 @@ def test_a_scan_that_only_a_hub_reports_takes_a_slot_and_earns(brand, customer):
 def test_two_senders_may_use_the_same_id(brand, customer):
     event_id = uuid.uuid4()
 
-    first = report(brand, customer, make.code(brand), event_id=event_id, source="web.customer-app")
-    second = report(brand, customer, make.code(brand), event_id=event_id, source="shop.customer-app")
+    first = report(brand, customer, factories.code(brand), event_id=event_id, source="web.customer-app")
+    second = report(brand, customer, factories.code(brand), event_id=event_id, source="shop.customer-app")
 
     assert (first.status, second.status) == ("done", "done")
-    assert make.account(customer, brand).points == 20
+    assert factories.account(customer, brand).points == 20
 
 
 def test_two_brands_may_use_the_same_id(brand, customer):
-    other, event_id = make.brand(), uuid.uuid4()
+    other, event_id = factories.brand(), uuid.uuid4()
 
-    events_of_both = [report(each, make.customer(each), make.code(each), event_id=event_id) for each in (brand, other)]
+    events_of_both = [
+        report(each, factories.customer(each), factories.code(each), event_id=event_id) for each in (brand, other)
+    ]
 
     assert [event.status for event in events_of_both] == ["done", "done"]
 
 
 def test_an_event_touches_no_other_brands_scan(brand, customer):
-    other = make.brand()
-    waiting = scan_as(customer, make.code(brand)).scan_id
+    other = factories.brand()
+    waiting = scan_as(customer, factories.code(brand)).scan_id
 
-    report(other, make.customer(other), "NO-SUCH-CODE", event_id=waiting)
+    report(other, factories.customer(other), "NO-SUCH-CODE", event_id=waiting)
 
     assert Event.objects.filter(brand=other).get().status == "refused"
     assert LoyaltyTransaction.objects.count() == 1
@@ -80,8 +82,8 @@ def test_an_event_touches_no_other_brands_scan(brand, customer):
 
 
 def test_a_scan_while_its_campaign_rests_earns_by_no_door(brand, customer):
-    resting = make.campaign(brand, is_active=False)
-    code = make.code(brand, campaign=resting, after_campaign="nothing", scan_limit=None)
+    resting = factories.campaign(brand, is_active=False)
+    code = factories.code(brand, campaign=resting, after_campaign="nothing", scan_limit=None)
     scan_as(customer, code)
 
     event = report(brand, customer, code)
@@ -91,20 +93,20 @@ def test_a_scan_while_its_campaign_rests_earns_by_no_door(brand, customer):
 
 
 def test_an_accepted_scan_stands_when_its_campaign_ends_before_the_points(brand, customer):
-    running = make.campaign(brand)
-    scan_as(customer, make.code(brand, campaign=running))
+    running = factories.campaign(brand)
+    scan_as(customer, factories.code(brand, campaign=running))
     running.ends_at = timezone.now() + timedelta(milliseconds=1)
     running.save()
 
     worker.drain()
 
-    assert make.account(customer, brand).points == 10
+    assert factories.account(customer, brand).points == 10
 
 
 @pytest.mark.parametrize("stated", [{"redeem_point_value": 99}, {"retailPrice": 50}])
 def test_a_hubs_facts_come_before_the_catalogues(brand, customer, stated):
     brand.levels.update(scan_reward_type="percentage", scan_reward_value=10)
-    code = make.code(brand, product=make.product(brand, retail_price=1000))
+    code = factories.code(brand, product=factories.product(brand, retail_price=1000))
     event = Event(
         event_id=uuid.uuid4(),
         source="shop.customer-app",
@@ -119,7 +121,7 @@ def test_a_hubs_facts_come_before_the_catalogues(brand, customer, stated):
 
     worker.drain()
 
-    assert make.account(customer, brand).points == {"redeem_point_value": 99, "retailPrice": 5}[next(iter(stated))]
+    assert factories.account(customer, brand).points == {"redeem_point_value": 99, "retailPrice": 5}[next(iter(stated))]
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -127,19 +129,19 @@ def test_a_percentage_promises_and_earns_at_most_the_ceiling(brand, settings, to
     """The attack: a product that costs 99,999,999, and a level that pays all of the price."""
     settings.EVENT_BATCH = 10 if together else 1
     brand.levels.update(scan_reward_type="percentage", scan_reward_value=100)
-    customer = make.customer(brand)
-    code = make.code(brand, product=make.product(brand, retail_price=99_999_999))
+    customer = factories.customer(brand)
+    code = factories.code(brand, product=factories.product(brand, retail_price=99_999_999))
 
     promised = scan_as(customer, code).points
     worker.drain()
 
-    assert (promised, make.account(customer, brand).points) == (1000, 1000)
+    assert (promised, factories.account(customer, brand).points) == (1000, 1000)
 
 
 def test_a_price_that_a_hub_states_earns_at_most_the_ceiling_and_its_override_all(brand, customer):
     brand.levels.update(scan_reward_type="percentage", scan_reward_value=100)
     for stated in ({"retailPrice": 99_999_999}, {"redeem_point_value": 5000}):
-        payload = {"type": "authenticator_scan", "product": {"authCode": make.code(brand).code, **stated}}
+        payload = {"type": "authenticator_scan", "product": {"authCode": factories.code(brand).code, **stated}}
         detail = {"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": payload}
         event = Event(
             event_id=uuid.uuid4(), source="shop.customer-app", detail_type="scan-auth", brand=brand, detail=detail
@@ -153,28 +155,28 @@ def test_a_price_that_a_hub_states_earns_at_most_the_ceiling_and_its_override_al
 
 def a_mixed_portion(brand):
     """One event of each kind of end that a claim can come to."""
-    customer, other = make.customer(brand), make.customer(brand)
-    recalled = make.code(brand)
-    shared = make.code(brand, scan_limit=None)
-    make.campaign(brand)
+    customer, other = factories.customer(brand), factories.customer(brand)
+    recalled = factories.code(brand)
+    shared = factories.code(brand, scan_limit=None)
+    factories.campaign(brand)
     for scanner, code in [
-        (customer, make.code(brand)),
-        (customer, make.code(brand)),
-        (other, make.code(brand)),
+        (customer, factories.code(brand)),
+        (customer, factories.code(brand)),
+        (other, factories.code(brand)),
         (customer, recalled),
         (customer, shared),
         (customer, shared),
-        (make.customer(brand, enrolled=False), shared),
-        (make.customer(make.brand()), make.code(brand)),
+        (factories.customer(brand, enrolled=False), shared),
+        (factories.customer(factories.brand()), factories.code(brand)),
     ]:
         scan_as(scanner, code)
     words = {"recall_id": "R-1", "contact": "0800", "message": "Glass", "reason": "Glass"}
     recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **words)
     UserPoints.objects.filter(user=other).update(status="blocked")
-    for code in ("NO-SUCH-CODE", make.code(brand), shared):
+    for code in ("NO-SUCH-CODE", factories.code(brand), shared):
         message = messages.NewEvent(
             kind="scan-auth",
-            arguments={"brand_id": brand.pk, "user_id": make.customer(brand).pk},
+            arguments={"brand_id": brand.pk, "user_id": factories.customer(brand).pk},
             payload={"type": "authenticator_scan", "product": {"authCode": str(code)}},
         )
         publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
@@ -186,9 +188,9 @@ def test_a_portion_comes_to_what_its_events_come_to_one_by_one(settings, limit):
     ends = []
     for portion in (1, 50):
         settings.EVENT_BATCH = portion
-        brand = make.brand(daily_point_limit=limit)
-        make.level(brand)
-        make.level(brand, "Silver", 15)
+        brand = factories.brand(daily_point_limit=limit)
+        factories.level(brand)
+        factories.level(brand, "Silver", 15)
         a_mixed_portion(brand)
         worker.drain()
         found = Event.objects.filter(brand=brand, detail_type="scan-auth").order_by("pk")

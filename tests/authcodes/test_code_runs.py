@@ -11,8 +11,8 @@ from django.utils import timezone
 from authcodes.fraud import code_runs
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
-from tests import make
-from tests.portal import browser, scan, staff, text
+from tests.support import factories
+from tests.support.portal import browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
@@ -25,7 +25,7 @@ def plain_http(settings):
 
 @pytest.fixture
 def codes(brand):
-    return list(make.batch(brand, quantity=60, prefix="cc-", range_name="Plain").codes.order_by("code"))
+    return list(factories.batch(brand, quantity=60, prefix="cc-", range_name="Plain").codes.order_by("code"))
 
 
 def scanned(codes, *, users=(None,), every=MINUTE, ago=timedelta(hours=20)):
@@ -66,7 +66,7 @@ def test_a_real_run_of_guesses_is_on_the_front_page_with_its_scans(client, brand
     ],
 )
 def test_what_is_a_run(brand, codes, name, step, users, every, is_run):
-    people = [make.customer(brand) for _ in range(users)] or [None]
+    people = [factories.customer(brand) for _ in range(users)] or [None]
 
     scanned(codes[::step][:12], users=people, every=every)
 
@@ -88,10 +88,10 @@ def test_codes_that_were_scanned_before_are_no_guesses(brand, customer, codes):
 
 
 def test_protected_batches_and_other_brands_have_none(brand, customer):
-    signed = make.batch(brand, quantity=20, prefix="sig-", signed=True)
-    other = make.brand()
+    signed = factories.batch(brand, quantity=20, prefix="sig-", signed=True)
+    other = factories.brand()
     scanned(signed.codes.order_by("code"), users=[customer])
-    scanned(make.batch(other, quantity=20, prefix="oth-").codes.order_by("code"), users=[customer])
+    scanned(factories.batch(other, quantity=20, prefix="oth-").codes.order_by("code"), users=[customer])
 
     assert found(brand) == []
     assert len(found(other)) == 1
@@ -102,7 +102,7 @@ def test_protected_batches_and_other_brands_have_none(brand, customer):
 def test_a_look_costs_one_statement_and_reads_the_newest_scans_alone(brand, customer, codes, monkeypatch):
     scanned(codes[:20], users=[customer])
     with CaptureQueriesContext(connection) as asked:
-        assert found(brand, make.brand())
+        assert found(brand, factories.brand())
     assert len([each for each in asked.captured_queries if "first_scans" in each["sql"]]) == 1
     assert code_runs.of([]) == []
     assert code_runs.of(range(code_runs.MAX_BRANDS + 1)) == []

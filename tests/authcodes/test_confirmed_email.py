@@ -21,9 +21,9 @@ from events.models import Event
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.notifications import rendering
-from tests import make
-from tests.api import error
 from tests.authcodes.test_claims import report
+from tests.support import factories
+from tests.support.api import error
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = "Genuine product. Confirm your e-mail address within 30 days to get your points."
@@ -38,7 +38,7 @@ def brand(brand):
 
 @pytest.fixture
 def confirmed(brand):
-    return make.customer(brand, email_verified_at=timezone.now())
+    return factories.customer(brand, email_verified_at=timezone.now())
 
 
 def confirm(customer, brand):
@@ -47,7 +47,7 @@ def confirm(customer, brand):
 
 
 def points_of(customer, brand):
-    return make.account(customer, brand).points
+    return factories.account(customer, brand).points
 
 
 def told(response):
@@ -65,7 +65,7 @@ def scan(caller, code):
 
 
 def test_a_scan_says_genuine_and_that_points_follow_when_the_address_is_confirmed(api, brand, customer, deliver):
-    answer = api.as_customer(customer).verify(make.code(brand))
+    answer = api.as_customer(customer).verify(factories.code(brand))
     deliver()
 
     assert told(answer) == ("success", "accepted", "unconfirmed")
@@ -76,7 +76,7 @@ def test_a_scan_says_genuine_and_that_points_follow_when_the_address_is_confirme
 
 
 def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, customer, deliver):
-    mine, codes = api.as_customer(customer), list(make.batch(brand, quantity=3).codes.all())
+    mine, codes = api.as_customer(customer), list(factories.batch(brand, quantity=3).codes.all())
     answers = [mine.verify(code).json() for code in codes]
     deliver()
 
@@ -90,7 +90,7 @@ def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, custom
 
 
 def test_who_has_confirmed_earns_as_always(api, brand, confirmed, deliver):
-    answer = api.as_customer(confirmed).verify(make.code(brand))
+    answer = api.as_customer(confirmed).verify(factories.code(brand))
     deliver()
 
     assert told(answer) == ("success", "accepted", "pending")
@@ -100,7 +100,7 @@ def test_who_has_confirmed_earns_as_always(api, brand, confirmed, deliver):
 def test_without_the_setting_everybody_earns(api, brand, customer, deliver):
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=False)
 
-    assert told(api.as_customer(customer).verify(make.code(brand)))[2] == "pending"
+    assert told(api.as_customer(customer).verify(factories.code(brand)))[2] == "pending"
     deliver()
 
     assert points_of(customer, brand) == 10
@@ -108,7 +108,7 @@ def test_without_the_setting_everybody_earns(api, brand, customer, deliver):
 
 def test_points_that_a_limit_held_back_are_asked_for_at_the_scan_that_stands(api, brand, customer, deliver):
     Brand.objects.filter(pk=brand.pk).update(daily_point_limit=0)
-    mine, code = api.as_customer(customer), make.code(brand)
+    mine, code = api.as_customer(customer), factories.code(brand)
     mine.verify(code)
     mine.verify(code)
     deliver()
@@ -124,7 +124,7 @@ def test_points_that_a_limit_held_back_are_asked_for_at_the_scan_that_stands(api
 
 
 def test_an_event_of_a_hub_waits_where_a_guest_holds_the_code(api, brand, customer, deliver):
-    code = make.batch(brand, quantity=1, scan_limit=1).codes.get()
+    code = factories.batch(brand, quantity=1, scan_limit=1).codes.get()
     api.app().verify(code)
     event = report(brand, customer, code)
     assert (event.status, event.held_for) == (Event.Status.PENDING, customer.pk)
@@ -136,21 +136,21 @@ def test_an_event_of_a_hub_waits_where_a_guest_holds_the_code(api, brand, custom
 
 
 def test_a_confirmed_change_of_the_address_releases_points(api, brand, customer, deliver):
-    customer.set_password(make.PASSWORD)
+    customer.set_password(factories.PASSWORD)
     customer.save()
-    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer).verify(factories.code(brand))
     deliver()
 
     change = confirmations.begin_change(user=customer, brand=brand, email="new@example.com", at=timezone.now())
     token = signing.dumps({"c": str(change.pk)}, salt=rendering.CHANGE_EMAIL)
-    confirmations.finish_change(token=token, password=make.PASSWORD, at=timezone.now())
+    confirmations.finish_change(token=token, password=factories.PASSWORD, at=timezone.now())
     deliver()
 
     assert points_of(customer, brand) == 10
 
 
 def test_an_opened_invitation_releases_points(api, brand, customer, deliver):
-    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer).verify(factories.code(brand))
     deliver()
 
     staff.prove_address(user=customer, at=timezone.now())
@@ -160,7 +160,7 @@ def test_an_opened_invitation_releases_points(api, brand, customer, deliver):
 
 
 def test_a_second_scan_before_confirming_is_the_first_ones_heir(api, brand, customer, deliver):
-    mine, code = api.as_customer(customer), make.code(brand)
+    mine, code = api.as_customer(customer), factories.code(brand)
     answers = [mine.verify(code) for _ in range(3)]
     deliver()
     confirm(customer, brand)
@@ -173,7 +173,7 @@ def test_a_second_scan_before_confirming_is_the_first_ones_heir(api, brand, cust
 
 
 def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, deliver):
-    mine, code = api.as_customer(customer), make.code(brand, scan_limit=None)
+    mine, code = api.as_customer(customer), factories.code(brand, scan_limit=None)
     for _ in range(2):
         mine.verify(code)
     deliver()
@@ -185,7 +185,7 @@ def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, del
 
 
 def test_a_replay_is_answered_the_same_until_the_address_is_confirmed(api, brand, customer, deliver):
-    mine, code, key = api.as_customer(customer), make.code(brand), {"idempotency_key": "one-key"}
+    mine, code, key = api.as_customer(customer), factories.code(brand), {"idempotency_key": "one-key"}
 
     before = [mine.post("auth-codes/scan", {"code": code.code}, **key) for _ in range(2)]
     confirm(customer, brand)
@@ -196,7 +196,7 @@ def test_a_replay_is_answered_the_same_until_the_address_is_confirmed(api, brand
 
 
 def test_validate_promises_the_points_for_confirming(api, brand, customer):
-    body = api.as_customer(customer).post("auth-codes/validate", {"code": make.code(brand).code}).json()
+    body = api.as_customer(customer).post("auth-codes/validate", {"code": factories.code(brand).code}).json()
 
     assert (body["valid"], waits(body), body["points_awarded"]) == (True, True, 10)
 
@@ -205,7 +205,7 @@ def test_validate_promises_the_points_for_confirming(api, brand, customer):
 
 
 def test_buyers_claim_thirty_codes_that_an_unconfirmed_account_has_scanned(api, brand, customer, confirmed, deliver):
-    codes = list(make.batch(brand, quantity=30).codes.all())
+    codes = list(factories.batch(brand, quantity=30).codes.all())
     for code in codes:
         api.as_customer(customer).verify(code)
     deliver()
@@ -221,7 +221,7 @@ def test_buyers_claim_thirty_codes_that_an_unconfirmed_account_has_scanned(api, 
 
 
 def test_guests_and_other_unconfirmed_customers_wait_until_it_lapses(api, brand, customer, settings, time_machine):
-    code, other = make.code(brand), make.customer(brand)
+    code, other = factories.code(brand), factories.customer(brand)
     api.as_customer(customer).verify(code)
 
     unconfirmed, guest = api.as_customer(other).verify(code), scan(api.guest(), code)
@@ -235,14 +235,14 @@ def test_guests_and_other_unconfirmed_customers_wait_until_it_lapses(api, brand,
 
 
 def test_an_unconfirmed_customer_does_not_take_a_guests_scan_over(api, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
     scan(api, code)
 
     assert told(api.as_customer(customer).verify(code)) == ("warning", "reserved", "not_eligible")
 
 
 def test_a_guests_scan_that_an_unconfirmed_customer_adopts_still_gives_way(api, brand, customer, confirmed, deliver):
-    code = make.code(brand)
+    code = factories.code(brand)
     answer = scan(api, code).json()
     adopt = {"scan_token": answer["scan_token"]}
 
@@ -257,7 +257,7 @@ def test_a_guests_scan_that_an_unconfirmed_customer_adopts_still_gives_way(api, 
 
 
 def test_what_is_adopted_earns_when_the_address_is_confirmed(api, brand, customer, deliver):
-    answer = scan(api, make.code(brand)).json()
+    answer = scan(api, factories.code(brand)).json()
     api.as_customer(customer).post(f"scans/{answer['scan_id']}/adopt", {"scan_token": answer["scan_token"]})
     deliver()
     confirm(customer, brand)
@@ -268,7 +268,7 @@ def test_what_is_adopted_earns_when_the_address_is_confirmed(api, brand, custome
 
 def test_a_closed_day_whose_points_come_later_is_rolled_up_again(api, brand, customer, deliver, time_machine):
     start = timezone.now()
-    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer).verify(factories.code(brand))
     deliver()
     time_machine.move_to(start + timedelta(days=20))
     rollups.catch_up(brand=brand, at=timezone.now())
@@ -288,7 +288,7 @@ def due_now():
 
 
 def test_it_is_looked_at_each_day_and_is_over_after_thirty(api, brand, customer, deliver):
-    answer = api.as_customer(customer).verify(make.code(brand)).json()
+    answer = api.as_customer(customer).verify(factories.code(brand)).json()
     deliver()
     held = Event.objects.get(detail_type="scan-auth")
     assert (held.status, held.held_for) == ("pending", customer.pk)
@@ -310,7 +310,7 @@ def test_it_is_looked_at_each_day_and_is_over_after_thirty(api, brand, customer,
 
 
 def test_after_thirty_days_the_customer_scans_the_code_again(api, brand, customer, deliver):
-    mine, code = api.as_customer(customer), make.code(brand)
+    mine, code = api.as_customer(customer), factories.code(brand)
     mine.verify(code)
     Event.objects.update(created_at=timezone.now() - timedelta(days=31))
     deliver()
@@ -324,7 +324,7 @@ def test_after_thirty_days_the_customer_scans_the_code_again(api, brand, custome
 
 
 def test_an_address_confirmed_by_other_means_is_seen_at_the_daily_look(api, brand, customer, deliver):
-    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer).verify(factories.code(brand))
     deliver()
     User.objects.filter(pk=customer.pk).update(email_verified_at=timezone.now())
     due_now()
@@ -334,7 +334,7 @@ def test_an_address_confirmed_by_other_means_is_seen_at_the_daily_look(api, bran
 
 
 def test_a_password_set_by_mail_confirms_the_address_too(api, brand, customer, deliver):
-    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer).verify(factories.code(brand))
     deliver()
 
     confirmations.verify_address(user=customer, at=timezone.now())
@@ -347,7 +347,7 @@ def test_a_password_set_by_mail_confirms_the_address_too(api, brand, customer, d
 
 
 def test_the_campaign_event_is_kept_and_answered_with_the_reason(api, brand, customer, deliver):
-    app, code = api.as_customer(customer).app(), make.code(brand)
+    app, code = api.as_customer(customer).app(), factories.code(brand)
 
     answers = [app.credit(customer, code, idempotency_key="one") for _ in range(2)]
     confirm(customer, brand)
@@ -376,7 +376,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("kind", "payload"), OTHERS)
 def test_orders_logins_and_profiles_wait_as_scans_do(brand, customer, deliver, kind, payload):
-    make.earning_rule(brand, kind)
+    factories.earning_rule(brand, kind)
     publish(brand, customer, kind, payload)
     deliver()
     assert points_of(customer, brand) == 0
@@ -389,9 +389,9 @@ def test_orders_logins_and_profiles_wait_as_scans_do(brand, customer, deliver, k
 
 
 def test_a_reward_that_was_won_does_not_wait(brand, confirmed, deliver):
-    campaign = make.campaign(brand)
-    make.milestone(campaign, 1, reward_points=7, auto_claim=True)
-    code = make.code(brand)
+    campaign = factories.campaign(brand)
+    factories.milestone(campaign, 1, reward_points=7, auto_claim=True)
+    code = factories.code(brand)
     scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=confirmed.pk))
     for delivery in leases.claim(limit=1):
         events.deliver(delivery)
@@ -405,12 +405,12 @@ def test_a_reward_that_was_won_does_not_wait(brand, confirmed, deliver):
 
 
 def test_the_setting_of_one_brand_says_nothing_at_another(api, brand, customer, deliver):
-    other = make.brand()
-    make.level(other)
+    other = factories.brand()
+    factories.level(other)
     UserPoints.objects.create(user=customer, brand=other)
-    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer).verify(factories.code(brand))
 
-    there = api.as_customer(customer, of=other).verify(make.code(other))
+    there = api.as_customer(customer, of=other).verify(factories.code(other))
     deliver()
 
     assert told(there) == ("success", "accepted", "pending")
@@ -419,11 +419,11 @@ def test_the_setting_of_one_brand_says_nothing_at_another(api, brand, customer, 
 
 
 def test_confirming_at_one_brand_gives_the_points_of_all(api, brand, customer, deliver):
-    other = make.brand(requires_confirmed_email=True)
-    make.level(other)
+    other = factories.brand(requires_confirmed_email=True)
+    factories.level(other)
     UserPoints.objects.create(user=customer, brand=other)
-    api.as_customer(customer).verify(make.code(brand))
-    api.as_customer(customer, of=other).verify(make.code(other))
+    api.as_customer(customer).verify(factories.code(brand))
+    api.as_customer(customer, of=other).verify(factories.code(other))
     deliver()
 
     confirm(customer, other)

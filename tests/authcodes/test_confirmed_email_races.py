@@ -10,26 +10,26 @@ from brands.models.people import User
 from events import holds, leases, messages, worker
 from loyalty.members import confirmations
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
-from tests.races import at_once, while_uncommitted
+from tests.support import factories
+from tests.support.concurrency import at_once, while_uncommitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def points_of(customer, brand):
-    return make.account(customer, brand).points
+    return factories.account(customer, brand).points
 
 
 @pytest.fixture
 def racing_brand(transactional_db):
-    made = make.brand(requires_confirmed_email=True)
-    make.level(made)
+    made = factories.brand(requires_confirmed_email=True)
+    factories.level(made)
     return made
 
 
 def confirmed_while_scanning(brand):
     """The points of a customer who scans and confirms, twice, at the same time as workers deliver."""
-    customer, code = make.customer(brand), make.code(brand)
+    customer, code = factories.customer(brand), factories.code(brand)
     mail = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
     again = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
 
@@ -58,7 +58,7 @@ def test_scanning_and_confirming_at_once_earns_once(racing_brand):
 
 def read_before(brand, *, still_holds=None):
     """A customer, the delivery of their scan's event, and what an attempt wishes that has read them unconfirmed."""
-    customer, code = make.customer(brand), make.code(brand)
+    customer, code = factories.customer(brand), factories.code(brand)
     scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     [delivery] = leases.claim(limit=1)
     with pytest.raises(messages.Held) as raised:
@@ -105,9 +105,9 @@ def test_control_without_the_lock_on_the_person_the_event_waits_for_a_day(racing
 
 def claimed_at_once(brand):
     """How many have the points of a single-use code: its unconfirmed scanner confirms while a buyer scans it."""
-    customer = make.customer(brand)
-    buyer = make.customer(brand, email_verified_at=timezone.now())
-    code = make.code(brand)
+    customer = factories.customer(brand)
+    buyer = factories.customer(brand, email_verified_at=timezone.now())
+    code = factories.code(brand)
     scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     worker.drain()
     confirmations.verify_address(user=customer, at=timezone.now())

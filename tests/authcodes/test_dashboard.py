@@ -24,8 +24,8 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
 from brands.models.people import User
-from tests import make, portal
 from tests.authcodes.dashboards import PLACES, Plainly, all_filters, fill
+from tests.support import factories, portal
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize("seed", [1, 2])
 def test_figures_are_what_plain_counting_finds_for_every_combination_of_filters(seed: int, rolled_up: str) -> None:
     chance = random.Random(seed)
-    brands = [make.brand(time_zone=zone) for zone in ("Asia/Kolkata", "America/Los_Angeles", "Asia/Kolkata")]
+    brands = [factories.brand(time_zone=zone) for zone in ("Asia/Kolkata", "America/Los_Angeles", "Asia/Kolkata")]
     for brand in brands:
         fill(brand, chance)
     for brand in {"none": [], "all": brands, "some": brands[:1]}[rolled_up]:
@@ -49,7 +49,7 @@ def test_figures_are_what_plain_counting_finds_for_every_combination_of_filters(
 
 @pytest.mark.parametrize("shown", [1, 2])
 def test_figures_count_the_rows_that_the_filters_mean_for_the_lists(shown: int) -> None:
-    brands = [make.brand(time_zone=zone) for zone in ("Asia/Kolkata", "America/Los_Angeles")][:shown]
+    brands = [factories.brand(time_zone=zone) for zone in ("Asia/Kolkata", "America/Los_Angeles")][:shown]
     for brand in brands:
         fill(brand, random.Random(4), codes=6, scans=80)
         rollups.catch_up(brand=brand, at=timezone.now())
@@ -66,7 +66,7 @@ def test_figures_count_the_rows_that_the_filters_mean_for_the_lists(shown: int) 
 
 
 def test_no_brands_no_figures(db: Any) -> None:
-    fill(make.brand(), random.Random(3))
+    fill(factories.brand(), random.Random(3))
 
     found = figures.figures(brands=[])
 
@@ -74,8 +74,8 @@ def test_no_brands_no_figures(db: Any) -> None:
 
 
 def test_five_statements_whatever_the_brands_and_filters(django_assert_num_queries: Any) -> None:
-    few = [make.brand(time_zone="Asia/Kolkata")]
-    many = [make.brand(time_zone=zone) for zone in ("UTC", "Asia/Kolkata", "America/Los_Angeles", "Asia/Tokyo")]
+    few = [factories.brand(time_zone="Asia/Kolkata")]
+    many = [factories.brand(time_zone=zone) for zone in ("UTC", "Asia/Kolkata", "America/Los_Angeles", "Asia/Tokyo")]
 
     for brands in (few, many):
         for filters in (Filters(), Filters(location="Goa, Goa", campaign_id=1)):
@@ -84,7 +84,7 @@ def test_five_statements_whatever_the_brands_and_filters(django_assert_num_queri
 
 
 def test_delivery_counts_the_brands_own_pending_and_dead_events() -> None:
-    brand, other = make.brand(), make.brand()
+    brand, other = factories.brand(), factories.brand()
     oldest = portal.event(brand, status="pending")
     portal.event(brand, status="pending")
     portal.event(brand, status="done")
@@ -186,15 +186,15 @@ def test_the_page_costs_the_same_queries_at_1_and_30_rows(plain_http: None, djan
 
     one = count()
     for number in range(30):
-        made = make.batch(brand, campaign=make.campaign(brand))
-        portal.scan(made.codes.get(), user=make.customer(brand), location=f"Town {number}")
+        made = factories.batch(brand, campaign=factories.campaign(brand))
+        portal.scan(made.codes.get(), user=factories.customer(brand), location=f"Town {number}")
 
     assert count() == one <= 18
 
 
 @pytest.mark.parametrize("which", ["one of two brands", "two brands"])
 def test_every_figure_leads_to_a_list_of_as_many_rows(plain_http: None, which: str) -> None:
-    brand, other = make.brand(time_zone="Asia/Kolkata"), make.brand(time_zone="America/Los_Angeles")
+    brand, other = factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/Los_Angeles")
     fill(brand, random.Random(8), codes=6, scans=90)
     fill(other, random.Random(9), codes=4, scans=40)
     person = portal.staff(brand, other)
@@ -253,9 +253,9 @@ def listed_at(client: Any, link: str) -> Any:
 
 @pytest.mark.parametrize("there", ["nothing", "product"])
 def test_an_empty_page_says_what_to_do_next(plain_http: None, there: str) -> None:
-    brand = make.brand()
+    brand = factories.brand()
     if there == "product":
-        make.product(brand)
+        factories.product(brand)
     address = {"nothing": "authcodes_product_add", "product": "authcodes_batchrange_add"}[there]
 
     assert f'href="{reverse(f"admin:{address}")}"' in portal.text(front_page(portal.staff(brand)))
@@ -266,14 +266,14 @@ def test_an_empty_page_says_what_to_do_next(plain_http: None, there: str) -> Non
 def test_staff_without_a_brand_see_an_empty_page(plain_http: None) -> None:
     portal.brand_with_one_of_each("zebra")
 
-    assert "zebra" not in portal.text(front_page(make.user(is_staff=True)))
+    assert "zebra" not in portal.text(front_page(factories.user(is_staff=True)))
 
 
 def test_the_superuser_sees_every_brand(plain_http: None) -> None:
     portal.brand_with_one_of_each("aardvark")
     portal.brand_with_one_of_each("badger")
 
-    shown = front_page(make.user(is_staff=True, is_superuser=True)).context["shown"]
+    shown = front_page(factories.user(is_staff=True, is_superuser=True)).context["shown"]
     assert shown.codes.assigned == assigned_codes()
 
 

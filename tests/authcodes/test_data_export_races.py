@@ -20,9 +20,9 @@ from jobs import erasure as job_erasure
 from jobs import runner
 from jobs.models import Job
 from loyalty.members import erasure
-from tests import make
-from tests.races import outcome_of, start_until_blocked, while_uncommitted
-from tests.stack import ROOT, database_url
+from tests.support import factories
+from tests.support.concurrency import outcome_of, start_until_blocked, while_uncommitted
+from tests.support.live_stack import ROOT, database_url
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROWS = 200_000
@@ -139,7 +139,7 @@ def run_while_the_customer_is_erased(brand, customer, settings):
 @pytest.mark.parametrize("stays_elsewhere", [True, False])
 def test_an_export_in_flight_is_erased_with_its_customer(brand, customer, settings, stays_elsewhere):
     if stays_elsewhere:
-        make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+        factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
 
     job = run_while_the_customer_is_erased(brand, customer, settings)
 
@@ -158,7 +158,7 @@ def test_control_without_a_look_at_the_jobs_the_file_outlives_the_person(brand, 
 
 
 def give_many_transactions(brand, customer):
-    make.points(customer, brand, 1)
+    factories.points(customer, brand, 1)
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -21,8 +21,8 @@ from jobs import queue, runner
 from jobs.models import Job
 from loyalty.integrations import webhook_endpoints
 from loyalty.members import erasure
-from tests import make
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
 
 KIND = Job.Kind.EXPORT_CUSTOMER_DATA
 
@@ -73,9 +73,9 @@ def start(brand, customer, by=None):
 def test_a_customer_gets_everything_that_the_brand_holds_about_them(api, brand, customer, deliver):
     mine = api.as_customer(customer)
     webhook_endpoints.create(brand=brand, url="https://shop.example/hook", types=["code.scanned"], at=timezone.now())
-    make.points(customer, brand, 30)
-    make.redemption(customer, make.reward(brand, name="A mug"))
-    mine.verify(make.code(brand), latitude=46.9, longitude=7.4)
+    factories.points(customer, brand, 30)
+    factories.redemption(customer, factories.reward(brand, name="A mug"))
+    mine.verify(factories.code(brand), latitude=46.9, longitude=7.4)
     deliver()
     worker.drain_slow(lane="announce")
 
@@ -96,10 +96,10 @@ def test_a_customer_gets_everything_that_the_brand_holds_about_them(api, brand, 
 
 
 def test_nothing_of_other_people_or_brands_is_in_it(api, brand, customer):
-    other, neighbour = make.brand(name="Elsewhere"), make.customer(brand)
-    make.accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
-    make.points(customer, other, 70, reason_id="secret:1")
-    make.points(neighbour, brand, 7, reason_id="secret:2")
+    other, neighbour = factories.brand(name="Elsewhere"), factories.customer(brand)
+    factories.accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
+    factories.points(customer, other, 70, reason_id="secret:1")
+    factories.points(neighbour, brand, 7, reason_id="secret:2")
     mine = api.as_customer(customer)
 
     state = asked_and_run(mine, customer)
@@ -138,8 +138,8 @@ class TestALink:
 
     def test_works_for_nobody_else(self, api, brand, customer, state):
         assert fetch(api.having(), state).status_code == 401
-        assert fetch(api.as_customer(make.customer(brand)), state).status_code == 404
-        assert fetch(api.as_customer(customer, of=make.brand()), state).status_code == 404
+        assert fetch(api.as_customer(factories.customer(brand)), state).status_code == 404
+        assert fetch(api.as_customer(customer, of=factories.brand()), state).status_code == 404
 
     def test_opens_nothing_once_it_is_changed(self, api, customer, state):
         state["download_url"] += "x"
@@ -203,7 +203,7 @@ class TestTurns:
 
     @pytest.fixture(autouse=True)
     def waiting(self, brand):
-        self.exports = [start(brand, make.customer(brand)) for _ in range(5)]
+        self.exports = [start(brand, factories.customer(brand)) for _ in range(5)]
 
     def own(self, brand):
         return queue.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
@@ -222,7 +222,7 @@ class TestTurns:
     def test_they_use_up_no_quota_of_jobs(self, brand):
         BrandQuota.objects.create(brand=brand, resource="jobs", limit=1)
         self.own(brand)
-        start(brand, make.customer(brand))
+        start(brand, factories.customer(brand))
 
     def test_too_many_that_wait_are_refused_for_now(self, api, customer, monkeypatch):
         monkeypatch.setattr(data_exports, "MAX_QUEUED_EXPORTS", 5)
@@ -234,11 +234,11 @@ class TestTurns:
 
 class TestStaff:
     def member_page(self, brand, customer, what):
-        return address("loyalty.userpoints", what, make.account(customer, brand).pk)
+        return address("loyalty.userpoints", what, factories.account(customer, brand).pk)
 
     def test_have_it_exported_with_a_reason_and_download_it(self, brand, customer):
         owner = browser(staff(brand))
-        url = address("loyalty.userpoints", "export_data", make.account(customer, brand).pk)
+        url = address("loyalty.userpoints", "export_data", factories.account(customer, brand).pk)
         assert "Export this customer" in text(owner.get(self.member_page(brand, customer, "change")))
         assert "no data of other brands" in text(owner.get(url))
         assert "This field is required" in text(owner.post(url, {"reason": ""}))
@@ -262,16 +262,16 @@ class TestStaff:
         runner.run(job.pk)
         somebody = browser(staff(brand, role=role))
 
-        url = address("loyalty.userpoints", "export_data", make.account(customer, brand).pk)
+        url = address("loyalty.userpoints", "export_data", factories.account(customer, brand).pk)
         assert somebody.post(url, {"reason": "x"}).status_code in (403, 404)
         assert somebody.get(address("authcodes.job", "download", job.pk)).status_code in (403, 404)
 
     def test_of_another_brand_do_not_see_it(self, brand, customer):
         job = start(brand, customer)
         runner.run(job.pk)
-        other = browser(staff(make.brand()))
+        other = browser(staff(factories.brand()))
 
-        url = address("loyalty.userpoints", "export_data", make.account(customer, brand).pk)
+        url = address("loyalty.userpoints", "export_data", factories.account(customer, brand).pk)
         assert other.post(url, {"reason": "x"}).status_code == 404
         assert other.get(address("authcodes.job", "download", job.pk)).status_code == 404
         assert other.get(address("authcodes.job", "change", job.pk)).status_code == 404
@@ -288,9 +288,9 @@ def test_erasing_a_customer_erases_their_exports(brand, customer, stays_elsewher
     file = Job.objects.get(pk=done.pk).result.name
     assert default_storage.exists(file)
     waiting = start(brand, customer)
-    of_neighbour = start(brand, make.customer(brand))
+    of_neighbour = start(brand, factories.customer(brand))
     if stays_elsewhere:
-        make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+        factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
 
     erased = erase(customer, brand)
     runner.run(waiting.pk)

@@ -25,7 +25,7 @@ from brands.models.tenants import Brand, BrandHostname
 from config.demo.data import FRESH_AT_LEAST, PLANS, SUPERUSER
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel, EarningRule
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db
 Ask = Callable[[], dict[str, Any]]
@@ -135,7 +135,7 @@ def test_codes_that_run_out_are_followed_by_more(ask: Ask) -> None:
     brand = Brand.objects.get(pk=ask()["brand_id"])
     fresh = AuthCode.objects.filter(brand=brand, batch__range_name__startswith="Demo codes")
     bulk_changes.deactivate(codes=fresh[FRESH_AT_LEAST - 1 :], at=timezone.now())
-    make.batch(brand, prefix="AUR-", starting_number=501, number_width=8, quantity=100)
+    factories.batch(brand, prefix="AUR-", starting_number=501, number_width=8, quantity=100)
 
     found = ask()
 
@@ -229,7 +229,7 @@ def test_renewed_hash_of_the_same_password_is_no_change(ask: Ask) -> None:
 
 
 def test_brand_that_the_demo_did_not_make_stops_it() -> None:
-    stranger = make.brand(slug=PLANS[1].slug)
+    stranger = factories.brand(slug=PLANS[1].slug)
 
     with pytest.raises(CommandError, match=r"demo-bistro is there already.*DEMO=0"):
         call_command("demo")
@@ -239,7 +239,7 @@ def test_brand_that_the_demo_did_not_make_stops_it() -> None:
 
 
 def test_hostname_that_is_taken_stops_it() -> None:
-    make.brand(hostname="aurora.localhost")
+    factories.brand(hostname="aurora.localhost")
 
     with pytest.raises(CommandError, match=r"aurora\.localhost"):
         call_command("demo")
@@ -249,7 +249,7 @@ def test_hostname_that_is_taken_stops_it() -> None:
 
 @pytest.mark.parametrize("email", [SUPERUSER, "anna@bistro.demo.example"])
 def test_person_whom_the_demo_did_not_make_stops_it(email: str) -> None:
-    stranger = make.user(email=email, password="mine and mine alone")
+    stranger = factories.user(email=email, password="mine and mine alone")
 
     with pytest.raises(CommandError, match="is there already"):
         call_command("demo")
@@ -261,7 +261,7 @@ def test_person_whom_the_demo_did_not_make_stops_it(email: str) -> None:
 
 def test_colleagues_whom_somebody_adds_keep_their_passwords(ask: Ask) -> None:
     ask()
-    colleague = make.user(email="carla@aurora.demo.example", password="mine and mine alone")
+    colleague = factories.user(email="carla@aurora.demo.example", password="mine and mine alone")
 
     ask()
 

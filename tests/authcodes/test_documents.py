@@ -16,9 +16,9 @@ from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.scanned import read
 from brands.tenants import hostnames
-from tests import make
-from tests.portal import printed, staff
-from tests.prints import content, finished
+from tests.support import factories
+from tests.support.portal import printed, staff
+from tests.support.print_jobs import content, finished
 
 pytestmark = pytest.mark.django_db
 FETCHING = [
@@ -67,7 +67,7 @@ def packed(text):
 
 
 def run_of(brand, **fields):
-    batch = make.batch(brand, prefix="AB-", quantity=3, range_name="Spring", **fields)
+    batch = factories.batch(brand, prefix="AB-", quantity=3, range_name="Spring", **fields)
     run = printed(batch, by=staff(brand, email="ann@example.com"))
     PrintRun.objects.filter(pk=run.pk).update(sha256="ab" * 32, pages=1, read_back=3)
     run.refresh_from_db()
@@ -75,7 +75,9 @@ def run_of(brand, **fields):
 
 
 def recall_of(brand, **words):
-    batch = make.batch(brand, prefix="RC-", quantity=3, product=make.product(brand, title=words.pop("title", "Tea")))
+    batch = factories.batch(
+        brand, prefix="RC-", quantity=3, product=factories.product(brand, title=words.pop("title", "Tea"))
+    )
     said = {"recall_id": "R-77", "contact": "call 0800", "message": "Do not drink it.", "reason": "secret mould"}
     return recalls.recall_batch(batch=batch, at=timezone.now(), **{**said, **words})
 
@@ -91,7 +93,7 @@ def test_cover_sheet_says_what_was_printed(brand):
 
 @pytest.mark.parametrize("payload", ["address", "code", "gs1"])
 def test_specimen_is_no_code_and_has_as_many_modules(brand, payload):
-    run = run_of(brand, product=make.product(brand, gtin="4006381333931"))
+    run = run_of(brand, product=factories.product(brand, gtin="4006381333931"))
     wanted = PrintRequest(payload=payload)
 
     text = documents.specimen(run, wanted)
@@ -137,7 +139,7 @@ def test_direction_is_that_of_the_first_letter_with_one(text, way):
 @pytest.mark.parametrize("text", FETCHING)
 def test_nothing_that_is_written_in_a_document_is_fetched(brand, text, no_socket):
     notice = documents.recall_notice(recall_of(brand, title=text, message=text, contact=text))
-    cover = documents.cover_sheet(run_of(brand, product=make.product(brand, title=text)))
+    cover = documents.cover_sheet(run_of(brand, product=factories.product(brand, title=text)))
 
     assert packed(text) in packed(words_of(notice))
     assert packed(text) in packed(words_of(cover))
@@ -147,11 +149,11 @@ def test_nothing_that_is_written_in_a_document_is_fetched(brand, text, no_socket
 
 
 def test_labels_fetch_nothing_either(brand, no_socket):
-    product = make.product(brand)
+    product = factories.product(brand)
     for number, text in enumerate(FETCHING):
         product.title, product.sku = text, text[:64]
         product.save()
-        run = printed(make.batch(brand, prefix=f"X{number}-", product=product), preset=DEFAULT_PRESET, sku=True)
+        run = printed(factories.batch(brand, prefix=f"X{number}-", product=product), preset=DEFAULT_PRESET, sku=True)
         run = finished(run)
         assert run.job.status == "done"
         assert b"root:" not in content(run.job)

@@ -23,8 +23,8 @@ from core.spreadsheets.xlsx import Workbook
 from jobs import file_exports, queue, runner
 from jobs.models import Job
 from portal.lists.selection import shown_to
-from tests import make
-from tests.portal import scan, staff
+from tests.support import factories
+from tests.support.portal import scan, staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -81,13 +81,13 @@ def cells(job, sheet=1):
 
 
 def berlin():
-    return make.brand(time_zone="Europe/Berlin", slug="acme")
+    return factories.brand(time_zone="Europe/Berlin", slug="acme")
 
 
 def test_scan_report_has_the_columns_and_rows_of_the_specification():
     brand = berlin()
-    customer = make.customer(brand, email="ann@example.com")
-    code = make.code(brand, product=make.product(brand, title="Tea, green"))
+    customer = factories.customer(brand, email="ann@example.com")
+    code = factories.code(brand, product=factories.product(brand, title="Tea, green"))
     scan(code, user=customer, location="Köln, NRW", points_awarded=Decimal("12.50"), scanned_at=NOON)
 
     job = export(brand, staff(brand))
@@ -103,7 +103,7 @@ def test_scan_report_has_the_columns_and_rows_of_the_specification():
 
 def test_every_cell_of_text_is_quoted():
     brand = berlin()
-    scan(make.code(brand, assigned=False), scanned_at=NOON, location="")
+    scan(factories.code(brand, assigned=False), scanned_at=NOON, location="")
 
     line = content(export(brand, staff(brand))).decode().splitlines()[1]
 
@@ -112,9 +112,9 @@ def test_every_cell_of_text_is_quoted():
 
 def test_unscanned_codes_have_the_columns_and_rows_of_the_specification():
     brand = berlin()
-    fresh = make.code(brand, at=NOON, expiration_date=date(2099, 12, 31))
-    expired = make.expired_code(brand)
-    off, recalled, scanned = (make.code(brand) for _ in range(3))
+    fresh = factories.code(brand, at=NOON, expiration_date=date(2099, 12, 31))
+    expired = factories.expired_code(brand)
+    off, recalled, scanned = (factories.code(brand) for _ in range(3))
     bulk_changes.deactivate(codes=[off], at=NOON)
     recall(recalled.batch)
     AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
@@ -136,7 +136,7 @@ def test_unscanned_codes_have_the_columns_and_rows_of_the_specification():
 @pytest.mark.parametrize("text", DANGEROUS)
 def test_no_cell_is_taken_for_a_formula_and_each_comes_back(text):
     brand = berlin()
-    code = make.code(brand, product=make.product(brand, title=text))
+    code = factories.code(brand, product=factories.product(brand, title=text))
     scan(code, location=text)
 
     (_, row) = rows(export(brand, staff(brand)))
@@ -147,7 +147,7 @@ def test_no_cell_is_taken_for_a_formula_and_each_comes_back(text):
 
 def test_harmless_text_is_left_alone():
     brand = berlin()
-    scan(make.code(brand), location='O\'Brien, "the" 100 % town\nline two')
+    scan(factories.code(brand), location='O\'Brien, "the" 100 % town\nline two')
 
     assert rows(export(brand, staff(brand)))[1][4] == 'O\'Brien, "the" 100 % town\nline two'
 
@@ -155,8 +155,8 @@ def test_harmless_text_is_left_alone():
 def test_workbook_holds_text_and_numbers_and_no_formula():
     brand = berlin()
     for text in ["=1+1", "a<b>&\"c'", "_x0041_ \x01", " wide "]:
-        about = {"points_awarded": Decimal("-0.50"), "scanned_at": NOON, "user": make.customer(brand)}
-        scan(make.code(brand), location=text, **about)
+        about = {"points_awarded": Decimal("-0.50"), "scanned_at": NOON, "user": factories.customer(brand)}
+        scan(factories.code(brand), location=text, **about)
 
     job = export(brand, staff(brand), wanted="xlsx")
 
@@ -200,11 +200,11 @@ def test_export_without_rows_has_its_header(wanted):
 
 def test_filters_search_and_days_of_the_list_hold_for_the_file():
     brand = berlin()
-    wanted, other = make.customer(brand), make.customer(brand)
-    good = scan(make.code(brand), user=wanted, scanned_at=NOON)
-    scan(make.code(brand), user=wanted, scanned_at=NOON - timedelta(days=1))
-    scan(make.code(brand), user=wanted, scanned_at=NOON, reason="expired", outcome="error")
-    scan(make.code(brand), user=other, scanned_at=NOON)
+    wanted, other = factories.customer(brand), factories.customer(brand)
+    good = scan(factories.code(brand), user=wanted, scanned_at=NOON)
+    scan(factories.code(brand), user=wanted, scanned_at=NOON - timedelta(days=1))
+    scan(factories.code(brand), user=wanted, scanned_at=NOON, reason="expired", outcome="error")
+    scan(factories.code(brand), user=other, scanned_at=NOON)
     days = "scanned_at_from=2026-03-01&scanned_at_to=2026-03-01"
     query = f"q={wanted.email}&reason__exact=accepted&{days}&p=7"
 
@@ -216,7 +216,7 @@ def test_filters_search_and_days_of_the_list_hold_for_the_file():
 def test_days_are_the_brands_own():
     brand = berlin()
     late = datetime(2026, 2, 28, 23, 30, tzinfo=UTC)  # already March in Berlin
-    scan(make.code(brand), scanned_at=late)
+    scan(factories.code(brand), scanned_at=late)
 
     found = [
         len(rows(export(brand, staff(brand), query=f"scanned_at_from={day}&scanned_at_to={day}"))) - 1
@@ -228,15 +228,15 @@ def test_days_are_the_brands_own():
 
 def test_rows_come_in_the_lists_order():
     brand = berlin()
-    made = [scan(make.code(brand), scanned_at=NOON + timedelta(minutes=n)) for n in range(3)]
+    made = [scan(factories.code(brand), scanned_at=NOON + timedelta(minutes=n)) for n in range(3)]
 
     assert [row[0] for row in rows(export(brand, staff(brand)))[1:]] == [one.code for one in reversed(made)]
 
 
 def test_file_holds_rows_of_its_own_brand_only():
-    brand, zebra = berlin(), make.brand()
-    scan(make.code(zebra), location="zebra town")
-    mine = scan(make.code(brand))
+    brand, zebra = berlin(), factories.brand()
+    scan(factories.code(zebra), location="zebra town")
+    mine = scan(factories.code(brand))
     both = staff(brand, zebra)
 
     job = export(brand, both)
@@ -246,8 +246,8 @@ def test_file_holds_rows_of_its_own_brand_only():
 
 @pytest.mark.parametrize("kind", ["export-scans", "export-unscanned"])
 def test_who_may_not_see_the_brand_any_more_gets_no_file(kind):
-    brand, zebra = berlin(), make.brand()
-    scan(make.code(zebra), location="zebra town")
+    brand, zebra = berlin(), factories.brand()
+    scan(factories.code(zebra), location="zebra town")
 
     job = export(zebra, staff(brand), kind=kind)
 
@@ -264,8 +264,8 @@ def test_printers_and_support_export_no_customers():
 
 def test_another_brands_customer_is_not_named():
     brand = berlin()
-    stranger = make.customer(make.brand())
-    scan(make.code(brand), user=stranger, outcome="error", reason="other_brand")
+    stranger = factories.customer(factories.brand())
+    scan(factories.code(brand), user=stranger, outcome="error", reason="other_brand")
 
     (_, row) = rows(export(brand, staff(brand)))
 
@@ -274,24 +274,24 @@ def test_another_brands_customer_is_not_named():
 
 def test_what_the_list_shows_is_what_the_worker_asks_for():
     brand = berlin()
-    Membership.objects.create(user=(person := staff(brand)), brand=make.brand(), role="support")
-    scans = [scan(make.code(brand)) for _ in range(40)]
+    Membership.objects.create(user=(person := staff(brand)), brand=factories.brand(), role="support")
+    scans = [scan(factories.code(brand)) for _ in range(40)]
 
     assert set(shown_to(person, Scan, "")) == set(scans)
 
 
 def test_affected_customers_are_listed_once_per_code():
     brand = berlin()
-    ann, bob = make.customer(brand, email="ann@example.com"), make.customer(brand, email="bob@example.com")
-    batch = make.batch(brand, quantity=2)
+    ann, bob = factories.customer(brand, email="ann@example.com"), factories.customer(brand, email="bob@example.com")
+    batch = factories.batch(brand, quantity=2)
     one, two = batch.codes.order_by("pk")
     scan(one, user=ann, scanned_at=NOON, location="Bonn")
     scan(one, user=ann, scanned_at=NOON + timedelta(days=1), location="Köln", outcome="warning", reason="recalled")
     scan(two, user=ann, scanned_at=NOON)
     scan(two, user=bob, scanned_at=NOON)
     scan(two, scanned_at=NOON)
-    scan(make.code(brand), user=bob)
-    scan(one, user=make.customer(make.brand()), outcome="error", reason="other_brand")
+    scan(factories.code(brand), user=bob)
+    scan(one, user=factories.customer(factories.brand()), outcome="error", reason="other_brand")
     recall(batch)
 
     job = affected.start_affected(batch=batch, wanted=Format.CSV, by=staff(brand))
@@ -313,7 +313,7 @@ def test_cancelled_half_way_leaves_no_file_on_offer(wanted, monkeypatch, files):
     monkeypatch.setattr(file_exports, "ASK_EVERY", 2)
     brand = berlin()
     for _ in range(6):
-        scan(make.code(brand))
+        scan(factories.code(brand))
     told = runner.Run.progress
 
     def tell(run, done, total):
@@ -332,7 +332,7 @@ def test_cancelled_half_way_leaves_no_file_on_offer(wanted, monkeypatch, files):
 
 def test_a_crash_half_way_leaves_no_file_on_offer(monkeypatch, files):
     brand = berlin()
-    scan(make.code(brand))
+    scan(factories.code(brand))
 
     def crash(*_):
         raise MemoryError

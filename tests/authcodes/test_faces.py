@@ -8,8 +8,8 @@ from authcodes.printing.labels import fonts, sheet_pdf, text_layout
 from authcodes.printing.labels.design import Design, Label, letter_warnings
 from authcodes.printing.labels.fonts import measured, runs, sans
 from authcodes.printing.labels.presets import PRESETS
-from tests.authcodes import printed
-from tests.races import at_once
+from tests.support import print_helpers
+from tests.support.concurrency import at_once
 
 PRESET = PRESETS["letter-30"]
 DESIGN = Design(PRESET.sheet, PRESET.qr_mm)
@@ -109,8 +109,8 @@ def test_pictures_of_text_stay_on_their_labels_beside_the_code(title, tmp_path):
     with path.open("wb") as file:
         sheet_pdf.write(file, some, DESIGN)
 
-    [page] = printed.pages(path)
-    [seen] = printed.rasterised(path, dpi=300)
+    [page] = print_helpers.pages(path)
+    [seen] = print_helpers.rasterised(path, dpi=300)
 
     assert len(page.images) >= 60
     for index, label in enumerate(some):
@@ -120,5 +120,5 @@ def test_pictures_of_text_stay_on_their_labels_beside_the_code(title, tmp_path):
         for image in page.images[index * len(page.images) // 30 : (index + 1) * len(page.images) // 30]:
             assert code[2] + 4 * module <= image[0] < image[2] <= right + 0.2
             assert top <= image[1] < image[3] <= bottom
-        assert printed.read(seen, (left, top, right, bottom), dpi=300) == [label.payload]
+        assert print_helpers.read(seen, (left, top, right, bottom), dpi=300) == [label.payload]
     assert len(PdfReader(path).pages[0].images) <= 2  # each text once

@@ -14,9 +14,9 @@ from brands.identity import tokens
 from brands.models.audit import AuditEntry
 from loyalty.members import erasure
 from loyalty.points import accounts
-from tests import make
-from tests.api import error, somewhere
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.api import error, somewhere
+from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
 TOLD = {"place": "Market stall", "remark": "Blurred print", "contact": "ada@example.com"}
@@ -29,7 +29,7 @@ def plain_http(settings):
 
 @pytest.fixture
 def code(brand):
-    return make.code(brand)
+    return factories.code(brand)
 
 
 def report(api, code, **told):
@@ -74,7 +74,7 @@ def test_who_was_erased_reports_nothing_with_an_old_token(api, brand, customer, 
 
 
 def test_the_answer_is_the_same_for_every_code(api, brand, code):
-    other = make.code(make.brand())
+    other = factories.code(factories.brand())
 
     answers = [report(api.app(), each) for each in (code, other, "no-such-code", "§$%")]
 
@@ -90,7 +90,7 @@ def test_nobody_reports_to_no_brand(api, code):
 
 def test_a_network_reports_so_often(api, brand, code, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "fake_report": "2/hour"}
-    people = [make.customer(brand) for _ in range(3)]
+    people = [factories.customer(brand) for _ in range(3)]
 
     assert [report(api.as_customer(user), code).status_code for user in people] == [201, 201, 429]
     assert FakeReport.objects.count() == 2
@@ -131,7 +131,7 @@ def test_printers_and_other_brands_see_no_report(brand):
     row = made(brand)
 
     assert browser(staff(brand, role="printer")).get(address("authcodes.fakereport")).status_code == 403
-    stranger = browser(staff(make.brand()))
+    stranger = browser(staff(factories.brand()))
     assert "A stall" not in text(stranger.get(address("authcodes.fakereport")))
     stranger.post(address("authcodes.fakereport"), {"action": "close", "_selected_action": [row.pk]})
     row.refresh_from_db()
@@ -139,7 +139,7 @@ def test_printers_and_other_brands_see_no_report(brand):
 
 
 def test_another_brands_customer_is_not_named(brand):
-    stranger = make.customer(make.brand(), email="stranger@example.com")
+    stranger = factories.customer(factories.brand(), email="stranger@example.com")
     row = made(brand, user=stranger)
 
     assert "stranger@" not in text(browser(staff(brand)).get(address("authcodes.fakereport", "change", row.pk)))
@@ -148,7 +148,7 @@ def test_another_brands_customer_is_not_named(brand):
 def test_the_front_page_counts_open_reports(brand):
     made(brand)
     made(brand, state="closed", closed_at=timezone.now())
-    made(make.brand())
+    made(factories.brand())
 
     shown = browser(staff(brand)).get(reverse("admin:index"))
 
@@ -159,7 +159,7 @@ def test_the_front_page_counts_open_reports(brand):
 
 
 def test_a_persons_reports_are_handed_out_and_erased_with_them(brand, customer):
-    other = make.brand()
+    other = factories.brand()
     accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=timezone.now())
     made(brand, user=customer, contact="ada@example.com")
     elsewhere, guest = made(other, user=customer), made(brand)

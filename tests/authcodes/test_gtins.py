@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from authcodes.codes.gtins import check_digit, is_gtin
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +18,7 @@ def test_check_digits_are_checked(gtin, good):
 
 
 def test_product_with_a_wrong_check_digit_is_not_saved_and_the_right_one_is_named():
-    product = make.product(make.brand())
+    product = factories.product(factories.brand())
     product.gtin = "4006381333932"
 
     with pytest.raises(ValidationError) as refused:
@@ -30,6 +30,6 @@ def test_product_with_a_wrong_check_digit_is_not_saved_and_the_right_one_is_name
 
 @pytest.mark.parametrize("gtin", ["", "4006381333931", "96385074"])
 def test_right_gtins_and_none_are_saved(gtin):
-    product = make.product(make.brand())
+    product = factories.product(factories.brand())
     product.gtin = gtin
     product.full_clean()

@@ -12,7 +12,7 @@ from authcodes.models.codes import AuthCode
 from core.db import row_guard
 from jobs import queue, runner
 from jobs.models import Job
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db
 BEFORE = ("brands_user", "brands_apikey", "brands_membership")  # what says who asks
@@ -43,9 +43,9 @@ def watched():
 
 @pytest.mark.parametrize("path", READS)
 def test_a_customer_reads_under_the_guard_of_the_tokens_brand(api, brand, path):
-    elsewhere = make.brand()
-    customer = make.customer(elsewhere)
-    make.points(customer, elsewhere, 7)
+    elsewhere = factories.brand()
+    customer = factories.customer(elsewhere)
+    factories.points(customer, elsewhere, 7)
     caller = api.as_customer(customer)
     with watched() as seen:
         answer = caller.get(path)
@@ -69,7 +69,7 @@ class TestAForgottenCheck:
         monkeypatch.setattr(BrandReader, "may_read", lambda *_: True)
 
     def asked(self, api, path):
-        code = make.code(make.brand())
+        code = factories.code(factories.brand())
         return api.hub().get(path.format(code=code.code, batch=code.batch_id)).status_code
 
     def test_shows_a_key_no_row_of_another_brand(self, api, path):
@@ -85,7 +85,7 @@ class TestAForgottenCheck:
 
 def test_a_customers_data_is_exported_under_the_guard_of_the_brand(brand, settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
-    customer = make.customer(brand)
+    customer = factories.customer(brand)
     job = data_exports.start(brand=brand, customer=customer, by=None, at=timezone.now())
     with watched() as seen:
         runner.run(job.pk)
@@ -96,8 +96,8 @@ def test_a_customers_data_is_exported_under_the_guard_of_the_brand(brand, settin
 
 
 def test_a_job_sees_the_rows_of_its_brand(brand, settings, monkeypatch):
-    make.code(brand)
-    make.code(make.brand())
+    factories.code(brand)
+    factories.code(factories.brand())
     seen = []
     monkeypatch.setattr(runner, "handler_of", lambda _kind: lambda _run: seen.append(AuthCode.objects.count()))
     job = queue.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)

@@ -12,7 +12,7 @@ from authcodes.models.lookups import CodeLookup
 from authcodes.models.scans import Scan
 from brands.models.tenants import Brand
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
+from tests.support import factories
 
 SHIPPED = dict(project.RATE_LIMITS)  # before a fixture changes them
 ACCOUNTS = 10
@@ -31,7 +31,7 @@ def defaults(settings):
 
 def guess_for_a_day(api, brand, codes, *, tag="", time_machine):
     """Every three hours each account, a guest of the app and one without a key go on until refused. The calls made."""
-    accounts = [make.customer(brand) for _ in range(ACCOUNTS)]
+    accounts = [factories.customer(brand) for _ in range(ACCOUNTS)]
     left, calls, start = iter(codes), 0, timezone.now()
     for hour in range(0, 24, 3):
         time_machine.move_to(start + timedelta(hours=hour, seconds=1))
@@ -60,7 +60,9 @@ def found():
 
 
 def test_of_plain_codes_less_than_a_thousandth_is_learnt_in_a_day(api, brand, defaults, time_machine):
-    codes = codes_of(make.batch(brand, quantity=4_000, number_width=7))[::5]  # of a hundred together fewer are let pass
+    codes = codes_of(factories.batch(brand, quantity=4_000, number_width=7))[
+        ::5
+    ]  # of a hundred together fewer are let pass
     defaults()
 
     calls = guess_for_a_day(api, brand, codes, time_machine=time_machine)
@@ -72,7 +74,7 @@ def test_of_plain_codes_less_than_a_thousandth_is_learnt_in_a_day(api, brand, de
 
 def test_of_signed_codes_none_is_learnt(api, brand, defaults, time_machine, settings):
     settings.CODE_TAG_SECRETS = {1: "x" * 32}
-    batch = make.batch(brand, quantity=1_000, number_width=7, signed=True)
+    batch = factories.batch(brand, quantity=1_000, number_width=7, signed=True)
     codes = codes_of(batch)
     defaults()
 
@@ -83,7 +85,7 @@ def test_of_signed_codes_none_is_learnt(api, brand, defaults, time_machine, sett
 
 
 def test_control_without_the_budgets_everything_is_learnt(api, brand, time_machine):
-    codes = codes_of(make.batch(brand, quantity=300, number_width=7))
+    codes = codes_of(factories.batch(brand, quantity=300, number_width=7))
 
     guess_for_a_day(api, brand, codes, time_machine=time_machine)
 
@@ -95,7 +97,7 @@ def test_control_without_the_budgets_everything_is_learnt(api, brand, time_machi
 
 def points_of_a_day(api, brand, *, time_machine, deliver):
     """The points that throw-away accounts get by guessing plain codes all day, and how many codes they scanned."""
-    codes = codes_of(make.batch(brand, quantity=300, number_width=7))
+    codes = codes_of(factories.batch(brand, quantity=300, number_width=7))
     guess_for_a_day(api, brand, codes, time_machine=time_machine)
     deliver()
     scanned = Scan.objects.filter(outcome=Scan.Outcome.SUCCESS, user__isnull=False).values("auth_code_id").distinct()
@@ -107,13 +109,13 @@ def test_unconfirmed_accounts_earn_nothing_and_keep_no_code_from_its_buyer(api, 
     points, scanned = points_of_a_day(api, brand, time_machine=time_machine, deliver=deliver)
     assert (points, scanned > 100) == (0, True)
 
-    buyer = make.customer(brand, email_verified_at=timezone.now())
+    buyer = factories.customer(brand, email_verified_at=timezone.now())
     mine = api.as_customer(buyer)
     answers = {mine.verify(code).json()["points_status"] for code in AuthCode.objects.filter(scan_count__gt=0)}
     deliver()
 
     assert answers == {"pending"}
-    assert make.account(buyer, brand).points >= 10 * scanned
+    assert factories.account(buyer, brand).points >= 10 * scanned
 
 
 def test_control_where_the_brand_asks_for_no_address_they_earn(api, brand, time_machine, deliver):

@@ -12,7 +12,7 @@ from authcodes.scanning import consistency
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
+from tests.support import factories
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def limited(brand, customer):
     """The customer has had all the points of today."""
     brand.daily_point_limit = 50
     brand.save()
-    make.points(customer, brand, 50)
+    factories.points(customer, brand, 50)
     return brand
 
 
@@ -37,7 +37,7 @@ def tomorrow(time_machine):
 
 def hold_back(limited, mine, deliver, count=1):
     """Codes that the customer used up today, for no points."""
-    codes = [make.code(limited) for _ in range(count)]
+    codes = [factories.code(limited) for _ in range(count)]
     for code in codes:
         mine().verify(code)
     deliver()
@@ -74,7 +74,7 @@ def test_the_next_day_it_earns(limited, mine, deliver, tomorrow, customer):
     assert (answer["scan_id"], waiting["points_status"]) == (str(first.pk), "pending")
     end = state(mine(), answer)
     assert (end["points_status"], end["points_awarded"]) == ("awarded", 10)
-    assert make.account(customer, limited).points == 60
+    assert factories.account(customer, limited).points == 60
     assert AuthCode.objects.get().scan_count == 1
     assert list(differences()) == []
 
@@ -142,7 +142,7 @@ def test_several_earn_together_where_the_limit_is_gone(limited, mine, deliver):
 
 
 def test_a_first_scan_that_could_not_earn_does_not_keep_the_points(limited, mine, deliver, tomorrow, customer):
-    code = make.code(limited, scan_limit=2)
+    code = factories.code(limited, scan_limit=2)
     UserPoints.objects.update(status="blocked")
     mine().verify(code)
     UserPoints.objects.update(status="active")
@@ -186,7 +186,7 @@ def test_validate_tells_that_it_would_earn(limited, mine, deliver, tomorrow):
 
 def test_to_everybody_else_it_is_used_up(limited, mine, api, deliver):
     [code] = hold_back(limited, mine, deliver)
-    other = api.as_customer(make.customer(limited))
+    other = api.as_customer(factories.customer(limited))
 
     answers = [caller.post("auth-codes/scan", {"code": str(code)}).json() for caller in (other, api)]
 
@@ -195,7 +195,7 @@ def test_to_everybody_else_it_is_used_up(limited, mine, api, deliver):
 
 
 def test_a_code_that_no_limit_held_back_is_used_up_for_its_customer_too(brand, mine, deliver):
-    code = make.code(brand)
+    code = factories.code(brand)
     mine().verify(code)
 
     answer = mine().verify(code).json()

@@ -10,8 +10,8 @@ from django.utils import timezone
 from authcodes.printing.labels.presets import PRESETS, preset_for
 from authcodes.recalls import recalls
 from brands.identity.roles import TABLE
-from tests import make
-from tests.portal import LABELS, address, browser, staff, text
+from tests.support import factories
+from tests.support.portal import LABELS, address, browser, staff, text
 
 HOME, CHOOSE = reverse("admin:index"), reverse("admin:authcodes_printrun_choose")
 TILL = reverse("admin:loyalty_redemption_till")
@@ -38,12 +38,12 @@ def test_each_role_reaches_its_work_in_one_tap(brand, role, shortcuts):
 
 
 def test_who_prints_finds_on_the_front_page_what_can_be_printed(brand):
-    ready = make.batch(brand, range_name="Ready", quantity=2)
-    recalled = make.batch(brand, range_name="Recalled", quantity=2)
+    ready = factories.batch(brand, range_name="Ready", quantity=2)
+    recalled = factories.batch(brand, range_name="Recalled", quantity=2)
     words = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
     recalls.recall_batch(batch=recalled, at=timezone.now(), **words)
-    make.expired_code(brand)
-    make.batch(make.brand(), range_name="Elsewhere", quantity=2)
+    factories.expired_code(brand)
+    factories.batch(factories.brand(), range_name="Elsewhere", quantity=2)
 
     answer = front_page(brand, "printer")
 
@@ -53,7 +53,7 @@ def test_who_prints_finds_on_the_front_page_what_can_be_printed(brand):
 
 
 def test_print_runs_lead_to_the_batches_to_print(brand):
-    batch = make.batch(brand, range_name="Ready", quantity=2)
+    batch = factories.batch(brand, range_name="Ready", quantity=2)
     client = browser(staff(brand, role="printer"))
 
     listed = client.get(address("authcodes.printrun"))
@@ -76,10 +76,10 @@ def test_the_front_page_costs_the_same_for_any_number_of_batches(brand):
             client.get(HOME)
         return len(asked)
 
-    make.batch(brand, quantity=1)
+    factories.batch(brand, quantity=1)
     few = cost()
     for _ in range(4):
-        make.batch(brand, quantity=1)
+        factories.batch(brand, quantity=1)
 
     assert cost() == few
 
@@ -131,8 +131,8 @@ def test_the_first_sheet_is_of_the_paper_where_the_brand_is(zone, preset):
 
 
 def test_a_first_print_begins_with_the_brands_paper(db):
-    brand = make.brand(time_zone="Europe/Berlin")
-    batch = make.batch(brand, quantity=2)
+    brand = factories.brand(time_zone="Europe/Berlin")
+    batch = factories.batch(brand, quantity=2)
 
     answer = browser(staff(brand)).get(reverse("admin:authcodes_printrun_batch", args=[batch.pk]))
 

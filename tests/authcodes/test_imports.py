@@ -22,9 +22,9 @@ from brands.models.people import Membership
 from core.errors import Forbidden
 from jobs import queue, runner
 from jobs.models import Job
-from tests import make
-from tests.races import at_once
-from tests.stack import wait_until
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.live_stack import wait_until
 
 LIST = "auth_code,inventory_location,notes"
 RANGES = "product_sku,auth_code_start,auth_code_end,location,points_per_scan"
@@ -38,18 +38,18 @@ def media(settings, tmp_path):
 
 @pytest.fixture
 def product(brand):
-    return make.product(brand, sku="SKU-A")
+    return factories.product(brand, sku="SKU-A")
 
 
 @pytest.fixture
 def codes(brand):
     """A0001 to A0020, of no product."""
-    make.batch(brand, assigned=False, quantity=20, prefix="A")
+    factories.batch(brand, assigned=False, quantity=20, prefix="A")
     return AuthCode.objects.filter(brand=brand)
 
 
 def member(brand, role="owner"):
-    person = make.user(is_staff=True)
+    person = factories.user(is_staff=True)
     Membership.objects.create(user=person, brand=brand, role=role)
     return person
 
@@ -128,7 +128,7 @@ def test_ranges_give_their_codes_product_place_and_points(brand, product, codes)
 
 
 def test_a_range_touches_no_code_of_another_length_between_its_ends(brand, product, codes):
-    make.batch(brand, assigned=False, quantity=9, prefix="A", number_width=5, starting_number=11)
+    factories.batch(brand, assigned=False, quantity=9, prefix="A", number_width=5, starting_number=11)
 
     committed(uploaded(brand, None, csv_of(RANGES, "SKU-A,A0001,A0002,,")))
 
@@ -228,8 +228,8 @@ LIST_ERRORS = {
 @pytest.mark.parametrize("name", LIST_ERRORS)
 def test_a_bad_row_of_a_list_is_reported_and_nothing_is_written(brand, product, codes, name):
     line, error = LIST_ERRORS[name]
-    codes.filter(code="A0019").update(product=make.product(brand))
-    make.batch(make.brand(), prefix="Z", assigned=False)
+    codes.filter(code="A0019").update(product=factories.product(brand))
+    factories.batch(factories.brand(), prefix="Z", assigned=False)
     before = held(codes)
 
     upload = uploaded(brand, product, csv_of(LIST, "A0020,,", line))
@@ -276,13 +276,13 @@ RANGE_ERRORS = {
 @pytest.mark.parametrize("name", RANGE_ERRORS)
 def test_a_bad_range_is_reported_and_nothing_is_written(brand, product, codes, name):
     line, error = RANGE_ERRORS[name]
-    stranger = make.brand()
-    make.product(stranger, sku="SKU-Z")
-    make.product(brand, sku="SKU-OLD", is_active=False)
-    make.batch(stranger, prefix="Z", assigned=False)
-    make.batch(brand, prefix="C", assigned=False, number_width=5)
-    make.batch(brand, prefix="D", assigned=False)
-    codes.filter(code="A0019").update(product=make.product(brand))
+    stranger = factories.brand()
+    factories.product(stranger, sku="SKU-Z")
+    factories.product(brand, sku="SKU-OLD", is_active=False)
+    factories.batch(stranger, prefix="Z", assigned=False)
+    factories.batch(brand, prefix="C", assigned=False, number_width=5)
+    factories.batch(brand, prefix="D", assigned=False)
+    codes.filter(code="A0019").update(product=factories.product(brand))
     before = held(codes)
 
     upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0020,A0020,,", line))
@@ -294,7 +294,7 @@ def test_a_bad_range_is_reported_and_nothing_is_written(brand, product, codes, n
 
 
 def test_list_for_a_product_no_longer_sold_is_refused(brand, codes):
-    old = make.product(brand, is_active=False)
+    old = factories.product(brand, is_active=False)
 
     with pytest.raises(ImportRefused, match="no longer sold"):
         unchecked(brand, old, csv_of(LIST, "A0001,,"))
@@ -309,8 +309,8 @@ def test_ranges_that_overlap_inside_the_file_are_reported(brand, product, codes)
 @pytest.fixture
 def numbers(brand):
     """000001 to 000020, and 123450000000 alone of its neighbourhood."""
-    make.batch(brand, assigned=False, quantity=20, prefix="", number_width=6)
-    make.batch(brand, assigned=False, quantity=1, prefix="", number_width=12, starting_number=123450000000)
+    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=6)
+    factories.batch(brand, assigned=False, quantity=1, prefix="", number_width=12, starting_number=123450000000)
     return AuthCode.objects.filter(brand=brand)
 
 
@@ -330,7 +330,7 @@ def test_the_ends_of_a_range_are_repaired_too(brand, product, numbers):
 
 
 def test_eaten_zeros_are_reported_where_two_codes_fit(brand, product, numbers):
-    make.batch(brand, assigned=False, quantity=20, prefix="", number_width=8)
+    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=8)
 
     upload = uploaded(brand, product, csv_of(LIST, "7,,"))
 
@@ -338,7 +338,7 @@ def test_eaten_zeros_are_reported_where_two_codes_fit(brand, product, numbers):
 
 
 def test_a_code_as_written_is_not_trusted_where_a_longer_one_may_have_lost_its_zeros(brand, product, numbers):
-    make.batch(brand, assigned=False, quantity=1, prefix="", number_width=2, starting_number=10)
+    factories.batch(brand, assigned=False, quantity=1, prefix="", number_width=2, starting_number=10)
 
     doubtful = uploaded(brand, product, csv_of(LIST, "10,,"))
     with_zeros = uploaded(brand, product, csv_of(LIST, "10,,", "000011,,"))
@@ -354,7 +354,7 @@ def test_a_repaired_code_may_not_be_in_the_file_twice(brand, product, numbers):
 
 
 def test_a_shortened_number_is_never_guessed(brand, product):
-    make.batch(brand, assigned=False, quantity=20, prefix="", number_width=12, starting_number=123450000000)
+    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=12, starting_number=123450000000)
 
     upload = uploaded(brand, product, csv_of(LIST, "1.2345E+11,,"))
 
@@ -362,7 +362,7 @@ def test_a_shortened_number_is_never_guessed(brand, product):
 
 
 def test_a_number_whose_end_was_rounded_off_is_reported_unless_others_kept_theirs(brand, product):
-    make.batch(brand, assigned=False, quantity=20, prefix="", number_width=17, starting_number=12345678901234500)
+    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=17, starting_number=12345678901234500)
 
     doubtful = uploaded(brand, product, csv_of(LIST, "12345678901234500,,"))
     with_others = uploaded(brand, product, csv_of(LIST, "12345678901234500,,", "12345678901234519,,"))
@@ -388,7 +388,7 @@ def test_only_bad_rows_cannot_be_committed(brand, product, codes):
 
 def test_codes_assigned_meanwhile_fail_the_commit_and_show_in_the_preview(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,", "A0002,,"))
-    codes.filter(code="A0002").update(product=make.product(brand))
+    codes.filter(code="A0002").update(product=factories.product(brand))
     before = held(codes)
 
     job = committed(upload)
@@ -400,7 +400,7 @@ def test_codes_assigned_meanwhile_fail_the_commit_and_show_in_the_preview(brand,
 
 def test_ranges_assigned_meanwhile_fail_the_commit(brand, product, codes):
     upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0001,A0009,,", "SKU-A,A0010,A0020,,"))
-    codes.filter(code="A0015").update(product=make.product(brand))
+    codes.filter(code="A0015").update(product=factories.product(brand))
     before = held(codes)
 
     job = committed(upload)
@@ -451,9 +451,9 @@ def refused_locks():
 @pytest.mark.django_db(transaction=True)
 def test_a_check_whose_job_is_taken_over_while_it_goes_on_is_neither_repeated_nor_lost():
     """A worker that gave no sign for long, though it lives: the other one waits for it, and finds its work done."""
-    brand = make.brand()
-    make.batch(brand, assigned=False, quantity=20, prefix="A")
-    upload = unchecked(brand, make.product(brand), csv_of(LIST, *[f"A{number:04d},," for number in range(1, 21)]))
+    brand = factories.brand()
+    factories.batch(brand, assigned=False, quantity=20, prefix="A")
+    upload = unchecked(brand, factories.product(brand), csv_of(LIST, *[f"A{number:04d},," for number in range(1, 21)]))
     stored = []
 
     def attempt(number):
@@ -494,8 +494,8 @@ def test_a_check_that_was_taken_over_stores_no_more_rows(brand, product, codes):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_commit_confirmed_by_many_at_once_happens_once(brand):
-    product, owner = make.product(brand), member(brand)
-    make.batch(brand, assigned=False, quantity=20, prefix="A")
+    product, owner = factories.product(brand), member(brand)
+    factories.batch(brand, assigned=False, quantity=20, prefix="A")
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"), by=owner)
 
     def confirm(_):
@@ -511,9 +511,9 @@ def test_a_commit_confirmed_by_many_at_once_happens_once(brand):
 @pytest.mark.django_db(transaction=True)
 def test_imports_that_want_the_same_codes_for_two_products_cannot_both_have_them(brand):
     owner = member(brand)
-    make.batch(brand, assigned=False, quantity=20, prefix="A")
+    factories.batch(brand, assigned=False, quantity=20, prefix="A")
     lines = [f"A{number:04},," for number in range(1, 21)]
-    both = [uploaded(brand, make.product(brand), csv_of(LIST, *lines), by=owner) for _ in range(2)]
+    both = [uploaded(brand, factories.product(brand), csv_of(LIST, *lines), by=owner) for _ in range(2)]
     ready = [commit.commit(upload=upload, skip_bad=False, by=owner) for upload in both]
 
     at_once(lambda job: runner.run(job.pk), ready, threads=2)
@@ -647,11 +647,11 @@ def test_an_owner_of_another_brand_may_not_commit(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
 
     with pytest.raises(Forbidden):
-        commit.commit(upload=upload, skip_bad=False, by=member(make.brand()))
+        commit.commit(upload=upload, skip_bad=False, by=member(factories.brand()))
 
 
 def test_a_list_needs_a_product_of_its_brand(brand):
-    for product in (None, make.product(make.brand())):
+    for product in (None, factories.product(factories.brand())):
         with pytest.raises(ImportRefused, match="Choose the product"):
             uploads.upload(
                 brand=brand, kind="list", product=product, file=ContentFile(b"x"), name="x", by=member(brand)
@@ -727,7 +727,7 @@ def test_a_template_is_a_header_and_two_sample_rows(kind):
 def test_checking_and_committing_a_list_take_as_many_statements_for_any_number_of_rows(
     brand, product, django_assert_max_num_queries, lines
 ):
-    make.batch(brand, assigned=False, quantity=lines, prefix="A")
+    factories.batch(brand, assigned=False, quantity=lines, prefix="A")
     content = csv_of(LIST, *(f"A{number:04},," for number in range(1, lines + 1)))
 
     with django_assert_max_num_queries(95):  # 8 of them ask the quotas, for the upload and its two jobs
@@ -787,7 +787,7 @@ def test_an_import_that_waited_too_long_is_discarded_and_one_that_goes_on_stays(
 
 
 def test_errors_speak_the_active_language_but_for_the_words_of_the_specification(brand, product, codes, monkeypatch):
-    codes.filter(code="A0019").update(product=make.product(brand))
+    codes.filter(code="A0019").update(product=factories.product(brand))
     german = translation("de")._catalog._catalogs[0]
     monkeypatch.setitem(german, "The code is missing.", "Der Code fehlt.")
     with override("de"):

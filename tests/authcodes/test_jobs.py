@@ -20,9 +20,9 @@ from jobs import files as jobs
 from jobs import heartbeat, queue, runner
 from jobs.models import Job
 from jobs.tasks import resume_jobs
-from tests import make
-from tests.races import at_once
-from tests.stack import wait_until
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.live_stack import wait_until
 
 LONG_AGO = timedelta(minutes=5)
 seen = []
@@ -89,7 +89,7 @@ def ran(brand, kind):
 
 
 def test_the_log_tells_the_time_of_the_brand(db):
-    brand = make.brand(time_zone="Asia/Kolkata")
+    brand = factories.brand(time_zone="Asia/Kolkata")
 
     with time_machine.travel(datetime(2026, 3, 1, 18, 30, tzinfo=UTC), tick=False):
         job = ran(brand, "refuses")
@@ -141,7 +141,7 @@ def test_a_job_that_ended_cannot_be_cancelled(brand):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_job_that_is_called_for_many_times_runs_once():
-    brand = make.brand()
+    brand = factories.brand()
     job = start(brand, "remembers")
 
     at_once(runner.run, [job.pk] * 20)
@@ -153,14 +153,14 @@ def test_a_job_that_is_called_for_many_times_runs_once():
 def test_a_job_whose_handler_waits_for_long_is_not_taken_for_abandoned(monkeypatch):
     monkeypatch.setattr(runner, "BEAT", timedelta(milliseconds=20))
 
-    job = ran(make.brand(), "says_nothing")
+    job = ran(factories.brand(), "says_nothing")
 
     assert (job.status, job.attempts, seen) == ("done", 1, [[]])
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_heartbeat_ends_with_its_job_and_with_its_attempt():
-    job = start(make.brand(), "remembers")
+    job = start(factories.brand(), "remembers")
     Job.objects.update(status="running", attempts=1)
     job.refresh_from_db()
     threads, signs = threading.active_count(), []
@@ -216,7 +216,7 @@ def test_one_brands_jobs_keep_no_other_brand_and_no_recall_waiting(brand):
         start(brand, "counts")
     Job.objects.update(status="running", attempts=1, alive_at=timezone.now())
 
-    assert ran(make.brand(), "remembers").status == "done"
+    assert ran(factories.brand(), "remembers").status == "done"
     assert ran(brand, Job.Kind.NOTIFY_RECALL).status == "failed"  # for want of a recall
 
 
@@ -226,7 +226,7 @@ def run_now(*jobs):
 
 def test_two_brands_with_two_jobs_each_leave_a_worker_to_a_third(brand, settings):
     settings.JOB_WORKERS = 4
-    other, third = make.brand(), make.brand()
+    other, third = factories.brand(), factories.brand()
     mine, theirs = [[start(each, "remembers") for _ in range(2)] for each in (brand, other)]
     run_now(*mine, theirs[0])
 
@@ -248,7 +248,7 @@ def test_control_without_shares_two_brands_fill_all_workers(brand, settings):
 def test_twenty_jobs_of_one_brand_are_behind_the_first_of_another(brand, settings, monkeypatch):
     settings.JOB_WORKERS = 3
     many = [start(brand, "remembers") for _ in range(20)]
-    late = start(make.brand(), "remembers")
+    late = start(factories.brand(), "remembers")
     run_now(many[0])
     called = []
     monkeypatch.setattr(current_app, "send_task", lambda _name, arguments, **_more: called.extend(arguments))

@@ -20,8 +20,8 @@ from brands.models.tenants import Brand
 from jobs import erasure, queue, runner
 from jobs.models import Job
 from portal.import_export.exportable import ExportingAdmin
-from tests import make
-from tests.portal import address, brand_with_one_of_each, browser, page, staff, text
+from tests.support import factories
+from tests.support.portal import address, brand_with_one_of_each, browser, page, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MARKER = "zebra"
@@ -124,7 +124,7 @@ def codes_of(client: Client, brand: Brand, query: str) -> set[str]:
 
 
 def test_codes_are_exported_as_their_filter_says(brand: Brand) -> None:
-    fresh, scanned = make.code(brand), make.code(brand)
+    fresh, scanned = factories.code(brand), factories.code(brand)
     AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
     client = browser(staff(brand))
 
@@ -134,7 +134,7 @@ def test_codes_are_exported_as_their_filter_says(brand: Brand) -> None:
 
 
 def test_unscanned_codes_are_one_click_away_with_their_own_columns(brand: Brand) -> None:
-    make.code(brand)
+    factories.code(brand)
     client = browser(staff(brand))
     shown = text(client.get(address("authcodes.authcode"), {"q": "T"}))
     where = address("authcodes.authcode", "export")
@@ -149,7 +149,7 @@ def test_unscanned_codes_are_one_click_away_with_their_own_columns(brand: Brand)
 
 
 def test_a_job_from_before_still_holds_unscanned_codes_only(brand: Brand) -> None:
-    fresh, scanned = make.code(brand), make.code(brand)
+    fresh, scanned = factories.code(brand), factories.code(brand)
     AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
     parameters = {"query": "", "format": "csv", "time_zone": "UTC"}
     by = staff(brand)
@@ -159,8 +159,8 @@ def test_a_job_from_before_still_holds_unscanned_codes_only(brand: Brand) -> Non
 
 
 def test_members_and_their_points_are_written_with_signs_and_without_formulas(brand: Brand) -> None:
-    customer = make.customer(brand, email="ann@example.com", first_name="=1+1", last_name="@x")
-    account = make.account(customer, brand)
+    customer = factories.customer(brand, email="ann@example.com", first_name="=1+1", last_name="@x")
+    account = factories.account(customer, brand)
     account.transactions.create(points_redeemed=3, reason="redeemed", reason_id="order:1", note="+1")
     client = browser(staff(brand))
 
@@ -172,8 +172,8 @@ def test_members_and_their_points_are_written_with_signs_and_without_formulas(br
 
 
 def test_a_lists_filters_hold_for_its_file(brand: Brand) -> None:
-    blocked = make.account(make.customer(brand, email="bob@example.com"), brand)
-    make.account(make.customer(brand), brand)
+    blocked = factories.account(factories.customer(brand, email="bob@example.com"), brand)
+    factories.account(factories.customer(brand), brand)
     type(blocked).objects.filter(pk=blocked.pk).update(status="blocked")
 
     found = rows(exported(browser(staff(brand)), brand, "loyalty.userpoints", "?status__exact=blocked"))

@@ -27,9 +27,9 @@ from portal.lists import changelist as lists
 from portal.lists import keyset_changelist
 from portal.lists.changelist import plan_of
 from portal.lists.queries import UnknownFilter
-from tests import make
 from tests.authcodes import dashboards
-from tests.portal import address, browser, page, scan, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, page, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 CODES, SCANS = "authcodes.authcode", "authcodes.scan"
@@ -66,11 +66,11 @@ def first_scanned(code: AuthCode, at: datetime, place: str = "") -> AuthCode:
 @pytest.mark.parametrize("status", ["scanned", "unscanned", "expired", "deactivated", "recalled"])
 def test_scans_are_filtered_by_their_codes_status_now(client: Client, brand: Brand, status: str) -> None:
     codes = {
-        "scanned": first_scanned(make.code(brand), NOON),
-        "unscanned": make.code(brand),
-        "expired": first_scanned(make.expired_code(brand), NOON),
-        "deactivated": first_scanned(make.code(brand), NOON),
-        "recalled": first_scanned(make.code(brand), NOON),
+        "scanned": first_scanned(factories.code(brand), NOON),
+        "unscanned": factories.code(brand),
+        "expired": first_scanned(factories.expired_code(brand), NOON),
+        "deactivated": first_scanned(factories.code(brand), NOON),
+        "recalled": first_scanned(factories.code(brand), NOON),
     }
     bulk_changes.deactivate(codes=[codes["deactivated"]], at=NOON)
     told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
@@ -94,10 +94,10 @@ def test_scans_are_filtered_by_their_codes_status_now(client: Client, brand: Bra
 )
 @pytest.mark.parametrize("name", ["created_at", "first_scan_at", "scanned_at"])
 def test_days_are_cut_in_the_brands_zone(name: str, days: dict[str, str], count: int) -> None:
-    brand = make.brand(time_zone="Asia/Kolkata")
+    brand = factories.brand(time_zone="Asia/Kolkata")
     before, after = NOON.replace(hour=18, minute=29), NOON.replace(hour=18, minute=30)  # midnight in Kolkata
     for moment in (before, after):
-        code = first_scanned(make.code(brand), moment)
+        code = first_scanned(factories.code(brand), moment)
         AuthCode.objects.filter(pk=code.pk).update(created_at=moment)
         scan(code, scanned_at=moment)
     label = SCANS if name == "scanned_at" else CODES
@@ -106,9 +106,9 @@ def test_days_are_cut_in_the_brands_zone(name: str, days: dict[str, str], count:
 
 
 def test_days_are_each_brands_own_for_who_works_for_several() -> None:
-    kolkata, hawaii = make.brand(time_zone="Asia/Kolkata"), make.brand(time_zone="Pacific/Honolulu")
+    kolkata, hawaii = factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="Pacific/Honolulu")
     moment = NOON.replace(hour=20)  # the next day in Kolkata, the same in Honolulu
-    shown = {brand: scan(make.code(brand), scanned_at=moment) for brand in (kolkata, hawaii)}
+    shown = {brand: scan(factories.code(brand), scanned_at=moment) for brand in (kolkata, hawaii)}
     client = browser(staff(kolkata, hawaii))
 
     assert found(client, SCANS, scanned_at_to="2026-03-01") == [shown[hawaii]]
@@ -116,9 +116,9 @@ def test_days_are_each_brands_own_for_who_works_for_several() -> None:
 
 
 def test_codes_are_filtered_by_place_campaign_batch_product_and_assignment(client: Client, brand: Brand) -> None:
-    campaign = make.campaign(brand)
-    code = first_scanned(make.code(brand, campaign=campaign), NOON, "Pune, Maharashtra")
-    other = make.code(brand, assigned=False)
+    campaign = factories.campaign(brand)
+    code = first_scanned(factories.code(brand, campaign=campaign), NOON, "Pune, Maharashtra")
+    other = factories.code(brand, assigned=False)
 
     for query in (
         {"first_scan_location": "Pune, Maharashtra"},
@@ -134,10 +134,10 @@ def test_codes_are_filtered_by_place_campaign_batch_product_and_assignment(clien
 
 
 def test_scans_are_filtered_by_everything_that_they_tell(client: Client, brand: Brand, customer: User) -> None:
-    campaign = make.campaign(brand)
-    code = make.code(brand, campaign=campaign)
+    campaign = factories.campaign(brand)
+    code = factories.code(brand, campaign=campaign)
     one = scan(code, user=customer, location="Goa, Goa", points_status="awarded", scanned_at=NOON)
-    scan(make.code(brand), outcome="error", reason="expired", points_status="not_eligible")
+    scan(factories.code(brand), outcome="error", reason="expired", points_status="not_eligible")
 
     for query in (
         {"location": "Goa, Goa"},
@@ -155,8 +155,8 @@ def test_scans_are_filtered_by_everything_that_they_tell(client: Client, brand: 
 
 
 def test_whether_another_brands_customer_scanned_is_not_to_be_found_out(client: Client, brand: Brand) -> None:
-    stranger = make.customer(make.brand())
-    code = make.code(brand)
+    stranger = factories.customer(factories.brand())
+    code = factories.code(brand)
     scan(code, user=stranger)
 
     for key in (stranger.pk, 999_999_999):  # refused like a customer who is not there
@@ -182,7 +182,7 @@ def in_the_list(filters: Filters, name: str, place: str, campaign: str) -> dict[
 
 
 def test_lists_show_as_many_rows_as_the_dashboard_counts() -> None:
-    brand = make.brand(time_zone="Asia/Kolkata")
+    brand = factories.brand(time_zone="Asia/Kolkata")
     dashboards.fill(brand, random.Random(5))
     client = browser(staff(brand))
     today = timezone.now().astimezone(brand.zone).date()
@@ -208,8 +208,8 @@ def test_lists_show_as_many_rows_as_the_dashboard_counts() -> None:
 
 
 def test_codes_and_scans_are_found_by_product_and_customer(client: Client, brand: Brand, customer: User) -> None:
-    tea = make.product(brand, sku="TEA-7", title="Green tea")
-    code, other = make.code(brand, product=tea), make.code(brand)
+    tea = factories.product(brand, sku="TEA-7", title="Green tea")
+    code, other = factories.code(brand, product=tea), factories.code(brand)
     one, two = scan(code, user=customer), scan(other)
 
     for words in ("Green tea", "een te", "tea-7", customer.email.upper(), f" {customer.email} "):
@@ -223,24 +223,24 @@ def test_a_beginning_that_many_codes_share_finds_their_scans(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("authcodes.admin.search.MAX_CODES", 2)
-    batch = make.batch(brand, quantity=5, prefix="AB-")
+    batch = factories.batch(brand, quantity=5, prefix="AB-")
     scans = [scan(code) for code in batch.codes.order_by("pk")]
-    scan(make.code(brand))
+    scan(factories.code(brand))
 
     assert found(client, SCANS, q="AB-") == scans[::-1]
 
 
 def test_who_sees_no_scans_finds_no_codes_by_their_customers(brand: Brand, customer: User) -> None:
-    scan(make.code(brand), user=customer)
+    scan(factories.code(brand), user=customer)
 
     assert found(browser(staff(brand, role="support")), CODES, q=customer.email) != []
     assert found(browser(staff(brand, role="printer")), CODES, q=customer.email) == []
 
 
 def test_codes_that_begin_so_come_in_their_order(client: Client, brand: Brand) -> None:
-    make.batch(brand, quantity=3, prefix="B-")
-    make.batch(brand, quantity=3, prefix="A-")
-    make.batch(brand, quantity=1, prefix="B-A-")
+    factories.batch(brand, quantity=3, prefix="B-")
+    factories.batch(brand, quantity=3, prefix="A-")
+    factories.batch(brand, quantity=1, prefix="B-A-")
 
     assert [it.code for it in found(client, CODES, q="B-")] == ["B-0001", "B-0002", "B-0003", "B-A-0001"]
 
@@ -250,7 +250,7 @@ def test_codes_that_begin_so_come_in_their_order(client: Client, brand: Brand) -
 
 def many(brand: Brand, count: int) -> list[Scan]:
     """Scans of as many codes, several of each moment, which is told to the microsecond."""
-    codes = make.batch(brand, quantity=count).codes.order_by("pk")
+    codes = factories.batch(brand, quantity=count).codes.order_by("pk")
     return [scan(code, scanned_at=NOON + timedelta(microseconds=number // 4)) for number, code in enumerate(codes)]
 
 
@@ -281,7 +281,7 @@ def test_pages_show_every_row_once_forwards_and_backwards(
         monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
         monkeypatch.setattr(keyset_changelist, "FEW", 0)
     many(brand, 38)
-    scan(make.code(make.brand()))
+    scan(factories.code(factories.brand()))
     every = list(changelist(client, label, **query).queryset)
 
     forwards = walked(client, label, "next", **query)
@@ -301,13 +301,13 @@ def test_pages_merge_the_scans_of_several_brands(
     monkeypatch.setattr(TenantAdmin, "list_per_page", 7)
     monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
     monkeypatch.setattr(keyset_changelist, "FEW", 0)
-    other, third = make.brand(), make.brand()
+    other, third = factories.brand(), factories.brand()
     shown = [*many(brand, 9), *many(other, 9), *(many(third, 3) if superuser else [])]
     if superuser:
         lost = {"outcome": "error", "reason": "unknown", "points_status": "not_eligible"}
         shown.append(Scan.objects.create(code="X", scanned_at=NOON, **lost))
     every = sorted(shown, key=lambda it: (it.scanned_at, it.scan_id), reverse=True)
-    client = browser(make.user(is_staff=True, is_superuser=True) if superuser else staff(brand, other))
+    client = browser(factories.user(is_staff=True, is_superuser=True) if superuser else staff(brand, other))
 
     assert [row for page in walked(client, SCANS, "next") for row in page] == every
     backwards = walked(client, SCANS, "previous", start=place_of(changelist(client, SCANS).paginator.last))
@@ -378,11 +378,11 @@ def counted_as(client: Client, **query: Any) -> str:
 def test_codes_are_counted_by_their_batches(brand: Brand, monkeypatch: pytest.MonkeyPatch, superuser: bool) -> None:
     """Whatever the planner thinks of a table that was filled a moment ago."""
     monkeypatch.setattr(lists, "EXACT_UP_TO", 10)
-    campaign, other = make.campaign(brand), make.brand()
-    batch = make.batch(brand, quantity=40, campaign=campaign)
-    make.batch(brand, quantity=35)
-    make.batch(other, quantity=50)
-    client = browser(make.user(is_staff=True, is_superuser=True) if superuser else staff(brand))
+    campaign, other = factories.campaign(brand), factories.brand()
+    batch = factories.batch(brand, quantity=40, campaign=campaign)
+    factories.batch(brand, quantity=35)
+    factories.batch(other, quantity=50)
+    client = browser(factories.user(is_staff=True, is_superuser=True) if superuser else staff(brand))
 
     assert counted_as(client) == ("125" if superuser else "75")
     assert counted_as(client, o="1", batch__id__exact=batch.pk) == "40"
@@ -393,8 +393,8 @@ def test_codes_are_counted_by_their_batches(brand: Brand, monkeypatch: pytest.Mo
 
 
 def test_batches_of_other_brands_count_for_nobody(client: Client, brand: Brand) -> None:
-    make.batch(brand, quantity=3)
-    theirs = make.batch(make.brand(), quantity=50)
+    factories.batch(brand, quantity=3)
+    theirs = factories.batch(factories.brand(), quantity=50)
 
     assert counted_as(client) == "3"
     assert client.get(address(CODES), {"batch__id__exact": theirs.pk}).status_code == 302
@@ -407,7 +407,7 @@ def test_lists_ask_as_many_questions_for_a_thousand_rows_as_for_ten(client: Clie
         {"q": "T"},
         {"status": "expired"},
         {"location" if label == SCANS else "first_scan_location": "Goa"},
-        {"batch__id__exact": make.batch(brand).pk},
+        {"batch__id__exact": factories.batch(brand).pk},
     )
 
     def counts() -> list[int]:
@@ -421,7 +421,7 @@ def test_lists_ask_as_many_questions_for_a_thousand_rows_as_for_ten(client: Clie
 
     many(brand, 10)
     ten = counts()
-    for code in make.batch(brand, quantity=1000, prefix="T-").codes.all():
+    for code in factories.batch(brand, quantity=1000, prefix="T-").codes.all():
         code.scans.create(brand=brand, code=code.code, outcome="success", reason="accepted", points_status="pending")
 
     assert counts() == ten
@@ -464,13 +464,13 @@ def test_no_index_holds_what_a_scan_or_its_points_update(table: str, updated: se
 def test_rows_are_found_in_an_index(
     client: Client, brand: Brand, label: str, query: dict[str, Any], index: str
 ) -> None:
-    make.batch(make.brand(), quantity=3_000)  # among whom this brand's codes are few
-    batch = make.batch(brand)
+    factories.batch(factories.brand(), quantity=3_000)  # among whom this brand's codes are few
+    batch = factories.batch(brand)
     for name, row in (("batch", batch), ("product", batch.product)):
         if query.pop(name, None):
             query[f"{name}__id__exact"] = row.pk
     if query.pop("campaign", None):
-        query["campaign__campaign_id__exact"] = make.campaign(brand).pk
+        query["campaign__campaign_id__exact"] = factories.campaign(brand).pk
     shown = changelist(client, label, **query)
     key = keyset_changelist.Key(shown.model, shown.queryset.query.order_by)
     page = shown.queryset.order_by(*key.ordering(back=False)).values_list("pk", flat=True)[:31]
@@ -534,7 +534,7 @@ def opened(label: str, person: User, **query: Any) -> Any:
 
 @pytest.mark.parametrize("label", [CODES, SCANS, "loyalty.event", "authcodes.batchrange"])
 def test_no_address_breaks_a_list(brand: Brand, label: str) -> None:
-    scan(make.code(brand))
+    scan(factories.code(brand))
     person = staff(brand)
     names = {name for spec in opened(label, person).filter_specs for name in spec.expected_parameters() if name}
     if label in {CODES, SCANS}:
@@ -547,7 +547,7 @@ def test_no_address_breaks_a_list(brand: Brand, label: str) -> None:
 
 @pytest.mark.parametrize("name", ["status", "product__id__exact", "batch__in", "q", "p", "created_at_to", "scan_count"])
 def test_a_mistyped_address_gets_a_page(client: Client, brand: Brand, name: str) -> None:
-    make.code(brand)
+    factories.code(brand)
 
     for value in ("\0", "9" * 400, "9999-12-31", "x" * 5000):
         response = client.get(address(CODES), {name: value}, follow=True)
@@ -584,8 +584,8 @@ def test_no_place_breaks_a_list(client: Client, brand: Brand, label: str, monkey
 
 
 def test_moments_are_shown_in_the_brands_zone_which_is_named() -> None:
-    brand = make.brand(time_zone="Asia/Kolkata")
-    scan(make.code(brand), scanned_at=NOON)
+    brand = factories.brand(time_zone="Asia/Kolkata")
+    scan(factories.code(brand), scanned_at=NOON)
 
     shown = text(browser(staff(brand)).get(address(SCANS)))
 
@@ -594,9 +594,9 @@ def test_moments_are_shown_in_the_brands_zone_which_is_named() -> None:
 
 
 def test_moments_are_in_each_rows_own_zone_for_who_works_for_several() -> None:
-    kolkata, hawaii = make.brand(time_zone="Asia/Kolkata"), make.brand(time_zone="Pacific/Honolulu")
+    kolkata, hawaii = factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="Pacific/Honolulu")
     for brand in (kolkata, hawaii):
-        scan(make.code(brand), scanned_at=NOON)
+        scan(factories.code(brand), scanned_at=NOON)
 
     shown = text(browser(staff(kolkata, hawaii)).get(address(SCANS)))
 
@@ -605,11 +605,11 @@ def test_moments_are_in_each_rows_own_zone_for_who_works_for_several() -> None:
 
 
 def test_scans_of_no_brand_are_in_utc() -> None:
-    make.brand(time_zone="Asia/Kolkata")
-    make.brand(time_zone="Pacific/Honolulu")
+    factories.brand(time_zone="Asia/Kolkata")
+    factories.brand(time_zone="Pacific/Honolulu")
     Scan.objects.create(code="X", outcome="error", reason="unknown", points_status="not_eligible", scanned_at=NOON)
 
-    shown = text(browser(make.user(is_staff=True, is_superuser=True)).get(address(SCANS)))
+    shown = text(browser(factories.user(is_staff=True, is_superuser=True)).get(address(SCANS)))
 
     assert "1 Mar 2026, 12:00 UTC" in shown
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from authcodes.models.lookups import CodeLookup
 from authcodes.models.scans import Scan
 from authcodes.scanning import lookups
-from tests import make
+from tests.support import factories
 
 SHIPPED = dict(project.RATE_LIMITS)  # before a fixture changes them
 
@@ -19,7 +19,7 @@ def validate(caller, code):
 
 
 def test_a_lookup_is_recorded_and_the_code_stays_as_it_is(api, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     validate(api.as_customer(customer), code)
     validate(api.app(), "NO-SUCH")
@@ -35,7 +35,7 @@ def test_a_lookup_is_recorded_and_the_code_stays_as_it_is(api, brand, customer):
 
 
 def test_a_lookup_takes_two_statements(api, brand, customer, django_assert_num_queries):
-    mine, code = api.as_customer(customer), make.code(brand)
+    mine, code = api.as_customer(customer), factories.code(brand)
 
     with django_assert_num_queries(2):
         validate(mine, code)
@@ -43,7 +43,7 @@ def test_a_lookup_takes_two_statements(api, brand, customer, django_assert_num_q
 
 def test_looking_up_live_codes_has_a_budget(api, brand, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "plain_codes": "5/hour"}
-    codes, mine = make.batch(brand, quantity=8).codes.all(), api.as_customer(customer)
+    codes, mine = factories.batch(brand, quantity=8).codes.all(), api.as_customer(customer)
 
     assert [validate(mine, code).status_code for code in codes] == [200] * 5 + [429] * 3
     assert [mine.verify(code).status_code for code in codes] == [200] * 5 + [429] * 3  # one budget for both
@@ -51,7 +51,7 @@ def test_looking_up_live_codes_has_a_budget(api, brand, customer, settings):
 
 def test_guests_who_look_up_share_the_budget_of_their_network(api, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "plain_codes_network": "5/day"}
-    codes = make.batch(brand, quantity=8).codes.all()
+    codes = factories.batch(brand, quantity=8).codes.all()
 
     assert [validate(api.app(), code).status_code for code in codes] == [200] * 5 + [429] * 3
 
@@ -60,7 +60,7 @@ def test_a_hub_may_look_up_as_many_as_it_has(api, brand, settings):
     settings.RATE_LIMITS = {**SHIPPED, "plain_codes_network": "1/day"}
     hub = api.hub()
 
-    assert {validate(hub, code).status_code for code in make.batch(brand, quantity=5).codes.all()} == {200}
+    assert {validate(hub, code).status_code for code in factories.batch(brand, quantity=5).codes.all()} == {200}
 
 
 @pytest.mark.django_db
@@ -74,8 +74,8 @@ def test_lookups_are_forgotten_after_a_month(api, brand):
 
 
 def test_a_person_is_handed_out_and_forgotten(api, brand, customer):
-    pseudonym, other = make.user(), make.brand()
-    validate(api.as_customer(customer), make.code(brand))
+    pseudonym, other = factories.user(), factories.brand()
+    validate(api.as_customer(customer), factories.code(brand))
     CodeLookup.objects.create(brand=other, user=customer, code="X", reason="unknown")
 
     assert [each["reason"] for each in lookups.export(customer.pk, brand.pk)] == ["accepted"]

@@ -26,8 +26,8 @@ from brands.models.tenants import Brand
 from jobs import runner
 from jobs.models import Job
 from loyalty.points import approvals
-from tests import make
-from tests.portal import LABELS, address, browser, errors, form_of, links, printed, staff, text
+from tests.support import factories
+from tests.support.portal import LABELS, address, browser, errors, form_of, links, printed, staff, text
 
 pytestmark = pytest.mark.django_db
 RANGES = "product_sku,auth_code_start,auth_code_end,location,points_per_scan\n"
@@ -60,8 +60,8 @@ def new_batch(brand, **fields):
 
 def test_printer_makes_no_batch_worth_anything(brand, printer):
     """The attack: a batch of 99,999,999 points a scan, unlimited."""
-    make.batch(brand, prefix="AUT-", starting_number=900)
-    campaign = make.campaign(brand)
+    factories.batch(brand, prefix="AUT-", starting_number=900)
+    campaign = factories.campaign(brand)
     sent = new_batch(brand, points_per_scan=99_999_999, scan_limit="", campaign=campaign.pk)
 
     browser(printer).post(address("authcodes.batchrange", "add"), sent)
@@ -71,9 +71,9 @@ def test_printer_makes_no_batch_worth_anything(brand, printer):
 
 
 def test_printer_changes_no_batchs_worth(brand, printer):
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     its, client = address("authcodes.batchrange", "change", batch.pk), browser(printer)
-    campaign = make.campaign(brand)
+    campaign = factories.campaign(brand)
 
     client.post(its, {**form_of(client.get(its)), **MONEY, "campaign": campaign.pk, "range_name": "Renamed"})
 
@@ -84,8 +84,8 @@ def test_printer_changes_no_batchs_worth(brand, printer):
 
 @pytest.mark.parametrize(("field", "value"), MONEY.items())
 def test_manager_elsewhere_is_a_printer_here(brand, field, value):
-    make.batch(brand, prefix="AUT-", starting_number=900)
-    person = staff(make.brand(), role="manager")
+    factories.batch(brand, prefix="AUT-", starting_number=900)
+    person = staff(factories.brand(), role="manager")
     Membership.objects.create(user=person, brand=brand, role="printer")
 
     refused = browser(person).post(address("authcodes.batchrange", "add"), new_batch(brand, **{field: value}))
@@ -94,7 +94,7 @@ def test_manager_elsewhere_is_a_printer_here(brand, field, value):
 
 
 def test_printer_assigns_codes_without_points_of_their_own(brand, printer):
-    batch, product = make.batch(brand, assigned=False, quantity=3), make.product(brand)
+    batch, product = factories.batch(brand, assigned=False, quantity=3), factories.product(brand)
     given = {"product": product.pk, "points_per_scan": 99, "first": batch.first_code, "last": batch.last_code}
     client = browser(printer)
 
@@ -106,7 +106,7 @@ def test_printer_assigns_codes_without_points_of_their_own(brand, printer):
 
 
 def test_no_change_of_codes_by_a_printer_sets_points(brand, printer):
-    batch, product = make.batch(brand, assigned=False, quantity=3), make.product(brand)
+    batch, product = factories.batch(brand, assigned=False, quantity=3), factories.product(brand)
     order = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=product, points_per_scan=1))
     now = timezone.now()
 
@@ -117,7 +117,7 @@ def test_no_change_of_codes_by_a_printer_sets_points(brand, printer):
 
 
 def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
-    batch = make.batch(brand, quantity=2)
+    batch = factories.batch(brand, quantity=2)
     AuthCode.objects.update(points_per_scan=3)
     undo = CodeChangeRequest(CodeChange.Kind.UNASSIGNED, "wrong")
 
@@ -130,7 +130,7 @@ def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
 @pytest.fixture
 def dear(brand, owner):
     """A product whose value a second person approved."""
-    product = make.product(brand, sku="DEAR")
+    product = factories.product(brand, sku="DEAR")
     approval = approvals.request_approval(
         row=product, brand=brand, values={"redeem_point_value": 5000}, max_total=None, by=owner, at=timezone.now()
     )
@@ -141,7 +141,7 @@ def dear(brand, owner):
 
 def test_printer_makes_no_batch_of_a_product_above_the_ceiling(brand, printer, owner, dear):
     """The attack: a million codes of the one product that is worth 5,000 points."""
-    make.batch(brand, prefix="AUT-", starting_number=900)
+    factories.batch(brand, prefix="AUT-", starting_number=900)
     sent = new_batch(brand, product=dear.pk)
 
     refused = browser(printer).post(address("authcodes.batchrange", "add"), sent)
@@ -158,8 +158,8 @@ def test_printer_makes_no_batch_of_a_product_above_the_ceiling(brand, printer, o
 
 
 def test_printer_makes_batches_of_a_product_at_the_ceiling(brand, printer):
-    make.batch(brand, prefix="AUT-", starting_number=900)
-    product = make.product(brand, redeem_point_value=1000)
+    factories.batch(brand, prefix="AUT-", starting_number=900)
+    product = factories.product(brand, redeem_point_value=1000)
 
     browser(printer).post(address("authcodes.batchrange", "add"), new_batch(brand, product=product.pk))
 
@@ -167,7 +167,7 @@ def test_printer_makes_batches_of_a_product_at_the_ceiling(brand, printer):
 
 
 def test_printer_assigns_no_codes_to_a_product_above_the_ceiling(brand, printer, owner, dear):
-    batch = make.batch(brand, assigned=False, quantity=3)
+    batch = factories.batch(brand, assigned=False, quantity=3)
     order, now = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=dear)), timezone.now()
 
     with pytest.raises(BatchRefused, match="only managers and owners"):
@@ -186,7 +186,7 @@ def test_printer_imports_no_codes_of_a_product_above_the_ceiling(brand, dear, ro
 
 
 def test_printer_imports_no_list_of_codes_of_a_product_above_the_ceiling(brand, printer, dear):
-    batch = make.batch(brand, assigned=False, quantity=2)
+    batch = factories.batch(brand, assigned=False, quantity=2)
     content = f"{','.join(COLUMNS['list'])}\n{batch.first_code},,\n".encode()
 
     uploads.upload(brand=brand, kind="list", product=dear, file=ContentFile(content), name="codes.csv", by=printer)
@@ -196,7 +196,7 @@ def test_printer_imports_no_list_of_codes_of_a_product_above_the_ceiling(brand, 
 
 
 def checked(brand, by, points, product=None):
-    batch, product = make.batch(brand, assigned=False, quantity=2), product or make.product(brand)
+    batch, product = factories.batch(brand, assigned=False, quantity=2), product or factories.product(brand)
     content = f"{RANGES}{product.sku},{batch.first_code},{batch.last_code},,{points}\n".encode()
     upload = uploads.upload(
         brand=brand, kind="ranges", product=None, file=ContentFile(content), name="codes.csv", by=by
@@ -251,10 +251,10 @@ def test_import_is_looked_at_again_when_it_is_committed(brand, owner, meanwhile)
 @pytest.mark.parametrize("role", ["printer", "support"])
 def test_neither_printers_nor_support_write_what_earns(brand, label, role):
     rows = {
-        "authcodes.product": make.product(brand),
-        "loyalty.brandlevel": make.level(brand, "Gold", 500),
-        "loyalty.earningrule": make.earning_rule(brand, "log-user-login"),
-        "campaigns.campaign": make.campaign(brand),
+        "authcodes.product": factories.product(brand),
+        "loyalty.brandlevel": factories.level(brand, "Gold", 500),
+        "loyalty.earningrule": factories.earning_rule(brand, "log-user-login"),
+        "campaigns.campaign": factories.campaign(brand),
     }
     client = browser(staff(brand, role=role))
     before = type(rows[label]).objects.filter(pk=rows[label].pk).values().get()
@@ -274,7 +274,7 @@ def test_neither_printers_nor_support_write_what_earns(brand, label, role):
 @pytest.fixture
 def signed(brand, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 40}
-    return make.batch(brand, signed=True, quantity=3, prefix="SG-", scan_limit=5)
+    return factories.batch(brand, signed=True, quantity=3, prefix="SG-", scan_limit=5)
 
 
 def tag_of(code):
@@ -367,7 +367,7 @@ def test_form_of_a_new_batch_makes_one_choose(brand, owner):
 
 
 def test_lists_and_pages_of_batches_say_which(brand, owner, signed):
-    client, plain = browser(owner), make.batch(brand)
+    client, plain = browser(owner), factories.batch(brand)
 
     listed = text(client.get(address("authcodes.batchrange")))
 

@@ -17,8 +17,8 @@ from authcodes.rollups import rollups
 from brands.models.tenants import Brand
 from core.db import row_guard
 from core.errors import Invalid
-from tests import make
-from tests.portal import address, browser, scan, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 CODES, SCANS = "authcodes.authcode", "authcodes.scan"
@@ -40,7 +40,7 @@ def scanned(brand: Brand, *places: str, days_ago: int = 0) -> None:
     """A first scan of a code in each."""
     at = timezone.now() - timedelta(days=days_ago)
     for place in places:
-        code = make.code(brand)
+        code = factories.code(brand)
         scan(code, location=place, scanned_at=at, scan_count=1)
         AuthCode.objects.filter(pk=code.pk).update(scan_count=1, first_scan_at=at, first_scan_location=place)
 
@@ -116,7 +116,7 @@ def test_the_overview_finds_by_a_part(client: Client, brand: Brand) -> None:
 
 
 def test_codes_are_found_by_where_they_are_kept(client: Client, brand: Brand) -> None:
-    kept, other, empty = (make.code(brand) for _ in range(3))
+    kept, other, empty = (factories.code(brand) for _ in range(3))
     AuthCode.objects.filter(pk=kept.pk).update(inventory_location="Lager Köln 2", location="Hamburg")
     AuthCode.objects.filter(pk=other.pk).update(inventory_location="Lager Bonn", location="Bremen")
     codes = address(CODES)
@@ -141,7 +141,7 @@ def test_suggestions_begin_with_what_begins_so(client: Client, brand: Brand) -> 
 
 
 def test_no_place_of_another_brand_is_offered_or_found(client: Client, brand: Brand) -> None:
-    other = make.brand()
+    other = factories.brand()
     scanned(other, BERLIN, days_ago=5)
     scanned(other, "Bern, Bern")
     AuthCode.objects.filter(brand=other).update(inventory_location="Bergen", location="Bergamo")
@@ -154,7 +154,7 @@ def test_no_place_of_another_brand_is_offered_or_found(client: Client, brand: Br
 
 
 def test_the_database_shows_no_place_of_another_brand(brand: Brand) -> None:
-    other = make.brand()
+    other = factories.brand()
     scanned(other, BERLIN)
     AuthCode.objects.filter(brand=other).update(inventory_location="Bergen")
 

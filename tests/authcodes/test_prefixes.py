@@ -15,9 +15,9 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.prefixes import CodePrefix
 from brands.models.audit import AuditEntry
 from core.redis import rate_limits
-from tests import make
-from tests.portal import address, browser, errors, staff, text
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, errors, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -57,19 +57,19 @@ APART = [("A1", "A2"), ("A", "A-"), ("A", "A1-"), ("A", "AB1"), ("A", "a"), ("",
 
 @pytest.mark.parametrize(("one", "other"), COLLIDING)
 def test_prefix_that_could_write_anothers_codes_is_taken(one, other):
-    reserve(make.brand(), one)
+    reserve(factories.brand(), one)
 
     with pytest.raises(BatchRefused, match=r"^This prefix is taken. Choose another one.$"):
-        reserve(make.brand(), other)
+        reserve(factories.brand(), other)
 
     assert CodePrefix.objects.count() == 1
 
 
 @pytest.mark.parametrize(("one", "other"), APART)
 def test_prefix_that_could_not_is_free(one, other):
-    reserve(make.brand(), one)
+    reserve(factories.brand(), one)
 
-    assert reserve(make.brand(), other).prefix == other
+    assert reserve(factories.brand(), other).prefix == other
 
 
 @pytest.mark.parametrize(("one", "other"), COLLIDING)
@@ -104,23 +104,23 @@ def row(brand, prefix, first="0001", last="0009"):
 @pytest.mark.parametrize("reserved_by_other", [True, False])
 def test_no_batch_is_stored_under_a_prefix_that_is_not_its_brands(brand, reserved_by_other):
     if reserved_by_other:
-        reserve(make.brand(), "BIS-")
+        reserve(factories.brand(), "BIS-")
 
     with pytest.raises(IntegrityError, match="has not reserved"), transaction.atomic():
         row(brand, "BIS-").save()
 
 
 def test_batch_cannot_be_moved_under_anothers_prefix(brand):
-    reserve(make.brand(), "BIS-")
-    batch = make.batch(brand, prefix="OWN-")
+    reserve(factories.brand(), "BIS-")
+    batch = factories.batch(brand, prefix="OWN-")
 
     with pytest.raises(IntegrityError, match="has not reserved"), transaction.atomic():
         BatchRange.objects.filter(pk=batch.pk).update(prefix="BIS-")
 
 
 def test_codes_that_another_brand_made_before_a_prefix_was_moved_stay_theirs(brand):
-    make.batch(brand, prefix="OLD-", quantity=100)
-    other = make.brand()
+    factories.batch(brand, prefix="OLD-", quantity=100)
+    other = factories.brand()
     prefixes.move(reserved=CodePrefix.objects.get(prefix="OLD-"), brand=other)
 
     with pytest.raises(BatchRefused, match=r"^Some of these codes are taken"):
@@ -156,7 +156,7 @@ def attempts(brands, guard):
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_brands_that_ask_at_once_one_gets_the_prefix():
-    results = attempts([make.brand(), make.brand()], nullcontext)
+    results = attempts([factories.brand(), factories.brand()], nullcontext)
 
     assert [type(result) for result in results].count(CodePrefix) == 12
     assert sum(isinstance(result, BatchRefused) for result in results) == 12
@@ -164,7 +164,7 @@ def test_of_two_brands_that_ask_at_once_one_gets_the_prefix():
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_trigger_both_get_it():
-    results = attempts([make.brand(), make.brand()], without_triggers)
+    results = attempts([factories.brand(), factories.brand()], without_triggers)
 
     assert [type(result) for result in results].count(CodePrefix) == 24
 
@@ -174,8 +174,8 @@ def test_control_without_the_trigger_both_get_it():
 
 @pytest.mark.parametrize("role", ["owner", "manager", "printer"])
 def test_nobody_of_another_brand_takes_a_brands_next_range(brand, role):
-    other = make.brand()
-    make.batch(other, prefix="BIS-", number_width=8, quantity=500)
+    other = factories.brand()
+    factories.batch(other, prefix="BIS-", number_width=8, quantity=500)
 
     refused = submit(staff(brand, role=role), brand)
 
@@ -185,8 +185,8 @@ def test_nobody_of_another_brand_takes_a_brands_next_range(brand, role):
 
 
 def test_taken_is_said_in_one_way_whether_or_not_there_are_codes(brand):
-    other = make.brand(name="Zebra")
-    make.batch(other, prefix="BIS-", number_width=8, starting_number=501, quantity=77, range_name="Zebra range")
+    other = factories.brand(name="Zebra")
+    factories.batch(other, prefix="BIS-", number_width=8, starting_number=501, quantity=77, range_name="Zebra range")
     reserve(other, "EMP-")
     owner = staff(brand)
 
@@ -198,8 +198,8 @@ def test_taken_is_said_in_one_way_whether_or_not_there_are_codes(brand):
 
 
 def test_the_panel_answers_for_anothers_prefix_as_for_a_free_one(brand):
-    other = make.brand(name="Zebra")
-    make.batch(other, prefix="BIS-", number_width=8, starting_number=501, quantity=77)
+    other = factories.brand(name="Zebra")
+    factories.batch(other, prefix="BIS-", number_width=8, starting_number=501, quantity=77)
     reserve(other, "EMP-")
     client = browser(staff(brand))
 
@@ -213,7 +213,7 @@ def test_the_panel_answers_for_anothers_prefix_as_for_a_free_one(brand):
 
 def test_asking_is_limited_per_person_and_brand_and_stands_in_the_trail(brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "prefix": "3/hour"}
-    other = make.brand()
+    other = factories.brand()
     for prefix in "PQRS":
         reserve(other, prefix)
     owner, colleague = staff(brand), staff(brand)
@@ -236,12 +236,12 @@ def test_asking_is_limited_per_person_and_brand_and_stands_in_the_trail(brand, s
 
 def test_people_whom_an_owner_makes_ask_no_more_than_their_brand(brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "prefix": "2/hour", "prefix_brand": "3/hour"}
-    other, people = make.brand(), [staff(brand, role="owner") for _ in range(3)]
+    other, people = factories.brand(), [staff(brand, role="owner") for _ in range(3)]
     for each in (brand, other):
         rate_limits.limiter().clear(rate_limits.limit("prefix_brand"), "prefix_brand", str(each.pk))
         for person in people:
             rate_limits.limiter().clear(rate_limits.limit("prefix"), "prefix", str(person.pk), str(each.pk))
-    reserve(make.brand(), "P")
+    reserve(factories.brand(), "P")
 
     answers = [prefix_errors(person, brand, "P")[0] for person in people for _ in range(2)]
 
@@ -272,7 +272,7 @@ def test_printers_use_the_brands_prefixes_and_reserve_none(brand):
 
 def test_form_suggests_the_brands_own_prefixes(brand):
     reserve(brand, "OWN-")
-    reserve(make.brand(), "ZEBRA-")
+    reserve(factories.brand(), "ZEBRA-")
 
     shown = text(browser(staff(brand)).get(address("authcodes.batchrange", "add")))
 
@@ -291,13 +291,13 @@ def test_a_brand_reserves_no_more_than_the_operator_lets_it(brand, settings):
     with pytest.raises(BatchRefused, match="has reserved 2 prefixes"):
         reserve(brand, "C")
 
-    assert reserve(brand, "C", by=make.user(is_staff=True, is_superuser=True)).brand == brand
+    assert reserve(brand, "C", by=factories.user(is_staff=True, is_superuser=True)).brand == brand
 
 
 @pytest.mark.django_db(transaction=True)
 def test_no_more_than_that_are_reserved_at_once(settings):
     settings.CODE_PREFIXES_PER_BRAND = 5
-    brand = make.brand()
+    brand = factories.brand()
 
     at_once(lambda number: reserve(brand, f"N{number}-"), range(20))
 
@@ -305,18 +305,18 @@ def test_no_more_than_that_are_reserved_at_once(settings):
 
 
 def test_reserving_a_prefix_survives_its_batches(brand):
-    make.batch(brand, prefix="OLD-")
+    factories.batch(brand, prefix="OLD-")
     with without_triggers(), connection.cursor() as cursor:
         for table in ("codechange", "authcode", "batchrange"):
             cursor.execute(f"DELETE FROM authcodes_{table}")
 
     with pytest.raises(BatchRefused):
-        reserve(make.brand(), "OLD-")
+        reserve(factories.brand(), "OLD-")
 
 
 def test_operators_move_and_free_prefixes(brand):
-    client = browser(make.user(is_staff=True, is_superuser=True))
-    other, used, unused = make.brand(), make.batch(brand, prefix="USED-"), reserve(brand, "UNUSED-")
+    client = browser(factories.user(is_staff=True, is_superuser=True))
+    other, used, unused = factories.brand(), factories.batch(brand, prefix="USED-"), reserve(brand, "UNUSED-")
     reserved = CodePrefix.objects.get(prefix="USED-")
 
     moved = client.post(address("authcodes.codeprefix", "change", reserved.pk), {"brand": other.pk})
@@ -333,14 +333,14 @@ def test_operators_move_and_free_prefixes(brand):
 
 
 def test_a_prefix_with_batches_is_not_freed(brand):
-    make.batch(brand, prefix="USED-")
+    factories.batch(brand, prefix="USED-")
 
     with pytest.raises(BatchRefused, match="Batches use this prefix"):
         prefixes.free(reserved=CodePrefix.objects.get(prefix="USED-"))
 
 
 def test_owner_reserves_a_prefix_on_its_page(brand):
-    reserve(make.brand(), "BIS-")
+    reserve(factories.brand(), "BIS-")
     client = browser(staff(brand))
 
     def add(prefix):

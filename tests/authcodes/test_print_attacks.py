@@ -13,9 +13,9 @@ from authcodes.models.prints import PrintRun
 from brands.models.tenants import Brand
 from brands.tenants import pictures
 from jobs.models import Job
-from tests import make
-from tests.portal import address, browser, errors, printed, staff, text
-from tests.prints import content, finished, manifest
+from tests.support import factories
+from tests.support.portal import address, browser, errors, printed, staff, text
+from tests.support.print_jobs import content, finished, manifest
 
 pytestmark = pytest.mark.django_db
 LENGTHS = (
@@ -38,7 +38,7 @@ def client(brand):
 
 @pytest.fixture
 def batch(brand):
-    return make.batch(brand, prefix="AB-", quantity=4)
+    return factories.batch(brand, prefix="AB-", quantity=4)
 
 
 def where(batch, what="batch"):
@@ -155,12 +155,12 @@ def test_prefix_that_no_file_and_no_address_could_have_makes_no_batch(client, br
 @pytest.mark.parametrize("prefix", ["x" * 300, "a/b", "../"])
 def test_prefix_is_checked_wherever_batches_are_made(brand, prefix):
     with pytest.raises(BatchRefused):
-        make.batch(brand, prefix=prefix)
+        factories.batch(brand, prefix=prefix)
 
 
 @pytest.mark.parametrize("prefix", ["CON", "aux-", "-", "_" * 32, "con", "__"])
 def test_odd_prefixes_become_files_that_every_system_takes(brand, prefix):
-    batch = make.batch(brand, prefix=prefix, quantity=2)
+    batch = factories.batch(brand, prefix=prefix, quantity=2)
 
     run = finished(printed(batch, what="png"))
 
@@ -215,5 +215,5 @@ def test_files_are_for_the_brands_people_who_print(client, brand, batch):
 
     assert client.get(file).status_code == 200
     assert browser(staff(brand, role="support")).get(file).status_code == 404  # support sees no print runs
-    assert browser(staff(make.brand())).get(file).status_code == 404
+    assert browser(staff(factories.brand())).get(file).status_code == 404
     assert "login" in Client().get(file)["Location"]

@@ -31,9 +31,9 @@ from brands.tenants import pictures
 from core.errors import Invalid
 from jobs import runner
 from jobs.models import Job
-from tests import make
-from tests.portal import staff
-from tests.prints import SCHEME, content, decode_image, decode_pages, finished, manifest, start
+from tests.support import factories
+from tests.support.portal import staff
+from tests.support.print_jobs import SCHEME, content, decode_image, decode_pages, finished, manifest, start
 
 pytestmark = pytest.mark.django_db
 GTIN = "4006381333931"
@@ -46,7 +46,7 @@ def files(settings, tmp_path):
 
 @pytest.fixture
 def brand(db):
-    return make.brand(hostname="tea.example.com")
+    return factories.brand(hostname="tea.example.com")
 
 
 def recall(batch):
@@ -68,7 +68,7 @@ def list_of(brand):
 
 
 def test_images_of_a_batch_say_its_addresses(brand):
-    batch = make.batch(brand, prefix="AB-", quantity=7)
+    batch = factories.batch(brand, prefix="AB-", quantity=7)
 
     run = finished(start(batch, what="png", by=staff(brand)))
 
@@ -86,7 +86,7 @@ def test_images_of_a_batch_say_its_addresses(brand):
 
 
 def test_lines_instead_of_pixels(brand):
-    batch = make.batch(brand, prefix="AB-", quantity=3)
+    batch = factories.batch(brand, prefix="AB-", quantity=3)
 
     data = content(finished(start(batch, what="svg", payload="code")).job)
 
@@ -99,7 +99,7 @@ def test_lines_instead_of_pixels(brand):
 
 
 def test_sheets_of_labels_say_every_code_page_by_page(brand, tmp_path):
-    batch = make.batch(brand, prefix="AB-", quantity=40, product=make.product(brand, title="Green tea"))
+    batch = factories.batch(brand, prefix="AB-", quantity=40, product=factories.product(brand, title="Green tea"))
 
     run = finished(start(batch, start=6, expiry=True, sku=True))
 
@@ -111,7 +111,7 @@ def test_sheets_of_labels_say_every_code_page_by_page(brand, tmp_path):
 
 
 def test_stretch_of_a_batch_is_printed_alone(brand):
-    batch = make.batch(brand, prefix="AB-", quantity=9)
+    batch = factories.batch(brand, prefix="AB-", quantity=9)
 
     run = finished(start(batch, what="png", first="3", last="5"))
 
@@ -123,7 +123,7 @@ def test_stretch_of_a_batch_is_printed_alone(brand):
 @pytest.mark.parametrize("payload", ["address", "code", "gs1"])
 def test_whatever_is_printed_is_what_the_api_reads(brand, payload, signed, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 32}
-    batch = make.batch(brand, prefix="A", quantity=2, signed=signed, product=make.product(brand, gtin=GTIN))
+    batch = factories.batch(brand, prefix="A", quantity=2, signed=signed, product=factories.product(brand, gtin=GTIN))
 
     data = content(finished(start(batch, what="png", payload=payload)).job)
 
@@ -135,7 +135,7 @@ def test_whatever_is_printed_is_what_the_api_reads(brand, payload, signed, setti
 
 
 def test_digital_link_has_the_gtin_in_fourteen_digits(brand):
-    batch = make.batch(brand, prefix="A", product=make.product(brand, gtin=GTIN))
+    batch = factories.batch(brand, prefix="A", product=factories.product(brand, gtin=GTIN))
 
     (row,) = manifest(content(finished(start(batch, what="png", payload="gs1")).job))
 
@@ -143,8 +143,8 @@ def test_digital_link_has_the_gtin_in_fourteen_digits(brand):
 
 
 def test_label_has_what_was_asked_for(brand):
-    product = make.product(brand, title="Green tea", sku="GT-1")
-    code = make.code(brand, product=product, expiration_date=date(2099, 12, 31))
+    product = factories.product(brand, title="Green tea", sku="GT-1")
+    code = factories.code(brand, product=product, expiration_date=date(2099, 12, 31))
 
     bare = selection.label_of(code, PrintRequest(title=False), "h")
     full = selection.label_of(code, PrintRequest(sku=True, expiry=True), "h")
@@ -157,7 +157,7 @@ def test_label_has_what_was_asked_for(brand):
 
 
 def test_recalled_batch_is_not_printed(brand):
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     recall(batch)
 
     with pytest.raises(Invalid, match="recalled"):
@@ -168,7 +168,7 @@ def test_recalled_batch_is_not_printed(brand):
 
 
 def test_recall_before_the_worker_comes_stops_it(brand):
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     run = start(batch, what="png")
     recall(batch)
 
@@ -179,7 +179,7 @@ def test_recall_before_the_worker_comes_stops_it(brand):
 
 
 def test_deactivated_codes_are_told_of(brand):
-    batch = make.batch(brand, quantity=3)
+    batch = factories.batch(brand, quantity=3)
     bulk_changes.deactivate(codes=[batch.codes.first()], at=timezone.now())
 
     assert checks.warnings(selection_of(batch), PrintRequest()) == [
@@ -196,7 +196,7 @@ def test_deactivated_codes_are_told_of(brand):
     ],
 )
 def test_digital_links_need_a_real_gtin_and_a_short_serial(brand, gtin, prefix, words):
-    batch = make.batch(brand, prefix=prefix, product=make.product(brand, gtin=gtin))
+    batch = factories.batch(brand, prefix=prefix, product=factories.product(brand, gtin=gtin))
 
     with pytest.raises(Invalid, match=words) as refused:
         start(batch, payload="gs1")
@@ -205,7 +205,7 @@ def test_digital_links_need_a_real_gtin_and_a_short_serial(brand, gtin, prefix, 
 
 
 def test_brand_without_a_hostname_prints_bare_codes_only(brand):
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     BrandHostname.objects.all().delete()
 
     with pytest.raises(Invalid, match="no hostname"):
@@ -215,7 +215,7 @@ def test_brand_without_a_hostname_prints_bare_codes_only(brand):
 
 
 def test_modules_that_may_not_scan_are_told_of(brand):
-    batch = make.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-")
+    batch = factories.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-")
     small = PrintRequest(what="png", level="H", size_mm=Decimal(20))
 
     (warning,) = checks.warnings(selection_of(batch), small)
@@ -226,9 +226,9 @@ def test_modules_that_may_not_scan_are_told_of(brand):
 
 @pytest.mark.parametrize("what", ["png", "labels"])
 def test_densest_symbol_of_a_list_is_the_one_that_is_told_of(brand, what):
-    make.batch(brand, prefix="A-")
-    dense = make.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-", error_correction="H")
-    make.batch(brand, prefix="B-")
+    factories.batch(brand, prefix="A-")
+    dense = factories.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-", error_correction="H")
+    factories.batch(brand, prefix="B-")
     listed = list_of(brand)
     small = PrintRequest(what=what, size_mm=Decimal(20))
 
@@ -241,9 +241,9 @@ def test_densest_symbol_of_a_list_is_the_one_that_is_told_of(brand, what):
 
 
 def test_every_batch_of_a_list_must_fit_a_digital_link(brand):
-    product = make.product(brand, gtin=GTIN)
-    make.batch(brand, prefix="A", product=product)
-    make.batch(brand, prefix="SEVENTEEN-LETTERS", product=product)
+    product = factories.product(brand, gtin=GTIN)
+    factories.batch(brand, prefix="A", product=product)
+    factories.batch(brand, prefix="SEVENTEEN-LETTERS", product=product)
 
     with pytest.raises(Invalid, match="at most 20 characters"):
         checks.check(list_of(brand), PrintRequest(payload="gs1"))
@@ -252,7 +252,7 @@ def test_every_batch_of_a_list_must_fit_a_digital_link(brand):
 @pytest.mark.parametrize("batches_listed", [1, 30])
 def test_looking_at_every_batch_costs_no_more_queries(brand, batches_listed, django_assert_num_queries):
     for _ in range(batches_listed):
-        make.batch(brand)
+        factories.batch(brand)
     listed = list_of(brand)
 
     with django_assert_num_queries(2):
@@ -262,7 +262,7 @@ def test_looking_at_every_batch_costs_no_more_queries(brand, batches_listed, dja
 def test_size_wins_over_the_number_of_labels(brand):
     wanted = PrintRequest(size_mm=Decimal("50.8"))
 
-    (warning,) = checks.warnings(selection_of(make.batch(brand)), wanted)
+    (warning,) = checks.warnings(selection_of(factories.batch(brand)), wanted)
 
     assert wanted.design().sheet == PRESETS["grid-20"].sheet
     assert "The size counts" in warning
@@ -284,7 +284,7 @@ def test_settings_are_stored_as_they_were():
 
 
 def test_earlier_runs_are_those_that_share_a_code(brand):
-    batch, other = make.batch(brand, quantity=9), make.batch(brand, quantity=9)
+    batch, other = factories.batch(brand, quantity=9), factories.batch(brand, quantity=9)
     runs = {
         "before": start(batch, first="1", last="3"),
         "within": start(batch, first="5", last="5"),
@@ -314,7 +314,7 @@ def give_logo(brand, colour):
 def test_run_tells_which_logo_it_prints(brand):
     sha256 = give_logo(brand, "navy")
 
-    run = finished(start(make.batch(brand, quantity=2), logo=True))
+    run = finished(start(factories.batch(brand, quantity=2), logo=True))
 
     assert run.job.status == "done"
     assert PrintRequest.read(run.settings).logo_sha256 == sha256
@@ -323,7 +323,7 @@ def test_run_tells_which_logo_it_prints(brand):
 
 def test_another_logo_than_was_looked_at_is_not_printed(brand):
     give_logo(brand, "navy")
-    run = start(make.batch(brand, quantity=2), logo=True)
+    run = start(factories.batch(brand, quantity=2), logo=True)
     give_logo(brand, "red")
 
     run = finished(run)
@@ -336,7 +336,7 @@ def test_another_logo_than_was_looked_at_is_not_printed(brand):
 
 
 def test_codes_are_read_in_portions(brand, django_assert_num_queries):
-    batch = make.batch(brand, quantity=5)
+    batch = factories.batch(brand, quantity=5)
 
     with django_assert_num_queries(4):
         found = [(it.code, it.batch, it.product) for it in selection.streamed(batch.codes.all(), portion=2)]
@@ -358,7 +358,7 @@ class Dying(runner.Run):
 
 
 def test_killed_job_offers_no_file_and_prints_when_it_is_taken_up_again(brand):
-    run = start(make.batch(brand, quantity=5), what="png")
+    run = start(factories.batch(brand, quantity=5), what="png")
     job = runner._take(run.job_id)
 
     with pytest.raises(Killed):
@@ -374,7 +374,7 @@ def test_killed_job_offers_no_file_and_prints_when_it_is_taken_up_again(brand):
 
 
 def test_cancelled_job_leaves_no_file(brand):
-    run = start(make.batch(brand, quantity=5))
+    run = start(factories.batch(brand, quantity=5))
     Job.objects.filter(pk=run.job_id).update(cancel_requested=True)
 
     run = finished(run)
@@ -395,7 +395,7 @@ def test_last_of_many_labels_is_read_again_too(monkeypatch):
 
 
 def test_longest_code_is_a_good_file_name(brand):
-    batch = make.batch(brand, prefix="P" * 32, number_width=18)
+    batch = factories.batch(brand, prefix="P" * 32, number_width=18)
 
     run = finished(start(batch, what="png"))
 

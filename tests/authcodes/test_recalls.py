@@ -5,12 +5,12 @@ from django.utils import timezone
 
 from authcodes.errors import BatchRefused
 from authcodes.recalls import recalls
-from tests import make
-from tests.portal import staff
+from tests.support import factories
+from tests.support.portal import staff
 
 
 def test_a_batch_is_recalled_once(brand):
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     told = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "z", "at": timezone.now()}
     recalls.recall_batch(batch=batch, **told)
 
@@ -19,7 +19,7 @@ def test_a_batch_is_recalled_once(brand):
 
 
 def test_recall_and_its_lifting_are_noted(brand):
-    batch, owner = make.batch(brand), staff(brand)
+    batch, owner = factories.batch(brand), staff(brand)
     words = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "glass"}
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), by=owner, **words)
     recalls.lift_recall(recall=recall, reason="no glass", at=timezone.now(), by=owner)

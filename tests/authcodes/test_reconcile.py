@@ -13,7 +13,7 @@ from campaigns.models.campaigns import UserLoyaltyCampaign
 from events import worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def credited():
     """A brand whose customer scanned two products."""
-    brand = make.brand()
-    make.level(brand)
-    make.milestone(make.campaign(brand), 1, reward_points=5)
-    customer = make.customer(brand)
-    for code in make.batch(brand, quantity=2).codes.all():
+    brand = factories.brand()
+    factories.level(brand)
+    factories.milestone(factories.campaign(brand), 1, reward_points=5)
+    customer = factories.customer(brand)
+    for code in factories.batch(brand, quantity=2).codes.all():
         scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     worker.drain()
     return customer
@@ -74,9 +74,9 @@ def test_progress_that_nobody_made_is_found(credited):
 
 
 def test_progress_that_stops_at_the_goal_is_no_difference(api, brand, customer, deliver):
-    make.campaign(brand, target_value=2)
+    factories.campaign(brand, target_value=2)
     for _ in range(4):
-        api.as_customer(customer).verify(make.code(brand))
+        api.as_customer(customer).verify(factories.code(brand))
     deliver()
 
     assert UserLoyaltyCampaign.objects.get().progress == 2

@@ -15,9 +15,9 @@ from authcodes.scanning.types import ScanContext
 from brands.models.people import User
 from core import json_values
 from events import worker
-from tests import make
-from tests.api import error
-from tests.races import at_once
+from tests.support import factories
+from tests.support.api import error
+from tests.support.concurrency import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,7 +36,7 @@ def adopt(caller, answer):
 
 
 def test_buyers_claim_thirty_codes_that_a_guest_has_burnt(api, brand, customer, deliver):
-    codes = list(make.batch(brand, quantity=30).codes.all())
+    codes = list(factories.batch(brand, quantity=30).codes.all())
     for code in codes:
         assert told(scan(api.app(), code)) == ("success", "accepted", "guest")
 
@@ -44,12 +44,12 @@ def test_buyers_claim_thirty_codes_that_a_guest_has_burnt(api, brand, customer, 
     deliver()
 
     assert answers == [("success", "accepted", "pending")] * 30
-    assert make.account(customer, brand).points == 300
+    assert factories.account(customer, brand).points == 300
     assert list(consistency.differences()) == []
 
 
 def test_the_buyer_learns_that_the_code_was_checked_before(api, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
     scan(api, code)
 
     body = api.as_customer(customer).verify(code).json()
@@ -59,7 +59,7 @@ def test_the_buyer_learns_that_the_code_was_checked_before(api, brand, customer)
 
 
 def test_another_guest_is_told_that_it_is_reserved_and_until_when(api, brand, settings):
-    code = make.code(brand)
+    code = factories.code(brand)
     scan(api, code)
 
     response = scan(api.guest(), code)
@@ -72,7 +72,7 @@ def test_another_guest_is_told_that_it_is_reserved_and_until_when(api, brand, se
 
 
 def test_another_guest_gets_it_when_it_has_lapsed_and_may_adopt_it(api, brand, customer, deliver, time_machine):
-    code = make.code(brand)
+    code = factories.code(brand)
     first = scan(api, code).json()
     time_machine.move_to(timezone.now() + timedelta(minutes=31))
 
@@ -82,31 +82,31 @@ def test_another_guest_gets_it_when_it_has_lapsed_and_may_adopt_it(api, brand, c
 
     assert told(second) == ("success", "accepted", "guest")
     assert adopted.status_code == 200
-    assert make.account(customer, brand).points == 10
+    assert factories.account(customer, brand).points == 10
     assert api.get(f"scans/{first['scan_id']}").json()["points_status"] == "lapsed"
     assert list(consistency.differences()) == []
 
 
 def test_the_guest_comes_too_late_when_a_customer_was_faster(api, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
     answer = scan(api, code).json()
     api.as_customer(customer).verify(code)
 
-    assert error(adopt(api.as_customer(make.customer(brand)), answer)) == (409, "SCAN_NOT_ADOPTABLE")
+    assert error(adopt(api.as_customer(factories.customer(brand)), answer)) == (409, "SCAN_NOT_ADOPTABLE")
 
 
 def test_a_claimed_code_is_used_up_for_everybody(api, brand, customer, time_machine):
-    code = make.code(brand)
+    code = factories.code(brand)
     adopt(api.as_customer(customer), scan(api, code).json())
 
     time_machine.move_to(timezone.now() + timedelta(minutes=31))
 
-    for caller in (api, api.as_customer(make.customer(brand))):
+    for caller in (api, api.as_customer(factories.customer(brand))):
         assert told(scan(caller, code))[:2] == ("warning", "limit_reached")
 
 
 def test_validate_and_the_campaign_event_take_a_reserved_code_for_free(api, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
     scan(api, code)
     app = api.as_customer(customer).app()
 
@@ -117,11 +117,11 @@ def test_validate_and_the_campaign_event_take_a_reserved_code_for_free(api, bran
 
 
 def test_of_a_code_for_two_one_slot_is_taken_over(api, brand, customer):
-    code = make.code(brand, scan_limit=2)
+    code = factories.code(brand, scan_limit=2)
     for _guest in range(2):
         scan(api, code)
 
-    buyers = [make.customer(brand) for _ in range(3)]
+    buyers = [factories.customer(brand) for _ in range(3)]
     answers = [told(api.as_customer(buyer).verify(code))[1] for buyer in buyers]
 
     assert answers == ["accepted", "accepted", "limit_reached"]
@@ -131,7 +131,7 @@ def test_of_a_code_for_two_one_slot_is_taken_over(api, brand, customer):
 
 
 def test_what_is_recalled_or_switched_off_is_not_taken_over(api, brand, customer):
-    off, recalled = make.code(brand), make.code(brand)
+    off, recalled = factories.code(brand), factories.code(brand)
     for code in (off, recalled):
         scan(api, code)
     AuthCode.objects.filter(pk=off.pk).update(deactivated_at=timezone.now())
@@ -145,7 +145,7 @@ def test_what_is_recalled_or_switched_off_is_not_taken_over(api, brand, customer
 
 
 def test_a_guest_scan_three_days_old_is_not_adopted_by_replaying_its_key(api, brand, customer, time_machine):
-    code, body = make.code(brand), {"idempotency_key": "one-key"}
+    code, body = factories.code(brand), {"idempotency_key": "one-key"}
     answer = api.post("auth-codes/scan", {"code": code.code}, **body).json()
     time_machine.move_to(timezone.now() + timedelta(days=3))
 
@@ -158,7 +158,7 @@ def test_a_guest_scan_three_days_old_is_not_adopted_by_replaying_its_key(api, br
 
 
 def test_a_replay_in_time_hands_out_a_token_that_ends_with_the_first(api, brand, customer, time_machine):
-    code, body = make.code(brand), {"idempotency_key": "one-key"}
+    code, body = factories.code(brand), {"idempotency_key": "one-key"}
     start = timezone.now()
     api.post("auth-codes/scan", {"code": code.code}, **body)
     time_machine.move_to(start + timedelta(minutes=29))
@@ -169,7 +169,7 @@ def test_a_replay_in_time_hands_out_a_token_that_ends_with_the_first(api, brand,
 
 
 def test_a_scan_that_is_too_old_is_not_adopted_whatever_proves_it(brand, customer):
-    code, then = make.code(brand), timezone.now() - timedelta(days=3)
+    code, then = factories.code(brand), timezone.now() - timedelta(days=3)
     made = scanning.scan(scanned=code.code, about=ScanContext(at=then, brand_id=brand.pk))
 
     with pytest.raises(ScanNotAdoptable):
@@ -181,13 +181,13 @@ def test_a_scan_that_is_too_old_is_not_adopted_whatever_proves_it(brand, custome
 
 @pytest.fixture
 def racing_brand(transactional_db):
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     return made
 
 
 def burnt_code(brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     made = scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), brand_id=brand.pk))
     return code, Scan.objects.get(pk=made.scan_id)
 
@@ -195,7 +195,7 @@ def burnt_code(brand):
 def claimed_at_once(brand):
     """Of a guest's scan, how many of twelve have the code afterwards: six adopt it, six scan over it."""
     code, scan = burnt_code(brand)
-    customers = [make.customer(brand) for _ in range(12)]
+    customers = [factories.customer(brand) for _ in range(12)]
 
     def claim(numbered):
         number, customer = numbered

@@ -21,8 +21,8 @@ from authcodes.scanning.types import ScanContext
 from authcodes.tasks import roll_up_closed_days
 from brands.models.tenants import Brand
 from events import worker
-from tests import make, portal
 from tests.authcodes.dashboards import fill
+from tests.support import factories, portal
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KOLKATA = ZoneInfo("Asia/Kolkata")
@@ -30,7 +30,7 @@ KOLKATA = ZoneInfo("Asia/Kolkata")
 
 @pytest.fixture
 def brand(transactional_db: None) -> Brand:
-    return make.brand(time_zone="Asia/Kolkata")
+    return factories.brand(time_zone="Asia/Kolkata")
 
 
 def rows(brand: Brand) -> list[Any]:
@@ -56,10 +56,10 @@ def local(at: datetime) -> date:
 
 
 def scanned(brand: Brand, at: datetime, **fields: Any) -> Scan:
-    code = make.code(brand)
+    code = factories.code(brand)
     code.scan_count = 1
     code.save()
-    return portal.scan(code, **{"user": make.customer(brand), "scanned_at": at, "scan_count": 1, **fields})
+    return portal.scan(code, **{"user": factories.customer(brand), "scanned_at": at, "scan_count": 1, **fields})
 
 
 def test_rolling_up_again_changes_nothing(brand: Brand) -> None:
@@ -108,7 +108,7 @@ def test_the_task_rolls_up_what_has_closed(brand: Brand) -> None:
 
 def test_a_brand_that_cannot_be_rolled_up_keeps_none_from_it(brand: Brand, caplog: pytest.LogCaptureFixture) -> None:
     Brand.objects.filter(pk=brand.pk).update(time_zone="Mars/Olympus")
-    later = make.brand(time_zone="Asia/Kolkata")
+    later = factories.brand(time_zone="Asia/Kolkata")
     scanned(later, days_ago(2))
 
     roll_up_closed_days()
@@ -156,7 +156,7 @@ def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuil
 
 
 def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> None:
-    code, person = make.code(brand), make.customer(brand)
+    code, person = factories.code(brand), factories.customer(brand)
     about = {"user": person, "outcome": "error", "reason": "bad_tag", "scan_count": 0, "scanned_at": days_ago(4)}
     portal.scan(code, **about)
     scanned(brand, days_ago(3))
@@ -165,7 +165,7 @@ def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> No
     before = figures.scans(brands=[brand], filters=unscanned_ones)
     code.scan_count, code.first_scan_at = 1, timezone.now()
     code.save()
-    portal.scan(code, user=make.customer(brand), scan_count=1, scanned_at=timezone.now())
+    portal.scan(code, user=factories.customer(brand), scan_count=1, scanned_at=timezone.now())
 
     for _when in ("before they are rolled up again", "after that"):
         assert figures.scans(brands=[brand], filters=unscanned_ones) == figures.Scans()
@@ -233,7 +233,7 @@ def test_check_rollups_finds_a_missing_scanner_or_attempt(brand: Brand, model: A
 
 
 def test_check_rollups_finds_a_code_whose_first_scan_is_missing(brand: Brand) -> None:
-    code = make.code(brand)
+    code = factories.code(brand)
     code.scan_count = 1
     code.save()
 
@@ -241,7 +241,7 @@ def test_check_rollups_finds_a_code_whose_first_scan_is_missing(brand: Brand) ->
 
 
 def test_a_rollup_of_one_brand_leaves_others_alone(brand: Brand) -> None:
-    other = make.brand()
+    other = factories.brand()
     scanned(other, days_ago(3))
     rollups.catch_up(brand=other, at=timezone.now())
     before = rows(other)

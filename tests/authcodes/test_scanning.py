@@ -9,7 +9,7 @@ from authcodes.scanning import locate, scan
 from authcodes.scanning.types import ScanContext, ScanLocation
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
+from tests.support import factories
 
 
 def scan_as(customer, code, **about):
@@ -20,7 +20,7 @@ def scan_as(customer, code, **about):
 
 
 def test_a_first_scan_is_accepted_and_counted(brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     result = scan_as(customer, code)
 
@@ -31,12 +31,12 @@ def test_a_first_scan_is_accepted_and_counted(brand, customer):
 
 
 def test_an_accepted_scan_becomes_points(brand, customer, deliver):
-    code = make.code(brand)
+    code = factories.code(brand)
     result = scan_as(customer, code)
 
     deliver()
 
-    assert make.account(customer, brand).points == 10
+    assert factories.account(customer, brand).points == 10
     assert LoyaltyTransaction.objects.get().reason_id == code.code
     scan = Scan.objects.get(pk=result.scan_id)
     assert (scan.points_status, scan.points_awarded) == ("awarded", Decimal(10))
@@ -48,7 +48,7 @@ def test_an_accepted_scan_becomes_points(brand, customer, deliver):
 
 
 def test_city_and_region_that_the_app_knows_are_kept_from_the_first_scan(brand, customer):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
 
     scan_as(customer, code, place=ScanLocation(48.85, 2.35, "Paris", "Ile-de-France"))
     scan_as(customer, code, place=ScanLocation(52.52, 13.4, "Berlin", "Berlin"))

@@ -12,16 +12,16 @@ from core.db import uuid7
 from events import worker
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def brand(transactional_db):
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     return made
 
 
@@ -34,7 +34,7 @@ def scan_once_each(code, customers):
 
 
 def test_of_a_hundred_users_on_a_single_use_code_exactly_one_gets_it(brand):
-    code, customers = make.code(brand), [make.customer(brand) for _ in range(100)]
+    code, customers = factories.code(brand), [factories.customer(brand) for _ in range(100)]
 
     results = scan_once_each(code, customers)
     worker.drain()
@@ -48,7 +48,7 @@ def test_of_a_hundred_users_on_a_single_use_code_exactly_one_gets_it(brand):
 def test_control_without_the_condition_in_the_update_several_get_it(brand, monkeypatch):
     guard = "AND (b.scan_limit IS NULL OR c.scan_count - c.slots_given_back < b.scan_limit)"
     monkeypatch.setattr(record, "ACCEPT", record.ACCEPT.replace(guard, ""))
-    code, customers = make.code(brand), [make.customer(brand) for _ in range(100)]
+    code, customers = factories.code(brand), [factories.customer(brand) for _ in range(100)]
 
     results = scan_once_each(code, customers)
 
@@ -56,7 +56,7 @@ def test_control_without_the_condition_in_the_update_several_get_it(brand, monke
 
 
 def test_a_limit_of_seven_gives_seven_slots(brand):
-    code, customers = make.code(brand, scan_limit=7), [make.customer(brand) for _ in range(50)]
+    code, customers = factories.code(brand, scan_limit=7), [factories.customer(brand) for _ in range(50)]
 
     results = scan_once_each(code, customers)
 
@@ -65,7 +65,7 @@ def test_a_limit_of_seven_gives_seven_slots(brand):
 
 
 def test_one_idempotency_key_sent_many_times_at_once_is_one_scan(brand):
-    code, customer = make.code(brand, scan_limit=None), make.customer(brand)
+    code, customer = factories.code(brand, scan_limit=None), factories.customer(brand)
     scan_id, at = uuid7.time_ordered_id(), timezone.now()
 
     def scan(_number):
@@ -80,10 +80,10 @@ def test_one_idempotency_key_sent_many_times_at_once_is_one_scan(brand):
 
 def ask_again_at_once(brand):
     """The results of scans at once of a code whose points a limit held back until now."""
-    code, customer = make.code(brand), make.customer(brand)
+    code, customer = factories.code(brand), factories.customer(brand)
     brand.daily_point_limit = 1
     brand.save()
-    make.points(customer, brand, 1)
+    factories.points(customer, brand, 1)
     scan_once_each(code, [customer])
     worker.drain()
     brand.daily_point_limit = None

@@ -16,7 +16,7 @@ from authcodes.printing.labels.presets import PRESETS, Sheet
 from authcodes.printing.qr.encoder import Level, symbol
 from authcodes.printing.qr.images import modules_across
 from core.errors import Invalid
-from tests.authcodes import printed
+from tests.support import print_helpers
 
 URL = "https://scan.example.com/s/"
 CUSTOM = Sheet(*map(Decimal, ("148", "105", "6.5", "4.25", "42.3", "27.1", "45", "33.2")), columns=3, rows=3)
@@ -72,7 +72,7 @@ def test_pages_and_labels_are_exact(name, pdf):
     design = DESIGNS[name]
     sheet = design.sheet
 
-    found = printed.pages(pdf(labels(sheet.per_page + 1), design))
+    found = print_helpers.pages(pdf(labels(sheet.per_page + 1), design))
 
     assert [len(page.places) for page in found] == [sheet.per_page, 1]
     for page in found:
@@ -86,7 +86,7 @@ def test_codes_have_their_size_and_lie_with_their_quiet_zone_inside_their_labels
     design = DESIGNS[name]
     across = modules_across(symbol(f"{URL}ABC0000000"))
 
-    found = printed.pages(pdf(labels(design.sheet.per_page), design))[0]
+    found = print_helpers.pages(pdf(labels(design.sheet.per_page), design))[0]
 
     for index, (box, module) in enumerate(found.codes):
         assert module * across == pytest.approx(float(design.qr_mm), abs=0.01)
@@ -106,9 +106,9 @@ def test_every_code_of_a_page_is_read(name, dpi, worn, pdf):
     design = replace(DESIGNS[name], cut_marks=True)
     some = labels(design.sheet.per_page, title="Olive oil, extra virgin", sku="OIL-500", note="Best before 2027-01-31")
 
-    [page] = printed.rasterised(pdf(some, design), dpi=dpi)
+    [page] = print_helpers.rasterised(pdf(some, design), dpi=dpi)
 
-    read = [printed.read(page, label_box(design, index), dpi=dpi, worn=worn) for index in range(len(some))]
+    read = [print_helpers.read(page, label_box(design, index), dpi=dpi, worn=worn) for index in range(len(some))]
     assert read == [[label.payload] for label in some]
 
 
@@ -117,9 +117,9 @@ def test_every_level_is_read(level, pdf):
     design = DESIGNS["letter-30"]
     some = [Label(f"{URL}ABC{number:010d}.8K2MZ0Q9X1T", f"ABC{number}", level=level) for number in range(30)]
 
-    [page] = printed.rasterised(pdf(some, design), dpi=300)
+    [page] = print_helpers.rasterised(pdf(some, design), dpi=300)
 
-    assert [printed.read(page, label_box(design, index), dpi=300) for index in range(30)] == [
+    assert [print_helpers.read(page, label_box(design, index), dpi=300) for index in range(30)] == [
         [it.payload] for it in some
     ]
 
@@ -127,7 +127,7 @@ def test_every_level_is_read(level, pdf):
 def test_a_part_sheet_is_used_up_from_the_label_that_is_given(pdf):
     design = replace(DESIGNS["letter-30"], start=29)
 
-    found = printed.pages(pdf(labels(4), design))
+    found = print_helpers.pages(pdf(labels(4), design))
 
     assert [len(page.places) for page in found] == [2, 2]
     assert found[0].places[0] == pytest.approx(place_of(design, 28), abs=0.01)
@@ -137,7 +137,7 @@ def test_a_part_sheet_is_used_up_from_the_label_that_is_given(pdf):
 def test_labels_run_down_the_columns_if_wanted(pdf):
     design = replace(DESIGNS["letter-30"], by_column=True, start=3)
 
-    [page] = printed.pages(pdf(labels(28), design))
+    [page] = print_helpers.pages(pdf(labels(28), design))
 
     assert page.places[7][1] == pytest.approx(12.7 + 10 * 25.4, abs=0.01)
     assert page.places[8] == pytest.approx((4.7625 + 69.85, 12.7 + 25.4), abs=0.01)
@@ -147,7 +147,7 @@ def test_labels_run_down_the_columns_if_wanted(pdf):
 def test_offsets_move_everything_to_the_right_and_down(x, y, pdf):
     design = replace(DESIGNS["a4-21"], offset_x=Decimal(x), offset_y=Decimal(y))
 
-    [page] = printed.pages(pdf(labels(21), design))
+    [page] = print_helpers.pages(pdf(labels(21), design))
 
     for index, place in enumerate(page.places):
         left, bottom = place_of(design, index)
@@ -158,7 +158,7 @@ def test_offsets_move_everything_to_the_right_and_down(x, y, pdf):
 def test_the_scale_works_from_the_top_left_corner(scale, pdf):
     design = replace(DESIGNS["a4-21"], scale=Decimal(scale), offset_x=Decimal(1))
 
-    [page] = printed.pages(pdf(labels(21), design))
+    [page] = print_helpers.pages(pdf(labels(21), design))
 
     for index, place in enumerate(page.places):
         left, bottom = place_of(design, index)
@@ -169,7 +169,7 @@ def test_cut_marks_stand_in_the_margins_in_line_with_the_labels(pdf):
     design = replace(DESIGNS["letter-30"], cut_marks=True)
     boxes = [label_box(design, index) for index in range(30)]
 
-    [page] = printed.pages(pdf(labels(1), design))
+    [page] = print_helpers.pages(pdf(labels(1), design))
 
     upright = {round(x, 1) for x, _, to_x, _ in page.lines if abs(x - to_x) < 0.001}
     level = {round(y, 1) for _, y, _, to_y in page.lines if abs(y - to_y) < 0.001}
@@ -192,7 +192,7 @@ def test_text_is_on_the_label_and_can_be_searched(pdf):
 def test_a_long_code_is_made_smaller_and_never_cut(name, pdf):
     code = f"{'LONGPREFIX' * 3}{'0' * 22}1234567890.8K2MZ0Q9X1T"
 
-    found = printed.words(pdf([Label(URL + code, code)], DESIGNS[name]))
+    found = print_helpers.words(pdf([Label(URL + code, code)], DESIGNS[name]))
 
     assert [word for _, _, word in found] == [code]
     inside(found, DESIGNS[name])
@@ -220,17 +220,17 @@ def test_hostile_text_stays_on_its_label_and_does_nothing(name, pdf):
     assert len(reader.pages) == design.sheet.pages(len(some))
     assert {"/OpenAction", "/Names", "/AcroForm"}.isdisjoint(reader.root_object)
     assert all("/Annots" not in page for page in reader.pages)
-    inside(printed.words(path), design)
-    images = printed.rasterised(path, dpi=300, last=len(reader.pages))
+    inside(print_helpers.words(path), design)
+    images = print_helpers.rasterised(path, dpi=300, last=len(reader.pages))
     for number, label in enumerate(some):
         page, index = divmod(number, design.sheet.per_page)
-        assert printed.read(images[page], label_box(design, index), dpi=300) == [label.payload]
+        assert print_helpers.read(images[page], label_box(design, index), dpi=300) == [label.payload]
 
 
 def test_arabic_is_joined_and_written_from_the_right(pdf):
     title = "سلام"
 
-    found = printed.words(pdf([Label(URL, "1", title=title)], DESIGNS["letter-30"]))
+    found = print_helpers.words(pdf([Label(URL, "1", title=title)], DESIGNS["letter-30"]))
 
     # From the left an isolated meem, alef joined to lam, an initial seen; poppler may turn it back.
     [(left, _, right, _)] = [
@@ -241,7 +241,7 @@ def test_arabic_is_joined_and_written_from_the_right(pdf):
 
 
 def test_what_the_font_lacks_is_seen_to_be_missing(pdf):
-    words = [word for _, _, word in printed.words(pdf([Label(URL, "1", title="茶 tea")], DESIGNS["letter-30"]))]
+    words = [word for _, _, word in print_helpers.words(pdf([Label(URL, "1", title="茶 tea")], DESIGNS["letter-30"]))]
 
     assert {"\ufffd", "tea"} <= set(words)
 
@@ -262,7 +262,7 @@ def test_a_logo_stays_on_its_label_and_off_the_code(name, logo, pdf):
 
     path = pdf(some, design)
 
-    [page] = printed.pages(path)
+    [page] = print_helpers.pages(path)
     assert len(page.images) == len(some)
     for index, (image, (code, module)) in enumerate(zip(page.images, page.codes, strict=True)):
         left, top, right, bottom = label_box(design, index)
@@ -360,7 +360,7 @@ def test_the_calibration_page_has_a_cross_on_each_corner_and_rulers_of_100_mm(na
     path = tmp_path / "calibration.pdf"
     path.write_bytes(sheet_pdf.calibration(design))
 
-    [page] = printed.pages(path)
+    [page] = print_helpers.pages(path)
 
     across = {(round((x + to_x) / 2, 2), round(y, 2)) for x, y, to_x, to_y in page.lines if is_cross(x, to_x, y, to_y)}
     upright = {(round(x, 2), round((y + to_y) / 2, 2)) for x, y, to_x, to_y in page.lines if is_cross(y, to_y, x, to_x)}
@@ -379,10 +379,10 @@ def test_the_words_of_the_calibration_page_are_clear_of_its_rulers(name, tmp_pat
     path = tmp_path / "calibration.pdf"
     path.write_bytes(sheet_pdf.calibration(DESIGNS[name]))
 
-    [page] = printed.pages(path)
+    [page] = print_helpers.pages(path)
 
     rulers = [line for line in page.lines if max(abs(line[2] - line[0]), abs(line[3] - line[1])) > 50]
-    sentences = [box for _, box, word in printed.words(path) if not word.isdigit()]
+    sentences = [box for _, box, word in print_helpers.words(path) if not word.isdigit()]
     assert (len(rulers), len(sentences) > 20) == (2, True)
     for left, top, right, bottom in sentences:
         assert 0 < left < right < page.width
@@ -402,7 +402,7 @@ def test_rulers_have_a_tick_each_millimetre(tmp_path):
     path = tmp_path / "calibration.pdf"
     path.write_bytes(sheet_pdf.calibration(DESIGNS["a4-21"]))
 
-    [page] = printed.pages(path)
+    [page] = print_helpers.pages(path)
 
     ticks = sorted(x for x, y, to_x, to_y in page.lines if abs(x - to_x) < 0.001 and 1.9 < abs(y - to_y) < 4.1)
     assert len(ticks) == 101

@@ -15,7 +15,7 @@ from authcodes.printing.labels.presets import PRESETS, Sheet
 from authcodes.printing.labels.preview import MAX_DRAWN, sketch
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import QUIET_ZONE, symbol
-from tests.prints import pages
+from tests.support.print_jobs import pages
 
 SVG = "{http://www.w3.org/2000/svg}"
 DPI = 300

@@ -15,16 +15,16 @@ from events.models import Event
 from loyalty.integrations import webhook_endpoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookType
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def brand():
-    made = make.brand()
-    make.level(made)
-    make.campaign(made)
+    made = factories.brand()
+    factories.level(made)
+    factories.campaign(made)
     return made
 
 
@@ -35,7 +35,7 @@ def statements_of(work):
 
 
 def test_a_scan_request_takes_two_statements(brand):
-    customer, code = make.customer(brand), make.code(brand)
+    customer, code = factories.customer(brand), factories.code(brand)
     access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
     client = Client(headers={"authorization": f"Bearer {access}"})
 
@@ -49,7 +49,7 @@ def test_a_scan_request_takes_two_statements(brand):
 
 
 def test_an_accrual_takes_four_statements(brand):
-    customer, code = make.customer(brand), make.code(brand)
+    customer, code = factories.customer(brand), factories.code(brand)
     scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     def deliver_one():
@@ -64,8 +64,8 @@ def test_an_accrual_takes_four_statements(brand):
 @pytest.mark.parametrize(("customers", "rounds"), [(10, 1), (1, 10)], ids=["of ten customers", "of one customer"])
 def test_a_portion_is_claimed_read_decided_and_written_together(brand, settings, customers, rounds):
     settings.EVENT_BATCH = 10
-    people = [make.customer(brand) for _ in range(customers)]
-    for number, code in enumerate(make.batch(brand, quantity=20).codes.all()):
+    people = [factories.customer(brand) for _ in range(customers)]
+    for number, code in enumerate(factories.batch(brand, quantity=20).codes.all()):
         about = ScanContext(at=timezone.now(), user_id=people[number % customers].pk)
         scanning.scan(scanned=code.code, about=about)
 
@@ -81,7 +81,7 @@ def test_webhooks_add_none(brand, settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
     now = timezone.now()
     webhook_endpoints.create(brand=brand, url="http://127.0.0.1:9/", types=list(WebhookType), at=now)
-    customer, code = make.customer(brand), make.code(brand)
+    customer, code = factories.customer(brand), factories.code(brand)
     about = ScanContext(at=now, user_id=customer.pk)
 
     scan = statements_of(lambda: scanning.scan(scanned=code.code, about=about))

@@ -9,18 +9,18 @@ from authcodes.errors import BatchRefused
 from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def batch(brand):
-    return make.batch(brand, prefix="AB-", quantity=10, assigned=False)
+    return factories.batch(brand, prefix="AB-", quantity=10, assigned=False)
 
 
 def test_a_stretch_is_its_codes_and_no_others(brand, batch):
-    make.batch(brand, prefix="AB-00", number_width=3, quantity=5)
+    factories.batch(brand, prefix="AB-00", number_width=3, quantity=5)
 
     found = ranges.resolve_range(batch=batch, first="AB-0003", last=" 5 ")
 
@@ -48,13 +48,13 @@ def test_codes_still_being_made_are_waited_for(brand):
 
 
 def test_outlook_counts_and_names_what_is_in_the_way(brand, batch):
-    product = make.product(brand)
+    product = factories.product(brand)
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=product)
     scan.scan(scanned=codes[0].code, about=ScanContext(at=timezone.now()))
     bulk_changes.deactivate(codes=codes[8:], at=timezone.now())
 
-    found = ranges.preview_change(batch.codes.all(), make.product(brand))
+    found = ranges.preview_change(batch.codes.all(), factories.product(brand))
 
     assert (found.codes, found.assigned, found.taken, found.scanned, found.deactivated) == (10, 7, 7, 1, 2)
     assert found.taken_codes == codes[:5]

@@ -10,7 +10,7 @@ from qrcode import util
 
 from authcodes.printing.qr import encoder
 from authcodes.printing.qr.encoder import Level, TooLong, symbol
-from tests.races import at_once
+from tests.support.concurrency import at_once
 
 URL = "https://scan.example.com/s/"
 ALPHANUMERIC = string.ascii_uppercase + string.digits + " $%*+-./:"

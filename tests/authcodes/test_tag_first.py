@@ -9,8 +9,8 @@ from authcodes.models.scans import Scan
 from authcodes.printing.qr import images
 from authcodes.recalls import recalls
 from events.models import Event
-from tests import make
-from tests.api import error
+from tests.support import factories
+from tests.support.api import error
 
 WORDS = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
 
@@ -32,7 +32,7 @@ def expired():
 def signed_code(request, brand):
     """A code of a signed batch in each state that a door could tell."""
     settings = expired() if request.param == "expired" else plain()
-    code = make.code(brand, signed=True, assigned=request.param != "unassigned", **settings)
+    code = factories.code(brand, signed=True, assigned=request.param != "unassigned", **settings)
     if request.param == "recalled":
         recalls.recall_batch(batch=code.batch, at=timezone.now(), **WORDS)
     if request.param == "used up":
@@ -80,7 +80,7 @@ def test_what_became_of_such_an_attempt_says_no_more_either(api, customer, signe
 
 def test_untagged_guesses_at_a_recalled_batch_lock_out_at_the_campaign_event(api, brand, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "3/hour"}
-    batch = make.batch(brand, quantity=5, signed=True)
+    batch = factories.batch(brand, quantity=5, signed=True)
     recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
     app = api.as_customer(customer).app()
 
@@ -90,17 +90,17 @@ def test_untagged_guesses_at_a_recalled_batch_lock_out_at_the_campaign_event(api
 
 
 def test_an_accepted_scan_of_a_signed_code_earns_by_its_own_event_which_has_no_tag(api, brand, customer, deliver):
-    code = make.code(brand, signed=True)
+    code = factories.code(brand, signed=True)
 
     api.as_customer(customer).verify(images.printed(code))
     deliver()
 
     assert Event.objects.get(detail_type="scan-auth").status == "done"
-    assert make.account(customer, brand).points == 10
+    assert factories.account(customer, brand).points == 10
 
 
 def test_history_finds_a_signed_code_by_itself_and_by_its_tag_and_not_by_another(api, brand):
-    hub, code = api.hub(), make.code(brand, signed=True)
+    hub, code = api.hub(), factories.code(brand, signed=True)
 
     statuses = [
         hub.get(f"auth-codes/{text}/scans").status_code
@@ -111,4 +111,4 @@ def test_history_finds_a_signed_code_by_itself_and_by_its_tag_and_not_by_another
 
 
 def test_history_of_a_plain_code_is_not_found_by_a_tag(api, brand):
-    assert error(api.hub().get(f"auth-codes/{make.code(brand)}.00000000000/scans")) == (404, "NOT_FOUND")
+    assert error(api.hub().get(f"auth-codes/{factories.code(brand)}.00000000000/scans")) == (404, "NOT_FOUND")

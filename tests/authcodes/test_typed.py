@@ -5,14 +5,14 @@ import pytest
 from authcodes.errors import BatchRefused
 from authcodes.imports import checks, pasted_codes
 from authcodes.models.imports import Import, ImportRow
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def product(brand):
-    return make.product(brand)
+    return factories.product(brand)
 
 
 def results(product, *lines):
@@ -20,7 +20,7 @@ def results(product, *lines):
 
 
 def test_lines_are_codes_scanned_addresses_or_printed_tags(brand, product):
-    make.batch(brand, prefix="AB-", quantity=3, assigned=False)
+    factories.batch(brand, prefix="AB-", quantity=3, assigned=False)
 
     found = results(product, "AB-0001", "", "  https://x.example.com/s/AB-0002  ", "AB-0003.0123456789A")
 
@@ -28,7 +28,7 @@ def test_lines_are_codes_scanned_addresses_or_printed_tags(brand, product):
 
 
 def test_leading_zeros_that_a_spreadsheet_ate_come_back(brand, product):
-    make.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
+    factories.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
 
     [line] = pasted_codes.parse_pasted(text="7", product=product)
 
@@ -36,8 +36,8 @@ def test_leading_zeros_that_a_spreadsheet_ate_come_back(brand, product):
 
 
 def test_zeros_that_could_belong_to_two_codes_are_reported(brand, product):
-    make.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
-    make.batch(brand, prefix="", number_width=8, quantity=9, assigned=False)
+    factories.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
+    factories.batch(brand, prefix="", number_width=8, quantity=9, assigned=False)
 
     [line] = pasted_codes.parse_pasted(text="7", product=product)
 
@@ -45,9 +45,9 @@ def test_zeros_that_could_belong_to_two_codes_are_reported(brand, product):
 
 
 def test_what_names_no_code_or_a_taken_one_says_so(brand, product):
-    make.batch(brand, prefix="AB-", quantity=2, assigned=False)
-    make.batch(brand, prefix="CD-")
-    make.batch(make.brand(), prefix="EF-")
+    factories.batch(brand, prefix="AB-", quantity=2, assigned=False)
+    factories.batch(brand, prefix="CD-")
+    factories.batch(factories.brand(), prefix="EF-")
 
     found = results(product, "AB-0001", "AB-0001", "CD-0001", "EF-0001", "NO-1", "1.23E+11", "x" * 70)
 
@@ -63,7 +63,7 @@ def test_what_names_no_code_or_a_taken_one_says_so(brand, product):
 
 
 def test_codes_that_have_this_product_already_are_good(brand):
-    batch = make.batch(brand, prefix="AB-")
+    batch = factories.batch(brand, prefix="AB-")
 
     assert results(batch.product, "AB-0001") == [(1, "AB-0001", "")]
 
@@ -77,7 +77,7 @@ def test_no_line_and_too_many_lines_are_refused(product, text):
 
 
 def test_looking_stores_nothing(brand, product):
-    make.batch(brand, prefix="AB-")
+    factories.batch(brand, prefix="AB-")
 
     pasted_codes.parse_pasted(text="AB-0001\nAB-0002", product=product)
 

@@ -20,9 +20,9 @@ from authcodes.recalls import recalls
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext, ScanLocation
 from brands.models.people import Membership
-from tests import make
-from tests.api import error
-from tests.prints import SCHEME
+from tests.support import factories
+from tests.support.api import error
+from tests.support.print_jobs import SCHEME
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def hub(api):
 @pytest.fixture
 def staff(api, brand):
     """A member of the brand's support team, with a token."""
-    member = make.user(is_staff=True)
+    member = factories.user(is_staff=True)
     Membership.objects.create(user=member, brand=brand, role="support")
     return api.as_customer(member)
 
@@ -51,7 +51,7 @@ def addresses(api, batch, **query):
 
 
 def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
     scan_as(customer, code, place=ScanLocation(46.9, 7.4, "Bern, Canton of Bern"))
     deliver()
 
@@ -79,7 +79,7 @@ def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
 
 
 def test_guests_scan_has_no_address_and_no_place(hub, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     scan_as(None, code)
 
     (record,) = hub.get(f"auth-codes/{code}/scans").json()["scans"]
@@ -92,7 +92,7 @@ def outcomes(body):
 
 
 def test_refused_scans_are_listed_and_accepted_ones_counted_apart(hub, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
     for _ in range(3):
         scan_as(customer, code)
 
@@ -103,7 +103,7 @@ def test_refused_scans_are_listed_and_accepted_ones_counted_apart(hub, brand, cu
 
 
 def test_scans_of_a_recalled_code_are_listed(hub, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
     recalls.recall_batch(batch=code.batch, recall_id="R", contact="c", message="m", reason="r", at=timezone.now())
     scan_as(customer, code)
 
@@ -114,7 +114,7 @@ def test_scans_of_a_recalled_code_are_listed(hub, brand, customer):
 
 
 def test_scans_are_filtered_by_outcome(hub, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
     for _ in range(2):
         scan_as(customer, code)
 
@@ -126,7 +126,7 @@ def test_scans_are_filtered_by_outcome(hub, brand, customer):
 
 @pytest.mark.parametrize("outcome", ["", "all", "SUCCESS"])
 def test_outcomes_that_are_none_are_refused(hub, brand, outcome):
-    response = hub.get(f"auth-codes/{make.code(brand)}/scans", outcome=outcome)
+    response = hub.get(f"auth-codes/{factories.code(brand)}/scans", outcome=outcome)
 
     assert (response.status_code, response.json()["error"]) == (400, "VALIDATION_ERROR")
     assert response.json()["details"] == {"field": "outcome"}
@@ -134,8 +134,8 @@ def test_outcomes_that_are_none_are_refused(hub, brand, outcome):
 
 
 def test_another_brands_customer_who_tried_the_code_stays_unknown(hub, brand):
-    code, other = make.code(brand), make.brand()
-    about = ScanContext(at=timezone.now(), user_id=make.customer(other).pk, brand_id=other.pk)
+    code, other = factories.code(brand), factories.brand()
+    about = ScanContext(at=timezone.now(), user_id=factories.customer(other).pk, brand_id=other.pk)
     scan.scan(scanned=code.code, about=about)
 
     body = hub.get(f"auth-codes/{code}/scans").json()
@@ -145,7 +145,7 @@ def test_another_brands_customer_who_tried_the_code_stays_unknown(hub, brand):
 
 
 def test_120_scans_are_walked_without_gap_or_double_newest_first(hub, brand):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
     made = [str(scan_as(None, code).scan_id) for _ in range(120)]
 
     found, cursor = [], {}
@@ -159,7 +159,7 @@ def test_120_scans_are_walked_without_gap_or_double_newest_first(hub, brand):
 
 
 def test_scans_of_one_moment_are_walked_too(hub, brand):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
     with time_machine.travel(timezone.now(), tick=False):
         made = {str(scan_as(None, code).scan_id) for _ in range(7)}
 
@@ -172,9 +172,9 @@ def test_scans_of_one_moment_are_walked_too(hub, brand):
 
 @pytest.mark.parametrize("role", Membership.Role.values)
 def test_staff_read_what_their_role_sees_and_those_who_print_the_images(api, brand, role):
-    member = make.user(is_staff=True)
+    member = factories.user(is_staff=True)
     Membership.objects.create(user=member, brand=brand, role=role)
-    code = make.code(brand)
+    code = factories.code(brand)
 
     sees_customers = role != Membership.Role.PRINTER
     assert api.as_customer(member).get(f"auth-codes/{code}/scans").status_code == (200 if sees_customers else 404)
@@ -183,18 +183,18 @@ def test_staff_read_what_their_role_sees_and_those_who_print_the_images(api, bra
 
 
 def test_a_token_of_one_brand_does_not_open_another_of_the_same_person(api, brand):
-    member, other = make.user(is_staff=True), make.brand()
+    member, other = factories.user(is_staff=True), factories.brand()
     for each in (brand, other):
         Membership.objects.create(user=member, brand=each, role="owner")
 
-    response = api.as_customer(member, of=other).get(f"auth-codes/{make.code(brand)}/scans")
+    response = api.as_customer(member, of=other).get(f"auth-codes/{factories.code(brand)}/scans")
 
     assert response.status_code == 404
 
 
 def test_staff_in_the_portal_needs_no_token(staff, brand):
     Membership.objects.update(role="manager")
-    code = make.code(brand)
+    code = factories.code(brand)
     browser = Client(REMOTE_ADDR=staff.address)
     browser.force_login(Membership.objects.get().user)
 
@@ -204,7 +204,7 @@ def test_staff_in_the_portal_needs_no_token(staff, brand):
 
 @pytest.mark.parametrize("list_of", ["scans", "images"])
 def test_only_hub_and_staff_read_codes(api, brand, customer, list_of):
-    code = make.code(brand)
+    code = factories.code(brand)
     path = f"auth-codes/{code}/scans" if list_of == "scans" else f"batch-ranges/{code.batch_id}/qr-codes"
 
     refusals = [error(reader.get(path)) for reader in (api, api.app(), api.as_customer(customer))]
@@ -214,21 +214,21 @@ def test_only_hub_and_staff_read_codes(api, brand, customer, list_of):
 
 @pytest.mark.parametrize("list_of", ["scans", "images"])
 def test_other_brands_codes_are_not_found(api, hub, staff, list_of):
-    code = make.code(make.brand())
+    code = factories.code(factories.brand())
     path = f"auth-codes/{code}/scans" if list_of == "scans" else f"batch-ranges/{code.batch_id}/qr-codes"
 
     assert [error(reader.get(path)) for reader in (hub, staff)] == [(404, "NOT_FOUND")] * 2
 
 
 def test_superuser_reads_every_brands_codes(api):
-    code = make.code(make.brand())
-    operator = make.user(is_staff=True, is_superuser=True)
+    code = factories.code(factories.brand())
+    operator = factories.user(is_staff=True, is_superuser=True)
 
     assert api.as_customer(operator).get(f"auth-codes/{code}/scans").status_code == 200
 
 
 def test_list_costs_the_same_for_1_and_30_scans(hub, brand, customer, django_assert_num_queries):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
     scan_as(customer, code)
     hub.get(f"auth-codes/{code}/scans")  # notes that the key is in use, once a minute
     with django_assert_num_queries(4):  # the key, the code, the count, the page
@@ -253,7 +253,7 @@ def picture(response):
 
 
 def test_addresses_come_in_the_order_of_the_codes(hub, brand):
-    batch = make.batch(brand, quantity=3)
+    batch = factories.batch(brand, quantity=3)
 
     found = addresses(hub, batch).json()
 
@@ -262,7 +262,7 @@ def test_addresses_come_in_the_order_of_the_codes(hub, brand):
 
 
 def test_images_keep_their_addresses_all_day_so_that_browsers_keep_the_images(hub, brand):
-    batch = make.batch(brand, quantity=2)
+    batch = factories.batch(brand, quantity=2)
     listings = []
     for moment in ("2030-06-01T00:00:00Z", "2030-06-01T23:59:59Z", "2030-06-02T00:00:00Z"):
         with time_machine.travel(datetime.fromisoformat(moment)):
@@ -274,7 +274,7 @@ def test_images_keep_their_addresses_all_day_so_that_browsers_keep_the_images(hu
 
 
 def test_every_address_can_be_fetched_and_reads_as_printed(hub, brand):
-    batch = make.batch(brand, quantity=3)
+    batch = factories.batch(brand, quantity=3)
 
     read = [zxingcpp.read_barcode(picture(fetch(address))).text for address in addresses(hub, batch).json()]
 
@@ -283,7 +283,7 @@ def test_every_address_can_be_fetched_and_reads_as_printed(hub, brand):
 
 def test_image_of_a_signed_code_carries_its_tag(hub, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "x" * 32}
-    batch = make.batch(brand, signed=True)
+    batch = factories.batch(brand, signed=True)
 
     read = zxingcpp.read_barcode(picture(fetch(addresses(hub, batch).json()[0]))).text
 
@@ -292,7 +292,7 @@ def test_image_of_a_signed_code_carries_its_tag(hub, brand, settings):
 
 
 def test_image_is_good_for_print(hub, brand):
-    response = fetch(addresses(hub, make.batch(brand)).json()[0])
+    response = fetch(addresses(hub, factories.batch(brand)).json()[0])
 
     image = picture(response)
     assert response["Content-Type"] == "image/png"
@@ -302,7 +302,7 @@ def test_image_is_good_for_print(hub, brand):
 
 @pytest.mark.parametrize("image", ["png", "svg"])
 def test_image_that_would_say_another_code_is_not_given_away(hub, brand, image, monkeypatch):
-    [address] = addresses(hub, make.batch(brand), image=image).json()
+    [address] = addresses(hub, factories.batch(brand), image=image).json()
     monkeypatch.setattr(images, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
 
     answer = Client(raise_request_exception=False).get(address)
@@ -311,7 +311,7 @@ def test_image_that_would_say_another_code_is_not_given_away(hub, brand, image, 
 
 
 def test_images_come_in_the_size_and_level_that_were_asked_for(hub, brand):
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     wide, small = (
         picture(fetch(addresses(hub, batch, **asked).json()[0])) for asked in ({}, {"size_mm": "20", "level": "H"})
     )
@@ -326,7 +326,7 @@ def test_images_come_in_the_size_and_level_that_were_asked_for(hub, brand):
     "asked", [{"size_mm": ""}, {"size_mm": "19.9"}, {"size_mm": "501"}, {"size_mm": "NaN"}, {"level": "X"}]
 )
 def test_sizes_that_cannot_be_are_refused(hub, brand, asked):
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     query = "&".join(f"{name}={value}" for name, value in asked.items())
 
     assert error(addresses(hub, batch, **asked)) == (400, "VALIDATION_ERROR")
@@ -334,7 +334,7 @@ def test_sizes_that_cannot_be_are_refused(hub, brand, asked):
 
 
 def test_long_batches_come_in_pages_by_link(hub, brand):
-    batch = make.batch(brand, quantity=5)
+    batch = factories.batch(brand, quantity=5)
     first = addresses(hub, batch, limit=3)
     following = first["Link"].partition(">")[0].removeprefix("<http://testserver")
 
@@ -349,17 +349,17 @@ def test_long_batches_come_in_pages_by_link(hub, brand):
     "permission", ["", "?permission=", "?permission=x", "?permission=1w1K0v:c2ln", "?permission=%FF"]
 )
 def test_image_without_its_permission_is_not_found(api, brand, permission):
-    assert error(api.get(f"qr-codes/{make.code(brand)}.png{permission}")) == (404, "NOT_FOUND")
+    assert error(api.get(f"qr-codes/{factories.code(brand)}.png{permission}")) == (404, "NOT_FOUND")
 
 
 def test_permission_of_another_code_opens_nothing(api, brand):
-    one, other = make.batch(brand, quantity=2).codes.order_by("id")
+    one, other = factories.batch(brand, quantity=2).codes.order_by("id")
 
     assert error(api.get(image_address(one).replace(one.code, other.code))) == (404, "NOT_FOUND")
 
 
 def test_permission_lapses(api, brand):
-    address = image_address(make.code(brand))
+    address = image_address(factories.code(brand))
 
     with time_machine.travel(timezone.now().timestamp() + ADDRESS_LASTS - 5):
         assert api.get(address).status_code == 200
@@ -368,13 +368,13 @@ def test_permission_lapses(api, brand):
 
 
 def test_image_can_only_be_fetched(api, brand):
-    assert error(api.call("DELETE", image_address(make.code(brand)))) == (405, "METHOD_NOT_ALLOWED")
+    assert error(api.call("DELETE", image_address(factories.code(brand)))) == (405, "METHOD_NOT_ALLOWED")
 
 
 @pytest.mark.usefixtures("api")
 def test_images_are_limited_for_each_network_address(brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": "2/minute"}
-    code, (one, other) = make.code(brand), (f"10.{brand.pk % 250}.{randrange(250)}.{last}" for last in (1, 2))
+    code, (one, other) = factories.code(brand), (f"10.{brand.pk % 250}.{randrange(250)}.{last}" for last in (1, 2))
     drawn = [image_address(code, kind=kind) for kind in ("png", "svg", "png")]
 
     assert [Client().get(each, REMOTE_ADDR=one).status_code for each in drawn] == [200, 200, 429]

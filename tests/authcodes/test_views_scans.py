@@ -16,9 +16,9 @@ from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from events.models import Event
 from loyalty.models.accounts import UserPoints
-from tests import make
-from tests.api import error, somewhere
-from tests.locks import holding, impatient
+from tests.support import factories
+from tests.support.api import error, somewhere
+from tests.support.locks import holding, impatient
 
 WRONG = ["unknown", "expired", "deactivated", "unassigned", "other_brand", "bad_tag"]
 
@@ -42,12 +42,12 @@ def wrong_code(brand, reason):
     if reason == "unknown":
         return "T-404"
     if reason == "expired":
-        return make.expired_code(brand)
+        return factories.expired_code(brand)
     if reason == "unassigned":
-        return make.code(brand, assigned=False)
+        return factories.code(brand, assigned=False)
     if reason == "other_brand":
-        return make.code(make.brand())
-    code = make.code(brand)
+        return factories.code(factories.brand())
+    code = factories.code(brand)
     if reason == "bad_tag":
         return f"{code}.0000"
     bulk_changes.deactivate(codes=[code], at=timezone.now())
@@ -64,7 +64,7 @@ LOCK_CODE = "SELECT 1 FROM authcodes_authcode WHERE id = %s FOR UPDATE"
 
 @pytest.mark.django_db(transaction=True)
 def test_scan_of_a_code_that_a_large_change_holds_may_be_sent_again(mine, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     with holding(LOCK_CODE, [code.pk]), impatient():
         refused = scan(mine, code)
@@ -79,7 +79,7 @@ def test_scan_of_a_code_that_a_large_change_holds_may_be_sent_again(mine, brand)
 
 
 def test_genuine_product_is_told_at_once(mine, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     response = mine.verify(code)
 
@@ -100,7 +100,7 @@ def test_genuine_product_is_told_at_once(mine, brand):
 
 
 def test_guest_is_told_what_there_would_be_to_earn(api, brand):
-    body = scan(api, make.code(brand)).json()
+    body = scan(api, factories.code(brand)).json()
 
     assert (body["status"], body["points_status"]) == ("success", "guest")
     assert (body["points_awarded"], body["points_available"]) == (0, 10)
@@ -108,7 +108,7 @@ def test_guest_is_told_what_there_would_be_to_earn(api, brand):
 
 
 def test_own_second_scan_counts_and_earns_nothing(mine, brand, customer, deliver):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
     mine.verify(code)
     deliver()
 
@@ -117,13 +117,13 @@ def test_own_second_scan_counts_and_earns_nothing(mine, brand, customer, deliver
 
     assert (body["status"], body["points_status"], body["points_awarded"]) == ("success", "already_claimed", 0)
     assert (body["scan_count"], body["first_scan"]) == (2, False)
-    assert make.account(customer, brand).points == 10
+    assert factories.account(customer, brand).points == 10
 
 
 def test_code_of_a_campaign_that_is_over_earns_nothing_where_its_batch_says_so(mine, brand):
-    ended = make.campaign(brand, is_active=False)
+    ended = factories.campaign(brand, is_active=False)
 
-    body = mine.verify(make.code(brand, campaign=ended, after_campaign="nothing")).json()
+    body = mine.verify(factories.code(brand, campaign=ended, after_campaign="nothing")).json()
 
     assert (body["status"], body["reason"], body["points_status"]) == ("success", "campaign_inactive", "not_eligible")
     assert Campaign.objects.get() == ended
@@ -133,7 +133,7 @@ def test_code_of_a_campaign_that_is_over_earns_nothing_where_its_batch_says_so(m
 def test_blocked_member_is_told_the_product_and_no_points(mine, brand, unwelcome):
     UserPoints.objects.update(**unwelcome)
 
-    body = mine.verify(make.code(brand)).json()
+    body = mine.verify(factories.code(brand)).json()
 
     assert (body["status"], body["points_status"], body["points_awarded"]) == ("success", "not_eligible", 0)
 
@@ -141,27 +141,27 @@ def test_blocked_member_is_told_the_product_and_no_points(mine, brand, unwelcome
 def test_programme_that_is_switched_off_still_tells_genuine_from_false(mine, brand):
     Brand.objects.update(loyalty_active=False)
 
-    body = mine.verify(make.code(brand)).json()
+    body = mine.verify(factories.code(brand)).json()
 
     assert (body["status"], body["points_status"]) == ("success", "not_eligible")
 
 
 @pytest.mark.parametrize("shape", ["{}", " {} ", "https://brand.example.com/s/{}", "https://x/01/04012345123456/21/{}"])
 def test_code_is_found_in_whatever_a_scanner_reads(api, brand, shape):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     assert scan(api, shape.format(code)).json()["status"] == "success"
 
 
 def test_address_may_stand_in_the_path(mine, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     assert mine.verify(f"https://brand.example.com/s/{code}").json()["status"] == "success"
 
 
 def test_signed_code_needs_its_tag(api, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "x" * 32}
-    code = make.code(brand, signed=True)
+    code = factories.code(brand, signed=True)
 
     assert error(scan(api, code)) == (400, "AUTH_CODE_INVALID")
     assert scan(api, scanning_text(code)).json()["status"] == "success"
@@ -175,8 +175,8 @@ def scanning_text(code):
 
 
 def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, mine, brand):
-    code = make.code(brand)
-    api.as_customer(make.customer(brand)).verify(code)
+    code = factories.code(brand)
+    api.as_customer(factories.customer(brand)).verify(code)
     AuthCode.objects.update(first_scan_location="Bern, Canton of Bern")  # what the locating task does
 
     response = mine.verify(code)
@@ -192,7 +192,7 @@ def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, mine, brand):
 
 
 def test_recall_beats_everything(api, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     bulk_changes.deactivate(codes=[code], at=timezone.now())
     recall(code)
 
@@ -207,7 +207,7 @@ def test_recall_beats_everything(api, brand):
 
 
 def test_scan_of_a_recalled_product_is_recorded(api, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     recall(code)
 
     scan(api, code)
@@ -265,14 +265,14 @@ def test_guest_is_sent_to_the_installations_support(api, settings):
 
 
 def test_verify_is_for_customers(api, brand):
-    assert error(api.verify(make.code(brand))) == (401, "AUTHENTICATION_REQUIRED")
+    assert error(api.verify(factories.code(brand))) == (401, "AUTHENTICATION_REQUIRED")
     assert not Scan.objects.exists()
 
 
 def test_scan_keeps_what_the_app_tells(mine, brand, customer):
     about = {"location": {"latitude": 46.9, "longitude": 7.4}, "device": "Pixel 9", "app_version": "3.1"}
 
-    scan(mine, make.code(brand), **about)
+    scan(mine, factories.code(brand), **about)
 
     record = Scan.objects.get()
     assert (record.user, record.brand) == (customer, brand)
@@ -281,7 +281,7 @@ def test_scan_keeps_what_the_app_tells(mine, brand, customer):
 
 
 def test_long_names_of_a_place_are_cut_to_what_the_record_holds(api, brand):
-    response = scan(api.hub(), make.code(brand), location={"city": "x" * 100, "region": "y" * 100})
+    response = scan(api.hub(), factories.code(brand), location={"city": "x" * 100, "region": "y" * 100})
 
     assert response.status_code == 200
     assert Scan.objects.get().location == f"{'x' * 100}, {'y' * 98}"
@@ -289,7 +289,7 @@ def test_long_names_of_a_place_are_cut_to_what_the_record_holds(api, brand):
 
 @pytest.mark.parametrize("words", ["FAKE! Call +1-900-555-0100", "<b>Bern</b>"])
 def test_a_place_that_anybody_states_is_neither_kept_nor_shown(api, mine, brand, words):
-    stated, code = {"city": words, "region": words}, make.code(brand, scan_limit=None)
+    stated, code = {"city": words, "region": words}, factories.code(brand, scan_limit=None)
     scan(api, code, location=stated)
     scan(api.app(), code, location=stated)
     mine.verify(code, **stated)
@@ -303,46 +303,46 @@ def test_a_place_that_anybody_states_is_neither_kept_nor_shown(api, mine, brand,
 
 
 def test_coordinates_are_named_by_the_geocoder_whatever_city_was_stated(api, brand):
-    scan(api, make.code(brand), location={"latitude": 48.8566, "longitude": 2.3522, "city": "FAKE!"})
+    scan(api, factories.code(brand), location={"latitude": 48.8566, "longitude": 2.3522, "city": "FAKE!"})
 
     assert Scan.objects.get().location.startswith("Paris, ")
     assert locate.locate_pending(limit=10) == 0
 
 
 def test_hub_scans_for_its_customers(api, brand, customer, deliver):
-    body = scan(api.hub(), make.code(brand), customer_id=str(customer.pk)).json()
+    body = scan(api.hub(), factories.code(brand), customer_id=str(customer.pk)).json()
     deliver()
 
     assert body["points_status"] == "pending"
-    assert make.account(customer, brand).points == 10
+    assert factories.account(customer, brand).points == 10
 
 
 @pytest.mark.parametrize("stated", ["-1", "x", "1.0", "٣", "1 2", "9" * 19])
 def test_customer_id_that_is_no_number_of_a_row_is_refused(api, brand, stated):
-    assert error(scan(api.hub(), make.code(brand), customer_id=stated)) == (400, "VALIDATION_ERROR")
+    assert error(scan(api.hub(), factories.code(brand), customer_id=stated)) == (400, "VALIDATION_ERROR")
     assert not Scan.objects.exists()
 
 
 def test_hub_scans_for_no_other_brands_customers(api, brand):
-    response = scan(api.hub(), make.code(brand), customer_id=str(make.customer(make.brand()).pk))
+    response = scan(api.hub(), factories.code(brand), customer_id=str(factories.customer(factories.brand()).pk))
 
     assert error(response) == (404, "USER_NOT_FOUND")
 
 
 def test_customer_scans_for_nobody_else(mine, brand):
-    assert error(scan(mine, make.code(brand), customer_id=str(make.customer(brand).pk))) == (403, "FORBIDDEN")
+    assert error(scan(mine, factories.code(brand), customer_id=str(factories.customer(brand).pk))) == (403, "FORBIDDEN")
 
 
 @pytest.mark.parametrize("keyed", ["app", "guest"])
 def test_guests_word_for_who_they_are_is_not_believed(api, brand, customer, keyed):
-    body = scan(getattr(api, keyed)(), make.code(brand), customer_id=str(customer.pk)).json()
+    body = scan(getattr(api, keyed)(), factories.code(brand), customer_id=str(customer.pk)).json()
 
     assert body["points_status"] == "guest"
     assert Scan.objects.get().user is None
 
 
 def test_token_and_key_must_be_of_one_brand(mine, brand):
-    response = mine.hub(of=make.brand()).verify(make.code(brand))
+    response = mine.hub(of=factories.brand()).verify(factories.code(brand))
 
     assert error(response) == (403, "BRAND_MISMATCH")
 
@@ -352,9 +352,9 @@ def test_token_and_key_must_be_of_one_brand(mine, brand):
 
 @pytest.mark.parametrize("reason", ["accepted", "limit_reached", "recalled"])
 def test_same_key_and_scan_get_the_same_bytes(api, mine, brand, reason):
-    code = make.code(brand)
+    code = factories.code(brand)
     if reason == "limit_reached":
-        api.as_customer(make.customer(brand)).verify(code)
+        api.as_customer(factories.customer(brand)).verify(code)
     if reason == "recalled":
         recall(code)
     first = mine.having(idempotency_key="k1").verify(code)
@@ -367,14 +367,14 @@ def test_same_key_and_scan_get_the_same_bytes(api, mine, brand, reason):
 
 
 def test_key_belongs_to_its_scan(mine, brand):
-    scan(mine.having(idempotency_key="k1"), make.code(brand))
+    scan(mine.having(idempotency_key="k1"), factories.code(brand))
 
-    assert error(scan(mine.having(idempotency_key="k1"), make.code(brand))) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert error(scan(mine.having(idempotency_key="k1"), factories.code(brand))) == (422, "IDEMPOTENCY_KEY_REUSED")
     assert Scan.objects.count() == 1
 
 
 def test_a_place_that_is_told_later_leaves_the_key_its_scan(mine, brand):
-    code, keyed = make.code(brand), mine.having(idempotency_key="k1")
+    code, keyed = factories.code(brand), mine.having(idempotency_key="k1")
     first = scan(keyed, code)
     mine.post(f"scans/{first.json()['scan_id']}/place", {"latitude": 48.8566, "longitude": 2.3522})
 
@@ -384,7 +384,7 @@ def test_a_place_that_is_told_later_leaves_the_key_its_scan(mine, brand):
 
 
 def test_keys_of_two_guests_are_two_keys(api, brand):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
     elsewhere = type(api)(brand)
 
     answers = [scan(guest.having(idempotency_key="k1"), code).json() for guest in (api, elsewhere)]
@@ -396,7 +396,7 @@ def test_keys_of_two_guests_are_two_keys(api, brand):
 
 
 def test_validate_tells_what_a_scan_would_say(mine, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     response = validate(mine, code)
 
@@ -413,14 +413,14 @@ def test_validate_tells_what_a_scan_would_say(mine, brand):
 
 
 def test_validate_promises_a_guest_no_points_and_says_what_logging_in_would_earn(api, brand):
-    body = validate(api, make.code(brand)).json()
+    body = validate(api, factories.code(brand)).json()
 
     assert (body["valid"], body["points_awarded"], body["points_available"]) == (True, 0, 10)
     assert body["points_status"] == "guest"
 
 
 def test_validate_tells_of_a_recall(api, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     recall(code)
 
     body = validate(api, code).json()
@@ -430,7 +430,7 @@ def test_validate_tells_of_a_recall(api, brand):
 
 
 def test_product_no_longer_sold_is_genuine_and_says_that_it_earns_nothing(mine, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     type(code.product).objects.update(is_active=False)
 
     looked_up, scanned = validate(mine, code).json(), mine.verify(code).json()
@@ -441,7 +441,7 @@ def test_product_no_longer_sold_is_genuine_and_says_that_it_earns_nothing(mine, 
 
 
 def test_validate_records_and_counts_nothing(mine, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     validate(mine, code)
 
@@ -461,7 +461,7 @@ def test_codes_that_are_not_valid_validate_alike(mine, brand):
 
 @pytest.mark.parametrize("why", ["limit reached", "recalled"])
 def test_real_code_without_a_scan_left_is_named_but_not_valid(api, brand, why):
-    code = make.code(brand)
+    code = factories.code(brand)
     scan(api, code)
     if why == "recalled":
         recall(code)
@@ -473,7 +473,7 @@ def test_real_code_without_a_scan_left_is_named_but_not_valid(api, brand, why):
 
 
 def test_validate_of_a_claimed_code_promises_nothing_more(mine, brand, deliver):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
     mine.verify(code)
     deliver()
 
@@ -485,7 +485,7 @@ def test_validate_of_a_claimed_code_promises_nothing_more(mine, brand, deliver):
 
 def test_scan_is_pending_and_then_awarded(mine, brand, deliver):
     place = {"city": "Bern", "region": "Canton of Bern"}
-    scan_id = mine.hub().verify(make.code(brand), **place).json()["scan_id"]
+    scan_id = mine.hub().verify(factories.code(brand), **place).json()["scan_id"]
     before = mine.get(f"scans/{scan_id}").json()
     deliver()
 
@@ -504,8 +504,8 @@ def test_scan_is_pending_and_then_awarded(mine, brand, deliver):
 
 
 def test_scan_is_told_to_its_customer_hub_and_staff(api, mine, brand, customer):
-    scan_id = mine.verify(make.code(brand)).json()["scan_id"]
-    support = make.user(is_staff=True)
+    scan_id = mine.verify(factories.code(brand)).json()["scan_id"]
+    support = factories.user(is_staff=True)
     Membership.objects.create(user=support, brand=brand, role="support")
 
     readers = [mine, api.hub(), api.as_customer(support)]
@@ -514,15 +514,15 @@ def test_scan_is_told_to_its_customer_hub_and_staff(api, mine, brand, customer):
 
 
 def test_scan_is_told_to_nobody_else(api, mine, brand, customer):
-    scan_id = mine.verify(make.code(brand)).json()["scan_id"]
-    other = make.brand()
-    others = make.user(is_staff=True)
+    scan_id = mine.verify(factories.code(brand)).json()["scan_id"]
+    other = factories.brand()
+    others = factories.user(is_staff=True)
     Membership.objects.create(user=others, brand=other, role="owner")
 
     readers = [
         api,
         api.app(),
-        api.as_customer(make.customer(brand)),
+        api.as_customer(factories.customer(brand)),
         api.hub(of=other),
         api.as_customer(others, of=other),
     ]
@@ -531,7 +531,7 @@ def test_scan_is_told_to_nobody_else(api, mine, brand, customer):
 
 
 def test_guests_scan_is_told_to_whoever_has_its_id(api, brand):
-    scan_id = scan(api, make.code(brand)).json()["scan_id"]
+    scan_id = scan(api, factories.code(brand)).json()["scan_id"]
 
     assert type(api)(brand).get(f"scans/{scan_id}").json()["points_status"] == "guest"
 
@@ -556,27 +556,27 @@ def test_twentieth_unknown_code_in_an_hour_locks_the_caller_out(api, brand, sett
     for number in range(20):
         assert scan(api, f"T-{number}").status_code == 400
 
-    response = scan(api, make.code(brand))
+    response = scan(api, factories.code(brand))
 
     assert error(response) == (429, "RATE_LIMITED")
     assert 0 < int(response["Retry-After"]) <= settings.UNKNOWN_CODE_LOCK_SECONDS
-    assert scan(type(api)(brand), make.code(brand)).status_code == 200
+    assert scan(type(api)(brand), factories.code(brand)).status_code == 200
 
 
 def test_more_accounts_give_one_address_no_more_guesses(api, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code_address": "3/hour"}
-    customers = [api.as_customer(make.customer(brand)) for _ in range(4)]
+    customers = [api.as_customer(factories.customer(brand)) for _ in range(4)]
 
     answers = [scan(caller, "T-404") for caller in customers]
 
     assert [answer.status_code for answer in answers] == [400, 400, 400, 429]
-    assert error(customers[3].verify(make.code(brand))) == (429, "RATE_LIMITED")
-    assert replace(customers[3], address=somewhere()).verify(make.code(brand)).status_code == 200
-    assert scan(api.hub(), make.code(brand)).status_code == 200
+    assert error(customers[3].verify(factories.code(brand))) == (429, "RATE_LIMITED")
+    assert replace(customers[3], address=somewhere()).verify(factories.code(brand)).status_code == 200
+    assert scan(api.hub(), factories.code(brand)).status_code == 200
 
 
 def test_every_code_that_is_not_valid_counts_so_that_the_lock_tells_nothing(api, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "3/hour"}
-    expired = make.expired_code(brand)
+    expired = factories.expired_code(brand)
 
     assert [scan(api, expired).status_code for _ in range(5)] == [400, 400, 400, 429, 429]

@@ -20,7 +20,7 @@ from brands.models.tenants import Brand
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
+from tests.support import factories
 
 ROOT = Path(__file__).parent.parent.parent
 SIZE = 400
@@ -44,7 +44,7 @@ def test_the_dashboards_rows_are_made_and_found_by_both_ways(brand: Brand) -> No
 
 
 def test_the_lists_rows_are_made(brand: Brand) -> None:
-    other = make.brand()
+    other = factories.brand()
     lists.filled(brand, SIZE, "D")
     lists.filled(other, SIZE // 2, "N")
 

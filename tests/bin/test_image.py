@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.stack import ROOT, free_port, wait_until
+from tests.support.live_stack import ROOT, free_port, wait_until
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 PRODUCTION = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import openapi
+from tests.support import openapi
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path.append(str(ROOT / "bin"))

@@ -17,7 +17,7 @@ from embedded import datadir, processes
 from embedded.datadir import ServerError
 from embedded.server import Server
 
-from tests.stack import free_port, wait_until
+from tests.support.live_stack import free_port, wait_until
 
 WEB = """
 import http.server, sys

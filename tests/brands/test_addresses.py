@@ -4,7 +4,7 @@ import pytest
 
 from brands.tenants.callable_urls import callable_address
 from core.errors import Invalid
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +58,7 @@ def test_an_address_is_kept_as_it_is_called(written, called):
     ],
 )
 def test_what_can_never_be_called_is_refused_at_its_field(written, why):
-    make.brand(hostname="shop.ours.example")
+    factories.brand(hostname="shop.ours.example")
 
     with pytest.raises(Invalid, match=why) as refused:
         callable_address(written)

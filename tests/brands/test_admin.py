@@ -22,8 +22,8 @@ from brands.models.tenants import Brand, BrandHostname, validate_time_zone
 from core.errors import Invalid
 from portal.shell.login import LoginForm
 from portal.shell.site import PortalSite
-from tests import make
-from tests.portal import address, browser, errors, form_of, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +40,7 @@ def client(brand: Brand) -> Client:
 
 @pytest.fixture
 def superuser() -> Client:
-    return browser(make.user(is_staff=True, is_superuser=True))
+    return browser(factories.user(is_staff=True, is_superuser=True))
 
 
 KEY = re.compile(r"(?:hub|app)_[A-Za-z0-9_-]{43}")
@@ -181,7 +181,7 @@ def test_rotation_that_cannot_be_is_refused(client: Client, brand: Brand, sent: 
 @pytest.mark.parametrize("what", ["rotate", "revoke"])
 def test_keys_are_ended_by_owners_of_their_brand_only(client: Client, brand: Brand, what: str) -> None:
     key, opening = stored_key(brand)
-    theirs, theirs_opening = stored_key(make.brand())
+    theirs, theirs_opening = stored_key(factories.brand())
     sent = {"hours": 0, "reason": "x"}
 
     assert client.get(address("brands.apikey", what, theirs.pk)).status_code == 404
@@ -226,7 +226,7 @@ def test_an_operator_makes_a_colleague_who_can_log_in(superuser: Client, brand: 
     ],
 )
 def test_colleague_who_cannot_be_is_refused(superuser: Client, brand: Brand, wrong: dict[str, str], field: str) -> None:
-    make.user(email="anna@example.com")
+    factories.user(email="anna@example.com")
 
     refused = superuser.post(address("brands.user", "add"), {**COLLEAGUE, "brand": brand.pk, **wrong})
 
@@ -235,7 +235,7 @@ def test_colleague_who_cannot_be_is_refused(superuser: Client, brand: Brand, wro
 
 
 def test_owner_makes_no_account_and_learns_of_none(client: Client, brand: Brand) -> None:
-    make.user(email="anna@example.com")
+    factories.user(email="anna@example.com")
     sent = {**COLLEAGUE, "brand": brand.pk}
 
     known = client.post(address("brands.user", "add"), {**sent, "email": "anna@example.com"})
@@ -307,8 +307,8 @@ def test_saving_a_person_without_a_password_leaves_it(superuser: Client, custome
 @pytest.mark.parametrize(("kind", "found"), [("staff", ["olga"]), ("customer", ["carl", "sven"])])
 def test_users_are_told_apart_by_what_they_are_here(brand: Brand, kind: str, found: list[str]) -> None:
     owner = staff(brand, email="olga@example.com")
-    make.customer(brand, email="carl@example.com")
-    elsewhere = staff(make.brand(), email="sven@example.com")
+    factories.customer(brand, email="carl@example.com")
+    elsewhere = staff(factories.brand(), email="sven@example.com")
     elsewhere.registered_brand = brand
     elsewhere.save()
 
@@ -327,7 +327,7 @@ def assign_role(client: Client, brand: Brand, person: User, **more: str) -> Any:
 
 def test_customer_becomes_staff_with_a_new_password(superuser: Client, brand: Brand) -> None:
     """Somebody else may have registered the address, and be logged in with it."""
-    person = make.customer(brand, password="chosen by a stranger")
+    person = factories.customer(brand, password="chosen by a stranger")
     strangers, pair = browser(person), tokens.issue(user=person, brand=brand, at=timezone.now())
 
     assign_role(superuser, brand, person, **NEW_PASSWORD)
@@ -360,7 +360,7 @@ def test_first_role_without_a_good_password_is_refused(
 
 
 def test_staff_keep_their_password_with_another_role(brand: Brand) -> None:
-    other = make.brand()
+    other = factories.brand()
     client, person = browser(staff(brand, other)), staff(other, password="correct horse battery")
 
     assert list(errors(assign_role(client, brand, person, **NEW_PASSWORD))) == ["password1"]
@@ -375,9 +375,9 @@ def test_the_form_of_roles_does_not_tell_what_a_customer_is_elsewhere(
     client: Client, superuser: Client, brand: Brand, customer: User
 ) -> None:
     """And takes nobody's account away: who works for a brand logs in nowhere as a customer."""
-    shared, working = make.customer(brand), make.customer(brand, is_staff=True)
-    make.accounts.enrol(user_id=shared.pk, brand_id=make.brand().pk, at=timezone.now())
-    Membership.objects.create(user=working, brand=make.brand(), role="owner")
+    shared, working = factories.customer(brand), factories.customer(brand, is_staff=True)
+    factories.accounts.enrol(user_id=shared.pk, brand_id=factories.brand().pk, at=timezone.now())
+    Membership.objects.create(user=working, brand=factories.brand(), role="owner")
 
     for sent in ({}, NEW_PASSWORD):
         told = [errors(assign_role(client, brand, person, **sent)) for person in (customer, shared, working)]
@@ -407,7 +407,7 @@ def test_membership_keeps_its_person(client: Client, brand: Brand, customer: Use
 
 def save_hostnames(client: Client, brand: Brand, *rows: dict[str, Any]) -> Any:
     """As the operator: a brand that could take any hostname could take another's, or the API's own."""
-    client.force_login(make.user(is_staff=True, is_superuser=True))
+    client.force_login(factories.user(is_staff=True, is_superuser=True))
     its = address("brands.brand", "change", brand.pk)
     sent = {name: value for name, value in form_of(client.get(its)).items() if not name.startswith("hostnames-")}
     stored = sum("id" in row for row in rows)
@@ -443,7 +443,7 @@ def test_primary_hostname_that_is_untouched_stays_primary(client: Client, brand:
 
 @pytest.mark.parametrize("hostname", ["Upper.example.com", "https://x.example.com", "x y", "taken.example.com", ""])
 def test_hostnames_that_cannot_be_are_refused(client: Client, brand: Brand, hostname: str) -> None:
-    make.brand(hostname="taken.example.com")
+    factories.brand(hostname="taken.example.com")
 
     refused = save_hostnames(client, brand, {"hostname": hostname, "is_primary": "on"})
 
@@ -503,7 +503,7 @@ def test_passwords_are_not_guessed_at_the_portals_login(settings: Any, rf: Any) 
 @pytest.mark.parametrize(("query", "status"), [("s=auth", 200), ("s=", 200), ("s=a&page=x", 404), ("s=a&page=99", 404)])
 def test_page_search_answers_mistyped_page_numbers(rf: Any, query: str, status: int) -> None:
     request = rf.get(f"{reverse('admin:search')}?{query}")
-    request.user = make.user(is_staff=True, is_superuser=True)
+    request.user = factories.user(is_staff=True, is_superuser=True)
 
     if status == 404:
         with pytest.raises(Http404):

@@ -17,8 +17,8 @@ from brands.models.credentials import ApiKey
 from brands.models.people import Membership, User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Milestone
-from tests import make
-from tests.portal import address, browser, form_of, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +44,7 @@ def edit(client: Client, row: Any, label: str, **fields: Any) -> Any:
 
 
 def test_change_is_written_down_with_the_values_before_and_after(client: Client, owner: User, brand: Brand) -> None:
-    product = make.product(brand, title="Lamp")
+    product = factories.product(brand, title="Lamp")
 
     answer = edit(client, product, "authcodes.product", title="Desk lamp")
 
@@ -56,13 +56,13 @@ def test_change_is_written_down_with_the_values_before_and_after(client: Client,
 
 
 def test_saving_without_a_change_leaves_no_entry(client: Client, brand: Brand) -> None:
-    edit(client, make.product(brand), "authcodes.product")
+    edit(client, factories.product(brand), "authcodes.product")
 
     assert not AuditEntry.objects.exists()
 
 
 def test_what_a_worker_counted_meanwhile_is_not_the_persons_doing(client: Client, brand: Brand) -> None:
-    batch = make.batch(brand, range_name="Old")
+    batch = factories.batch(brand, range_name="Old")
     its = address("authcodes.batchrange", "change", batch.pk)
     sent = form_of(client.get(its))
     type(batch).objects.filter(pk=batch.pk).update(generated_count=0)
@@ -82,7 +82,7 @@ def test_new_row_is_written_down_with_its_values(client: Client, brand: Brand) -
 
 
 def test_deletion_keeps_what_the_row_was(client: Client, brand: Brand) -> None:
-    membership = Membership.objects.create(user=make.user(email="nora@example.com"), brand=brand, role="support")
+    membership = Membership.objects.create(user=factories.user(email="nora@example.com"), brand=brand, role="support")
 
     client.post(address("brands.membership", "delete", membership.pk), {"post": "yes"})
 
@@ -93,8 +93,8 @@ def test_deletion_keeps_what_the_row_was(client: Client, brand: Brand) -> None:
 
 
 def test_tables_inside_a_page_are_written_down_with_it(client: Client, brand: Brand) -> None:
-    campaign = make.campaign(brand)
-    make.milestone(campaign, 3, reward_name="A mug")
+    campaign = factories.campaign(brand)
+    factories.milestone(campaign, 3, reward_name="A mug")
 
     edit(client, campaign, "campaigns.campaign", **{"milestones-0-reward_name": "A cup"})
 
@@ -105,7 +105,7 @@ def test_tables_inside_a_page_are_written_down_with_it(client: Client, brand: Br
 
 
 def test_action_is_written_down_for_each_row_with_its_values(client: Client, owner: User, brand: Brand) -> None:
-    members = [make.account(make.customer(brand), brand) for _ in range(2)]
+    members = [factories.account(factories.customer(brand), brand) for _ in range(2)]
 
     client.post(
         address("loyalty.userpoints"),
@@ -120,7 +120,7 @@ def test_action_is_written_down_for_each_row_with_its_values(client: Client, own
 def test_action_and_its_entries_stand_or_fall_together(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    member = make.account(make.customer(brand), brand)
+    member = factories.account(factories.customer(brand), brand)
 
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError
@@ -136,7 +136,7 @@ def test_action_and_its_entries_stand_or_fall_together(
 
 
 def test_passwords_never_get_into_the_trail(owner: User, brand: Brand) -> None:
-    client = browser(make.user(is_staff=True, is_superuser=True))
+    client = browser(factories.user(is_staff=True, is_superuser=True))
     secret = "a long one, 7"
 
     edit(client, owner, "brands.user", password1=secret, password2=secret, first_name="Anna")
@@ -150,7 +150,7 @@ def test_passwords_never_get_into_the_trail(owner: User, brand: Brand) -> None:
 
 
 def test_new_colleagues_password_is_not_in_the_trail(brand: Brand) -> None:
-    client = browser(make.user(is_staff=True, is_superuser=True))
+    client = browser(factories.user(is_staff=True, is_superuser=True))
     sent = {"email": "nora@example.com", "role": "printer", "password1": "a long one, 7", "password2": "a long one, 7"}
 
     client.post(address("brands.user", "add"), {**sent, "brand": brand.pk})
@@ -189,7 +189,7 @@ def test_key_leaves_its_beginning_only(client: Client, brand: Brand) -> None:
 
 
 def test_recall_and_its_lifting_stand_there_with_their_reasons(client: Client, brand: Brand) -> None:
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     words = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass inside"}
     client.post(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", {**words, "batch": batch.pk})
     client.post(address("authcodes.recall", "lift", batch.recall.pk), {"reason": "Wrong batch"})
@@ -207,7 +207,7 @@ def test_recall_and_its_lifting_stand_there_with_their_reasons(client: Client, b
 
 @pytest.mark.parametrize("statement", ["UPDATE brands_auditentry SET reason = 'x'", "DELETE FROM brands_auditentry"])
 def test_database_refuses_to_change_or_delete_entries(client: Client, brand: Brand, statement: str) -> None:
-    edit(client, make.product(brand), "authcodes.product", title="Desk lamp")
+    edit(client, factories.product(brand), "authcodes.product", title="Desk lamp")
 
     with (
         pytest.raises(IntegrityError, match="append-only"),
@@ -219,9 +219,9 @@ def test_database_refuses_to_change_or_delete_entries(client: Client, brand: Bra
 
 
 def test_history_of_a_row_shows_what_changed(client: Client, brand: Brand) -> None:
-    product = make.product(brand, title="Lamp")
+    product = factories.product(brand, title="Lamp")
     answer = edit(client, product, "authcodes.product", title="Desk lamp")
-    edit(client, make.product(brand), "authcodes.product", title="Another row")
+    edit(client, factories.product(brand), "authcodes.product", title="Another row")
 
     page = client.get(address("authcodes.product", "history", product.pk))
 
@@ -230,7 +230,7 @@ def test_history_of_a_row_shows_what_changed(client: Client, brand: Brand) -> No
 
 
 def test_history_has_pages(client: Client, owner: User, brand: Brand) -> None:
-    product = make.product(brand)
+    product = factories.product(brand)
     AuditEntry.objects.bulk_create(
         AuditEntry(
             brand=brand,
@@ -250,8 +250,8 @@ def test_history_has_pages(client: Client, owner: User, brand: Brand) -> None:
 
 
 def test_what_another_brand_did_with_a_shared_person_stays_there(brand: Brand, client: Client) -> None:
-    elsewhere = make.brand(name="Zebra")
-    shared = make.customer(brand)
+    elsewhere = factories.brand(name="Zebra")
+    shared = factories.customer(brand)
     Membership.objects.create(user=shared, brand=elsewhere, role="support")
     AuditEntry.objects.create(
         brand=elsewhere, kind="brands.user", row_id=shared.pk, row_name="x", action="Zebra did something"
@@ -267,8 +267,8 @@ def test_trail_is_for_owners_and_managers(brand: Brand, role: str, status: int) 
 
 def test_trail_is_filtered_by_person_kind_and_day(client: Client, owner: User, brand: Brand) -> None:
     other = browser(staff(brand, role="manager"))
-    answer = edit(client, make.product(brand), "authcodes.product", title="Mine")
-    edit(other, make.campaign(brand), "campaigns.campaign", campaign_name="Theirs")
+    answer = edit(client, factories.product(brand), "authcodes.product", title="Mine")
+    edit(other, factories.campaign(brand), "campaigns.campaign", campaign_name="Theirs")
 
     def found(**query: Any) -> list[str]:
         rows = client.get(address("brands.auditentry"), query).context["cl"].result_list
@@ -305,7 +305,7 @@ def test_list_of_the_trail_asks_as_much_for_many_entries_as_for_one(client: Clie
 def test_codes_that_are_switched_off_stand_in_the_history_of_their_batch(
     owner: User, brand: Brand, one_by_one: bool
 ) -> None:
-    batch = make.batch(brand, quantity=3)
+    batch = factories.batch(brand, quantity=3)
     order = bulk_changes.CodeChangeRequest(CodeChange.Kind.DEACTIVATED, reason="Stolen")
     codes = list(batch.codes.order_by("code"))
 

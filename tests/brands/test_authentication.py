@@ -15,7 +15,7 @@ from brands.models.people import Membership, User
 from brands.tenants import request_brands
 from core.errors import RateLimited
 from core.redis import client
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.urls(__name__)
 
@@ -177,7 +177,7 @@ def test_calls_with_the_public_key_from_one_network_stop_no_others_and_no_hub(rf
 
 
 def test_staff_may_read_with_the_session_cookie(brand):
-    staff = make.user(is_staff=True)
+    staff = factories.user(is_staff=True)
     client = Client()
     client.force_login(staff)
 
@@ -185,7 +185,7 @@ def test_staff_may_read_with_the_session_cookie(brand):
 
 
 def test_staff_may_read_with_a_token(brand):
-    staff = make.user(is_staff=True)
+    staff = factories.user(is_staff=True)
     access = tokens.issue(user=staff, brand=brand, at=timezone.now()).access
 
     assert get("/api/staff", f"Bearer {access}").json() == {"email": staff.email}
@@ -193,27 +193,29 @@ def test_staff_may_read_with_a_token(brand):
 
 def test_cookie_alone_does_not_write(brand):
     client = Client(enforce_csrf_checks=True)
-    client.force_login(make.user(is_staff=True))
+    client.force_login(factories.user(is_staff=True))
 
     assert error_of(client.post("/api/staff")) == (403, "FORBIDDEN")
 
 
 @pytest.mark.parametrize("role", Membership.Role.values)
 def test_member_of_staff_has_a_role_at_their_own_brand(brand, role):
-    staff = make.user(is_staff=True)
+    staff = factories.user(is_staff=True)
     Membership.objects.create(user=staff, brand=brand, role=role)
 
     assert authentication.staff_role(staff, brand.pk) == role
-    assert authentication.staff_role(staff, make.brand().pk) is None
+    assert authentication.staff_role(staff, factories.brand().pk) is None
 
 
 def test_superuser_owns_every_brand(brand):
-    assert authentication.staff_role(make.user(is_staff=True, is_superuser=True), brand.pk) == Membership.Role.OWNER
+    assert (
+        authentication.staff_role(factories.user(is_staff=True, is_superuser=True), brand.pk) == Membership.Role.OWNER
+    )
 
 
 @pytest.mark.parametrize("fields", [{"is_staff": False}, {"is_staff": True, "is_active": False}])
 def test_membership_of_one_who_may_not_log_in_is_no_role(brand, fields):
-    user = make.user(**fields)
+    user = factories.user(**fields)
     Membership.objects.create(user=user, brand=brand, role="owner")
 
     assert authentication.staff_role(user, brand.pk) is None

@@ -5,8 +5,8 @@ from django.urls import reverse
 
 from loyalty.models.notifications import StoppedAddress
 from portal.shell.navigation import GROUPS
-from tests import make
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def test_groups_are_those_of_the_sidebar(client, group):
 def test_what_somebody_entered_keeps_its_letters(client, brand, customer):
     customer.email = "anna@example.com"
     customer.save()
-    member = make.account(customer, brand)
+    member = factories.account(customer, brand)
     StoppedAddress.objects.create(brand=brand, channel="email", digest="d" * 64, masked_address="b•••@example.com")
 
     shown = header(client.get(address("loyalty.userpoints", "change", member.pk)))
@@ -44,7 +44,7 @@ def test_what_somebody_entered_keeps_its_letters(client, brand, customer):
 
 
 def test_pages_beside_lists_and_rows_say_their_own_name(client, brand, customer):
-    member = make.account(customer, brand)
+    member = factories.account(customer, brand)
 
     till = header(client.get(reverse("admin:loyalty_redemption_till")))
     adding = header(client.get(address("loyalty.reward", "add")))
@@ -60,7 +60,7 @@ def test_pages_beside_lists_and_rows_say_their_own_name(client, brand, customer)
 
 
 def test_names_in_the_header_are_text(client, brand):
-    product = make.product(brand, title="<script>alert(1)</script>")
+    product = factories.product(brand, title="<script>alert(1)</script>")
 
     shown = header(client.get(address("authcodes.product", "change", product.pk)))
 

@@ -18,8 +18,8 @@ from core.db import row_guard
 from core.errors import Invalid
 from loyalty.members import erasure
 from loyalty.points import accounts
-from tests import make
-from tests.portal import address, browser, scan, staff
+from tests.support import factories
+from tests.support.portal import address, browser, scan, staff
 
 pytestmark = pytest.mark.django_db
 MEMBERS = "loyalty.userpoints"
@@ -45,23 +45,23 @@ def listed(client: Client, label: str, typed: str) -> list[Any]:
     ["ann", "ANN", "mil", "miller@exa", "ann.miller@example.com", "Änn", "muller", "müll", "brien", "o'br", "ann mull"],
 )
 def test_a_member_is_found_by_the_beginning_of_any_word(client: Client, brand: Brand, typed: str) -> None:
-    ann = make.customer(brand, **ANN)
-    make.customer(brand, email="bob@other.test", first_name="Bob", last_name="Stone")
+    ann = factories.customer(brand, **ANN)
+    factories.customer(brand, email="bob@other.test", first_name="Bob", last_name="Stone")
 
     assert [row.user for row in listed(client, MEMBERS, typed)] == [ann]
 
 
 @pytest.mark.parametrize("typed", ["%", "_", "a_n", "\\", "zoe", "ann zoe", "''", "@"])
 def test_other_texts_find_nobody(client: Client, brand: Brand, typed: str) -> None:
-    make.customer(brand, **ANN)
+    factories.customer(brand, **ANN)
 
     assert listed(client, MEMBERS, typed) == []
 
 
 def test_a_brand_finds_a_member_by_the_name_that_it_calls_them(client: Client, brand: Brand) -> None:
-    ann, other = make.customer(brand, **ANN), make.brand()
+    ann, other = factories.customer(brand, **ANN), factories.brand()
     accounts.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
-    account, theirs = make.account(ann, brand), make.account(ann, other)
+    account, theirs = factories.account(ann, brand), factories.account(ann, other)
 
     accounts.set_names(account=account, first_name="Annabel", last_name="Stone", at=timezone.now())
 
@@ -72,8 +72,8 @@ def test_a_brand_finds_a_member_by_the_name_that_it_calls_them(client: Client, b
 
 
 def test_a_whole_address_means_whoever_has_it(client: Client, brand: Brand) -> None:
-    ann = make.customer(brand, email="ann@example.com")
-    make.customer(brand, email="example@ann.com")
+    ann = factories.customer(brand, email="ann@example.com")
+    factories.customer(brand, email="example@ann.com")
 
     assert [row.user for row in listed(client, MEMBERS, "Ann@Example.com")] == [ann]
     assert len(listed(client, MEMBERS, "ann@exam")) == 2
@@ -81,11 +81,11 @@ def test_a_whole_address_means_whoever_has_it(client: Client, brand: Brand) -> N
 
 @pytest.mark.parametrize("label", ["loyalty.loyaltytransaction", "loyalty.redemption", "authcodes.scan"])
 def test_other_lists_find_by_customer(client: Client, brand: Brand, label: str) -> None:
-    ann, bob = make.customer(brand, **ANN), make.customer(brand, first_name="Bob")
+    ann, bob = factories.customer(brand, **ANN), factories.customer(brand, first_name="Bob")
     for person in (ann, bob):
-        make.points(person, brand, 100)
-        make.redemption(person, make.reward(brand))
-        scan(make.code(brand), user=person)
+        factories.points(person, brand, 100)
+        factories.redemption(person, factories.reward(brand))
+        scan(factories.code(brand), user=person)
 
     for typed in ("ann.mil", "müller ann", "ann.miller@example.com"):
         found = listed(client, label, typed)
@@ -95,7 +95,7 @@ def test_other_lists_find_by_customer(client: Client, brand: Brand, label: str) 
 
 
 def test_the_search_box_finds_members_by_name(client: Client, brand: Brand) -> None:
-    make.customer(brand, **ANN)
+    factories.customer(brand, **ANN)
 
     results = client.get(reverse("admin:search"), {"extended": "1", "s": "müll"}).context["results"]
 
@@ -103,11 +103,11 @@ def test_the_search_box_finds_members_by_name(client: Client, brand: Brand) -> N
 
 
 def test_nobody_finds_customers_of_another_brand(client: Client, brand: Brand) -> None:
-    other = make.brand()
-    ann = make.customer(other, **ANN)
-    make.points(ann, other, 5)
-    scan(make.code(other), user=ann)
-    foreign = make.code(brand)
+    other = factories.brand()
+    ann = factories.customer(other, **ANN)
+    factories.points(ann, other, 5)
+    scan(factories.code(other), user=ann)
+    foreign = factories.code(brand)
     scan(foreign, user=ann)  # another brand's customer in this brand's list stays nobody
 
     for typed in ("ann", "müller", ANN["email"]):
@@ -117,8 +117,8 @@ def test_nobody_finds_customers_of_another_brand(client: Client, brand: Brand) -
 
 
 def test_the_database_shows_no_word_of_another_brand(brand: Brand) -> None:
-    other = make.brand()
-    make.customer(other, **ANN)
+    other = factories.brand()
+    factories.customer(other, **ANN)
 
     with row_guard.within([brand.pk]):
         assert CustomerWord.objects.count() == 0
@@ -130,8 +130,8 @@ def words(user: User, brand: Brand) -> set[str]:
 
 
 def test_words_follow_names_addresses_and_membership(brand: Brand) -> None:
-    other = make.brand()
-    ann = make.customer(brand, email="ann@example.com", first_name="Ann", last_name="Straße")
+    other = factories.brand()
+    ann = factories.customer(brand, email="ann@example.com", first_name="Ann", last_name="Straße")
     accounts.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
     with row_guard.within([brand.pk]):
         User.objects.filter(pk=ann.pk).update(last_name="Ångström")
@@ -142,8 +142,8 @@ def test_words_follow_names_addresses_and_membership(brand: Brand) -> None:
 
 
 def test_no_word_of_an_erased_person_is_left(brand: Brand) -> None:
-    other = make.brand()
-    ann, both = make.customer(brand, **ANN), make.customer(brand, email="both@here.test")
+    other = factories.brand()
+    ann, both = factories.customer(brand, **ANN), factories.customer(brand, email="both@here.test")
     accounts.enrol(user_id=both.pk, brand_id=other.pk, at=timezone.now())
 
     for person in (ann, both):
@@ -156,7 +156,7 @@ def test_no_word_of_an_erased_person_is_left(brand: Brand) -> None:
 
 @pytest.mark.parametrize(("typed", "status"), [("x" * 201, 200), ("x" * 10_000, 200), ("an\0n", 400), ("an\nn", 200)])
 def test_what_nobody_is_called_is_refused_in_words(client: Client, brand: Brand, typed: str, status: int) -> None:
-    make.customer(brand, **ANN)
+    factories.customer(brand, **ANN)
 
     with pytest.raises(Invalid):
         customer_search.meant(typed, [brand.pk])
@@ -171,7 +171,7 @@ def test_too_many_customers_are_refused_in_words_but_listed_as_members(
 ) -> None:
     monkeypatch.setattr(customer_search, "MAX_MATCHES", 2)
     for number in range(3):
-        make.customer(brand, email=f"{number}@example.com")
+        factories.customer(brand, email=f"{number}@example.com")
 
     assert len(listed(client, MEMBERS, "example")) == 3
     answer = client.get(address("loyalty.redemption"), {"q": "example"})
@@ -184,10 +184,10 @@ def test_statements_do_not_grow_with_members(client: Client, brand: Brand) -> No
             assert listed(client, MEMBERS, "ann")
         return len(asked)
 
-    make.customer(brand, **ANN)
+    factories.customer(brand, **ANN)
     few = statements()
     for number in range(20):
-        make.customer(brand, email=f"ann{number}@example.com")
+        factories.customer(brand, email=f"ann{number}@example.com")
 
     assert statements() == few
 

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from brands.models.tenants import Brand
-from tests import make
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
 
 HOME = 'href="/admin/"'
 
@@ -71,7 +71,7 @@ def test_an_address_cannot_put_anything_into_the_page(brand: Brand) -> None:
 
 def test_the_portal_keeps_drafts_for_the_person_who_is_logged_in(brand: Brand) -> None:
     person = staff(brand)
-    product = make.product(brand)
+    product = factories.product(brand)
 
     page = text(browser(person).get(address("authcodes.product", "change", product.pk)))
 

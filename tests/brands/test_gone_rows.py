@@ -16,8 +16,8 @@ from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from core.forms.digits import NUMERIC
 from loyalty.models.levels import BrandLevel
-from tests import make
-from tests.portal import LABELS, address, brand_with_one_of_each, browser, errors, form_of, page, staff, text
+from tests.support import factories
+from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, errors, form_of, page, staff, text
 
 pytestmark = pytest.mark.django_db
 WRONG = ["abc", "1\0", "", "١", "-1", "9" * 19, "9" * 400, "1.5"]
@@ -108,10 +108,10 @@ def alone(own: tuple[Brand, dict[str, Any]]) -> dict[str, Any]:
     """Rows that a colleague can delete: nothing refers to them."""
     brand, rows = own
     return {
-        "loyalty.brandlevel": make.level(brand, name="alone", threshold=900),
-        "loyalty.reward": make.reward(brand),
-        "campaigns.campaign": make.campaign(brand),
-        "authcodes.product": make.product(brand),
+        "loyalty.brandlevel": factories.level(brand, name="alone", threshold=900),
+        "loyalty.reward": factories.reward(brand),
+        "campaigns.campaign": factories.campaign(brand),
+        "authcodes.product": factories.product(brand),
         **{
             label: rows[label]
             for label in [

@@ -11,7 +11,7 @@ from brands.models.tenants import Brand
 from core.db import row_guard, sql
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
+from tests.support import factories
 
 
 def role() -> str:
@@ -23,10 +23,10 @@ def role() -> str:
 
 @pytest.fixture
 def two(db):
-    brands = [make.brand(), make.brand()]
+    brands = [factories.brand(), factories.brand()]
     for brand in brands:
-        make.product(brand)
-        make.points(make.customer(brand), brand, 5)
+        factories.product(brand)
+        factories.points(factories.customer(brand), brand, 5)
     return brands
 
 
@@ -86,7 +86,7 @@ class TestNoScopeOutlivesItsBlock:
         assert role() == "app"
 
     def test_a_transaction_that_is_rolled_back_takes_the_scope_with_it(self, brand):
-        other = make.brand()
+        other = factories.brand()
         with row_guard.within([brand.pk]):
             with pytest.raises(ZeroDivisionError), transaction.atomic():
                 with row_guard.within([other.pk]):
@@ -103,7 +103,7 @@ class TestNoScopeOutlivesItsBlock:
             assert role() == "tenant"
 
     def test_a_connection_that_is_opened_inside(self, brand):
-        make.brand()
+        factories.brand()
         with row_guard.within([brand.pk]):
             connection.close()
             assert sql.rows("SELECT id FROM brands_brand", {}) == [(brand.pk,)]
@@ -127,7 +127,7 @@ class TestNoScopeOutlivesItsBlock:
         assert found == ["app"]
 
     def test_chunks_that_are_streamed_later_keep_theirs(self, brand):
-        make.brand()
+        factories.brand()
         with row_guard.within([brand.pk]):
             chunks = row_guard.carried(Brand.objects.count() for _ in range(2))
         assert [next(chunks), Brand.objects.count(), next(chunks)] == [1, 2, 1]
@@ -140,7 +140,7 @@ class TestBehindPgBouncer:
 
     @pytest.fixture(autouse=True)
     def pooled(self, monkeypatch, brand):  # noqa: ARG002
-        make.brand()
+        factories.brand()
         connection.ensure_connection()
         connection.assume()
         monkeypatch.setitem(connection.settings_dict, "POOLED", True)

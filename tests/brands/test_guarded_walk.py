@@ -13,8 +13,8 @@ from brands.identity.roles import BrandScope
 from brands.models.people import Membership
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
-from tests import make
-from tests.portal import LABELS, address, brand_with_one_of_each, browser, scan, staff, text
+from tests.support import factories
+from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
@@ -34,7 +34,7 @@ def foreign() -> tuple[Brand, dict[str, Any]]:
 def client(foreign: Any) -> Client:
     """Of an owner of another brand, which shares a customer and a scan with the foreign one."""
     own, its = brand_with_one_of_each("aardvark")
-    shared = make.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
+    shared = factories.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
     Membership.objects.create(user=shared, brand=foreign[0], role="support")
     UserPoints.objects.create(user=shared, brand=own)
     scan(its["authcodes.authcode"], user=foreign[1]["brands.user"], outcome="error", reason="other_brand")

@@ -12,7 +12,7 @@ from brands.identity import api_keys
 from brands.identity.api_keys import Caller
 from brands.models.credentials import ApiKey
 from core.errors import Invalid
-from tests import make
+from tests.support import factories
 
 NOW = timezone.now()
 
@@ -95,7 +95,7 @@ def test_other_kinds_and_other_brands_have_their_own_two(brand):
     make_key(brand)
     make_key(brand)
     make_key(brand, "app")
-    make_key(make.brand())
+    make_key(factories.brand())
 
     assert ApiKey.objects.count() == 4
 

@@ -22,9 +22,9 @@ from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NoticeSettings
-from tests import make
 from tests.brands.chains import chains, own_models, questions
-from tests.portal import LABELS, address, brand_with_one_of_each, browser, page, staff, text
+from tests.support import factories
+from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, page, staff, text
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
@@ -67,13 +67,13 @@ def asked(client: Client, where: str, **query: Any) -> Any:
 
 
 def printers_browser(brand: Brand) -> Client:
-    make.batch(brand, product=make.product(brand))
+    factories.batch(brand, product=factories.product(brand))
     return browser(staff(brand, role="printer"))
 
 
 def test_a_printer_is_not_told_whose_customer_somebody_is() -> None:
-    here, there = make.brand(), make.brand()
-    client, both = printers_browser(here), make.customer(here)
+    here, there = factories.brand(), factories.brand()
+    client, both = printers_browser(here), factories.customer(here)
     UserPoints.objects.create(user=both, brand=there)
 
     for brand in (here, there):
@@ -85,8 +85,8 @@ def test_a_printer_is_not_told_whose_customer_somebody_is() -> None:
 
 
 def test_a_printer_cannot_read_another_brands_ledger_by_halves() -> None:
-    here, there = make.brand(), make.brand()
-    client, both = printers_browser(here), make.customer(here)
+    here, there = factories.brand(), factories.brand()
+    client, both = printers_browser(here), factories.customer(here)
     account = UserPoints.objects.create(user=both, brand=there)
     LoyaltyTransaction.objects.create(user_point=account, points_earned=1, reason="earned", reason_id="BIS-00000129")
 
@@ -96,7 +96,7 @@ def test_a_printer_cannot_read_another_brands_ledger_by_halves() -> None:
 
 
 def test_a_printer_cannot_read_what_brands_pay_others_for() -> None:
-    here = make.brand()
+    here = factories.brand()
     client = printers_browser(here)
     NoticeSettings.objects.create(brand=here, twilio_account_sid="AC0123456789")
 
@@ -105,7 +105,7 @@ def test_a_printer_cannot_read_what_brands_pay_others_for() -> None:
 
 
 def test_a_chain_in_circles_is_refused_before_the_database_is_asked(django_assert_max_num_queries: Any) -> None:
-    client = printers_browser(make.brand())
+    client = printers_browser(factories.brand())
 
     with django_assert_max_num_queries(10):
         circles = "product__codes__batch__codes__batch__codes__product__id__isnull"
@@ -135,8 +135,8 @@ def is_the_filters_own(question: str, paths: set[str], listed: Any) -> bool:
 
 @pytest.mark.parametrize("role", ["owner", "printer", "superuser"])
 def test_lists_allow_no_chain_beyond_their_filters_own_fields(role: str) -> None:
-    brands = make.brand(), make.brand()
-    person = make.user(is_staff=True, is_superuser=True) if role == "superuser" else staff(*brands, role=role)
+    brands = factories.brand(), factories.brand()
+    person = factories.user(is_staff=True, is_superuser=True) if role == "superuser" else staff(*brands, role=role)
     checked = 0
     for model, listed in admin.site._registry.items():
         request = request_of(person)
@@ -149,7 +149,7 @@ def test_lists_allow_no_chain_beyond_their_filters_own_fields(role: str) -> None
 
 
 def test_every_filters_own_parameters_are_allowed() -> None:
-    request = request_of(staff(make.brand(), make.brand()))
+    request = request_of(staff(factories.brand(), factories.brand()))
 
     for label in LABELS:
         listed = page(label)
@@ -158,8 +158,8 @@ def test_every_filters_own_parameters_are_allowed() -> None:
 
 
 def test_control_the_former_rule_let_chains_pass_and_they_told_rows_apart() -> None:
-    here, there = make.brand(), make.brand()
-    mine, theirs = make.batch(here, product=make.product(here)), make.customer(here)
+    here, there = factories.brand(), factories.brand()
+    mine, theirs = factories.batch(here, product=factories.product(here)), factories.customer(here)
     UserPoints.objects.create(user=theirs, brand=there)
     passed = [
         question
@@ -170,7 +170,9 @@ def test_control_the_former_rule_let_chains_pass_and_they_told_rows_apart() -> N
     assert len(passed) > 1_000
     chain = "product__brand__members__user__points_rows__brand__id__exact"
     assert re.fullmatch(f"product({FORMER_LOOKUPS})", chain)
-    shown = [BatchRange.objects.filter(brand=here, **{chain: brand.pk}).distinct() for brand in (there, make.brand())]
+    shown = [
+        BatchRange.objects.filter(brand=here, **{chain: brand.pk}).distinct() for brand in (there, factories.brand())
+    ]
     assert [list(rows) for rows in shown] == [[mine], []]
 
 

@@ -10,8 +10,8 @@ from brands.models.people import Membership
 from brands.models.tenants import Brand
 from portal.lists import changelist
 from portal.lists.changelist import Count, EstimatingPaginator, counted
-from tests import make
-from tests.portal import LABELS, address, browser, event, printed, scan, staff, text
+from tests.support import factories
+from tests.support.portal import LABELS, address, browser, event, printed, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -23,25 +23,25 @@ def plain_http(settings: Any) -> None:
 
 def many(brand: Brand, count: int) -> None:
     """`count` more rows of whatever grows."""
-    product, campaign = make.product(brand), make.campaign(brand)
-    milestone = make.milestone(campaign, 1)
-    batch = make.batch(brand, quantity=count, product=product, campaign=campaign)
+    product, campaign = factories.product(brand), factories.campaign(brand)
+    milestone = factories.milestone(campaign, 1)
+    batch = factories.batch(brand, quantity=count, product=product, campaign=campaign)
     for code in batch.codes.all():
-        customer = make.customer(brand)
-        account = make.account(customer, brand)
+        customer = factories.customer(brand)
+        account = factories.account(customer, brand)
         scan(code, user=customer)
         account.transactions.create(points_earned=1, reason="earned", reason_id=code.code)
         milestone.claims.create(user=customer)
         campaign.progress_rows.create(user=customer)
         event(brand)
-        printed(make.batch(brand), by=customer)
-        make.level(brand, name=code.code, threshold=code.pk)
+        printed(factories.batch(brand), by=customer)
+        factories.level(brand, name=code.code, threshold=code.pk)
         Membership.objects.create(user=customer, brand=brand, role="support")
 
 
 @pytest.mark.parametrize("superuser", [False, True])
 def test_lists_ask_as_many_questions_for_thirty_rows_as_for_one(superuser: bool, brand: Brand) -> None:
-    client = browser(make.user(is_staff=True, is_superuser=True) if superuser else staff(brand))
+    client = browser(factories.user(is_staff=True, is_superuser=True) if superuser else staff(brand))
     many(brand, 1)
 
     def counts() -> dict[str, int]:
@@ -64,7 +64,7 @@ def test_lists_ask_as_many_questions_for_thirty_rows_as_for_one(superuser: bool,
 
 
 def test_short_lists_are_counted_exactly(brand: Brand) -> None:
-    make.batch(brand, quantity=40)
+    factories.batch(brand, quantity=40)
 
     assert counted(brand.batches.get().codes.order_by("-pk")) == Count(40)
     assert counted(Brand.objects.none()) == counted(Brand.objects.filter(pk__in=[])) == Count(0)
@@ -78,7 +78,7 @@ def test_long_lists_are_counted_up_to_the_limit(
     monkeypatch.setattr(changelist, "EXACT_UP_TO", 10)
     if not analyzed:
         analyze_codes()
-    codes = make.batch(brand, quantity=400).codes.filter(scan_count=0, location="").order_by("-pk")
+    codes = factories.batch(brand, quantity=400).codes.filter(scan_count=0, location="").order_by("-pk")
     if analyzed:
         analyze_codes()
 
@@ -97,7 +97,7 @@ def analyze_codes() -> None:
 def test_what_is_dear_to_count_is_estimated(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changelist, "MAX_COUNT_COST", 0)
 
-    codes = make.batch(brand, quantity=3).codes.all()
+    codes = factories.batch(brand, quantity=3).codes.all()
 
     with CaptureQueriesContext(connection) as asked:
         count = counted(codes)
@@ -143,7 +143,7 @@ def test_a_list_that_is_limited_says_so_and_leads_back(brand: Brand) -> None:
 
 def test_a_list_that_is_shown_whole_was_counted(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changelist, "MAX_COUNT_COST", 0)
-    make.batch(brand, quantity=3)
+    factories.batch(brand, quantity=3)
 
     assert "3 results" in " ".join(
         text(browser(staff(brand)).get(address("authcodes.authcode"), {"assigned": "yes"})).split()
@@ -191,7 +191,7 @@ def test_filters_of_choices_and_known_values(brand: Brand) -> None:
     "query", ["p=abc", "p=999999", "o=9.9", "q=%27", "status=x", "all=", "e=1", "p=-1", f"p={'9' * 50}"]
 )
 def test_addresses_that_somebody_mistyped_show_a_list(brand: Brand, query: str) -> None:
-    make.batch(brand)
+    factories.batch(brand)
 
     response = browser(staff(brand)).get(f"{address('authcodes.authcode')}?{query}", follow=True)
 

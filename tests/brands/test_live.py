@@ -9,8 +9,8 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.imports import Import
 from brands.models.tenants import Brand
 from jobs.models import Job
-from tests import make
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +22,7 @@ def plain_http(settings: Any) -> None:
 
 def in_the_making(brand: Brand) -> BatchRange:
     """A batch of four codes, of which one is made."""
-    batch = make.batch(brand, quantity=4)
+    batch = factories.batch(brand, quantity=4)
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=1)
     batch.refresh_from_db()
     batches.start_generation(batch=batch, by=None)
@@ -67,7 +67,7 @@ def test_jobs_and_imports_are_watched_while_they_run(brand: Brand) -> None:
 
 @pytest.mark.parametrize("label", ["authcodes.batchrange", "authcodes.job", "authcodes.import"])
 def test_nobody_hears_of_another_brands_rows(brand: Brand, label: str) -> None:
-    theirs = make.brand()
+    theirs = factories.brand()
     batch, person = in_the_making(theirs), staff(brand)
     upload = Import.objects.create(brand=theirs, kind="list", file="x", file_name="x", uploaded_by=staff(theirs))
     job = Job.objects.get()
@@ -75,7 +75,7 @@ def test_nobody_hears_of_another_brands_rows(brand: Brand, label: str) -> None:
 
     assert rows_of(person, label, key) == {}
     assert rows_of(staff(theirs), label, key) != {}
-    assert rows_of(make.user(is_staff=True), label, key) == {}
+    assert rows_of(factories.user(is_staff=True), label, key) == {}
 
 
 @pytest.mark.parametrize("wrong", ["x", "", "9" * 30, "-1", "1;2"])

@@ -15,9 +15,9 @@ from brands.models.people import Membership, User
 from core.errors import RateLimited
 from core.redis import client as redis_client
 from events.models import Event
-from tests import make
-from tests.api import Api, error, somewhere
-from tests.make import PASSWORD
+from tests.support import factories
+from tests.support.api import Api, error, somewhere
+from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
 WRONG = "a wrong pass phrase"
@@ -117,7 +117,7 @@ def make_slow():
 
 
 def test_a_device_that_was_used_before_is_let_in_while_others_guess(email):
-    device = login_throttle.make_device(make.user(email=email))
+    device = login_throttle.make_device(factories.user(email=email))
     tried(60, email, networks=somewhere)
 
     assert tried(1, email, networks=somewhere) == 0
@@ -126,7 +126,7 @@ def test_a_device_that_was_used_before_is_let_in_while_others_guess(email):
 
 def test_a_device_of_before_a_new_password_is_like_any_other(email):
     """A new password is what people set when somebody else was in."""
-    person = make.user(email=email)
+    person = factories.user(email=email)
     device = login_throttle.make_device(person)
     staff.set_password(user=person, password="another pass phrase", at=timezone.now())
     tried(60, email, networks=somewhere)
@@ -149,7 +149,7 @@ def test_who_is_logged_in_is_asked_again_whatever_others_try(email):
 
 @pytest.mark.parametrize("device", ["", "rubbish", "x" * 5_000, "a:b:c"])
 def test_no_other_device_is(email, device):
-    other = login_throttle.make_device(make.user(email="somebody.else@example.com"))
+    other = login_throttle.make_device(factories.user(email="somebody.else@example.com"))
     tried(60, email, networks=somewhere)
 
     assert tried(1, email, networks=somewhere, device=device or other) == 0
@@ -194,20 +194,20 @@ def shop(brand, settings):
 
 
 def test_a_flood_at_one_brand_keeps_nobody_out(shop):
-    customer = make.customer(shop, password=PASSWORD)
+    customer = factories.customer(shop, password=PASSWORD)
     device = guess(shop, customer.email, PASSWORD).json()["device_token"]
     refused = [guess(shop, customer.email).status_code for _ in range(55)]
 
     assert refused == [401] * 50 + [429] * 5
     assert error(guess(shop, customer.email, PASSWORD)) == (429, "RATE_LIMITED")
     assert guess(shop, customer.email, PASSWORD, device_token=device).status_code == 200
-    assert guess(make.brand(), customer.email, PASSWORD).status_code == 200
+    assert guess(factories.brand(), customer.email, PASSWORD).status_code == 200
 
 
 def test_a_network_has_a_limit_over_all_brands(shop, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login_address": "3/minute"}
     network = f"10.{'.'.join(str(secrets.randbelow(256)) for _ in range(3))}"
-    answers = [guess(make.brand(), f"a{number}@example.com", address=network) for number in range(5)]
+    answers = [guess(factories.brand(), f"a{number}@example.com", address=network) for number in range(5)]
 
     assert [answer.status_code for answer in answers] == [401] * 3 + [429] * 2
     assert guess(shop, "a@example.com").status_code == 401
@@ -218,15 +218,15 @@ def test_the_limit_over_all_brands_holds_for_the_password_of_an_erasure(shop, se
     network = f"10.{'.'.join(str(secrets.randbelow(256)) for _ in range(3))}"
     answers = []
     for _ in range(3):
-        at = make.brand()
-        mine = Api(at, address=network).as_customer(make.customer(at, password=PASSWORD))
+        at = factories.brand()
+        mine = Api(at, address=network).as_customer(factories.customer(at, password=PASSWORD))
         answers.append(mine.call("DELETE", "customer", data=json.dumps({"password": WRONG}).encode()).status_code)
 
     assert answers == [403, 403, 429]
 
 
 def test_others_wrong_tries_keep_nobody_from_erasing_their_data(shop):
-    customer = make.customer(shop, password=PASSWORD)
+    customer = factories.customer(shop, password=PASSWORD)
     mine = Api(shop, address=somewhere()).as_customer(customer)
     for _ in range(52):
         guess(shop, customer.email)
@@ -237,7 +237,7 @@ def test_others_wrong_tries_keep_nobody_from_erasing_their_data(shop):
 
 
 def test_the_owner_hears_of_it_and_a_new_password_is_the_way_out(shop):
-    customer = make.customer(shop, password=PASSWORD)
+    customer = factories.customer(shop, password=PASSWORD)
     for _ in range(52):
         guess(shop, customer.email)
     mails = Event.objects.filter(detail_type="account-mail", brand=shop)
@@ -249,7 +249,7 @@ def test_the_owner_hears_of_it_and_a_new_password_is_the_way_out(shop):
 
 
 def test_a_brand_that_does_not_exist_has_no_door_of_its_own(shop):
-    customer = make.customer(shop, password=PASSWORD)
+    customer = factories.customer(shop, password=PASSWORD)
     codes = []
     for number in range(60):
         given = {"email": customer.email, "password": WRONG, "brand_id": 10**9 + number}
@@ -261,7 +261,9 @@ def test_a_brand_that_does_not_exist_has_no_door_of_its_own(shop):
 @pytest.mark.parametrize("fields", [{"is_staff": True}, {"is_superuser": True}, {"role": "support"}], ids=str)
 def test_staff_never_come_through_the_customers_door(shop, fields):
     role = fields.pop("role", None) if "role" in fields else None
-    person = make.customer(shop, password=PASSWORD, **{name: value for name, value in fields.items() if name != "role"})
+    person = factories.customer(
+        shop, password=PASSWORD, **{name: value for name, value in fields.items() if name != "role"}
+    )
     if role:
         Membership.objects.create(user=person, brand=shop, role=role)
     wrong, right = guess(shop, person.email), guess(shop, person.email, PASSWORD)
@@ -282,7 +284,7 @@ def test_the_customers_door_never_touches_the_portals(shop):
 
 
 def colleague(brand):
-    person = make.user(password=PASSWORD, is_staff=True)
+    person = factories.user(password=PASSWORD, is_staff=True)
     Membership.objects.create(user=person, brand=brand, role="manager")
     return person
 
@@ -304,7 +306,7 @@ def test_a_known_browser_logs_in_while_others_guess(shop):
 
 
 def test_logins_are_in_the_trail_and_a_flood_does_not_fill_it(shop):
-    person, other = colleague(shop), make.brand()
+    person, other = colleague(shop), factories.brand()
     portal(person.email, PASSWORD)
     for _ in range(60):
         portal(person.email, WRONG)
@@ -321,7 +323,7 @@ def test_logins_are_in_the_trail_and_a_flood_does_not_fill_it(shop):
 
 
 def test_of_a_customer_of_another_brand_the_trail_tells_nothing(shop):
-    customer = make.customer(make.brand(), password=PASSWORD)
+    customer = factories.customer(factories.brand(), password=PASSWORD)
     for _ in range(6):
         guess(shop, customer.email)
 

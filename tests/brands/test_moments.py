@@ -11,12 +11,12 @@ from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from core import moments
 from core.moments import DayField, MomentField
-from tests import make
-from tests.api import Api
 from tests.brands.test_reading_changes_nothing import LEAVES, addresses
-from tests.config.doors import ENDPOINTS, make_scenario
-from tests.moments import FIELDS, checks_of, store_everywhere
-from tests.portal import address, brand_with_one_of_each, browser, errors, staff
+from tests.support import factories
+from tests.support.api import Api
+from tests.support.endpoints import ENDPOINTS, make_scenario
+from tests.support.moment_bounds import FIELDS, checks_of, store_everywhere
+from tests.support.portal import address, brand_with_one_of_each, browser, errors, staff
 
 NAMES = [f"{field.model._meta.label_lower}.{field.name}" for field in FIELDS]
 ALLOWED = ["1970-01-01", "2026-03-01", "2199-12-31"]
@@ -64,9 +64,9 @@ def test_forms_and_validation_refuse_what_the_database_refuses(field: Any) -> No
 
 def test_a_moment_outside_of_the_bounds_is_not_stored(brand: Brand) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
-        make.campaign(brand, starts_at=moments.FIRST_MOMENT - timedelta(seconds=1))
+        factories.campaign(brand, starts_at=moments.FIRST_MOMENT - timedelta(seconds=1))
     with pytest.raises(IntegrityError), transaction.atomic():
-        make.campaign(brand, ends_at=moments.LAST_MOMENT + timedelta(seconds=1))
+        factories.campaign(brand, ends_at=moments.LAST_MOMENT + timedelta(seconds=1))
 
 
 @pytest.mark.django_db

@@ -7,8 +7,8 @@ import pytest
 from django.utils.safestring import SafeString
 
 from portal.lists import number_columns
-from tests import make
-from tests.portal import address, browser, form_of, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, staff, text
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +36,8 @@ def test_one_point_is_singular(points, shown):
 
 
 def test_pages_show_points_without_cents(brand, customer):
-    make.points(customer, brand, 25800)
-    member, reward = make.account(customer, brand), make.reward(brand, cost=50)
+    factories.points(customer, brand, 25800)
+    member, reward = factories.account(customer, brand), factories.reward(brand, cost=50)
     client = browser(staff(brand))
 
     shown = text(client.get(address("loyalty.userpoints", "change", member.pk)))

@@ -5,12 +5,12 @@ import pytest
 from brands.errors import OriginNotAllowed
 from brands.models.tenants import BrandHostname
 from brands.tenants import origins
-from tests import make
+from tests.support import factories
 
 
 @pytest.fixture
 def shop(db):
-    made = make.brand(hostname="shop.example.com")
+    made = factories.brand(hostname="shop.example.com")
     BrandHostname.objects.create(brand=made, hostname="localhost:8000")
     BrandHostname.objects.create(brand=made, hostname="secure.example.com:443")
     return made
@@ -84,7 +84,7 @@ def test_any_other_origin_is_refused(shop, origin):
 
 
 def test_origin_of_another_brand_is_refused(shop):
-    other = make.brand(hostname="other.example.com")
+    other = factories.brand(hostname="other.example.com")
 
     with pytest.raises(OriginNotAllowed):
         origins.check(origin="https://shop.example.com", brand_id=other.pk)

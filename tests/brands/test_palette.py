@@ -12,8 +12,8 @@ from django.urls import reverse
 from authcodes.models.codes import AuthCode
 from brands.models.people import Membership
 from brands.models.tenants import Brand
-from tests import make
-from tests.portal import address, browser, staff
+from tests.support import factories
+from tests.support.portal import address, browser, staff
 
 pytestmark = pytest.mark.django_db
 
@@ -33,10 +33,10 @@ def titles(client: Client, words: str) -> list[str]:
 
 def filled(brand: Brand, prefix: str) -> None:
     """One row of each kind, all of which a search for the prefix finds."""
-    product = make.product(brand, sku=f"{prefix}SKU", title=f"{prefix}tea")
-    make.campaign(brand, campaign_name=f"{prefix}campaign")
-    make.batch(brand, range_name=f"{prefix}batch", prefix=prefix, quantity=1, product=product)
-    make.customer(brand, email=f"{prefix.lower()}ann@example.com")
+    product = factories.product(brand, sku=f"{prefix}SKU", title=f"{prefix}tea")
+    factories.campaign(brand, campaign_name=f"{prefix}campaign")
+    factories.batch(brand, range_name=f"{prefix}batch", prefix=prefix, quantity=1, product=product)
+    factories.customer(brand, email=f"{prefix.lower()}ann@example.com")
 
 
 def test_each_kind_is_found(brand: Brand) -> None:
@@ -57,7 +57,7 @@ def test_a_code_is_found_as_a_scanner_reads_it(brand: Brand) -> None:
 
 
 def test_nobody_finds_rows_of_another_brand(brand: Brand) -> None:
-    other = make.brand()
+    other = factories.brand()
     filled(other, "QQ-")
 
     assert titles(browser(staff(brand)), "QQ-") == []
@@ -65,7 +65,7 @@ def test_nobody_finds_rows_of_another_brand(brand: Brand) -> None:
 
 
 def test_what_was_found_is_forgotten_with_the_role(brand: Brand) -> None:
-    other = make.brand()
+    other = factories.brand()
     filled(brand, "QQ-")
     person = staff(brand, other)
     client = browser(person)
@@ -118,7 +118,7 @@ def test_few_of_a_kind_in_as_many_queries_as_one(brand: Brand) -> None:
         return len(queries)
 
     one = asked()
-    make.batch(brand, range_name="QQ-many", prefix="QQ-M", quantity=30)
+    factories.batch(brand, range_name="QQ-many", prefix="QQ-M", quantity=30)
     for number in range(10):
         filled(brand, f"QQ-{number}")
 

@@ -9,9 +9,9 @@ from brands.identity import staff as people
 from brands.models.people import Membership, User
 from brands.models.tenants import Brand
 from core.errors import Invalid
-from tests import make
-from tests.portal import address, browser, errors, form_of, staff
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, errors, form_of, staff
 
 ROUNDS = 20
 
@@ -100,7 +100,7 @@ class TestPages:
 
     @pytest.mark.parametrize("field", ["is_active", "is_staff"])
     def test_operator_does_not_switch_off_the_last_owner(self, brand: Brand, owner: User, field: str) -> None:
-        client = browser(make.user(is_staff=True, is_superuser=True))
+        client = browser(factories.user(is_staff=True, is_superuser=True))
         its = address("brands.user", "change", owner.pk)
         sent = {name: value for name, value in form_of(client.get(its)).items() if name != field}
 
@@ -129,7 +129,7 @@ def brands_left_alone(take_away: Any) -> int:
     """Of some brands with two owners each, who take each other's role at once, how many have no owner then."""
     left = 0
     for _ in range(ROUNDS):
-        brand = make.brand()
+        brand = factories.brand()
         pair = [of(staff(brand), brand) for _ in range(2)]
         at_once(take_away, pair)
         left += not owners(brand)

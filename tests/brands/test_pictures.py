@@ -21,8 +21,8 @@ from brands.models.tenants import Picture
 from brands.tenants import pictures
 from brands.tenants.picture_drawing import webp_size
 from core.errors import Invalid, Unavailable
-from tests import make
-from tests.portal import address, browser, errors, form_of, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -263,7 +263,7 @@ def test_what_is_no_colour_is_refused(brand, colour):
 
 
 def test_a_product_gets_a_picture(brand):
-    owner, product = staff(brand), make.product(brand)
+    owner, product = staff(brand), factories.product(brand)
     form = address("authcodes.product", "change", product.pk)
 
     browser(owner).post(form, {**form_of(browser(owner).get(form)), "picture_file": uploaded(drawing())})

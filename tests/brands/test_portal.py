@@ -20,9 +20,10 @@ from brands.models.people import Membership, User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Milestone
 from loyalty.models.accounts import UserPoints
-from tests import make, wallets
-from tests.log_watch import LogWatch
-from tests.portal import (
+from tests.support import factories, wallets
+from tests.support.log_watch import LogWatch
+from tests.support.module_rows import shared_rows
+from tests.support.portal import (
     LABELS,
     address,
     brand_with_one_of_each,
@@ -35,7 +36,6 @@ from tests.portal import (
     staff,
     text,
 )
-from tests.worlds import shared_rows
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
@@ -75,7 +75,7 @@ def foreign(both: Any) -> tuple[Brand, dict[str, Any]]:
 @pytest.fixture
 def owner(own: tuple[Brand, dict[str, Any]], foreign: tuple[Brand, dict[str, Any]]) -> User:
     """Owner of the one brand; beside it stands the other, and people whom both know."""
-    shared = make.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
+    shared = factories.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
     Membership.objects.create(user=shared, brand=foreign[0], role="support")
     UserPoints.objects.create(user=shared, brand=own[0])
     # Somebody scanned a code of the one brand in the other's app: who it was is the other's to know.
@@ -255,7 +255,7 @@ def test_rows_can_be_added_to_ones_own_brand_only(client: Client, own: Any, fore
 
     wanted = new_rows(*own)[label]
     if label == "brands.membership":  # a role is for a colleague, here of another brand of the same owner
-        other = make.brand()
+        other = factories.brand()
         wanted, client = {"brand": own[0].pk, "user": staff(other).pk, "role": "support"}, browser(staff(own[0], other))
         before = count()
     taken = add(client, label, wanted)
@@ -288,12 +288,12 @@ def test_a_row_cannot_take_what_another_of_its_brand_has(brand: Brand, label: st
 
 def twins(brand: Brand) -> dict[str, tuple[Any, Any]]:
     """Of each kind whose names are unique in a brand two rows that differ."""
-    levels = make.level(brand, "Silver", 100), make.level(brand, "Gold", 200)
-    rules = make.earning_rule(brand, "log-user-login"), make.earning_rule(brand, "order-complete")
+    levels = factories.level(brand, "Silver", 100), factories.level(brand, "Gold", 200)
+    rules = factories.earning_rule(brand, "log-user-login"), factories.earning_rule(brand, "order-complete")
     printers = [Printer.objects.create(brand=brand, name=name, scale="1.01") for name in ("Hall", "Office")]
     return {
-        "authcodes.product": (make.product(brand), make.product(brand)),
-        "authcodes.batchrange": (make.batch(brand), make.batch(brand)),
+        "authcodes.product": (factories.product(brand), factories.product(brand)),
+        "authcodes.batchrange": (factories.batch(brand), factories.batch(brand)),
         "authcodes.printer": (printers[0], printers[1]),
         "loyalty.brandlevel": levels,
         "loyalty.earningrule": rules,
@@ -421,7 +421,7 @@ class TestSeveralBrands:
     ["password__startswith=pbkdf2", "email__startswith=a", "memberships__user__password__startswith=p", "id=1"],
 )
 def test_a_list_answers_only_what_its_filters_ask(db, lookup):
-    brand = make.brand()
+    brand = factories.brand()
     person = staff(brand, role="support")
 
     response = browser(person).get(f"{address('brands.user')}?{lookup}")
@@ -433,8 +433,8 @@ def test_a_list_answers_only_what_its_filters_ask(db, lookup):
 
 
 def test_a_form_shows_and_reads_moments_in_the_zone_of_the_rows_brand() -> None:
-    here, there = make.brand(time_zone="Asia/Kolkata"), make.brand(time_zone="America/New_York")
-    made = make.campaign(here, starts_at=datetime(2026, 3, 1, 18, 30, tzinfo=UTC))
+    here, there = factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/New_York")
+    made = factories.campaign(here, starts_at=datetime(2026, 3, 1, 18, 30, tzinfo=UTC))
     for person in (staff(here), staff(here, there)):
         client, form = browser(person), address("campaigns.campaign", "change", made.pk)
 
@@ -452,8 +452,8 @@ def test_a_form_shows_and_reads_moments_in_the_zone_of_the_rows_brand() -> None:
 
 
 def test_a_form_names_the_zone_of_what_cannot_be_changed() -> None:
-    brand = make.brand(time_zone="Asia/Kolkata")
-    code = make.code(brand)
+    brand = factories.brand(time_zone="Asia/Kolkata")
+    code = factories.code(brand)
     AuthCode.objects.update(created_at=datetime(2026, 3, 1, 18, 30, tzinfo=UTC))
 
     shown = browser(staff(brand)).get(address("authcodes.authcode", "change", code.pk))

@@ -24,12 +24,12 @@ from jobs import queue, runner
 from jobs.models import Job
 from loyalty.integrations import webhook_events
 from loyalty.models.webhooks import WebhookDelivery
-from tests import make
-from tests.api import error
 from tests.loyalty.webhooks import endpoint, hasten, send
-from tests.portal import address, browser, staff, text
-from tests.races import at_once, while_uncommitted
-from tests.receivers import receiver, reset_breakers
+from tests.support import factories
+from tests.support.api import error
+from tests.support.concurrency import at_once, while_uncommitted
+from tests.support.fake_http import receiver, reset_breakers
+from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -50,7 +50,7 @@ def fresh_counters(monkeypatch):
 
 @pytest.fixture
 def neighbour(db):
-    return make.brand()
+    return factories.brand()
 
 
 def allow(brand, resource, limit):
@@ -76,7 +76,7 @@ def upload(brand, content=b"auth_code,inventory_location,notes\nX-1,,\n"):
     return uploads.upload(
         brand=brand,
         kind="list",
-        product=make.product(brand),
+        product=factories.product(brand),
         file=ContentFile(content, name="x.csv"),
         name="x.csv",
         by=staff(brand),
@@ -202,7 +202,7 @@ def test_counters_are_exact_over_threads(brand):
 def test_hub_hears_429_with_the_wait_until_midnight_and_an_app_uses_nothing_up(api, brand, customer):
     allow(brand, "events", 1)
     hub, app = api.as_customer(customer).hub(), api.as_customer(customer).app()
-    codes = [make.code(brand) for _ in range(3)]
+    codes = [factories.code(brand) for _ in range(3)]
 
     def act(caller, code):
         body = {"user_id": customer.pk, "brand_id": brand.pk, "type": "authenticator_scan"}
@@ -281,7 +281,7 @@ def test_front_page_warns_from_80_percent(brand, neighbour, quantity, warned):
 
 
 def test_operator_sets_a_limit_which_the_trail_tells(brand):
-    operator = make.user(is_staff=True, is_superuser=True)
+    operator = factories.user(is_staff=True, is_superuser=True)
     given = {"brand": brand.pk, "resource": "jobs", "limit": "7"}
     assert browser(staff(brand)).post(address("brands.brandquota", "add"), given).status_code == 403
     assert browser(operator).post(address("brands.brandquota", "add"), given).status_code == 302

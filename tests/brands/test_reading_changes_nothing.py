@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from brands.models.people import Membership
 from brands.models.tenants import Brand
 from loyalty.models.webhooks import WebhookDelivery
-from tests.portal import LABELS, brand_with_one_of_each, browser, staff
+from tests.support.portal import LABELS, brand_with_one_of_each, browser, staff
 
 pytestmark = pytest.mark.django_db
 PARAMETER = re.compile(r"<(?:(?P<converter>\w+):)?(?P<name>\w+)>")

@@ -9,10 +9,10 @@ from django.urls import reverse
 from brands.identity.roles import ACT, ADD, CHANGE, COLUMNS, DELETE, SUPERUSER, TABLE, VIEW, may
 from brands.models.people import User
 from brands.models.tenants import Brand
-from tests import make
-from tests.log_watch import LogWatch
-from tests.portal import LABELS, READ_ONLY, address, brand_with_one_of_each, browser, page, staff, text
-from tests.worlds import shared_rows
+from tests.support import factories
+from tests.support.log_watch import LogWatch
+from tests.support.module_rows import shared_rows
+from tests.support.portal import LABELS, READ_ONLY, address, brand_with_one_of_each, browser, page, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +48,7 @@ def test_what_the_table_does_not_name_is_allowed_to_nobody() -> None:
 @pytest.mark.parametrize("role", COLUMNS)
 @pytest.mark.parametrize("label", LABELS)
 def test_roles_may_what_the_table_says(own: Any, label: str, role: str) -> None:
-    person = make.user(is_staff=True, is_superuser=True) if role == SUPERUSER else staff(own[0], role=role)
+    person = factories.user(is_staff=True, is_superuser=True) if role == SUPERUSER else staff(own[0], role=role)
     client = browser(person)
     row = own[1][label]
 
@@ -67,7 +67,7 @@ def test_roles_may_what_the_table_says(own: Any, label: str, role: str) -> None:
 
 @pytest.mark.parametrize("label", READ_ONLY)
 def test_records_of_what_happened_are_for_reading_whoever_reads(own: Any, label: str) -> None:
-    client = browser(make.user(is_staff=True, is_superuser=True))
+    client = browser(factories.user(is_staff=True, is_superuser=True))
     row = own[1][label]
     before = type(row).objects.filter(pk=row.pk).values().get()
 

@@ -6,16 +6,16 @@ from django.utils import timezone
 
 from brands.identity import staff, tokens
 from brands.models.people import Membership, User
-from tests import make
-from tests.api import Api, error
-from tests.make import PASSWORD
+from tests.support import factories
+from tests.support.api import Api, error
+from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def customer(brand):
-    return make.customer(brand, password=PASSWORD)
+    return factories.customer(brand, password=PASSWORD)
 
 
 def session(brand, user):
@@ -27,7 +27,7 @@ def uses(brand, pair):
     api = Api(brand).having(authorization=f"Bearer {pair.access}")
     doors = [
         api.get("customer/loyalty/points"),
-        api.verify(make.code(brand)),
+        api.verify(factories.code(brand)),
         api.post("auth-codes/scan", {"code": "NOBODY-KNOWS-1"}),
         Api(brand).post("auth/token/refresh", {"refresh": pair.refresh}),
     ]
@@ -67,7 +67,7 @@ def test_switching_somebody_on_again_revives_nothing(brand, customer):
 
 
 def test_switching_staff_on_again_revives_no_session_of_the_portal(brand):
-    person = make.user(is_staff=True)
+    person = factories.user(is_staff=True)
     Membership.objects.create(user=person, brand=brand, role="manager")
     client = Client()
     client.force_login(person)

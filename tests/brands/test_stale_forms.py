@@ -8,9 +8,9 @@ from django.test import Client
 from brands.models.tenants import Brand
 from brands.staff_login.models import SignInSettings
 from portal.base import stale_forms
-from tests import make
-from tests.portal import address, browser, errors, form_of, staff, text
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, errors, form_of, staff, text
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def plain_http(settings: Any) -> None:
 
 @pytest.fixture
 def product(brand: Brand) -> Any:
-    return make.product(brand, sku="white", title="Mug")
+    return factories.product(brand, sku="white", title="Mug")
 
 
 def opened(client: Client, row: Any) -> tuple[str, dict[str, Any]]:
@@ -100,7 +100,7 @@ class TestStaleTab:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_tabs_that_save_at_the_same_moment_one_wins(brand: Brand) -> None:
-    product = make.product(brand, sku="mug", title="Mug")
+    product = factories.product(brand, sku="mug", title="Mug")
     clients = [browser(staff(brand)) for _tab in range(6)]
     tabs = [(client, *opened(client, product)) for client in clients]
 

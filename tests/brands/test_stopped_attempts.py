@@ -14,8 +14,8 @@ from brands.tenants import stopped_attempts
 from core.errors import RateLimited
 from core.observability import metrics
 from core.redis import client
-from tests import make
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
 NOBODY = Exemptions(has_good_tag=lambda: False, has_earned=lambda: False, is_established=lambda: False)
@@ -37,7 +37,7 @@ def figure(limit):
 
 def try_codes(brand, number):
     """How many of so many different codes, by one new customer, were stopped."""
-    guesser = Guesser(f"user:{make.customer(brand).pk}", "192.0.2.77", brand.pk)
+    guesser = Guesser(f"user:{factories.customer(brand).pk}", "192.0.2.77", brand.pk)
     stopped = 0
     for each in range(number):
         try:
@@ -61,7 +61,7 @@ def test_stopped_guesses_are_counted_by_the_limit_that_stopped_them(brand):
 
 
 def test_the_brands_owner_sees_them_and_nobody_elses(brand):
-    other = make.brand()
+    other = factories.brand()
     try_codes(brand, 5)
     words = "3 attempts at codes were stopped today (UTC). Somebody tries more different codes than customers do."
 
@@ -77,7 +77,7 @@ def test_a_day_without_them_says_nothing(brand):
 
 
 def test_stopped_logins_of_customers_are_told_from_twenty_on(brand):
-    email, before = f"{make.customer(brand).pk}@example.com", figure("login_wait")
+    email, before = f"{factories.customer(brand).pk}@example.com", figure("login_wait")
 
     def stop(number):
         while number:
@@ -95,7 +95,7 @@ def test_stopped_logins_of_customers_are_told_from_twenty_on(brand):
 
 def test_a_limit_of_calls_is_counted_for_operators_alone(brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "scan": "1/minute"}
-    guesser, before = Guesser(f"user:{make.customer(brand).pk}", "192.0.2.79", brand.pk), figure("scan")
+    guesser, before = Guesser(f"user:{factories.customer(brand).pk}", "192.0.2.79", brand.pk), figure("scan")
     guessing.check(guesser, reading=None, exemptions=NOBODY, calls="scan")
 
     with pytest.raises(RateLimited):
@@ -163,7 +163,7 @@ def test_rows_are_kept_for_thirty_days(brand):
 
 
 def test_the_list_is_for_owners_and_managers_of_the_brand_and_filters_exactly(brand):
-    other = make.brand()
+    other = factories.brand()
     now = timezone.now()
     for each, kind, number in [(brand, "codes", 3), (brand, "logins", 4), (other, "codes", 9)]:
         StoppedAttempts.objects.create(brand=each, kind=kind, hour=now, number=number)
@@ -174,7 +174,7 @@ def test_the_list_is_for_owners_and_managers_of_the_brand_and_filters_exactly(br
         assert browser(staff(brand, role=role)).get(LIST).status_code == 403
     for query in ({"brand__name__startswith": "x"}, {"number__gte": "1"}, {"brand__id__exact": str(other.pk)}):
         assert browser(staff(brand)).get(LIST, query).status_code in (302, 400)
-    operator = make.user(is_staff=True, is_superuser=True)
+    operator = factories.user(is_staff=True, is_superuser=True)
     assert browser(operator).get(LIST).context["cl"].result_count == 3
 
 

@@ -12,9 +12,9 @@ from brands.identity.roles import BrandScope
 from brands.models.people import Membership, User
 from brands.models.tenants import Brand
 from brands.tenants import pictures
-from tests import make
 from tests.brands.test_pictures import drawing
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -26,9 +26,9 @@ def plain_http(settings: Any) -> None:
 
 @pytest.fixture
 def brands(db: None) -> list[Brand]:
-    made = [make.brand(name=name) for name in ("Aardvark", "Badger", "Zebra")]
+    made = [factories.brand(name=name) for name in ("Aardvark", "Badger", "Zebra")]
     for brand in made:
-        make.product(brand, title=f"{brand} lamp")
+        factories.product(brand, title=f"{brand} lamp")
     return made
 
 
@@ -88,7 +88,7 @@ def test_forms_take_no_row_of_a_brand_that_is_not_looked_at(client: Client, bran
 
 def test_dashboard_follows_the_choice(client: Client, brands: list[Brand]) -> None:
     for brand, quantity in zip(brands, (3, 4, 5), strict=True):
-        make.batch(brand, quantity=quantity)
+        factories.batch(brand, quantity=quantity)
 
     def first_card() -> str:
         return str(client.get("/admin/").context["shown"].cards[0].value)
@@ -137,7 +137,7 @@ def test_only_those_with_several_brands_are_asked(brands: list[Brand], client: C
 
 
 def test_superuser_sees_all_or_one(brands: list[Brand]) -> None:
-    client = browser(make.user(is_staff=True, is_superuser=True))
+    client = browser(factories.user(is_staff=True, is_superuser=True))
     assert len(products(client)) == 3
 
     choose(client, brands[2])
@@ -148,7 +148,7 @@ def test_superuser_sees_all_or_one(brands: list[Brand]) -> None:
 
 
 def test_superuser_who_looks_at_one_brand_can_still_add_another(brands: list[Brand]) -> None:
-    client = browser(make.user(is_staff=True, is_superuser=True))
+    client = browser(factories.user(is_staff=True, is_superuser=True))
     choose(client, brands[0])
     form = client.get(address("brands.brand", "add")).context["adminform"].form
     offered = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}

@@ -22,8 +22,8 @@ from brands.models.people import Membership
 from core.errors import Unavailable
 from core.http import client
 from loyalty.points import accounts
-from tests import make
-from tests.api import Api
+from tests.support import factories
+from tests.support.api import Api
 
 ISSUER = "https://login.example.com"
 AUDIENCE = "shop"
@@ -608,7 +608,7 @@ def spoken_for(issuer, brand, settings):
 
 @pytest.mark.django_db
 def test_the_external_issuer_speaks_for_customers_of_its_brand(spoken_for, brand):
-    registered, enrolled = make.customer(brand), make.customer(make.brand())
+    registered, enrolled = factories.customer(brand), factories.customer(factories.brand())
     accounts.enrol(user_id=enrolled.pk, brand_id=brand.pk, at=timezone.now())
 
     assert [spoken_for(user) for user in (registered, enrolled)] == [200, 200]
@@ -616,20 +616,22 @@ def test_the_external_issuer_speaks_for_customers_of_its_brand(spoken_for, brand
 
 @pytest.mark.django_db
 def test_the_external_issuer_speaks_for_nobody_else(spoken_for, brand):
-    staff = make.customer(brand, is_staff=True)
-    superuser = make.customer(brand, is_superuser=True)
-    with_role = make.customer(brand)
-    Membership.objects.create(user=with_role, brand=make.brand(), role="support")
+    staff = factories.customer(brand, is_staff=True)
+    superuser = factories.customer(brand, is_superuser=True)
+    with_role = factories.customer(brand)
+    Membership.objects.create(user=with_role, brand=factories.brand(), role="support")
 
-    assert [spoken_for(user) for user in (staff, superuser, with_role, make.customer(make.brand()))] == [401] * 4
+    assert [spoken_for(user) for user in (staff, superuser, with_role, factories.customer(factories.brand()))] == [
+        401
+    ] * 4
 
 
 @pytest.mark.django_db
 def test_the_external_issuer_scans_for_no_member_of_staff(issuer, brand, settings):
     settings.JWT_EXTERNAL_BRANDS = frozenset({brand.pk})
     answers = []
-    for user in (make.customer(brand), make.customer(brand, is_staff=True)):
+    for user in (factories.customer(brand), factories.customer(brand, is_staff=True)):
         token = issuer.token(user_id=user.pk, brand_id=brand.pk)
-        answers.append(Api(brand).having(authorization=f"Bearer {token}").verify(make.code(brand)).status_code)
+        answers.append(Api(brand).having(authorization=f"Bearer {token}").verify(factories.code(brand)).status_code)
 
     assert answers == [200, 401]

@@ -10,10 +10,10 @@ from django.core.management import call_command
 from playwright.sync_api import Browser
 
 from brands.models.tenants import Brand
-from tests import make
 from tests.browser.window import DESKTOP, Window, chromium
-from tests.portal import staff
-from tests.stack import Stack
+from tests.support import factories
+from tests.support.live_stack import Stack
+from tests.support.portal import staff
 
 # For these journeys alone: a worker that lived longer would take the other tests' events away from them.
 ALIVE = "package"
@@ -46,8 +46,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def brand(transactional_db: None) -> Brand:
     """Northwind Coffee, where nothing has happened yet."""
-    made = make.brand(name="Northwind Coffee", time_zone="Europe/Berlin")
-    make.level(made)
+    made = factories.brand(name="Northwind Coffee", time_zone="Europe/Berlin")
+    factories.level(made)
     return made
 
 
@@ -59,8 +59,8 @@ def window(portal: Stack, browser: Browser, brand: Brand) -> Iterator[Callable[.
     def opener(role: str | None = "owner", size: tuple[int, int] = DESKTOP) -> Window:
         opened.append(Window(browser, portal.url, size))
         if role:
-            person = staff(brand, role=role, email=f"{role}{len(opened)}@example.com", password=make.PASSWORD)
-            opened[-1].login(person.email, make.PASSWORD)
+            person = staff(brand, role=role, email=f"{role}{len(opened)}@example.com", password=factories.PASSWORD)
+            opened[-1].login(person.email, factories.PASSWORD)
         return opened[-1]
 
     yield opener

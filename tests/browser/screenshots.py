@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tests.browser.scenery import Scene
+    from tests.browser.page_fixtures import Scene
     from tests.browser.window import Window
 
 ROOT = Path(__file__).parents[2]
@@ -89,14 +89,14 @@ def take(folder: Path, only: list[str]) -> None:
     from authcodes.models.codes import AuthCode
     from brands.models.people import User
     from brands.models.tenants import Brand, BrandHostname
-    from tests.browser import scenery
+    from tests.browser import page_fixtures
     from tests.browser.window import DESKTOP, LOOPBACK, PHONE, Window, chromium
-    from tests.stack import Stack
+    from tests.support.live_stack import Stack
 
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     said = io.StringIO()
-    with time_machine.travel(timezone.now() - timedelta(days=scenery.DAYS + 1)):
+    with time_machine.travel(timezone.now() - timedelta(days=page_fixtures.DAYS + 1)):
         call_command("demo", "--json", stdout=said)
     demo = json.loads(said.getvalue())
     owner = demo["staff"][0]
@@ -106,7 +106,7 @@ def take(folder: Path, only: list[str]) -> None:
         running.start_web()
         running.start_worker()
         BrandHostname.objects.create(brand_id=demo["brand_id"], hostname=LOOPBACK)
-        scene = scenery.play(Brand.objects.get(pk=demo["brand_id"]), User.objects.get(email=owner["username"]))
+        scene = page_fixtures.play(Brand.objects.get(pk=demo["brand_id"]), User.objects.get(email=owner["username"]))
         # The three weeks have used some of them up.
         demo["codes"] = [it.code for it in AuthCode.objects.unscanned().filter(code__in=demo["codes"])]
         wanted = set(only) or shown()

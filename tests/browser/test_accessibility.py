@@ -3,9 +3,9 @@
 import pytest
 
 from brands.identity import roles
-from tests import make
 from tests.browser.window import DESKTOP, PHONE
-from tests.portal import LABELS, address, brand_with_one_of_each, staff
+from tests.support import factories
+from tests.support.portal import LABELS, address, brand_with_one_of_each, staff
 
 # What JavaScript adds later has no address of its own: these pages are looked at besides every list and form.
 MORE = [
@@ -24,7 +24,7 @@ MORE = [
 def everything(brand):
     """Addresses of every list, of a row of each, of every form and of what else there is."""
     brand, rows = brand_with_one_of_each("northwind")
-    staff(brand, email="olivia@example.com", password=make.PASSWORD)
+    staff(brand, email="olivia@example.com", password=factories.PASSWORD)
     batch = rows["authcodes.batchrange"].pk
     lists = [address(label) for label in LABELS]
     forms = [address(label, "add") for label in LABELS if roles.may("owner", roles.ADD, label)]
@@ -38,7 +38,7 @@ def test_every_page_can_be_used_by_everybody(window, everything, size, scheme):
     owner.page.emulate_media(color_scheme=scheme)
     owner.goto("")
     complaints = owner.audit() + owner.axe()
-    owner.login("olivia@example.com", make.PASSWORD)
+    owner.login("olivia@example.com", factories.PASSWORD)
 
     for page in everything:
         owner.leave_for(page)
@@ -60,7 +60,7 @@ def test_the_keyboard_shows_where_it_is(window, brand):
     owner = window(None)
     owner.goto("")
     assert owner.hidden_stops(4) == []
-    owner.login(staff(brand, email="olivia@example.com", password=make.PASSWORD).email, make.PASSWORD)
+    owner.login(staff(brand, email="olivia@example.com", password=factories.PASSWORD).email, factories.PASSWORD)
 
     owner.goto("authcodes/batchrange/add/")
     assert owner.hidden_stops(45) == []

@@ -6,14 +6,14 @@ from django.utils import timezone
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
 from jobs.models import Job
-from tests import make
-from tests.browser.people import scan, settle
+from tests.browser.actors import scan, settle
 from tests.browser.window import DESKTOP, PHONE
+from tests.support import factories
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
 def test_a_batch_is_made_and_its_codes_come(window, brand, size):
-    make.product(brand, sku="BEANS", title="Coffee beans")
+    factories.product(brand, sku="BEANS", title="Coffee beans")
     owner = window(size=size)
 
     owner.sidebar("Batch ranges")
@@ -37,7 +37,7 @@ def test_a_batch_is_made_and_its_codes_come(window, brand, size):
 
 
 def test_the_list_follows_codes_in_the_making(window, brand):
-    batch = make.batch(brand, range_name="Slow harvest", quantity=4)
+    batch = factories.batch(brand, range_name="Slow harvest", quantity=4)
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=1)
     job = Job.objects.create(brand=brand, kind="generate", title="x", parameters={"batch_id": batch.pk})
     Job.objects.filter(pk=job.pk).update(status="running", alive_at=timezone.now(), attempts=1)
@@ -54,7 +54,7 @@ def test_the_list_follows_codes_in_the_making(window, brand):
 
 
 def test_a_range_that_overlaps_is_refused_and_can_be_corrected(window, brand):
-    make.batch(brand, range_name="Winter", prefix="NW-", number_width=6, quantity=100)
+    factories.batch(brand, range_name="Winter", prefix="NW-", number_width=6, quantity=100)
     owner = window()
 
     owner.goto("authcodes/batchrange/add/")
@@ -72,8 +72,8 @@ def test_a_range_that_overlaps_is_refused_and_can_be_corrected(window, brand):
 
 
 def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
-    batch = make.batch(brand, range_name="Glass jars", prefix="JAR-", quantity=40, scan_limit=None)
-    ada, ben = make.customer(brand), make.customer(brand)
+    batch = factories.batch(brand, range_name="Glass jars", prefix="JAR-", quantity=40, scan_limit=None)
+    ada, ben = factories.customer(brand), factories.customer(brand)
     first, second = batch.codes.order_by("code")[:2]
     for customer, code in ((ada, first), (ada, second), (ben, second)):
         scan(portal, customer, brand, code)

@@ -4,17 +4,17 @@ from django.utils import timezone
 
 from brands.identity import api_keys
 from brands.models.credentials import ApiKey
-from tests import make
-from tests.portal import staff
+from tests.support import factories
+from tests.support.portal import staff
 
 
 def test_who_works_for_two_brands_looks_at_one_of_them(window, brand):
-    other = make.brand(name="Harbour Tea")
-    make.batch(brand, range_name="Beans")
-    make.batch(other, range_name="Leaves")
+    other = factories.brand(name="Harbour Tea")
+    factories.batch(brand, range_name="Beans")
+    factories.batch(other, range_name="Leaves")
     both = window(None)
     both.goto("")
-    both.login(staff(brand, other, email="olivia@example.com", password=make.PASSWORD).email, make.PASSWORD)
+    both.login(staff(brand, other, email="olivia@example.com", password=factories.PASSWORD).email, factories.PASSWORD)
 
     both.sidebar("Batch ranges")
     both.lists(2)

@@ -1,12 +1,12 @@
 """Staff give a stretch of codes a product by hand, and switch codes off with a reason."""
 
 from authcodes.models.codes import AuthCode
-from tests import make
+from tests.support import factories
 
 
 def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
-    make.product(brand, sku="BEANS", title="Coffee beans")
-    batch = make.batch(brand, range_name="Blank", prefix="NW-", quantity=100, assigned=False)
+    factories.product(brand, sku="BEANS", title="Coffee beans")
+    batch = factories.batch(brand, range_name="Blank", prefix="NW-", quantity=100, assigned=False)
     printer = window("printer")
 
     printer.sidebar("Batch ranges")
@@ -28,7 +28,7 @@ def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
 
 
 def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand):
-    make.batch(brand, prefix="NW-", quantity=5)
+    factories.batch(brand, prefix="NW-", quantity=5)
     manager = window("manager")
 
     manager.sidebar("Auth codes")

@@ -4,16 +4,16 @@ import csv
 import io
 
 from authcodes.models.scans import Scan
-from tests import make
-from tests.browser.people import PARIS, PUNE, scan, settle
-from tests.stack import wait_until
+from tests.browser.actors import PARIS, PUNE, scan, settle
+from tests.support import factories
+from tests.support.live_stack import wait_until
 
 
 def test_a_filtered_figure_leads_to_the_rows_it_counts(window, portal, brand):
-    summer, winter = (make.campaign(brand, campaign_name=name) for name in ("Summer", "Winter"))
-    warm = make.batch(brand, prefix="SUM-", quantity=5, campaign=summer)
-    cold = make.batch(brand, prefix="WIN-", quantity=5, campaign=winter)
-    customer = make.customer(brand)
+    summer, winter = (factories.campaign(brand, campaign_name=name) for name in ("Summer", "Winter"))
+    warm = factories.batch(brand, prefix="SUM-", quantity=5, campaign=summer)
+    cold = factories.batch(brand, prefix="WIN-", quantity=5, campaign=winter)
+    customer = factories.customer(brand)
     for code, place in [*((code, PARIS) for code in warm.codes.order_by("code")[:3]), (cold.codes.first(), PUNE)]:
         scan(portal, customer, brand, code, **place)
     settle()
@@ -39,10 +39,10 @@ def test_a_filtered_figure_leads_to_the_rows_it_counts(window, portal, brand):
 
 
 def test_lists_are_exported_as_they_are_filtered(window, portal, brand):
-    beans = make.product(brand, title="Coffee beans")
-    make.batch(brand, prefix="NW-", quantity=6, product=beans)
-    make.batch(brand, prefix="TEA-", quantity=3)
-    customer = make.customer(brand, email="ada@example.com")
+    beans = factories.product(brand, title="Coffee beans")
+    factories.batch(brand, prefix="NW-", quantity=6, product=beans)
+    factories.batch(brand, prefix="TEA-", quantity=3)
+    customer = factories.customer(brand, email="ada@example.com")
     scan(portal, customer, brand, "NW-0001", **PARIS)
     scan(portal, customer, brand, "TEA-0001")
     settle()
@@ -79,7 +79,7 @@ def exported(staff, name):
 
 
 def test_support_reads_and_is_offered_nothing_else(window, brand):
-    batch = make.batch(brand, range_name="Blank", quantity=3)
+    batch = factories.batch(brand, range_name="Blank", quantity=3)
     support, printer = window("support"), window("printer")
 
     offered = []

@@ -6,27 +6,27 @@ import re
 import pytest
 
 from authcodes.models.products import Product
-from tests import make
 from tests.browser.window import DESKTOP, PHONE, Window
-from tests.portal import staff
+from tests.support import factories
+from tests.support.portal import staff
 
 NOTICE = "is back in the form"
 
 
 @pytest.fixture
 def person(brand):
-    return staff(brand, role="owner", email="olivia@example.com", password=make.PASSWORD)
+    return staff(brand, role="owner", email="olivia@example.com", password=factories.PASSWORD)
 
 
 def log_in(window: Window, email: str) -> None:
     window.page.get_by_label("Email").fill(email)
-    window.page.get_by_label("Password").fill(make.PASSWORD)
+    window.page.get_by_label("Password").fill(factories.PASSWORD)
     window.page.keyboard.press("Enter")
 
 
 def typed_after_the_end(window: Window, person) -> None:
     """Fill the form of a product, lose the session, and save."""
-    window.login(person.email, make.PASSWORD)
+    window.login(person.email, factories.PASSWORD)
     window.goto("authcodes/product/add/")
     window.page.get_by_label("Sku").fill("mug")
     window.page.get_by_label("Title").fill("Blue mug")
@@ -56,7 +56,7 @@ def test_a_form_is_filled_again_after_the_login_and_can_be_saved(portal, browser
 
 
 def test_somebody_else_in_the_same_tab_does_not_see_it(portal, browser, person, brand):
-    other = staff(brand, role="owner", email="oscar@example.com", password=make.PASSWORD)
+    other = staff(brand, role="owner", email="oscar@example.com", password=factories.PASSWORD)
     window = Window(browser, portal.url, DESKTOP)
     typed_after_the_end(window, person)
 
@@ -71,7 +71,7 @@ def test_somebody_else_in_the_same_tab_does_not_see_it(portal, browser, person, 
 
 def test_passwords_and_secrets_are_not_kept(portal, browser, person):
     window = Window(browser, portal.url, DESKTOP)
-    window.login(person.email, make.PASSWORD)
+    window.login(person.email, factories.PASSWORD)
     window.goto("staff_login/signinsettings/add/")
     window.page.locator("[name=oidc_client_secret]").fill("hush-hush")
     window.page.locator("[name=oidc_issuer]").fill("https://login.example.com")

@@ -6,16 +6,16 @@ import io
 import pytest
 
 from authcodes.models.codes import AuthCode
-from tests import make
+from tests.support import factories
 
 
 @pytest.fixture
 def brand(brand):
     """With two products, a batch of a hundred codes that belong to neither, and one code that is tea already."""
-    make.product(brand, sku="BEANS", title="Coffee beans")
-    tea = make.product(brand, sku="TEA", title="Green tea")
-    make.batch(brand, range_name="Blank", prefix="NW-", number_width=5, quantity=100, assigned=False)
-    make.batch(brand, range_name="Tea tins", prefix="TEA-", number_width=5, quantity=1, product=tea)
+    factories.product(brand, sku="BEANS", title="Coffee beans")
+    tea = factories.product(brand, sku="TEA", title="Green tea")
+    factories.batch(brand, range_name="Blank", prefix="NW-", number_width=5, quantity=100, assigned=False)
+    factories.batch(brand, range_name="Tea tins", prefix="TEA-", number_width=5, quantity=1, product=tea)
     return brand
 
 

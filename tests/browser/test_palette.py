@@ -1,10 +1,10 @@
 """Staff open the search box by its button and find a code."""
 
-from tests import make
+from tests.support import factories
 
 
 def test_a_code_is_found_from_the_header(window, brand):
-    make.batch(brand, prefix="NW-", quantity=5)
+    factories.batch(brand, prefix="NW-", quantity=5)
     manager = window("manager")
 
     manager.page.get_by_role("button", name="Search").first.click()

@@ -6,9 +6,9 @@ import zipfile
 import pytest
 
 from authcodes.models.prints import PrintRun
-from tests import make
 from tests.browser.window import DESKTOP, PHONE
-from tests.prints import decode_image, decode_pages, manifest
+from tests.support import factories
+from tests.support.print_jobs import decode_image, decode_pages, manifest
 
 
 def downloaded(window, click):
@@ -19,8 +19,8 @@ def downloaded(window, click):
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
 def test_a_batch_is_printed_on_label_sheets_that_scan(window, brand, size, tmp_path):
-    product = make.product(brand, title="Coffee beans, dark roast")
-    batch = make.batch(brand, range_name="Spring", prefix="NW-", quantity=35, product=product)
+    product = factories.product(brand, title="Coffee beans, dark roast")
+    batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=35, product=product)
     printer = window("printer", size=size)
 
     printer.goto(f"authcodes/batchrange/{batch.pk}/change/")
@@ -43,7 +43,7 @@ def test_a_batch_is_printed_on_label_sheets_that_scan(window, brand, size, tmp_p
 
 
 def test_page_1_follows_the_form_while_one_types(window, brand):
-    batch = make.batch(brand, range_name="Spring", prefix="NW-", quantity=35)
+    batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=35)
     printer = window("printer")
 
     printer.goto(f"authcodes/printrun/batch/{batch.pk}/")
@@ -61,7 +61,7 @@ def test_page_1_follows_the_form_while_one_types(window, brand):
 
 
 def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, tmp_path):
-    batch = make.batch(brand, range_name="Spring", prefix="NW-", quantity=2500)
+    batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=2500)
     owner = window()
 
     owner.goto(f"authcodes/printrun/batch/{batch.pk}/")

@@ -22,12 +22,12 @@ from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.codes import grouped
-from tests import make
 from tests.brands.test_pictures import drawing, noise
 from tests.browser.window import AXE, LOOPBACK, Window
-from tests.make import PASSWORD
-from tests.prints import SCHEME
-from tests.stack import Stack, wait_until
+from tests.support import factories
+from tests.support.factories import PASSWORD
+from tests.support.live_stack import Stack, wait_until
+from tests.support.print_jobs import SCHEME
 
 FOUND = """
 async () => (await axe.run()).violations
@@ -69,8 +69,8 @@ def brand(brand: Brand) -> Brand:
     BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
     brand.logo = pictures.store(brand=brand, drawn=pictures.logo(drawing()))
     brand.save()
-    make.level(brand, "Silver", 100)
-    make.campaign(brand, campaign_name="Five for a mug")
+    factories.level(brand, "Silver", 100)
+    factories.campaign(brand, campaign_name="Five for a mug")
     return brand
 
 
@@ -91,7 +91,7 @@ def phone(portal: Stack, browser: Browser) -> Iterator[Callable[..., Any]]:
 
 
 def product(brand: Brand) -> Any:
-    return make.product(
+    return factories.product(
         brand, title="Coffee beans", picture=pictures.store(brand=brand, drawn=pictures.photograph(drawing()))
     )
 
@@ -126,9 +126,9 @@ def log_in(
 @pytest.mark.parametrize("locale", LANGUAGES)
 def test_from_the_printed_code_to_points_on_the_page(phone, brand, locale):
     genuine, button, email, password, received = LANGUAGES[locale]
-    customer, page = make.customer(brand, password=PASSWORD), phone(locale=locale)
+    customer, page = factories.customer(brand, password=PASSWORD), phone(locale=locale)
 
-    check(page, way_of(make.code(brand, product=product(brand))))
+    check(page, way_of(factories.code(brand, product=product(brand))))
     expect(page.get_by_role("heading", level=1)).to_have_text(genuine)
     expect(page.get_by_text("Coffee beans")).to_be_visible()
     log_in(page, customer, button, email, password)
@@ -143,9 +143,9 @@ def test_from_the_printed_code_to_points_on_the_page(phone, brand, locale):
 @pytest.mark.parametrize("locale", LANGUAGES)
 def test_the_same_without_scripts(phone, brand, locale):
     genuine, button, email, password, received = LANGUAGES[locale]
-    customer, page = make.customer(brand, password=PASSWORD), phone(locale=locale, java_script_enabled=False)
+    customer, page = factories.customer(brand, password=PASSWORD), phone(locale=locale, java_script_enabled=False)
 
-    page.goto(way_of(make.code(brand)))
+    page.goto(way_of(factories.code(brand)))
     page.locator("#check button").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(genuine)
     log_in(page, customer, button, email, password)
@@ -157,7 +157,7 @@ def test_the_same_without_scripts(phone, brand, locale):
 
 def test_somebody_new_registers_on_the_page_and_keeps_the_points(phone, brand):
     page = phone()
-    check(page, f"/s/{make.code(brand)}")
+    check(page, f"/s/{factories.code(brand)}")
     form = page.locator("form[data-act=register]")
     form.get_by_label("E-mail address").fill("new@example.com")
     form.get_by_label("Password").fill("password12")
@@ -176,7 +176,7 @@ def test_somebody_new_registers_on_the_page_and_keeps_the_points(phone, brand):
 
 
 def test_a_page_that_is_loaded_again_is_one_scan(phone, brand):
-    code, page = make.code(brand), phone()
+    code, page = factories.code(brand), phone()
     check(page, f"/s/{code}")
 
     for _time in range(3):
@@ -188,7 +188,7 @@ def test_a_page_that_is_loaded_again_is_one_scan(phone, brand):
 
 
 def test_a_program_that_opens_the_link_and_runs_its_scripts_uses_no_code_up(phone, brand):
-    customer, code, program = make.customer(brand, password=PASSWORD), make.code(brand), phone()
+    customer, code, program = factories.customer(brand, password=PASSWORD), factories.code(brand), phone()
     for path in (f"/s/{code}", f"/s/{code}?lang=de", f"/01/04006381333931/21/{code}", "/s/", f"/s/?typed={code}"):
         program.goto(path)
         program.wait_for_load_state("networkidle")
@@ -205,7 +205,7 @@ def test_a_program_that_opens_the_link_and_runs_its_scripts_uses_no_code_up(phon
 
 
 def test_somebody_who_finds_a_code_reserved_logs_in_and_has_it(phone, brand):
-    customer, code, guest, page = make.customer(brand, password=PASSWORD), make.code(brand), phone(), phone()
+    customer, code, guest, page = factories.customer(brand, password=PASSWORD), factories.code(brand), phone(), phone()
     check(guest, f"/s/{code}")
     expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
 
@@ -219,7 +219,7 @@ def test_somebody_who_finds_a_code_reserved_logs_in_and_has_it(phone, brand):
 
 def test_points_wait_for_a_confirmed_address_and_the_mail_is_one_button_away(phone, brand):
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
-    customer, code, page = make.customer(brand, password=PASSWORD), make.code(brand), phone()
+    customer, code, page = factories.customer(brand, password=PASSWORD), factories.code(brand), phone()
     check(page, f"/s/{code}")
     log_in(page, customer)
     expect(page.locator("#points")).to_contain_text("Points that wait for you: 10")
@@ -240,7 +240,7 @@ OTHER_KEY = """(name) =>
 
 
 def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(phone, brand):
-    customer, code, page = make.customer(brand, password=PASSWORD), make.code(brand), phone()
+    customer, code, page = factories.customer(brand, password=PASSWORD), factories.code(brand), phone()
     check(page, f"/s/{code}")
     expect(page.locator("#points")).to_contain_text("Log in to earn points: 10")
     page.evaluate(OTHER_KEY, f"scan {code}")  # sent from another address the same key is another scan's
@@ -265,13 +265,13 @@ def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(ph
 
 
 def test_a_customer_for_whom_no_token_can_be_had_scans_nothing_until_there_is_one(phone, brand):
-    customer, page = make.customer(brand, password=PASSWORD), phone()
+    customer, page = factories.customer(brand, password=PASSWORD), phone()
     page.goto("/s/")
     log_in(page, customer)
     expect(page.locator("#account h2")).to_be_visible()
 
     page.context.route("**/page/session", lambda route: route.fulfill(status=429, json={"error": "RATE_LIMITED"}))
-    check(page, f"/s/{make.code(brand)}")
+    check(page, f"/s/{factories.code(brand)}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Too many attempts")
     assert not Scan.objects.exists()
     page.context.unroute_all()
@@ -283,7 +283,7 @@ def test_a_customer_for_whom_no_token_can_be_had_scans_nothing_until_there_is_on
 
 def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand):
     shares = phone(permissions=["geolocation"], geolocation={"latitude": 48.8566, "longitude": 2.3522})
-    check(shares, f"/s/{make.code(brand)}")
+    check(shares, f"/s/{factories.code(brand)}")
     expect(shares.get_by_role("heading", level=1)).to_have_text("Genuine")
     assert Scan.objects.get().latitude is None
     shares.get_by_role("button", name="Say where you are").click()
@@ -294,7 +294,7 @@ def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand
     assert Scan.objects.count() == 1
 
     refuses = phone()
-    check(refuses, f"/s/{make.code(brand)}")
+    check(refuses, f"/s/{factories.code(brand)}")
     refuses.get_by_role("button", name="Say where you are").click()
     expect(refuses.locator("#place")).to_contain_text("nothing else changes")
     expect(refuses.get_by_role("heading", level=1)).to_have_text("Genuine")
@@ -302,9 +302,9 @@ def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand
 
 
 def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
-    customer, page = make.customer(brand, password=PASSWORD), phone()
-    make.points(customer, brand, 30)
-    make.reward(brand, name="A mug")
+    customer, page = factories.customer(brand, password=PASSWORD), phone()
+    factories.points(customer, brand, 30)
+    factories.reward(brand, name="A mug")
     page.goto("/s/")
     log_in(page, customer)
 
@@ -337,7 +337,7 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
 
 
 def test_a_code_is_typed_compared_and_checked(phone, brand):
-    code, page = make.code(brand), phone()
+    code, page = factories.code(brand), phone()
     page.goto("/s/")
 
     page.get_by_label("Type the code as it is printed").fill(f" {code.code[:4]} {code.code[4:]} ")
@@ -353,7 +353,7 @@ OTHER_VERSION = "/page/assets/000000000000/page.css"
 
 
 def test_without_a_connection_a_code_is_kept_and_sent_when_the_person_says_so(phone, brand):
-    code, other, page = make.code(brand), make.code(brand), phone()
+    code, other, page = factories.code(brand), factories.code(brand), phone()
     page.goto("/s/")
     page.evaluate("navigator.serviceWorker.ready")
     wait_until(lambda: page.evaluate("caches.match('/s/').then(Boolean)"))
@@ -402,7 +402,7 @@ CAMERA = """
 
 
 def test_the_camera_reads_a_code_with_the_decoder_that_is_loaded_then(phone, brand):
-    code, page = make.code(brand), phone()
+    code, page = factories.code(brand), phone()
     image = image_address(code)
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))
@@ -422,7 +422,7 @@ def test_the_camera_reads_a_code_with_the_decoder_that_is_loaded_then(phone, bra
 
 def states(brand: Brand) -> dict[str, str]:
     """An address for each state of the page, by its heading."""
-    used, recalled = make.code(brand, product=product(brand)), make.code(brand, product=product(brand))
+    used, recalled = factories.code(brand, product=product(brand)), factories.code(brand, product=product(brand))
     recalls.recall_batch(
         batch=recalled.batch,
         at=timezone.now(),
@@ -431,12 +431,12 @@ def states(brand: Brand) -> dict[str, str]:
         message="Stop.",
         reason="x",
     )
-    seen = make.code(brand, scan_limit=None, product=product(brand))
+    seen = factories.code(brand, scan_limit=None, product=product(brand))
     return {
-        "Genuine": f"/s/{make.code(brand, product=product(brand))}",
+        "Genuine": f"/s/{factories.code(brand, product=product(brand))}",
         "Genuine, checked before": f"/s/{seen}",
         "Checked before": f"/s/{used}",
-        "Checked a moment ago": f"/s/{make.code(brand, product=product(brand))}",
+        "Checked a moment ago": f"/s/{factories.code(brand, product=product(brand))}",
         "Recalled: do not use it": f"/s/{recalled}",
         "Not recognised": f"/s/{'X' * 501}",
         "Is this your code?": "/s/A0B1C2?by=hand",
@@ -463,7 +463,7 @@ def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes)
     check(guest, addresses["Genuine, checked before"])
     expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
     check(guest, addresses["Checked before"])
-    log_in(guest, make.customer(brand, password=PASSWORD))
+    log_in(guest, factories.customer(brand, password=PASSWORD))
     expect(guest.locator("#points")).to_contain_text("Points received")
     check(guest, addresses["Checked a moment ago"])
     found: list[str] = []
@@ -486,8 +486,8 @@ def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes)
 
 
 def test_a_customers_account_is_for_everybody_too(phone, brand):
-    customer, page = make.customer(brand, password=PASSWORD), phone((320, 640))
-    check(page, f"/s/{make.code(brand)}")
+    customer, page = factories.customer(brand, password=PASSWORD), phone((320, 640))
+    check(page, f"/s/{factories.code(brand)}")
     log_in(page, customer)
     expect(page.locator(".balance b")).to_have_text("10")
 
@@ -495,8 +495,8 @@ def test_a_customers_account_is_for_everybody_too(phone, brand):
 
 
 def test_the_whole_way_can_be_gone_by_keyboard_and_is_told(phone, brand):
-    customer, page = make.customer(brand, password=PASSWORD), phone()
-    page.goto(f"/s/{make.code(brand)}")
+    customer, page = factories.customer(brand, password=PASSWORD), phone()
+    page.goto(f"/s/{factories.code(brand)}")
     page.locator("#check button").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
@@ -521,7 +521,7 @@ def test_a_first_visit_is_small_and_painted_soon(phone, brand):
     brand.logo = pictures.store(brand=brand, drawn=pictures.logo(noise((660, 300))))
     brand.save()
     picture = pictures.store(brand=brand, drawn=pictures.photograph(noise((1000, 800))))
-    code = make.code(brand, product=make.product(brand, title="Coffee beans", picture=picture))
+    code = factories.code(brand, product=factories.product(brand, title="Coffee beans", picture=picture))
     page = phone(service_workers="block")
     line = page.context.new_cdp_session(page)
     line.send("Network.enable")

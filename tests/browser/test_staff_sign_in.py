@@ -6,21 +6,21 @@ import pyotp
 import pytest
 
 from brands.staff_login.models import Factor, SignInSettings
-from tests import make
 from tests.browser.window import BY_NAME, DESKTOP, LOOPBACK, PHONE, Window
-from tests.portal import staff
+from tests.support import factories
+from tests.support.portal import staff
 
 
 @pytest.fixture
 def colleague(brand):
     SignInSettings.objects.create(brand=brand, second_factor_required=True)
-    return staff(brand, role="owner", email="olivia@example.com", password=make.PASSWORD)
+    return staff(brand, role="owner", email="olivia@example.com", password=factories.PASSWORD)
 
 
 def give_password(window: Window) -> None:
     window.goto("")
     window.page.get_by_label("Email").fill("olivia@example.com")
-    window.page.get_by_label("Password").fill(make.PASSWORD)
+    window.page.get_by_label("Password").fill(factories.PASSWORD)
     window.page.keyboard.press("Enter")
 
 

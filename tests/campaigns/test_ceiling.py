@@ -7,8 +7,8 @@ from django.db import IntegrityError, transaction
 
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign, Milestone
-from tests import make
-from tests.portal import address, browser, form_of, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 REFUSAL = "at most 1000 points for a milestone"
@@ -30,7 +30,7 @@ def save_milestone(person, campaign, points, **fields):
 
 def test_milestone_of_a_login_campaign_above_the_ceiling_is_refused_in_words(brand):
     """The attack: a campaign that pays 99,999,999 points to whoever logs in."""
-    campaign = make.campaign(brand, type=Campaign.Type.LOGIN, target_value=1)
+    campaign = factories.campaign(brand, type=Campaign.Type.LOGIN, target_value=1)
     owner = staff(brand)
 
     refused = save_milestone(owner, campaign, "1000.01")
@@ -55,7 +55,7 @@ def test_campaign_that_is_new_is_refused_with_its_milestone(brand):
 
 
 def test_milestone_above_a_lowered_ceiling_stays_and_does_not_rise(brand):
-    milestone = make.milestone(make.campaign(brand), 1, reward_points=900)
+    milestone = factories.milestone(factories.campaign(brand), 1, reward_points=900)
     Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=100)
     owner, its = staff(brand), {"milestones-INITIAL_FORMS": "1", "milestones-0-milestone_id": milestone.pk}
 
@@ -69,12 +69,15 @@ def test_milestone_above_a_lowered_ceiling_stays_and_does_not_rise(brand):
 
 
 def test_the_database_refuses_a_milestone_above_the_ceiling(brand):
-    rich = make.brand(max_points_per_scan=5000)
-    milestone, theirs = make.milestone(make.campaign(brand), 1), make.milestone(make.campaign(rich), 1)
+    rich = factories.brand(max_points_per_scan=5000)
+    milestone, theirs = (
+        factories.milestone(factories.campaign(brand), 1),
+        factories.milestone(factories.campaign(rich), 1),
+    )
     Milestone.objects.filter(pk=theirs.pk).update(reward_points=5000)
     writes = [
         lambda: Milestone.objects.filter(pk=milestone.pk).update(reward_points=Decimal("1000.01")),
-        lambda: make.milestone(milestone.campaign, 2, reward_points=99_999_999),
+        lambda: factories.milestone(milestone.campaign, 2, reward_points=99_999_999),
         lambda: Milestone.objects.filter(pk=theirs.pk).update(campaign=milestone.campaign, threshold=3),
     ]
 

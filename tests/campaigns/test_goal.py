@@ -4,8 +4,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from campaigns.models.campaigns import Campaign, Milestone
-from tests import make
-from tests.portal import address, browser, form_of, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +36,7 @@ def save(brand, campaign, *thresholds, follow=False, **fields):
 
 
 def test_form_rejects_a_milestone_above_the_goal_in_words(brand):
-    campaign = make.campaign(brand, target_value=3)
+    campaign = factories.campaign(brand, target_value=3)
 
     answer = save(brand, campaign, 9)
 
@@ -46,8 +46,8 @@ def test_form_rejects_a_milestone_above_the_goal_in_words(brand):
 
 
 def test_form_rejects_a_goal_below_a_milestone(brand):
-    campaign = make.campaign(brand, target_value=9)
-    make.milestone(campaign, 9)
+    campaign = factories.campaign(brand, target_value=9)
+    factories.milestone(campaign, 9)
 
     answer = save(brand, campaign, 9, target_value="3")
 
@@ -57,8 +57,8 @@ def test_form_rejects_a_goal_below_a_milestone(brand):
 
 
 def test_form_changes_goal_and_milestone_together(brand):
-    campaign = make.campaign(brand, target_value=9)
-    make.milestone(campaign, 9)
+    campaign = factories.campaign(brand, target_value=9)
+    factories.milestone(campaign, 9)
 
     assert save(brand, campaign, 3, target_value="3").status_code == 302
     assert save(brand, campaign, 7, target_value="7").status_code == 302
@@ -66,7 +66,7 @@ def test_form_changes_goal_and_milestone_together(brand):
 
 
 def test_form_warns_of_a_goal_that_gives_nothing(brand):
-    campaign = make.campaign(brand, target_value=5)
+    campaign = factories.campaign(brand, target_value=5)
     warning = "Nothing is given at the goal: add a milestone at 5"
 
     assert warning in text(save(brand, campaign, 3, follow=True))
@@ -74,16 +74,16 @@ def test_form_warns_of_a_goal_that_gives_nothing(brand):
 
 
 def test_database_rejects_a_milestone_above_the_goal(brand):
-    campaign = make.campaign(brand, target_value=3)
+    campaign = factories.campaign(brand, target_value=3)
 
     with pytest.raises(IntegrityError, match="milestone lies above the goal of 3"), transaction.atomic():
-        make.milestone(campaign, 4)
+        factories.milestone(campaign, 4)
         check_now()
 
 
 def test_database_rejects_a_goal_below_a_milestone(brand):
-    campaign = make.campaign(brand, target_value=5)
-    make.milestone(campaign, 5)
+    campaign = factories.campaign(brand, target_value=5)
+    factories.milestone(campaign, 5)
     check_now()
 
     with pytest.raises(IntegrityError, match="milestone lies above the goal of 4"), transaction.atomic():

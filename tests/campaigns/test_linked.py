@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tests import make
-from tests.portal import address, browser, form_of, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +18,7 @@ def plain_http(settings):
 
 @pytest.fixture
 def brand():
-    return make.brand()
+    return factories.brand()
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def client(brand):
 
 @pytest.fixture
 def campaign(brand):
-    made = make.campaign(brand)
-    make.batch(brand, campaign=made, quantity=3, after_campaign="nothing")
-    make.batch(brand, campaign=made, quantity=4)
+    made = factories.campaign(brand)
+    factories.batch(brand, campaign=made, quantity=3, after_campaign="nothing")
+    factories.batch(brand, campaign=made, quantity=4)
     return made
 
 
@@ -46,7 +46,7 @@ def test_page_of_a_campaign_counts_the_codes_that_earn_nothing_without_it(client
 
 
 def test_page_of_a_campaign_without_batches_says_so(client, brand):
-    assert "No batch names this campaign." in text(client.get(its(make.campaign(brand))))
+    assert "No batch names this campaign." in text(client.get(its(factories.campaign(brand))))
 
 
 def test_switching_a_campaign_off_says_what_stops(client, campaign):
@@ -69,8 +69,8 @@ def test_an_end_says_what_will_stop(client, campaign):
 
 
 def test_a_campaign_whose_batches_earn_on_is_switched_off_without_a_warning(client, brand):
-    campaign = make.campaign(brand)
-    make.batch(brand, campaign=campaign)
+    campaign = factories.campaign(brand)
+    factories.batch(brand, campaign=campaign)
     filled = {name: value for name, value in form_of(client.get(its(campaign))).items() if name != "is_active"}
 
     answer = client.post(its(campaign), filled, follow=True)

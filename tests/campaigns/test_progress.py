@@ -9,7 +9,7 @@ from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaig
 from campaigns.progress import advance as progress
 from campaigns.progress.overview import standings
 from core.db import sql
-from tests import make
+from tests.support import factories
 
 STEP = f"""
     WITH held AS (SELECT 0 AS item), steps AS ({progress.ADVANCE}), rewards AS ({progress.GIVE})
@@ -37,18 +37,18 @@ def advance(brand, customer, times=1):
 
 
 def test_the_first_action_starts_at_one_and_each_adds_one(brand, customer):
-    make.campaign(brand)
+    factories.campaign(brand)
 
     assert [advance(brand, customer)[0].progress for _ in range(3)] == [1, 2, 3]
     assert UserLoyaltyCampaign.objects.get().milestones_achieved == []
 
 
 def test_all_running_campaigns_of_the_type_advance_in_id_order(brand, customer):
-    first, second = make.campaign(brand), make.campaign(brand)
-    make.campaign(brand, type="order")
-    make.campaign(brand, is_active=False)
-    make.campaign(brand, ends_at=timezone.now())
-    make.campaign(make.brand())
+    first, second = factories.campaign(brand), factories.campaign(brand)
+    factories.campaign(brand, type="order")
+    factories.campaign(brand, is_active=False)
+    factories.campaign(brand, ends_at=timezone.now())
+    factories.campaign(factories.brand())
 
     assert [each.campaign.campaign_id for each in advance(brand, customer)] == [first.pk, second.pk]
 
@@ -59,8 +59,8 @@ def test_without_campaigns_nothing_is_written(brand, customer):
 
 
 def test_a_milestone_is_achieved_once_and_noted(brand, customer):
-    campaign = make.campaign(brand)
-    mug = make.milestone(campaign, 2)
+    campaign = factories.campaign(brand)
+    mug = factories.milestone(campaign, 2)
 
     given = [[stop.milestone_id for stop in advance(brand, customer)[0].given] for _ in range(3)]
 
@@ -73,7 +73,7 @@ def test_a_milestone_is_achieved_once_and_noted(brand, customer):
     [(True, 5, "claimed"), (False, 5, "available"), (True, 0, "claimed"), (False, 0, "available")],
 )
 def test_what_is_claimed_automatically_does_not_wait(brand, customer, auto_claim, reward_points, status):
-    make.milestone(make.campaign(brand), 1, auto_claim=auto_claim, reward_points=reward_points)
+    factories.milestone(factories.campaign(brand), 1, auto_claim=auto_claim, reward_points=reward_points)
 
     [reached] = advance(brand, customer)
 
@@ -83,15 +83,15 @@ def test_what_is_claimed_automatically_does_not_wait(brand, customer, auto_claim
 
 
 def test_a_milestone_added_below_the_progress_is_given_at_the_next_action(brand, customer):
-    campaign = make.campaign(brand)
+    campaign = factories.campaign(brand)
     advance(brand, customer, times=3)
-    late = make.milestone(campaign, 2)
+    late = factories.milestone(campaign, 2)
 
     assert [stop.milestone_id for stop in advance(brand, customer)[0].given] == [late.pk]
 
 
 def test_a_reward_that_the_customer_has_is_not_given_again(brand, customer):
-    mug = make.milestone(make.campaign(brand), 1)
+    mug = factories.milestone(factories.campaign(brand), 1)
     RewardClaim.objects.create(milestone=mug, user=customer)
 
     [reached] = advance(brand, customer)
@@ -101,22 +101,22 @@ def test_a_reward_that_the_customer_has_is_not_given_again(brand, customer):
 
 
 def test_the_next_reward_is_the_nearest_one_ahead(brand, customer):
-    campaign = make.campaign(brand)
-    make.milestone(campaign, 2, reward_name="A mug")
-    make.milestone(campaign, 4, reward_name="A bag")
+    campaign = factories.campaign(brand)
+    factories.milestone(campaign, 2, reward_name="A mug")
+    factories.milestone(campaign, 4, reward_name="A bag")
 
     assert [advance(brand, customer)[0].next_reward for _ in range(4)] == ["A mug", "A bag", "A bag", ""]
 
 
 def test_progress_stops_at_the_goal(brand, customer):
-    make.campaign(brand, target_value=2)
+    factories.campaign(brand, target_value=2)
 
     assert [advance(brand, customer)[0].progress for _ in range(4)] == [1, 2, 2, 2]
     assert UserLoyaltyCampaign.objects.get().progress == 2
 
 
 def test_progress_goes_on_when_the_goal_is_raised(brand, customer):
-    campaign = make.campaign(brand, target_value=2)
+    campaign = factories.campaign(brand, target_value=2)
     advance(brand, customer, times=3)
     Campaign.objects.filter(pk=campaign.pk).update(target_value=4)
 
@@ -124,7 +124,7 @@ def test_progress_goes_on_when_the_goal_is_raised(brand, customer):
 
 
 def test_progress_beyond_a_lowered_goal_is_shown_at_the_goal_and_kept(brand, customer):
-    campaign = make.campaign(brand, target_value=5)
+    campaign = factories.campaign(brand, target_value=5)
     UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign, progress=20)
 
     assert advance(brand, customer)[0].progress == 5
@@ -135,9 +135,9 @@ def test_progress_beyond_a_lowered_goal_is_shown_at_the_goal_and_kept(brand, cus
 
 
 def test_milestone_added_at_the_goal_is_still_given_to_those_who_are_there(brand, customer):
-    campaign = make.campaign(brand, target_value=2)
+    campaign = factories.campaign(brand, target_value=2)
     advance(brand, customer, times=2)
-    late = make.milestone(campaign, 2)
+    late = factories.milestone(campaign, 2)
 
     assert [stop.milestone_id for stop in advance(brand, customer)[0].given] == [late.pk]
     assert advance(brand, customer)[0].given == ()

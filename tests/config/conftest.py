@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests import make
-from tests.api import Api, somewhere
-from tests.config.doors import Scenario, make_scenario
-from tests.log_watch import LogWatch
-from tests.worlds import shared_rows
+from tests.support import factories
+from tests.support.api import Api, somewhere
+from tests.support.endpoints import Scenario, make_scenario
+from tests.support.log_watch import LogWatch
+from tests.support.module_rows import shared_rows
 
 
 @pytest.fixture(scope="module")
 def scenarios(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Scenario]]:
     def make_one() -> Scenario:
-        brand = make.brand()
-        make.level(brand)
+        brand = factories.brand()
+        factories.level(brand)
         return make_scenario(Api(brand))
 
     with shared_rows(make_one, blocker=django_db_blocker, log_watch=log_watch) as copied:

@@ -33,7 +33,7 @@ from core.api import exception_handler, json_codec
 from core.errors import DomainError, RateLimited, Unavailable
 from core.web.middleware import WholeBodies
 from loyalty.doors import StoredRefusal
-from tests.locks import holding, impatient
+from tests.support.locks import holding, impatient
 
 pytestmark = pytest.mark.urls(__name__)
 

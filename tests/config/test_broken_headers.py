@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.client import ClientHandler
 
 from core.web.middleware import ReadableContentTypes
-from tests.api import Api
+from tests.support.api import Api
 
 pytestmark = pytest.mark.django_db
 SESSION = settings.SESSION_COOKIE_NAME

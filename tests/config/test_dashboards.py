@@ -11,7 +11,7 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.observability import metrics
-from tests.stack import ROOT
+from tests.support.live_stack import ROOT
 
 OPERATIONS = ROOT / "docs" / "operations"
 RULES = OPERATIONS / "prometheus-alerts.yml"

@@ -8,7 +8,7 @@ from django.test import Client, RequestFactory
 
 from brands.models.tenants import Brand
 from core.web.security_headers import SecurityHeaders, style_of_errors
-from tests.portal import LABELS, address, browser, staff, text
+from tests.support.portal import LABELS, address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
 STRICT = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"}

@@ -11,7 +11,7 @@ from django.utils import timezone
 from config import celery, health
 from events.models import Event
 from jobs.models import Job
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.urls(__name__)
 
@@ -127,7 +127,7 @@ def test_a_job_that_waits_for_busy_workers_is_no_failure(brand, settings):
     long_ago = timezone.now() - timedelta(hours=1)
     for _ in range(settings.JOB_WORKERS):
         Job.objects.create(
-            brand=make.brand(), kind=Job.Kind.GENERATE, title="x", status="running", alive_at=timezone.now()
+            brand=factories.brand(), kind=Job.Kind.GENERATE, title="x", status="running", alive_at=timezone.now()
         )
     Job.objects.create(brand=brand, kind=Job.Kind.GENERATE, title="Later", created_at=long_ago)
 

@@ -7,9 +7,9 @@ import pytest
 
 from authcodes.models.scans import Scan
 from config.schema import FILES
-from tests import make, openapi
-from tests.api import PREFIX
-from tests.config.doors import (
+from tests.support import factories, openapi
+from tests.support.api import PREFIX
+from tests.support.endpoints import (
     BAD_REQUEST,
     ENDPOINTS,
     LISTS,
@@ -146,7 +146,7 @@ OTHER_REQUESTS = {
 @pytest.mark.parametrize(("name", "path"), OTHER_REQUESTS.items())
 def test_idempotency_key_of_another_request(scenario, name, path):
     other = with_value(
-        ENDPOINTS[name].body(scenario), path, 1 if path == "latitude" else str(make.code(scenario.brand))
+        ENDPOINTS[name].body(scenario), path, 1 if path == "latitude" else str(factories.code(scenario.brand))
     )
     scenario.call(name, idempotency_key="k1")
 

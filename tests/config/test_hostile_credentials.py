@@ -13,8 +13,8 @@ from django.utils import timezone
 from brands.identity import api_keys
 from brands.identity.tokens import MAX_TOKEN_LENGTH
 from brands.models.credentials import ApiKey
-from tests import make
-from tests.config.doors import (
+from tests.support import factories
+from tests.support.endpoints import (
     BAD_REQUEST,
     ENDPOINTS,
     NOT_FOUND,
@@ -112,7 +112,7 @@ TOKENS = {
 
 
 def switched_off(scenario):
-    return make.customer(scenario.brand, is_active=False)
+    return factories.customer(scenario.brand, is_active=False)
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)

@@ -6,8 +6,8 @@ A new door gets its rows by an entry in FIELDS; doors.py says what a row asserts
 import pytest
 from django.conf import settings
 
-from tests import make
-from tests.config.doors import (
+from tests.support import factories
+from tests.support.endpoints import (
     BAD_REQUEST,
     ENDPOINTS,
     USER_NOT_FOUND,
@@ -23,7 +23,7 @@ from tests.config.doors import (
 def test_door_opens_to_a_good_request(scenario, name):
     """Or else the refusals below would prove nothing."""
     for kind in ("order-complete", "log-user-profile-update", "log-user-login"):
-        make.earning_rule(scenario.brand, kind)
+        factories.earning_rule(scenario.brand, kind)
     scenario.call("scan_code")  # for read_scan to find
 
     assert scenario.call(name).status_code in {200, 201, 202, 204}
@@ -344,7 +344,7 @@ USERS = [
 
 @pytest.mark.parametrize(("name", "path"), USERS, ids=lambda value: value)
 def test_user_of_nowhere_and_of_another_brand(scenario, subtests, name, path):
-    switched_off = make.customer(scenario.brand, is_active=False)
+    switched_off = factories.customer(scenario.brand, is_active=False)
     for pk in (*NOBODY, scenario.stranger.pk, switched_off.pk):
         body = with_value(ENDPOINTS[name].body(scenario), path, str(pk) if path == "customer_id" else pk)
         with subtests.test(str(pk)):

@@ -15,7 +15,7 @@ from core.observability.tracing import TraceContext, ids
 from events import leases, messages, publishing, worker
 from events.messages import NewEvent
 from events.models import Event
-from tests import make
+from tests.support import factories
 
 logger = logging.getLogger("test")
 
@@ -142,7 +142,7 @@ def test_lines_of_a_request_carry_its_id(told):
 
 
 def test_the_request_of_a_scan_reaches_everything_that_follows_from_it(api, brand, customer, deliver):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     answer = api.as_customer(customer).having(X_Request_ID="scan-77").verify(code)
     deliver()
@@ -155,13 +155,13 @@ def test_the_request_of_a_scan_reaches_everything_that_follows_from_it(api, bran
 def test_a_trace_of_the_callers_is_not_the_request_id(api, brand):
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
-    answer = api.having(traceparent=f"00-{trace}-00f067aa0ba902b7-01").verify(make.code(brand))
+    answer = api.having(traceparent=f"00-{trace}-00f067aa0ba902b7-01").verify(factories.code(brand))
 
     assert answer["X-Request-ID"] != trace
 
 
 def test_a_hubs_event_and_a_credited_action_keep_their_request(api, brand, customer):
-    answer = api.hub().as_customer(customer).having(X_Request_ID="claim-5").credit(customer, make.code(brand))
+    answer = api.hub().as_customer(customer).having(X_Request_ID="claim-5").credit(customer, factories.code(brand))
 
     assert set(Event.objects.values_list("request_id", flat=True)) == {answer["X-Request-ID"]}
 

@@ -7,8 +7,8 @@ from django.core import signing
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests import make
-from tests.log_watch import LogWatch, secrets_in
+from tests.support import factories
+from tests.support.log_watch import LogWatch, secrets_in
 
 CANARY = "Canary0123456789canary"
 VALUES = {
@@ -78,7 +78,7 @@ def test_no_answer_writes_what_an_address_holds(db, settings, watch, address):
 def test_a_link_to_a_new_password_is_not_written_by_a_refused_form(brand, settings, watch):
     """Seen once: the log of a form without its CSRF token held the link, which was still good."""
     settings.SECURE_SSL_REDIRECT = False
-    token = signing.dumps([make.customer(brand).pk, CANARY], salt="password")
+    token = signing.dumps([factories.customer(brand).pk, CANARY], salt="password")
     client = Client(enforce_csrf_checks=True)
 
     answer = client.post(f"/password/new/{token}", {"password": "x"})

@@ -15,7 +15,7 @@ from core.observability.metrics import Slot
 from events.models import Event
 from jobs.models import Job
 from loyalty.models.wallets import WalletPass
-from tests import make
+from tests.support import factories
 
 TOKEN = "t" * 40
 # Counts in two processes after a fork, as Celery's children do, and in the parent.
@@ -33,7 +33,7 @@ COUNTING_AT_ONCE = """
 import django
 django.setup()
 from core.observability import metrics
-from tests.races import at_once
+from tests.support.concurrency import at_once
 found = at_once(lambda _: metrics.instruments(), range(4))
 assert all(each is found[0] for each in found), found
 """
@@ -120,7 +120,7 @@ def test_requests_are_counted_by_address_and_class_of_status(api, open_metrics, 
     bad = {**good, "status": "4xx"}
     before = read("loyalty_request_seconds_count", **good), read("loyalty_request_seconds_count", **bad)
 
-    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer).verify(factories.code(brand))
     api.as_customer(customer).verify("NOBODYS")
 
     after = read("loyalty_request_seconds_count", **good), read("loyalty_request_seconds_count", **bad)
@@ -146,7 +146,7 @@ def test_scans_accruals_and_deliveries_are_counted(api, open_metrics, brand, cus
         )
 
     before = now()
-    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer).verify(factories.code(brand))
     api.as_customer(customer).verify("NOBODYS")
     deliver()
 
@@ -187,7 +187,13 @@ def test_states_of_jobs_are_told(brand, open_metrics):
 
 
 def test_passes_that_nobody_was_told_of_are_told_by_platform(brand, customer, open_metrics):
-    facts = {"brand": brand, "account": make.account(customer, brand), "state": "held", "version": 3, "held_version": 2}
+    facts = {
+        "brand": brand,
+        "account": factories.account(customer, brand),
+        "state": "held",
+        "version": 3,
+        "held_version": 2,
+    }
     changed = timezone.now() - timedelta(hours=2)
     WalletPass.objects.create(**facts, platform="apple", pushed_version=2, changed_at=changed)
     WalletPass.objects.create(**facts, platform="google", pushed_version=3, changed_at=changed)

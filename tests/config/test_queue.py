@@ -13,8 +13,8 @@ from brands.identity import tokens
 from brands.tenants import quotas
 from config import queue
 from events.models import Event
-from tests import make
-from tests.stack import free_port
+from tests.support import factories
+from tests.support.live_stack import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,14 +32,14 @@ def aws():
 
 @pytest.fixture
 def brand(transactional_db):
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     return made
 
 
 @pytest.fixture
 def customer(brand):
-    return make.customer(brand)
+    return factories.customer(brand)
 
 
 class Queue:
@@ -106,11 +106,11 @@ def test_events_are_stored_and_taken_off_the_queue(sqs, brand, customer):
 
 def test_the_queue_speaks_for_a_brand_whatever_its_slug(sqs, brand, customer):
     """An owner took the slug that the queue was trusted under."""
-    other = make.brand(slug=str(brand.pk))
+    other = factories.brand(slug=str(brand.pk))
     brand.slug = "renamed"
     brand.save()
     sqs.send(order(brand, customer))
-    sqs.send(order(other, make.customer(other)))
+    sqs.send(order(other, factories.customer(other)))
 
     receive()
 
@@ -162,8 +162,8 @@ def test_a_poison_message_goes_to_the_dead_letter_queue_and_the_others_pass(sqs,
 
 
 def test_a_brand_that_the_queue_does_not_speak_for_is_refused(sqs, settings):
-    other = make.brand()
-    sqs.send(order(other, make.customer(other)))
+    other = factories.brand()
+    sqs.send(order(other, factories.customer(other)))
 
     receive()
 
@@ -171,7 +171,7 @@ def test_a_brand_that_the_queue_does_not_speak_for_is_refused(sqs, settings):
 
 
 def test_a_user_of_nobody_is_refused_and_a_good_token_vouches(sqs, brand):
-    stranger = make.customer(make.brand())
+    stranger = factories.customer(factories.brand())
     access = tokens.issue(user=stranger, brand=brand, at=datetime.now(UTC)).access
     token_verified = order(brand, stranger)
     token_verified["detail"]["arguments"]["authorization"] = f"Bearer {access}"
@@ -225,7 +225,7 @@ def test_a_message_that_cannot_be_deleted_is_known_when_it_comes_again(sqs, bran
 
 
 def test_points_follow(sqs, brand, customer, deliver):
-    code = make.code(brand)
+    code = factories.code(brand)
     payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
     event = order(brand, customer, **{"detail-type": "scan-auth"})
@@ -235,7 +235,7 @@ def test_points_follow(sqs, brand, customer, deliver):
     receive()
     deliver()
 
-    assert make.account(customer, brand).points == 10
+    assert factories.account(customer, brand).points == 10
 
 
 def test_without_its_settings_it_says_what_is_missing(settings):

@@ -22,9 +22,9 @@ from config.schema import SECURITY_SCHEMES, TAGS
 from core.api.exception_handler import STATUS
 from core.api.openapi.shared_examples import ANSWERS, REQUESTS
 from core.web.middleware import WholeBodies
-from tests import make, openapi, wallets
-from tests.api import Api
-from tests.make import PASSWORD
+from tests.support import factories, openapi, wallets
+from tests.support.api import Api
+from tests.support.factories import PASSWORD
 
 OPERATIONS = [each for item in openapi.description()["paths"].values() for each in item.values()]
 NAMES = [each["operationId"] for each in OPERATIONS]
@@ -195,25 +195,25 @@ def shop(transactional_db, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
     settings.SECURE_SSL_REDIRECT = False
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    brand = make.brand()
-    make.level(brand)
-    campaign = make.campaign(brand)
-    make.milestone(campaign, 2)
+    brand = factories.brand()
+    factories.level(brand)
+    campaign = factories.campaign(brand)
+    factories.milestone(campaign, 2)
     wallets.apple(brand)
     wallets.google(brand)
     for kind in ("order-complete", "log-user-profile-update", "log-user-login"):
-        make.earning_rule(brand, kind)
+        factories.earning_rule(brand, kind)
     return brand
 
 
 def known_values(shop, customer, scan_id):
     """What made-up requests hold now and then, so that some are about something: by parameter."""
-    codes = [code.code for code in make.batch(shop, quantity=40).codes.all()]
-    shared = make.code(shop, scan_limit=None, campaign=shop.campaigns.get())
-    make.points(customer, shop, 1000)
-    waiting = make.milestone(shop.campaigns.get(), 5, auto_claim=False)
+    codes = [code.code for code in factories.batch(shop, quantity=40).codes.all()]
+    shared = factories.code(shop, scan_limit=None, campaign=shop.campaigns.get())
+    factories.points(customer, shop, 1000)
+    waiting = factories.milestone(shop.campaigns.get(), 5, auto_claim=False)
     RewardClaim.objects.create(milestone=waiting, user=customer)
-    given = [make.redemption(customer, make.reward(shop)).code for _ in range(20)]
+    given = [factories.redemption(customer, factories.reward(shop)).code for _ in range(20)]
     permission = image_address(shared).partition("permission=")[2]
     return {
         "body.user_id": [customer.pk],
@@ -228,7 +228,7 @@ def known_values(shop, customer, scan_id):
         "path.batch_id": [shared.batch_id],
         "path.scan_id": [scan_id],
         "body.customer_id": [str(customer.pk)],
-        "path.reward_id": [make.reward(shop, cost=1).pk],
+        "path.reward_id": [factories.reward(shop, cost=1).pk],
         "path.milestone_id": [waiting.pk],
         "body.email": [customer.email],
         "body.password": [PASSWORD],
@@ -311,9 +311,9 @@ def told(check, interaction):
 
 
 def test_2000_made_up_requests_are_answered_as_described(service, shop):
-    customer = make.customer(shop, password=PASSWORD)
+    customer = factories.customer(shop, password=PASSWORD)
     caller = Api(shop).as_customer(customer).hub()
-    scan_id = caller.verify(make.code(shop)).json()["scan_id"]
+    scan_id = caller.verify(factories.code(shop)).json()["scan_id"]
     config = configuration(
         dict(caller.headers),
         known_values(shop, customer, scan_id),
@@ -332,9 +332,9 @@ def test_2000_made_up_requests_are_answered_as_described(service, shop):
 
 @pytest.mark.parametrize("who", ["a customer with the app", "a guest"])
 def test_made_up_requests_of_others_are_too(service, shop, who):
-    customer = make.customer(shop, password=PASSWORD)
+    customer = factories.customer(shop, password=PASSWORD)
     mine = Api(shop).as_customer(customer)
-    scan_id = mine.verify(make.code(shop)).json()["scan_id"]
+    scan_id = mine.verify(factories.code(shop)).json()["scan_id"]
     headers = dict(mine.app().headers) if who != "a guest" else {}
     config = configuration(headers, known_values(shop, customer, scan_id), cases=25, phases={"fuzzing"})
 

@@ -15,7 +15,7 @@ import pytest
 from django.conf import settings
 
 from config.serving.silent_connections import MAX_SILENT_PER_ADDRESS, SILENT_SECONDS, YOUNG_SECONDS, end_silent
-from tests.stack import ROOT, Stack, free_port, wait_until
+from tests.support.live_stack import ROOT, Stack, free_port, wait_until
 
 SENDERS = 40  # for 2 processes with 2 threads each, over which the kernel deals them out as it likes
 BODY_SECONDS = 3

@@ -15,9 +15,9 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.api.exception_handler import TOO_SLOW
 from loyalty.models.accounts import UserPoints
-from tests import make
-from tests.api import Api
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.api import Api
+from tests.support.portal import address, browser, staff, text
 
 SETTINGS = {
     "SECRET_KEY": "k" * 64,
@@ -47,7 +47,7 @@ def slow(model: Any) -> None:
 
 
 def test_a_slow_list_says_what_to_narrow(brand: Brand, caplog: pytest.LogCaptureFixture) -> None:
-    make.product(brand)
+    factories.product(brand)
     client = browser(staff(brand))
     slow(Product)
 

@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from config import environment
 from core.observability import telemetry
-from tests.stack import ROOT
+from tests.support.live_stack import ROOT
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 EMAIL, TOKEN = "anna@example.com", "eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyX2lkIjoxfQ.c2ln"

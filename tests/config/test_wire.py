@@ -12,8 +12,8 @@ from django.conf import settings
 from authcodes.models.scans import Scan
 from brands.models.credentials import LoginSession
 from brands.models.people import User
-from tests.api import somewhere
-from tests.stack import Stack
+from tests.support.api import somewhere
+from tests.support.live_stack import Stack
 
 PATIENCE_SECONDS = 10
 HOST = b"Host: 127.0.0.1"

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from tests.hosts.servers import Bouncer, Bucket, Rabbit, Replica, programs_missing
-from tests.stack import Stack
+from tests.support.live_stack import Stack
 
 REDIS = "redis"
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 from moto.server import ThreadedMotoServer
 
-from tests.stack import ROOT, free_port, wait_until
+from tests.support.live_stack import ROOT, free_port, wait_until
 
 sys.path.insert(0, str(ROOT / "bin"))
 

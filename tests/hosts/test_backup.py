@@ -13,9 +13,9 @@ from django.utils import timezone
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from events import worker
-from tests import make
 from tests.hosts.servers import home
-from tests.stack import ROOT, database_url
+from tests.support import factories
+from tests.support.live_stack import ROOT, database_url
 
 RESTORED = "restored"
 
@@ -23,12 +23,12 @@ RESTORED = "restored"
 @pytest.fixture
 def restored(transactional_db, tmp_path):
     """The address of a copy, made with pg_dump and pg_restore, of a brand with points."""
-    brand = make.brand()
-    make.level(brand)
-    customer = make.customer(brand)
+    brand = factories.brand()
+    factories.level(brand)
+    customer = factories.customer(brand)
     for _ in range(5):
         about = ScanContext(at=timezone.now(), user_id=customer.pk)
-        scan.scan(scanned=make.code(brand).code, about=about)
+        scan.scan(scanned=factories.code(brand).code, about=about)
     worker.drain()
     call_command("check_ledger")
     entry = connection.settings_dict

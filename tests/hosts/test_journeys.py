@@ -12,9 +12,9 @@ from brands.identity import tokens
 from events.models import Event
 from jobs.models import Job
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
-from tests.portal import staff
-from tests.stack import wait_until
+from tests.support import factories
+from tests.support.live_stack import wait_until
+from tests.support.portal import staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,14 +23,14 @@ POINTS = "/api/v1/customer/loyalty/points"
 
 @pytest.fixture
 def brand():
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     return made
 
 
 @pytest.fixture
 def bearer(brand):
-    customer = make.customer(brand)
+    customer = factories.customer(brand)
     access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
     return {"authorization": f"Bearer {access}"}
 
@@ -88,7 +88,7 @@ def reads(replica):
 
 def test_a_scan_on_one_host_is_points_on_both(brand, bearer, hosts):
     one, two = hosts
-    codes = [make.code(brand) for _ in range(6)]
+    codes = [factories.code(brand) for _ in range(6)]
 
     for number, code in enumerate(codes):
         scan(hosts[number % 2], code, bearer)
@@ -100,7 +100,7 @@ def test_a_scan_on_one_host_is_points_on_both(brand, bearer, hosts):
 
 def test_an_export_from_one_host_is_downloaded_from_the_other(brand, bearer, hosts, bucket):
     one, two = hosts
-    code = make.code(brand)
+    code = factories.code(brand)
     scan(one, code, bearer)
     settled()
 
@@ -116,7 +116,7 @@ def test_an_export_from_one_host_is_downloaded_from_the_other(brand, bearer, hos
 
 def test_an_uploaded_list_is_checked_by_whichever_worker_takes_it(brand, hosts, bucket):
     one, two = hosts
-    code = make.code(brand)
+    code = factories.code(brand)
     before = bucket.names()
     fields = {"brand": str(brand.pk), "kind": "list", "product": str(code.product_id or code.batch.product_id)}
 
@@ -144,7 +144,7 @@ def test_the_other_host_takes_over_when_a_worker_dies(brand, bearer, hosts):
     worker = two.processes[1]
     two.kill(worker)
 
-    scan(two, make.code(brand), bearer)
+    scan(two, factories.code(brand), bearer)
     settled()
     two.start_worker(concurrency=1, beat=False, name="1@%h")
 
@@ -153,7 +153,7 @@ def test_the_other_host_takes_over_when_a_worker_dies(brand, bearer, hosts):
 
 def test_dashboard_and_exports_are_read_from_the_replica(brand, bearer, hosts, replica):
     one, two = hosts
-    scan(one, make.code(brand), bearer)
+    scan(one, factories.code(brand), bearer)
     settled()
     before = reads(replica)
 
@@ -170,7 +170,7 @@ def test_a_replica_that_lags_behind_shows_nobody_the_past(brand, bearer, hosts, 
     one, two = hosts
     replica.ask("SELECT pg_wal_replay_pause()::text")
     try:
-        code = make.code(brand)
+        code = factories.code(brand)
         scan(one, code, bearer)
         settled()
         with portal(staff(brand)) as http:
@@ -187,7 +187,7 @@ def test_a_replica_that_lags_behind_shows_nobody_the_past(brand, bearer, hosts, 
 def test_more_connections_than_sessions_go_through_the_pool(brand, bearer, hosts, bouncer):
     for host in hosts:
         for _ in range(3):
-            scan(host, make.code(brand), bearer)
+            scan(host, factories.code(brand), bearer)
     settled()
 
     pools = [row for row in bouncer.ask("SHOW POOLS") if row[0].startswith("test_")]
@@ -210,7 +210,7 @@ def test_each_host_tells_its_own_figures_and_the_same_state(brand, bearer, hosts
         return sum(counted), [line for line in lines if line.startswith("loyalty_events_dead")]
 
     before = [told(host) for host in hosts]
-    scan(hosts[0], make.code(brand), bearer)
+    scan(hosts[0], factories.code(brand), bearer)
     after = [told(host) for host in hosts]
 
     assert [now[0] - then[0] for now, then in zip(after, before, strict=True)] == [1, 0]

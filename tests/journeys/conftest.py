@@ -14,8 +14,8 @@ from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand
 from events.models import Event
-from tests import make
-from tests.stack import Stack, wait_until
+from tests.support import factories
+from tests.support.live_stack import Stack, wait_until
 
 
 @pytest.fixture(scope="package")  # its worker would deliver the events of other tests
@@ -68,9 +68,9 @@ class Person:
 
 @pytest.fixture
 def brand(transactional_db: None) -> Brand:
-    made = make.brand()
-    make.level(made, "Bronze", 0, value=10)
-    make.level(made, "Silver", 25, value=20)
+    made = factories.brand()
+    factories.level(made, "Bronze", 0, value=10)
+    factories.level(made, "Silver", 25, value=20)
     return made
 
 
@@ -82,7 +82,7 @@ def person(stack: Stack, brand: Brand) -> Iterator[Callable[..., Person]]:
     with httpx.Client(base_url=stack.url, timeout=20) as http:
 
         def made(user: User | None = None, **fields: Any) -> Person:
-            return Person(user or make.customer(brand, **fields), brand, http, text, f"https://{origin}")
+            return Person(user or factories.customer(brand, **fields), brand, http, text, f"https://{origin}")
 
         yield made
 

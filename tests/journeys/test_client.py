@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import make
-from tests.make import PASSWORD
+from tests.support import factories
+from tests.support.factories import PASSWORD
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -43,7 +43,7 @@ def test_client_has_a_call_for_every_operation_and_is_typed(generated):
 
 
 def test_client_goes_from_a_scan_to_points(client, stack, brand, settled):
-    customer, code = make.customer(brand, password=PASSWORD), make.code(brand)
+    customer, code = factories.customer(brand, password=PASSWORD), factories.code(brand)
     models = client(".models")
     guest = client("").Client(base_url=stack.url)
 

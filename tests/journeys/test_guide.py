@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from brands.models.tenants import Brand
-from tests import make, wallets
+from tests.support import factories, wallets
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = ROOT / "docs/api"
@@ -87,7 +87,7 @@ def shop(stack, transactional_db, tmp_path):
     brand = Brand.objects.get(slug="demo-aurora")
     wallets.apple(brand)
     wallets.google(brand)
-    make.reward(brand, name="A facial at home", cost=20)
+    factories.reward(brand, name="A facial at home", cost=20)
     return tmp_path, environment
 
 

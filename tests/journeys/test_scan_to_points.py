@@ -14,11 +14,11 @@ from authcodes.recalls import recalls
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
+from tests.support import factories
 
 
 def test_a_scan_becomes_points_within_two_seconds(brand, person, settled):
-    customer, code = person(), make.code(brand)
+    customer, code = person(), factories.code(brand)
     began = time.monotonic()
 
     answer = customer.verify(code, latitude=18.52, longitude=73.86)
@@ -32,7 +32,7 @@ def test_a_scan_becomes_points_within_two_seconds(brand, person, settled):
 
 
 def test_the_notification_and_the_wallet_update_are_stored_as_events(brand, person, settled):
-    customer, code = person(), make.code(brand)
+    customer, code = person(), factories.code(brand)
 
     customer.verify(code)
     settled()
@@ -47,7 +47,7 @@ def test_the_notification_and_the_wallet_update_are_stored_as_events(brand, pers
 
 
 def test_the_scan_tells_its_final_state_afterwards(brand, person, settled):
-    customer, code = person(), make.code(brand)
+    customer, code = person(), factories.code(brand)
 
     scan_id = customer.verify(code).json()["scan_id"]
     settled()
@@ -57,7 +57,7 @@ def test_the_scan_tells_its_final_state_afterwards(brand, person, settled):
 
 
 def test_city_and_region_of_a_scan_are_found_in_the_request(brand, person):
-    customer, code = person(), make.code(brand)
+    customer, code = person(), factories.code(brand)
 
     customer.verify(code, latitude=48.8566, longitude=2.3522)
 
@@ -68,7 +68,7 @@ def test_city_and_region_of_a_scan_are_found_in_the_request(brand, person):
 
 
 def test_a_customers_own_repeat_is_accepted_but_earns_nothing(brand, person, settled):
-    customer, code = person(), make.code(brand, scan_limit=None)
+    customer, code = person(), factories.code(brand, scan_limit=None)
 
     customer.verify(code)
     settled()
@@ -81,7 +81,7 @@ def test_a_customers_own_repeat_is_accepted_but_earns_nothing(brand, person, set
 
 
 def test_a_second_user_finds_a_single_use_code_already_scanned(brand, person, settled):
-    first, second, code = person(), person(), make.code(brand)
+    first, second, code = person(), person(), factories.code(brand)
 
     first.verify(code, latitude=48.8566, longitude=2.3522)
     assert Scan.objects.filter(auth_code=code, located_at__isnull=False).exists()
@@ -95,7 +95,7 @@ def test_a_second_user_finds_a_single_use_code_already_scanned(brand, person, se
 
 
 def test_a_guest_learns_that_the_product_is_genuine_and_earns_nothing(brand, stack, person, settled):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     answer = httpx.post(f"{stack.url}/api/v1/auth-codes/scan", json={"code": code.code}).json()
     settled()
@@ -123,18 +123,18 @@ def _code_that_is(reason, brand):
     if reason == "unknown":
         return "NOBODYS-CODE"
     if reason == "other_brand":
-        return make.code(make.brand())
+        return factories.code(factories.brand())
     if reason == "expired":
-        return make.expired_code(brand)
+        return factories.expired_code(brand)
     if reason == "unassigned":
-        return make.code(brand, assigned=False)
-    code = make.code(brand)
+        return factories.code(brand, assigned=False)
+    code = factories.code(brand)
     bulk_changes.deactivate(codes=[code], at=timezone.now())
     return code
 
 
 def test_a_recalled_product_is_told_about_before_anything_else(brand, person, settled):
-    customer, code = person(), make.code(brand)
+    customer, code = person(), factories.code(brand)
     told = {"recall_id": "R-17", "contact": "+49 30 1234", "message": "Do not eat it. Bring it back."}
     recalls.recall_batch(batch=code.batch, **told, reason="Glass splinters", at=timezone.now())
 
@@ -148,7 +148,7 @@ def test_a_recalled_product_is_told_about_before_anything_else(brand, person, se
 
 
 def test_a_code_with_limit_three_pays_three_customers(brand, person, settled):
-    customers, code = [person() for _ in range(4)], make.code(brand, scan_limit=3)
+    customers, code = [person() for _ in range(4)], factories.code(brand, scan_limit=3)
 
     outcomes = [each.verify(code).json()["status"] for each in customers]
     settled()
@@ -158,7 +158,7 @@ def test_a_code_with_limit_three_pays_three_customers(brand, person, settled):
 
 
 def test_an_unlimited_code_pays_everybody_once(brand, person, settled):
-    customers, code = [person() for _ in range(3)], make.code(brand, scan_limit=None)
+    customers, code = [person() for _ in range(3)], factories.code(brand, scan_limit=None)
 
     for each in customers * 2:
         each.verify(code)
@@ -171,11 +171,11 @@ def test_an_unlimited_code_pays_everybody_once(brand, person, settled):
 def test_crossing_a_threshold_lifts_the_level_and_its_rate(brand, person, settled):
     customer = person()
     for _ in range(3):
-        customer.verify(make.code(brand))
+        customer.verify(factories.code(brand))
         settled()
 
     assert (customer.points()["points"], customer.points()["level"]) == (30, "Silver")
-    customer.verify(make.code(brand))
+    customer.verify(factories.code(brand))
     settled()
 
     assert customer.points()["points"] == 50
@@ -184,12 +184,12 @@ def test_crossing_a_threshold_lifts_the_level_and_its_rate(brand, person, settle
 
 
 def test_milestones_are_given_once_and_auto_claimed_ones_pay(brand, person, settled):
-    customer, campaign = person(), make.campaign(brand, target_value=3)
-    make.milestone(campaign, 1, reward_name="Sticker", auto_claim=False)
-    make.milestone(campaign, 2, reward_name="Bonus", reward_points=7)
+    customer, campaign = person(), factories.campaign(brand, target_value=3)
+    factories.milestone(campaign, 1, reward_name="Sticker", auto_claim=False)
+    factories.milestone(campaign, 2, reward_name="Bonus", reward_points=7)
 
     for _ in range(3):
-        customer.verify(make.code(brand))
+        customer.verify(factories.code(brand))
         settled()
 
     assert UserLoyaltyCampaign.objects.get().progress == 3
@@ -203,7 +203,7 @@ def test_a_switched_off_programme_answers_scans_and_credits_nothing(brand, perso
     brand.save()
     customer = person()
 
-    scan, claim = customer.verify(make.code(brand)).json(), customer.claim(make.code(brand))
+    scan, claim = customer.verify(factories.code(brand)).json(), customer.claim(factories.code(brand))
     settled()
 
     assert (scan["status"], scan["points_status"]) == ("success", "not_eligible")
@@ -216,7 +216,7 @@ def test_a_brand_that_enrols_by_hand_credits_members_only(brand, person, settled
     brand.save()
     customer = person(enrolled=False)
 
-    scan, claim = customer.verify(make.code(brand)).json(), customer.claim(make.code(brand))
+    scan, claim = customer.verify(factories.code(brand)).json(), customer.claim(factories.code(brand))
     settled()
 
     assert scan["points_status"] == "not_eligible"
@@ -227,28 +227,28 @@ def test_a_brand_that_enrols_by_hand_credits_members_only(brand, person, settled
 @pytest.mark.parametrize(("price", "percent", "points"), [("25.00", "10", 3), ("24.90", "10", 2), ("0.50", "100", 1)])
 def test_a_percentage_of_the_price_is_rounded_half_up(brand, person, settled, price, percent, points):
     brand.levels.update(scan_reward_type="percentage", scan_reward_value=percent)
-    customer, product = person(), make.product(brand, retail_price=price)
+    customer, product = person(), factories.product(brand, retail_price=price)
 
-    customer.verify(make.code(brand, product=product))
+    customer.verify(factories.code(brand, product=product))
     settled()
 
     assert customer.points()["points"] == points
 
 
 def test_an_override_of_zero_falls_through_to_the_level(brand, person, settled):
-    customer, product = person(), make.product(brand, redeem_point_value=0)
+    customer, product = person(), factories.product(brand, redeem_point_value=0)
 
-    customer.verify(make.code(brand, product=product))
+    customer.verify(factories.code(brand, product=product))
     settled()
 
     assert customer.points()["points"] == 10
 
 
 def test_the_override_of_the_code_beats_the_batchs_and_the_products(brand, person, settled):
-    customer, product = person(), make.product(brand, redeem_point_value=5)
-    by_product = make.code(brand, product=product)
-    by_batch = make.code(brand, product=product, points_per_scan=6)
-    by_code = make.code(brand, product=product, points_per_scan=6)
+    customer, product = person(), factories.product(brand, redeem_point_value=5)
+    by_product = factories.code(brand, product=product)
+    by_batch = factories.code(brand, product=product, points_per_scan=6)
+    by_code = factories.code(brand, product=product, points_per_scan=6)
     type(by_code).objects.filter(pk=by_code.pk).update(points_per_scan=7)
 
     for code in (by_product, by_batch, by_code):
@@ -260,7 +260,7 @@ def test_the_override_of_the_code_beats_the_batchs_and_the_products(brand, perso
 
 
 def test_a_signed_code_earns_with_its_tag_and_is_unknown_without(brand, person, settled):
-    customer, code = person(), make.code(brand, signed=True)
+    customer, code = person(), factories.code(brand, signed=True)
 
     bare, tagged = customer.verify(code), customer.verify(images.printed(code))
     settled()
@@ -270,10 +270,10 @@ def test_a_signed_code_earns_with_its_tag_and_is_unknown_without(brand, person, 
 
 
 def test_a_scan_of_a_campaign_that_ended_earns_nothing_where_the_batch_says_so(brand, person, settled):
-    over = make.campaign(brand, ends_at=timezone.now() - timedelta(days=1))
+    over = factories.campaign(brand, ends_at=timezone.now() - timedelta(days=1))
     customer = person()
 
-    answer = customer.verify(make.code(brand, campaign=over, after_campaign="nothing")).json()
+    answer = customer.verify(factories.code(brand, campaign=over, after_campaign="nothing")).json()
     settled()
 
     assert (answer["status"], answer["reason"], answer["points_status"]) == (
@@ -285,11 +285,11 @@ def test_a_scan_of_a_campaign_that_ended_earns_nothing_where_the_batch_says_so(b
 
 
 def test_the_other_door_credits_at_once_and_answers_in_full(brand, person):
-    campaign = make.campaign(brand, target_value=2, campaign_name="Two scans")
-    make.milestone(campaign, 2, reward_name="A mug", auto_claim=False)
+    campaign = factories.campaign(brand, target_value=2, campaign_name="Two scans")
+    factories.milestone(campaign, 2, reward_name="A mug", auto_claim=False)
     customer = person()
 
-    answer = customer.claim(make.code(brand, campaign=campaign)).json()
+    answer = customer.claim(factories.code(brand, campaign=campaign)).json()
 
     assert answer["data"]["campaign_progress"] == {
         "campaign_id": campaign.pk,
@@ -304,7 +304,7 @@ def test_the_other_door_credits_at_once_and_answers_in_full(brand, person):
 
 
 def test_a_code_claimed_by_one_door_is_claimed_for_the_other(brand, person, settled):
-    customer, code = person(), make.code(brand)
+    customer, code = person(), factories.code(brand)
 
     customer.verify(code)
     settled()
@@ -315,7 +315,7 @@ def test_a_code_claimed_by_one_door_is_claimed_for_the_other(brand, person, sett
 
 
 def test_a_single_use_code_pays_once_whichever_door_comes_second(brand, person, settled):
-    first, second, code = person(), person(), make.code(brand)
+    first, second, code = person(), person(), factories.code(brand)
 
     assert first.claim(code).status_code == 200
     late = second.claim(code)
@@ -326,11 +326,11 @@ def test_a_single_use_code_pays_once_whichever_door_comes_second(brand, person, 
 
 
 def test_the_same_idempotency_key_gets_the_same_answer(brand, person):
-    customer, code = person(), make.code(brand)
+    customer, code = person(), factories.code(brand)
 
     first = customer.claim(code, **{"Idempotency-Key": "order-1"})
     again = customer.claim(code, **{"Idempotency-Key": "order-1"})
-    other = customer.claim(make.code(brand), **{"Idempotency-Key": "order-1"})
+    other = customer.claim(factories.code(brand), **{"Idempotency-Key": "order-1"})
 
     assert (first.status_code, again.json()["data"]) == (200, first.json()["data"])
     assert (other.status_code, other.json()["error"]) == (422, "IDEMPOTENCY_KEY_REUSED")
@@ -340,10 +340,10 @@ def test_the_same_idempotency_key_gets_the_same_answer(brand, person):
 def test_a_daily_limit_caps_the_award_and_leaves_the_code_claimable(brand, person):
     brand.daily_point_limit = 15
     brand.save()
-    customer, code = person(), make.code(brand)
-    customer.claim(make.code(brand))
+    customer, code = person(), factories.code(brand)
+    customer.claim(factories.code(brand))
 
-    capped = customer.claim(make.code(brand)).json()["data"]
+    capped = customer.claim(factories.code(brand)).json()["data"]
     nothing = customer.claim(code).json()["data"]
 
     assert (capped["points_earned"], capped["limit"]["period"], capped["limit"]["max"]) == (5, "day", 15)

@@ -21,8 +21,8 @@ from brands.models.tenants import Brand
 from loyalty.models.notifications import Channel, Language, Notice, Template
 from loyalty.notifications import rendering
 from loyalty.wallets import cards
-from tests import make
-from tests.stack import ROOT, Stack
+from tests.support import factories
+from tests.support.live_stack import ROOT, Stack
 
 HOSTS = "localhost,.localhost,127.0.0.1"
 
@@ -67,7 +67,7 @@ def test_printed_code_opens_its_page(tryout: tuple[Stack, str]) -> None:
 def test_links_of_mails_and_passes_open(tryout: tuple[Stack, str], settings: Any) -> None:
     settings.HTTPS = False  # as the service runs
     brand = Brand.objects.get(slug="demo-aurora")
-    customer = make.customer(brand)
+    customer = factories.customer(brand)
 
     notice = Notice.objects.create(brand=brand, user=customer, template=Template.RECALL, opened_at=timezone.now())
 

@@ -20,16 +20,16 @@ from loyalty.doors import Action
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import accounts, ledger
-from tests import make
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def brand(transactional_db):
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     return made
 
 
@@ -56,7 +56,7 @@ def claim_at_once(brand, customer, code, times):
 
 @pytest.mark.parametrize("scanned", [False, True], ids=["each brings its scan", "scanned before"])
 def test_of_a_hundred_claims_by_one_user_exactly_one_is_credited(brand, scanned):
-    customer, code = make.customer(brand), make.code(brand, scan_limit=None)
+    customer, code = factories.customer(brand), factories.code(brand, scan_limit=None)
     if scanned:
         scan(customer, code)
 
@@ -105,7 +105,7 @@ def ledger_without_its_constraint(transactional_db) -> Iterator[None]:
 
 @pytest.mark.usefixtures("accounts_unguarded", "ledger_without_its_constraint")
 def test_control_without_guard_and_constraint_several_are_credited(brand):
-    customer, code = make.customer(brand), make.code(brand, scan_limit=None)
+    customer, code = factories.customer(brand), factories.code(brand, scan_limit=None)
     scan(customer, code)
 
     claim_at_once(brand, customer, code, 100)
@@ -115,7 +115,7 @@ def test_control_without_guard_and_constraint_several_are_credited(brand):
 
 @pytest.mark.usefixtures("accounts_unguarded")
 def test_without_the_guard_the_constraint_still_lets_only_one_through(brand):
-    customer, code = make.customer(brand), make.code(brand, scan_limit=None)
+    customer, code = factories.customer(brand), factories.code(brand, scan_limit=None)
     scan(customer, code)
 
     claim_at_once(brand, customer, code, 100)
@@ -126,26 +126,26 @@ def test_without_the_guard_the_constraint_still_lets_only_one_through(brand):
 
 def balances_told(brand, customer):
     """What each of many accepted scans, delivered at once, was told to be the balance after it."""
-    for code in make.batch(brand, quantity=20).codes.all():
+    for code in factories.batch(brand, quantity=20).codes.all():
         scan(customer, code)
     at_once(delivery.deliver, leases.claim(limit=20))
     return sorted(event.outcome["new_balance"] for event in Event.objects.filter(detail_type="scan-auth"))
 
 
 def test_each_of_many_scans_at_once_is_told_its_own_balance(brand):
-    assert balances_told(brand, make.customer(brand)) == list(range(10, 210, 10))
+    assert balances_told(brand, factories.customer(brand)) == list(range(10, 210, 10))
     assert list(consistency.differences()) == []
 
 
 @pytest.mark.usefixtures("accounts_unguarded")
 def test_control_without_the_version_some_are_told_the_same_balance(brand):
-    assert len(set(balances_told(brand, make.customer(brand)))) < 20
+    assert len(set(balances_told(brand, factories.customer(brand)))) < 20
 
 
 def portions_delivered_at_once(brand, customers):
     """Eight workers with portions of their own, in which the same customers come up again and again."""
-    people = [make.customer(brand) for _ in range(customers)]
-    for number, code in enumerate(make.batch(brand, quantity=40).codes.all()):
+    people = [factories.customer(brand) for _ in range(customers)]
+    for number, code in enumerate(factories.batch(brand, quantity=40).codes.all()):
         scan(people[number % customers], code)
     at_once(delivery.deliver_events, [leases.claim(limit=5) for _ in range(8)], threads=8)
 
@@ -169,8 +169,8 @@ def test_control_without_the_version_portions_tell_the_same_balance(brand):
 
 
 def test_an_event_that_two_portions_hold_is_credited_once(brand):
-    people = [make.customer(brand) for _ in range(5)]
-    for customer, code in zip(people, make.batch(brand, quantity=5).codes.all(), strict=True):
+    people = [factories.customer(brand) for _ in range(5)]
+    for customer, code in zip(people, factories.batch(brand, quantity=5).codes.all(), strict=True):
         scan(customer, code)
     held = leases.claim(limit=5)
 
@@ -181,8 +181,8 @@ def test_an_event_that_two_portions_hold_is_credited_once(brand):
 
 
 def test_a_portion_that_lost_its_lease_leaves_nothing_behind(brand):
-    people = [make.customer(brand) for _ in range(3)]
-    for customer, code in zip(people, make.batch(brand, quantity=3).codes.all(), strict=True):
+    people = [factories.customer(brand) for _ in range(3)]
+    for customer, code in zip(people, factories.batch(brand, quantity=3).codes.all(), strict=True):
         scan(customer, code)
     held = leases.claim(limit=3)
     lost = held[0]
@@ -196,7 +196,7 @@ def test_a_portion_that_lost_its_lease_leaves_nothing_behind(brand):
 
 
 def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypatch):
-    customer, code = make.customer(brand), make.code(brand)
+    customer, code = factories.customer(brand), factories.code(brand)
     scan(customer, code)
     read, times = facts.read, []
 
@@ -204,7 +204,7 @@ def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypat
         [found] = read(asked)
         times.append(found.balance)
         if len(times) == 1:
-            account = make.account(customer, brand).pk
+            account = factories.account(customer, brand).pk
             ledger.credit(account=account, points=Decimal(7), reason_id="meanwhile", note="", at=timezone.now())
         return [found]
 
@@ -217,7 +217,7 @@ def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypat
 
 
 def test_two_users_racing_for_one_slot_by_this_door_make_one_ledger_line(brand):
-    customers, code = [make.customer(brand) for _ in range(50)], make.code(brand)
+    customers, code = [factories.customer(brand) for _ in range(50)], factories.code(brand)
 
     results = at_once(lambda customer: doors.process_campaign_event(asked(brand, customer, code)), customers)
 
@@ -230,7 +230,7 @@ def test_two_users_racing_for_one_slot_by_this_door_make_one_ledger_line(brand):
 def test_awards_at_once_never_pass_a_daily_limit(brand):
     brand.daily_point_limit = 35
     brand.save()
-    customer, codes = make.customer(brand), list(make.batch(brand, quantity=20).codes.all())
+    customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
     at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
 
@@ -241,7 +241,7 @@ def test_awards_at_once_never_pass_a_daily_limit(brand):
 def test_control_without_the_lock_awards_pass_the_limit(brand):
     brand.daily_point_limit = 35
     brand.save()
-    customer, codes = make.customer(brand), list(make.batch(brand, quantity=20).codes.all())
+    customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
     at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
 
@@ -249,7 +249,7 @@ def test_control_without_the_lock_awards_pass_the_limit(brand):
 
 
 def test_an_event_that_two_workers_hold_is_credited_once(brand):
-    customer, code = make.customer(brand), make.code(brand)
+    customer, code = factories.customer(brand), factories.code(brand)
     message = messages.NewEvent(
         kind="scan-auth",
         arguments={"brand_id": brand.pk, "user_id": customer.pk},
@@ -266,7 +266,7 @@ def test_an_event_that_two_workers_hold_is_credited_once(brand):
 
 
 def test_an_attempt_that_lost_its_lease_leaves_nothing_behind(brand):
-    customer, code = make.customer(brand), make.code(brand)
+    customer, code = factories.customer(brand), factories.code(brand)
     message = messages.NewEvent(
         kind="scan-auth",
         arguments={"brand_id": brand.pk, "user_id": customer.pk},
@@ -283,7 +283,7 @@ def test_an_attempt_that_lost_its_lease_leaves_nothing_behind(brand):
 
 
 def test_the_same_envelope_sent_many_times_at_once_is_stored_once(brand):
-    customer = make.customer(brand)
+    customer = factories.customer(brand)
     event_id, at = uuid.uuid4(), timezone.now()
 
     def send(_number):
@@ -306,8 +306,8 @@ def test_the_same_envelope_sent_many_times_at_once_is_stored_once(brand):
 
 
 def test_a_first_accrual_enrols_once_however_many_come_at_once(brand):
-    customer = make.customer(brand, enrolled=False)
-    codes = list(make.batch(brand, quantity=20).codes.all())
+    customer = factories.customer(brand, enrolled=False)
+    codes = list(factories.batch(brand, quantity=20).codes.all())
 
     at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
 
@@ -316,9 +316,9 @@ def test_a_first_accrual_enrols_once_however_many_come_at_once(brand):
 
 
 def test_progress_counts_every_one_of_many_actions_at_once(brand):
-    campaign = make.campaign(brand, target_value=20)
-    make.milestone(campaign, 10, auto_claim=True, reward_points=5)
-    customer, codes = make.customer(brand), list(make.batch(brand, quantity=20).codes.all())
+    campaign = factories.campaign(brand, target_value=20)
+    factories.milestone(campaign, 10, auto_claim=True, reward_points=5)
+    customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
     at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
     worker.drain()

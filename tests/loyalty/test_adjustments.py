@@ -23,9 +23,9 @@ from loyalty.errors import MemberBlocked, NotEnoughPoints, PointsAlreadyClaimed
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import adjustments, ledger
-from tests import make
-from tests.portal import address, browser, staff, text
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, staff, text
 
 KEY = UUID(int=7)
 
@@ -37,7 +37,7 @@ def plain_http(settings: Any) -> None:
 
 @pytest.fixture
 def account(customer: User, brand: Brand) -> UserPoints:
-    return make.account(customer, brand)
+    return factories.account(customer, brand)
 
 
 def adjust(account: UserPoints, points: Any, *, key: UUID | None = None, by: User | None = None) -> Any:
@@ -76,7 +76,7 @@ class TestRules:
     ) -> None:
         Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=5)
         account.refresh_from_db()
-        operator = make.user(is_staff=True, is_superuser=True)
+        operator = factories.user(is_staff=True, is_superuser=True)
 
         for person in (staff(brand), None):
             with pytest.raises(Invalid, match="At most 500 points a day") as refusal:
@@ -90,13 +90,13 @@ class TestRules:
     def test_ten_adjustments_add_no_more_in_a_day_than_one(self, account: UserPoints, brand: Brand) -> None:
         Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=5)
         account.refresh_from_db()
-        person, elsewhere = staff(brand), make.brand(max_points_per_scan=5)
+        person, elsewhere = staff(brand), factories.brand(max_points_per_scan=5)
         Membership.objects.create(user=person, brand=elsewhere, role="owner")
         adjust(account, 450, by=person, key=KEY)
         adjust(account, -300, by=person)  # gives nothing back
 
         with pytest.raises(Invalid, match=r"At most 500 points a day; .* You have added 450\.00 today\."):
-            adjust(make.account(make.customer(brand), brand), "50.01", by=person)
+            adjust(factories.account(factories.customer(brand), brand), "50.01", by=person)
 
         assert numbers(account)[0] == 150
         assert AuditEntry.objects.filter(person=person).count() == 2
@@ -104,7 +104,7 @@ class TestRules:
             adjust(account, 450, by=person, key=KEY)
         assert adjust(account, 50, by=person).points == 50
         assert adjust(account, 500, by=staff(brand)).points == 500
-        assert adjust(make.account(make.customer(elsewhere), elsewhere), 500, by=person).points == 500
+        assert adjust(factories.account(factories.customer(elsewhere), elsewhere), 500, by=person).points == 500
 
     def test_tomorrow_there_is_room_again(self, account: UserPoints, brand: Brand) -> None:
         Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=5)
@@ -163,7 +163,7 @@ class TestRules:
         }
 
     def test_added_points_lift_the_level_and_taken_ones_leave_it(self, account: UserPoints, brand: Brand) -> None:
-        make.level(brand, "Silver", threshold=100)
+        factories.level(brand, "Silver", threshold=100)
 
         assert adjust(account, 100).level_updated
         assert not adjust(account, -100).level_updated
@@ -283,8 +283,8 @@ class TestPage:
         assert LoyaltyTransaction.objects.exists() is (status == 302)
 
     def test_another_brands_member_does_not_exist(self, client: Client) -> None:
-        elsewhere = make.brand()
-        theirs = make.account(make.customer(elsewhere), elsewhere)
+        elsewhere = factories.brand()
+        theirs = factories.account(factories.customer(elsewhere), elsewhere)
 
         assert self.send(client, theirs).status_code == 404
         assert client.get(address("loyalty.userpoints", "adjust", theirs.pk)).status_code == 404
@@ -311,7 +311,7 @@ class TestRaces:
         """How many of twelve additions of 100 points, at once and for twelve members, one person gets through."""
         brand.max_points_per_scan = 5
         brand.save()
-        person, accounts = staff(brand), [make.account(make.customer(brand), brand) for _ in range(12)]
+        person, accounts = staff(brand), [factories.account(factories.customer(brand), brand) for _ in range(12)]
         found = at_once(lambda number: adjust(accounts[number], 100, by=person), range(12))
         assert {type(each).__name__ for each in found} <= {"Adjustment", "Invalid"}
         return UserPoints.objects.filter(brand=brand, points=100).count()

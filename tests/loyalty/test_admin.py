@@ -22,8 +22,8 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel
 from loyalty.points import adjustments
-from tests import make
-from tests.portal import address, browser, event, form_of, scan, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, event, form_of, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +54,7 @@ def switch(client: Client, action: str, *rows: Any, reason: str = "Asked by phon
 
 
 def test_member_is_blocked_and_let_in_again(client: Client, brand: Brand, customer: User) -> None:
-    member = make.account(customer, brand)
+    member = factories.account(customer, brand)
 
     asked = act(client, "loyalty.userpoints", "block", member)
     assert customer.email in asked
@@ -81,8 +81,8 @@ def test_member_is_blocked_and_let_in_again(client: Client, brand: Brand, custom
 
 
 def test_member_is_blocked_on_their_own_page(client: Client, brand: Brand) -> None:
-    customer = make.customer(brand, first_name="Ada", last_name="Lovelace")
-    member = make.account(customer, brand)
+    customer = factories.customer(brand, first_name="Ada", last_name="Lovelace")
+    member = factories.account(customer, brand)
     block = reverse("admin:loyalty_userpoints_block_one", args=[member.pk])
     unblock = reverse("admin:loyalty_userpoints_unblock_one", args=[member.pk])
 
@@ -97,13 +97,13 @@ def test_member_is_blocked_on_their_own_page(client: Client, brand: Brand) -> No
     member.refresh_from_db()
     assert member.status == UserPoints.Status.ACTIVE
     assert browser(staff(brand, role="support")).post(block, {"reason": "x"}).status_code == 403
-    assert browser(staff(make.brand())).post(block, {"reason": "x"}).status_code == 404
+    assert browser(staff(factories.brand())).post(block, {"reason": "x"}).status_code == 404
 
 
 def test_adjusting_names_the_member_each_time(client: Client, brand: Brand, settings: Any) -> None:
     settings.ADJUSTMENT_CONFIRM_ABOVE = 10
-    customer = make.customer(brand, first_name="Ada", last_name="Lovelace")
-    where = reverse("admin:loyalty_userpoints_adjust", args=[make.account(customer, brand).pk])
+    customer = factories.customer(brand, first_name="Ada", last_name="Lovelace")
+    where = reverse("admin:loyalty_userpoints_adjust", args=[factories.account(customer, brand).pk])
     name = f"Ada Lovelace, {customer.email}"
 
     shown = text(client.get(where))
@@ -116,8 +116,8 @@ def test_adjusting_names_the_member_each_time(client: Client, brand: Brand, sett
 
 def test_member_sees_what_earned_and_who_adjusted_and_the_balance_after(brand: Brand, customer: User) -> None:
     person = staff(brand, first_name="Grace", last_name="Hopper")
-    member = make.account(customer, brand)
-    make.points(customer, brand, 10, reason_id="CODE-1")
+    member = factories.account(customer, brand)
+    factories.points(customer, brand, 10, reason_id="CODE-1")
     adjustments.adjust(
         account=member, points=Decimal(-4), key=uuid4(), deed=AuditContext(person, timezone.now(), "", "Slip")
     )
@@ -134,30 +134,32 @@ def test_member_sees_what_earned_and_who_adjusted_and_the_balance_after(brand: B
 
 
 def test_members_numbers_are_for_reading(client: Client, brand: Brand, customer: User) -> None:
-    member = make.account(customer, brand)
+    member = factories.account(customer, brand)
 
     assert client.post(address("loyalty.userpoints", "change", member.pk), {"points": 1000}).status_code == 403
 
 
 def test_members_are_found_by_address_and_name(client: Client, brand: Brand) -> None:
-    anna = make.account(make.customer(brand, email="anna@example.com", first_name="Anna", last_name="Adler"), brand)
-    make.customer(brand, email="ben@example.com", first_name="Ben")
+    anna = factories.account(
+        factories.customer(brand, email="anna@example.com", first_name="Anna", last_name="Adler"), brand
+    )
+    factories.customer(brand, email="ben@example.com", first_name="Ben")
 
     for words in ("anna@example.com", " ANNA@example.com ", "anna@", "ann", "adl"):
         assert found(client, "loyalty.userpoints", q=words) == [anna]
 
 
 def test_member_page_shows_the_last_of_each_list_and_leads_to_all(client: Client, brand: Brand, customer: User) -> None:
-    member = make.account(customer, brand)
+    member = factories.account(customer, brand)
     page = address("loyalty.userpoints", "change", member.pk)
     before = text(client.get(page))
     assert all(words in before for words in ("No points were", "No campaign was", "Nothing was scanned"))
     for number in range(12):
-        make.points(customer, brand, number + 1, reason_id=f"shop:{number}")
-    progress = UserLoyaltyCampaign.objects.create(user=customer, campaign=make.campaign(brand), progress=3)
-    scanned = scan(make.code(brand), user=customer, location="Pune")
-    another = make.brand()
-    scan(make.code(another), user=customer, location="Elsewhere")
+        factories.points(customer, brand, number + 1, reason_id=f"shop:{number}")
+    progress = UserLoyaltyCampaign.objects.create(user=customer, campaign=factories.campaign(brand), progress=3)
+    scanned = scan(factories.code(brand), user=customer, location="Pune")
+    another = factories.brand()
+    scan(factories.code(another), user=customer, location="Elsewhere")
 
     shown = text(client.get(page))
 
@@ -175,12 +177,12 @@ def test_member_page_shows_the_last_of_each_list_and_leads_to_all(client: Client
 def test_member_page_costs_the_same_whatever_the_member_did(
     client: Client, brand: Brand, customer: User, django_assert_num_queries: Any
 ) -> None:
-    page = address("loyalty.userpoints", "change", make.account(customer, brand).pk)
+    page = address("loyalty.userpoints", "change", factories.account(customer, brand).pk)
 
     def did(number: int) -> None:
-        make.points(customer, brand, number)
-        UserLoyaltyCampaign.objects.create(user=customer, campaign=make.campaign(brand))
-        scan(make.code(brand), user=customer)
+        factories.points(customer, brand, number)
+        UserLoyaltyCampaign.objects.create(user=customer, campaign=factories.campaign(brand))
+        scan(factories.code(brand), user=customer)
 
     did(1)
     client.get(page)
@@ -220,9 +222,11 @@ def test_event_shows_what_it_holds(client: Client, brand: Brand) -> None:
 
 
 def test_ledger_is_found_by_code_and_customer(client: Client, brand: Brand, customer: User) -> None:
-    account = make.account(customer, brand)
+    account = factories.account(customer, brand)
     line = account.transactions.create(points_redeemed=2, reason="redeemed", reason_id="redeem:1", note="A mug")
-    make.account(make.customer(brand), brand).transactions.create(points_earned=1, reason="earned", reason_id="X-1")
+    factories.account(factories.customer(brand), brand).transactions.create(
+        points_earned=1, reason="earned", reason_id="X-1"
+    )
 
     assert found(client, "loyalty.loyaltytransaction", q="redeem:1") == [line]
     assert found(client, "loyalty.loyaltytransaction", q=customer.email) == [line]
@@ -240,7 +244,7 @@ def test_level_keeps_its_name(client: Client, brand: Brand) -> None:
 
 
 def test_page_for_reading_has_no_help_for_filling_in(client: Client, brand: Brand, customer: User) -> None:
-    make.points(customer, brand, 3)
+    factories.points(customer, brand, 3)
     line = LoyaltyTransaction.objects.get()
 
     shown = text(client.get(address("loyalty.loyaltytransaction", "change", line.pk)))

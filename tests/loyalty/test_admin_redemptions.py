@@ -10,8 +10,8 @@ from brands.models.audit import AuditEntry
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes, till
-from tests import make
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
 
 TILL = "admin:loyalty_redemption_till"
 
@@ -23,8 +23,8 @@ def plain_http(settings):
 
 @pytest.fixture
 def redemption(brand, customer):
-    make.points(customer, brand, 30)
-    return make.redemption(customer, make.reward(brand, name="A mug", cost=10, stock=3))
+    factories.points(customer, brand, 30)
+    return factories.redemption(customer, factories.reward(brand, name="A mug", cost=10, stock=3))
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "support"])
@@ -82,7 +82,7 @@ def test_whoever_handed_over_undoes_it_at_the_till_once(brand, redemption):
 
 def test_nobody_undoes_at_the_till_what_others_handed_over_or_long_ago(brand, redemption, settings):
     mine, other = browser(staff(brand, role="support")), browser(staff(brand, role="support"))
-    elsewhere = browser(staff(make.brand(), role="support"))
+    elsewhere = browser(staff(factories.brand(), role="support"))
     mine.post(reverse(TILL), {"code": redemption.code})
 
     for client, number in [(other, redemption.pk), (elsewhere, redemption.pk), (mine, "abc"), (mine, "9" * 30)]:
@@ -102,7 +102,7 @@ def test_only_the_till_may_use_the_camera(brand):
 
 def test_till_is_closed_to_printers_and_to_other_brands(brand, redemption):
     assert browser(staff(brand, role="printer")).get(reverse(TILL)).status_code == 403
-    elsewhere = browser(staff(make.brand()))
+    elsewhere = browser(staff(factories.brand()))
 
     assert "no such code" in text(elsewhere.post(reverse(TILL), {"code": redemption.code}))
     assert Redemption.objects.get().status == "issued"
@@ -159,7 +159,7 @@ def test_support_puts_nothing_right(brand, redemption):
 
 
 def test_redemption_is_found_by_its_code(brand, customer, redemption):
-    make.redemption(customer, make.reward(brand, name="Another", cost=1))
+    factories.redemption(customer, factories.reward(brand, name="Another", cost=1))
     shown = text(browser(staff(brand)).get(address("loyalty.redemption"), {"q": redemption.code.lower()}))
 
     assert "A mug" in shown

@@ -3,8 +3,8 @@
 import pytest
 
 from brands.models.audit import AuditEntry
-from tests import make
-from tests.portal import address, browser, form_of, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -13,8 +13,8 @@ pytestmark = pytest.mark.django_db
 def shop(brand, customer, settings):
     """A reward, its open form, and the way to send that."""
     settings.SECURE_SSL_REDIRECT = False
-    make.points(customer, brand, 100)
-    reward = make.reward(brand, name="Mug", cost=10, stock=10)
+    factories.points(customer, brand, 100)
+    reward = factories.reward(brand, name="Mug", cost=10, stock=10)
     client, its = browser(staff(brand)), address("loyalty.reward", "change", reward.pk)
     page = client.get(its)
     assert 'name="initial-stock"' in page.content.decode()
@@ -23,7 +23,7 @@ def shop(brand, customer, settings):
 
 def take(customer, reward, times):
     for _ in range(times):
-        make.redemption(customer, reward)
+        factories.redemption(customer, reward)
 
 
 def test_stock_that_nobody_corrects_stays_what_members_left(customer, shop):
@@ -73,7 +73,7 @@ def test_stock_that_was_made_unlimited_meanwhile_is_told_so(shop):
 
 def test_a_form_offers_to_change_or_delete_nothing_that_others_refer_to(brand, settings):
     settings.SECURE_SSL_REDIRECT = False
-    make.level(brand, name="Gold", threshold=7)
+    factories.level(brand, name="Gold", threshold=7)
 
     shown = text(browser(staff(brand)).get(address("loyalty.reward", "add")))
 

@@ -9,10 +9,10 @@ from brands.models.audit import AuditEntry
 from loyalty.integrations import external_system, webhook_endpoints, webhook_events
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
-from tests import make
 from tests.loyalty.webhooks import send
-from tests.portal import address, browser, errors, staff, text
-from tests.receivers import receiver, reset_breakers
+from tests.support import factories
+from tests.support.fake_http import receiver, reset_breakers
+from tests.support.portal import address, browser, errors, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -168,7 +168,7 @@ def test_others_see_no_webhooks(brand, hook, role):
 
 
 def test_another_brands_webhook_cannot_be_acted_on(hook):
-    stranger = browser(staff(make.brand()))
+    stranger = browser(staff(factories.brand()))
 
     for what in ("rotate", "ping", "stop"):
         assert stranger.post(its(hook, what), {"hours": 0, "reason": "x"}).status_code == 404

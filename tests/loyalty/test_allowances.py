@@ -7,12 +7,12 @@ import pytest
 from django.db import transaction
 
 from loyalty.points import ledger, point_limits
-from tests import make
+from tests.support import factories
 
 
 @pytest.fixture
 def account(brand, customer):
-    return make.account(customer, brand)
+    return factories.account(customer, brand)
 
 
 def earn(account, points, at):
@@ -20,7 +20,7 @@ def earn(account, points, at):
 
 
 def most_restrictive(account, zone, at, daily=None, monthly=None):
-    brand = make.brand(time_zone=zone)
+    brand = factories.brand(time_zone=zone)
     with transaction.atomic():
         return point_limits.most_restrictive(account=account.pk, zone=brand.zone, daily=daily, monthly=monthly, at=at)
 

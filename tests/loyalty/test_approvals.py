@@ -18,9 +18,9 @@ from core.errors import Forbidden, Invalid
 from loyalty.models.approvals import PointsApproval
 from loyalty.models.levels import BrandLevel, EarningRule
 from loyalty.points import approvals
-from tests import make
-from tests.portal import address, browser, errors, form_of, staff, text
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -169,9 +169,9 @@ def test_a_later_value_withdraws_the_request(brand, owner, manager):
 
 def test_product_level_and_rule_wait_for_a_second_person_too(brand, owner, manager):
     rows = [
-        (make.product(brand), "redeem_point_value"),
-        (make.level(brand, "Gold", 500), "scan_reward_value"),
-        (make.earning_rule(brand, "log-user-login"), "reward_value"),
+        (factories.product(brand), "redeem_point_value"),
+        (factories.level(brand, "Gold", 500), "scan_reward_value"),
+        (factories.earning_rule(brand, "log-user-login"), "reward_value"),
     ]
 
     for row, field in rows:
@@ -186,7 +186,7 @@ def test_a_request_may_have_the_id_of_what_it_is_about(brand, owner):
     """Seen on a fresh installation: the audit trail compared the one with the other, and the page was a 500."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence('loyalty_pointsapproval', 'id'))")
-        product = make.product(brand, pk=cursor.fetchone()[0] + 1)
+        product = factories.product(brand, pk=cursor.fetchone()[0] + 1)
 
     edit(owner, product, redeem_point_value=5000)
 
@@ -194,12 +194,12 @@ def test_a_request_may_have_the_id_of_what_it_is_about(brand, owner):
 
 
 def test_percentage_above_a_hundred_waits(brand, owner):
-    level = make.level(brand, "Gold", 500, "percentage", 50)
+    level = factories.level(brand, "Gold", 500, "percentage", 50)
 
     edit(owner, level, scan_reward_value=500)
     assert level.scan_reward_value == 100
 
-    other = make.level(brand, "Platinum", 900, "points", 900)
+    other = factories.level(brand, "Platinum", 900, "points", 900)
     edit(owner, other, scan_reward_type="percentage")
     assert other.scan_reward_value == 100
 
@@ -215,12 +215,12 @@ def test_new_level_above_the_ceiling_begins_at_it(brand, owner):
 
 def test_the_database_refuses_what_no_second_person_approved(brand, owner, manager):
     batch = add_batch(owner, brand, points_per_scan=5000)
-    product, level = make.product(brand), make.level(brand, "Gold", 500)
-    rule = make.earning_rule(brand, "log-user-login")
+    product, level = factories.product(brand), factories.level(brand, "Gold", 500)
+    rule = factories.earning_rule(brand, "log-user-login")
     writes = [
         lambda: BatchRange.objects.filter(pk=batch.pk).update(points_per_scan=5000),
         lambda: Product.objects.filter(pk=product.pk).update(redeem_point_value=1001),
-        lambda: make.product(brand, redeem_point_value=1001),
+        lambda: factories.product(brand, redeem_point_value=1001),
         lambda: BrandLevel.objects.filter(pk=level.pk).update(scan_reward_value=1001),
         lambda: EarningRule.objects.filter(pk=rule.pk).update(reward_value=1001),
     ]
@@ -236,7 +236,7 @@ def test_the_database_refuses_what_no_second_person_approved(brand, owner, manag
 
 
 def test_what_was_above_a_lowered_ceiling_stays_and_may_fall(brand, owner):
-    product = make.product(brand, redeem_point_value=900)
+    product = factories.product(brand, redeem_point_value=900)
     Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=100)
 
     edit(owner, product, title="Renamed")
@@ -264,7 +264,7 @@ def test_printers_and_support_do_not_decide(brand, owner, role):
 
 def test_another_brands_owner_does_not_see_the_request(brand, owner):
     add_batch(owner, brand, points_per_scan=5000)
-    stranger = staff(make.brand())
+    stranger = staff(factories.brand())
 
     assert decide(stranger, pending()).status_code == 404
     with pytest.raises(Forbidden):
@@ -299,7 +299,7 @@ def test_owners_lower_the_ceiling_and_only_operators_raise_it(brand, owner):
     assert ceiling(owner, 99_999_999) == 1000
     assert ceiling(owner, 500) == 500
     assert ceiling(owner, 501) == 500
-    assert ceiling(make.user(is_staff=True, is_superuser=True), 2000) == 2000
+    assert ceiling(factories.user(is_staff=True, is_superuser=True), 2000) == 2000
 
 
 def test_front_page_tells_those_who_may_decide(brand, owner, manager):
@@ -308,7 +308,7 @@ def test_front_page_tells_those_who_may_decide(brand, owner, manager):
     def told(person):
         return "above the ceiling" in text(browser(person).get("/admin/"))
 
-    others = [staff(brand, role="printer"), staff(brand, role="support"), staff(make.brand())]
+    others = [staff(brand, role="printer"), staff(brand, role="support"), staff(factories.brand())]
     assert told(manager)
     assert not any(told(person) for person in [owner, *others])
 
@@ -318,10 +318,10 @@ def test_front_page_tells_those_who_may_decide(brand, owner, manager):
 
 @pytest.mark.django_db(transaction=True)
 def test_many_decisions_at_once_are_one():
-    brand = make.brand()
+    brand = factories.brand()
     owner = staff(brand)
     managers = [staff(brand, role="manager") for _ in range(8)]
-    product = make.product(brand)
+    product = factories.product(brand)
     approval = approvals.request_approval(
         row=product, brand=brand, values={"redeem_point_value": 5000}, max_total=None, by=owner, at=timezone.now()
     )
@@ -340,10 +340,10 @@ def test_many_decisions_at_once_are_one():
 
 @pytest.mark.django_db(transaction=True)
 def test_an_edit_and_an_approval_at_once_never_leave_more_than_was_approved():
-    brand = make.brand()
+    brand = factories.brand()
     owner, manager = staff(brand), staff(brand, role="manager")
     for _ in range(6):
-        product = make.product(brand)
+        product = factories.product(brand)
         edit(owner, product, redeem_point_value=5000)
         approval = pending()
         at_once(

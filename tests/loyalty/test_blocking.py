@@ -10,14 +10,14 @@ from loyalty.members import blocking
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import cards, passes
-from tests import make
+from tests.support import factories
 
 Status = UserPoints.Status
 
 
 @pytest.fixture
 def account(brand, customer):
-    return make.account(customer, brand)
+    return factories.account(customer, brand)
 
 
 def set_status(status, *accounts):
@@ -44,8 +44,8 @@ def test_without_a_pass_nobody_is_told(account):
 
 def test_who_is_blocked_already_is_left_alone(brand, account):
     passes.issue(account=account, platform="google", at=timezone.now())
-    other = make.brand()
-    elsewhere = make.account(make.customer(other), other)
+    other = factories.brand()
+    elsewhere = factories.account(factories.customer(other), other)
     passes.issue(account=elsewhere, platform="google", at=timezone.now())
     set_status(Status.BLOCKED, account)
     account.refresh_from_db()

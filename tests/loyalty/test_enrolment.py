@@ -9,10 +9,10 @@ from brands.audit_log import AuditContext
 from brands.models.audit import AuditEntry
 from loyalty.members import enrolment
 from loyalty.models.accounts import UserPoints
-from tests import make
-from tests.api import error
-from tests.portal import browser, staff, text
-from tests.races import at_once
+from tests.support import factories
+from tests.support.api import error
+from tests.support.concurrency import at_once
+from tests.support.portal import browser, staff, text
 
 ENROL = "admin:loyalty_userpoints_enrol"
 
@@ -25,7 +25,7 @@ def by_hand(brand, settings):
 
 @pytest.fixture
 def newcomer(brand):
-    return make.customer(brand, enrolled=False, email="new@example.com")
+    return factories.customer(brand, enrolled=False, email="new@example.com")
 
 
 def enrol(client, brand, **fields):
@@ -40,7 +40,7 @@ def test_customer_enrolled_by_staff_earns(api, brand, newcomer, deliver):
     answer = enrol(browser(staff(brand, role="manager")), brand, addresses=" New@Example.com \n")
 
     assert "Enrolled: 1. Members already: 0." in text(answer)
-    api.as_customer(newcomer).verify(make.code(brand))
+    api.as_customer(newcomer).verify(factories.code(brand))
     deliver()
     assert UserPoints.objects.get(user=newcomer).points == 10
     assert AuditEntry.objects.get(kind="loyalty.userpoints").action == "Enrolled"
@@ -58,7 +58,7 @@ def test_enrolling_again_changes_nothing_and_is_not_audited_again(brand, newcome
 
 
 def test_nobody_learns_whether_another_brand_knows_an_address(brand):
-    elsewhere = make.customer(make.brand())
+    elsewhere = factories.customer(factories.brand())
     client = browser(staff(brand))
 
     answers = [text(enrol(client, brand, addresses=address)) for address in (elsewhere.email, "nobody@example.com")]
@@ -69,7 +69,7 @@ def test_nobody_learns_whether_another_brand_knows_an_address(brand):
 
 
 def test_file_enrols_and_says_whom_it_did_not(brand, newcomer):
-    make.customer(brand, email="old@example.com")
+    factories.customer(brand, email="old@example.com")
     rows = "name,email\nNew,new@example.com\nOld,old@example.com\nNobody,nobody@example.com\n"
 
     answer = text(enrol(browser(staff(brand)), brand, file=csv(rows)))
@@ -102,7 +102,7 @@ def test_what_cannot_be_read_is_rejected_in_words(brand, fields, message):
 
 
 def test_staff_enrol_for_their_own_brand_only(brand, newcomer):
-    other = staff(make.brand())
+    other = staff(factories.brand())
 
     assert browser(staff(brand, role="support")).get(reverse(ENROL)).status_code == 403
     assert "Select a valid choice" in text(enrol(browser(other), brand, addresses=newcomer.email))
@@ -124,7 +124,7 @@ def test_hub_enrols_by_id_and_by_address_once(api, brand, newcomer):
 
 
 def test_hub_does_not_reach_customers_of_others(api, brand, newcomer):
-    elsewhere = make.customer(make.brand())
+    elsewhere = factories.customer(factories.brand())
     hub = api.hub()
 
     for body in (

@@ -37,31 +37,31 @@ from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.notifications import preferences
 from loyalty.points import adjustments
 from loyalty.wallets import passes
-from tests import make
-from tests.portal import address, browser, staff, text
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, staff, text
 
 EMAIL, FIRST, LAST, PHONE = "wilhelmina.quist@example.com", "Wilhelmina", "Quistgaard", "+41791234567"
 TRACES = (EMAIL, FIRST, LAST, PHONE)
-PASSWORD = make.PASSWORD
+PASSWORD = factories.PASSWORD
 
 
 @pytest.fixture
 def person(brand):
-    return make.customer(brand, email=EMAIL, password=PASSWORD, first_name=FIRST, last_name=LAST)
+    return factories.customer(brand, email=EMAIL, password=PASSWORD, first_name=FIRST, last_name=LAST)
 
 
 def lives(api, person, brand, deliver):
     """Does what leaves traces: scans, points, wishes, a device, passes, events, a change by staff."""
     mine = api.as_customer(person)
-    make.points(person, brand, 100)
-    make.redemption(person, make.reward(brand))
-    make.milestone(make.campaign(brand), 1)
-    mine.verify(make.code(brand), latitude=46.9, longitude=7.4)
+    factories.points(person, brand, 100)
+    factories.redemption(person, factories.reward(brand))
+    factories.milestone(factories.campaign(brand), 1)
+    mine.verify(factories.code(brand), latitude=46.9, longitude=7.4)
     deliver()
     preferences.change(person.pk, brand.pk, at=timezone.now(), phone=PHONE)
     Device.objects.create(user=person, brand=brand, token=uuid4().hex, platform="android")
-    account = make.account(person, brand)
+    account = factories.account(person, brand)
     for platform in Platform:
         held, _new = passes.issue(account=account, platform=platform, at=timezone.now())
         WalletDevice.objects.create(wallet_pass=held, device="phone", push_token="abcdef0123456789")
@@ -151,9 +151,9 @@ def test_scans_keep_the_city_and_lose_the_coordinates(api, person, brand, delive
 
 @pytest.mark.django_db(transaction=True)
 def test_customer_elsewhere_stays_there_and_a_pseudonym_stands_here(api, person, brand, deliver):
-    other = make.brand(name="Elsewhere")
-    make.accounts.enrol(user_id=person.pk, brand_id=other.pk, at=timezone.now())
-    make.points(person, other, 70)
+    other = factories.brand(name="Elsewhere")
+    factories.accounts.enrol(user_id=person.pk, brand_id=other.pk, at=timezone.now())
+    factories.points(person, other, 70)
     lives(api, person, brand, deliver)
 
     result = erase(person, brand)
@@ -172,9 +172,9 @@ def test_customer_elsewhere_stays_there_and_a_pseudonym_stands_here(api, person,
 
 @pytest.mark.parametrize("signed", [False, True], ids=["their code", "a code that lost its tag"])
 def test_scanning_another_brands_code_hands_nobody_over_to_that_brand(api, person, brand, signed):
-    other = make.brand(name="Elsewhere")
+    other = factories.brand(name="Elsewhere")
     mine = api.as_customer(person)
-    mine.verify(make.code(other, signed=signed).code, latitude=46.9, longitude=7.4)
+    mine.verify(factories.code(other, signed=signed).code, latitude=46.9, longitude=7.4)
     person.scans.update(device="Phone 5")
 
     result = erase(person, brand)
@@ -188,14 +188,14 @@ def test_scanning_another_brands_code_hands_nobody_over_to_that_brand(api, perso
 
 
 def test_who_used_another_brands_app_without_enrolling_stays_there(api, person, brand):
-    other = make.brand(name="Elsewhere", auto_enroll=False)
-    api.as_customer(person, of=other).verify(make.code(other))
+    other = factories.brand(name="Elsewhere", auto_enroll=False)
+    api.as_customer(person, of=other).verify(factories.code(other))
 
     assert erase(person, brand).stays_elsewhere
 
 
 def test_nothing_leads_from_the_pseudonym_back_to_a_customer_elsewhere(api, person, brand, deliver):
-    make.accounts.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
+    factories.accounts.enrol(user_id=person.pk, brand_id=factories.brand().pk, at=timezone.now())
     lives(api, person, brand, deliver)
 
     erase(person, brand)
@@ -208,13 +208,13 @@ def test_nothing_leads_from_the_pseudonym_back_to_a_customer_elsewhere(api, pers
 
 @pytest.mark.django_db(transaction=True)
 def test_what_somebody_does_here_after_their_erasure_is_a_new_customers(api, person, brand, deliver):
-    make.accounts.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
+    factories.accounts.enrol(user_id=person.pk, brand_id=factories.brand().pk, at=timezone.now())
     lives(api, person, brand, deliver)
     erase(person, brand)
     mine = api.as_customer(person)  # a new login: the erasure ended those from before
-    mine.verify(make.code(brand))
+    mine.verify(factories.code(brand))
     deliver()
-    mine.verify(make.code(brand))
+    mine.verify(factories.code(brand))
     new = Event.objects.filter(detail_type="scan-auth").order_by("-id")[:2]
     before = list(new.values("status", "detail", "outcome"))
 
@@ -223,7 +223,7 @@ def test_what_somebody_does_here_after_their_erasure_is_a_new_customers(api, per
     assert [event["status"] for event in before] == ["pending", "done"]
     assert list(new.values("status", "detail", "outcome")) == before
     deliver()
-    assert make.account(person, brand).points == 20
+    assert factories.account(person, brand).points == 20
     assert list(consistency.differences()) == []
 
 
@@ -264,15 +264,15 @@ def test_worker_that_erases_events_keeps_them_to_itself_and_is_followed_where_it
 
 
 def test_others_keep_what_is_theirs(api, brand, person, deliver):
-    neighbour = make.customer(brand, email="other@example.com", first_name="Other")
+    neighbour = factories.customer(brand, email="other@example.com", first_name="Other")
     lives(api, person, brand, deliver)
-    make.points(neighbour, brand, 5)
+    factories.points(neighbour, brand, 5)
     erase(person, brand)
     deliver_all()
 
     neighbour.refresh_from_db()
     assert (neighbour.email, neighbour.first_name, neighbour.is_active) == ("other@example.com", "Other", True)
-    assert make.account(neighbour, brand).points == 5
+    assert factories.account(neighbour, brand).points == 5
 
 
 def test_old_tokens_are_refused_at_once(api, person, brand):
@@ -283,7 +283,7 @@ def test_old_tokens_are_refused_at_once(api, person, brand):
 
     assert answer.status_code == 204
     assert mine.get("customer/loyalty/points").json()["error"] == "TOKEN_INVALID"
-    assert mine.verify(make.code(brand)).status_code == 401
+    assert mine.verify(factories.code(brand)).status_code == 401
     assert api.post("auth/token/refresh", {"refresh": tokens["refresh"]}).json()["error"] == "TOKEN_INVALID"
     assert not LoginSession.objects.exists()
 
@@ -296,7 +296,7 @@ def test_wrong_password_erases_nothing(api, person, brand):
 
 
 def test_staff_are_not_erased(api, person, brand):
-    Membership.objects.create(user=person, brand=make.brand(), role=Membership.Role.SUPPORT)
+    Membership.objects.create(user=person, brand=factories.brand(), role=Membership.Role.SUPPORT)
 
     answer = leave(api.as_customer(person))
 
@@ -305,7 +305,7 @@ def test_staff_are_not_erased(api, person, brand):
 
 
 def test_what_waits_for_a_worker_is_dropped(api, person, brand):
-    api.as_customer(person).verify(make.code(brand))
+    api.as_customer(person).verify(factories.code(brand))
     assert Event.objects.pending().filter(detail_type="scan-auth").exists()
 
     erase(person, brand)
@@ -356,7 +356,7 @@ class TestPage:
         return client.post(address("loyalty.userpoints", "erase", account.pk), {"reason": reason})
 
     def test_owner_reads_what_goes_and_erases(self, brand, person):
-        account, owner = make.account(person, brand), staff(brand)
+        account, owner = factories.account(person, brand), staff(brand)
         client = browser(owner)
         page = address("loyalty.userpoints", "erase", account.pk)
 
@@ -372,17 +372,17 @@ class TestPage:
     def test_nobody_but_owners_may(self, brand, person, role):
         client = browser(staff(brand, role=role))
 
-        assert self.send(client, make.account(person, brand)).status_code in {403, 404}
+        assert self.send(client, factories.account(person, brand)).status_code in {403, 404}
         assert User.objects.filter(email=EMAIL).exists()
 
     def test_another_brands_member_does_not_exist(self, brand):
-        elsewhere = make.brand()
-        theirs = make.account(make.customer(elsewhere), elsewhere)
+        elsewhere = factories.brand()
+        theirs = factories.account(factories.customer(elsewhere), elsewhere)
 
         assert self.send(browser(staff(brand)), theirs).status_code == 404
 
     def test_reason_is_needed_and_staff_stay(self, brand, person):
-        account, client = make.account(person, brand), browser(staff(brand))
+        account, client = factories.account(person, brand), browser(staff(brand))
 
         assert "required" in text(self.send(client, account, reason=""))
         Membership.objects.create(user=person, brand=brand, role=Membership.Role.SUPPORT)
@@ -393,7 +393,7 @@ class TestPage:
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_waiting_notification_tells_nobody(brand, person, elsewhere):
     if elsewhere:
-        make.accounts.enrol(user_id=person.pk, brand_id=make.brand().pk, at=timezone.now())
+        factories.accounts.enrol(user_id=person.pk, brand_id=factories.brand().pk, at=timezone.now())
     NoticeSettings.objects.create(brand=brand)
     told = {"template": "points-expiring", "points": 5, "expires_on": "2030-01-01"}
     message = messages.NewEvent(
@@ -423,8 +423,8 @@ def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, col
 def wrote(brand, person, words):
     """What staff write of a customer, where they write freely."""
     colleague = staff(brand)
-    batch = make.batch(brand)
-    account = make.account(person, brand)
+    batch = factories.batch(brand)
+    account = factories.account(person, brand)
     deed = AuditContext(colleague, timezone.now(), reason=words)
     adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), deed=deed)
     audit_log.record(deed=deed, action="Points added", rows=[AuditedChange(account, brand.pk)])
@@ -436,7 +436,7 @@ def wrote(brand, person, words):
 def test_what_staff_wrote_names_nobody_any_more(brand, person):
     preferences.change(person.pk, brand.pk, at=timezone.now(), phone=PHONE)
     wrote(brand, person, f"{FIRST} {LAST} <{EMAIL.upper()}> called from +41 79 123 45 67; Quistgaard, Wilhelmina it is")
-    make.points(person, brand, 1)
+    factories.points(person, brand, 1)
 
     erase(person, brand)
 
@@ -447,11 +447,11 @@ def test_what_staff_wrote_names_nobody_any_more(brand, person):
 
 
 def test_a_word_that_is_a_name_too_stays_where_others_are_meant(brand):
-    rose = make.customer(brand, email="rose@example.com", first_name="Rose", last_name="Good")
-    batch = make.batch(brand)
+    rose = factories.customer(brand, email="rose@example.com", first_name="Rose", last_name="Good")
+    batch = factories.batch(brand)
     kept = "Good batch of rose soap"
     history.note_batch(history.AuditContext(CodeChange.Kind.DEACTIVATED, timezone.now(), reason=kept), batch=batch)
-    make.points(rose, brand, 1)
+    factories.points(rose, brand, 1)
 
     erase(rose, brand)
 
@@ -459,8 +459,8 @@ def test_a_word_that_is_a_name_too_stays_where_others_are_meant(brand):
 
 
 def test_the_ledger_and_the_history_refuse_everything_else_while_a_person_is_erased(brand, person):
-    make.points(person, brand, 5)
-    make.batch(brand)
+    factories.points(person, brand, 5)
+    factories.batch(brand)
     statements = [
         "UPDATE loyalty_transaction SET points_earned = 6",
         "DELETE FROM loyalty_transaction",
@@ -487,7 +487,7 @@ def test_files_that_may_name_the_person_are_off_offer_at_once_and_deleted(brand,
     named.result.save("scans.csv", ContentFile(EMAIL.encode()))
     codes = Job.objects.create(brand=brand, kind="export-unscanned", title="Codes", **done)
     codes.result.save("codes.csv", ContentFile(b"code"))
-    foreign = Job.objects.create(brand=make.brand(), kind="export-scans", title="Theirs", **done)
+    foreign = Job.objects.create(brand=factories.brand(), kind="export-scans", title="Theirs", **done)
     foreign.result.save("theirs.csv", ContentFile(b"theirs"))
 
     erase(person, brand)

@@ -26,10 +26,10 @@ from loyalty.notifications import batching, devices
 from loyalty.points import accounts
 from loyalty.wallets import devices as wallet_devices
 from loyalty.wallets import passes
-from tests import make
 from tests.loyalty.webhooks import endpoint
-from tests.races import outcome_of, start_until_blocked, while_uncommitted
-from tests.receivers import receiver, reset_breakers
+from tests.support import factories
+from tests.support.concurrency import outcome_of, start_until_blocked, while_uncommitted
+from tests.support.fake_http import receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -68,7 +68,7 @@ def test_control_without_a_look_under_the_lock_the_name_is_back(brand, customer,
 
 
 def test_a_phone_that_takes_up_an_erased_persons_pass_is_turned_away(brand, customer):
-    held, _new = passes.issue(account=make.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
+    held, _new = passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
 
     def take_up():
         return wallet_devices.register(wallet_pass=held, device="phone", push_token="abcdef01", at=timezone.now())
@@ -92,9 +92,9 @@ def busy(brand, customer, shop, settings):
     reset_breakers()
     NoticeSettings.objects.create(brand=brand, merge_seconds=0)
     endpoint(brand, shop, types=["code.scanned"])
-    make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
-    passes.issue(account=make.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
-    code = make.code(brand)
+    factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
+    passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
+    code = factories.code(brand)
     scan.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk))
     return code
 
@@ -159,7 +159,7 @@ def test_control_who_takes_the_event_last_and_an_erasure_wait_for_each_other(bra
 
 
 def test_blocking_members_and_changing_their_points_wait_for_each_other_in_one_order(brand):
-    first, second = (make.account(make.customer(brand), brand) for _ in range(2))
+    first, second = (factories.account(factories.customer(brand), brand) for _ in range(2))
     accounts.touch(account=first.pk, at=timezone.now())  # moves it behind the other in the table
 
     def block():

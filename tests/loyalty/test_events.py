@@ -13,7 +13,7 @@ from core import json_values
 from events import delivery, leases, messages, publishing, retention, worker
 from events.models import Event
 from loyalty.errors import NotEligible
-from tests import make
+from tests.support import factories
 
 calls = []
 
@@ -202,7 +202,7 @@ def test_ids_of_following_events_are_the_same_at_each_attempt(brand):
 def test_the_same_id_at_another_brand_is_another_event(brand):
     event_id = uuid.uuid4()
 
-    for each in (brand, make.brand()):
+    for each in (brand, factories.brand()):
         publish_as = messages.NewEvent(kind="works", arguments={}, payload={}, event_id=event_id)
         publishing.publish(messages=[publish_as], brand_id=each.pk, at=timezone.now())
 

@@ -18,7 +18,7 @@ from loyalty.models.expiry import ExpiryRun
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import consistency, expiry, ledger
 from loyalty.points.expiry_rules import Rule
-from tests import make
+from tests.support import factories
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -34,18 +34,18 @@ def assert_books_are_right():
 @pytest.fixture
 def expiring(db):
     def made(kind="days", after=10, **fields):
-        brand = make.brand(points_expire=kind, points_expire_after=after, **fields)
-        return brand, make.customer(brand)
+        brand = factories.brand(points_expire=kind, points_expire_after=after, **fields)
+        return brand, factories.customer(brand)
 
     return made
 
 
 def earn(customer, brand, points, day, reason_id=None):
-    make.points(customer, brand, points, at=NOON + day * DAY, reason_id=reason_id or str(uuid4()))
+    factories.points(customer, brand, points, at=NOON + day * DAY, reason_id=reason_id or str(uuid4()))
 
 
 def spend(customer, brand, points, day):
-    account = make.account(customer, brand).pk
+    account = factories.account(customer, brand).pk
     ledger.debit(account=account, points=Decimal(points), reason_id=str(uuid4()), note="", at=NOON + day * DAY)
 
 
@@ -180,7 +180,7 @@ def test_night_is_worked_once_and_again_changes_nothing(expiring):
 def test_work_goes_on_behind_the_account_that_it_reached(expiring, settings):
     settings.EXPIRY_CHUNK = 2
     brand, customer = expiring("days", 1)
-    customers = [customer, *(make.customer(brand) for _ in range(4))]
+    customers = [customer, *(factories.customer(brand) for _ in range(4))]
     for each in customers:
         earn(each, brand, 10, day=0)
     at = NOON + 5 * DAY
@@ -195,8 +195,10 @@ def test_work_goes_on_behind_the_account_that_it_reached(expiring, settings):
 
 def test_night_begins_by_the_brands_clock(expiring):
     brand, customer = expiring("year_end", 0, time_zone="Pacific/Auckland")
-    make.points(customer, brand, 10, at=datetime(2026, 12, 31, 10, 59, tzinfo=UTC))  # a minute before midnight there
-    make.points(customer, brand, 7, at=datetime(2026, 12, 31, 11, 1, tzinfo=UTC))
+    factories.points(
+        customer, brand, 10, at=datetime(2026, 12, 31, 10, 59, tzinfo=UTC)
+    )  # a minute before midnight there
+    factories.points(customer, brand, 7, at=datetime(2026, 12, 31, 11, 1, tzinfo=UTC))
 
     before = expiry.run(brand=brand, at=datetime(2026, 12, 31, 10, 58, tzinfo=UTC))
     after = expiry.run(brand=brand, at=datetime(2026, 12, 31, 11, 2, tzinfo=UTC))
@@ -227,7 +229,7 @@ def test_wallets_are_told_of_what_expired(expiring):
 
 def test_level_stays(expiring):
     brand, customer = expiring("days", 1)
-    make.level(brand, "Silver", 5)
+    factories.level(brand, "Silver", 5)
     UserPoints.objects.filter(user=customer).update(current_level="Silver")
     earn(customer, brand, 10, day=0)
 
@@ -311,8 +313,8 @@ def test_what_was_spent_meanwhile_is_not_warned_of(expiring):
 def test_customer_reads_what_expires_soon(api, expiring):
     brand, customer = expiring("days", 10, expiry_warning_days=14)
     now = datetime.now(UTC)
-    make.points(customer, brand, 30, at=now - 3 * DAY)
-    make.points(customer, brand, 20, at=now - 2 * DAY)
+    factories.points(customer, brand, 30, at=now - 3 * DAY)
+    factories.points(customer, brand, 20, at=now - 2 * DAY)
 
     data = api.as_customer(customer, of=brand).get("customer/loyalty/points").json()["data"]
 

@@ -18,8 +18,8 @@ from loyalty.models.rewards import Redemption
 from loyalty.points import expiry, ledger
 from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
-from tests import make
-from tests.races import at_once, while_uncommitted
+from tests.support import factories
+from tests.support.concurrency import at_once, while_uncommitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = timedelta(days=100)
@@ -28,15 +28,15 @@ LONG_AGO = timedelta(days=100)
 @pytest.fixture
 def brand(transactional_db, settings):
     settings.EXPIRY_CHUNK = 3
-    made = make.brand(points_expire="days", points_expire_after=10)
-    make.level(made)
+    made = factories.brand(points_expire="days", points_expire_after=10)
+    factories.level(made)
     return made
 
 
 def members(brand, count):
-    customers = [make.customer(brand) for _ in range(count)]
+    customers = [factories.customer(brand) for _ in range(count)]
     for customer in customers:
-        make.points(customer, brand, 30, at=timezone.now() - LONG_AGO)
+        factories.points(customer, brand, 30, at=timezone.now() - LONG_AGO)
     return customers
 
 
@@ -52,7 +52,7 @@ def test_several_workers_share_a_night(brand):
 
 
 def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
-    customers, reward = members(brand, 12), make.reward(brand, cost=20)
+    customers, reward = members(brand, 12), factories.reward(brand, cost=20)
 
     def act(number):
         customer = customers[number % 12]
@@ -60,7 +60,7 @@ def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
             return expiry.run(brand=brand, at=timezone.now())
         if number % 3 == 1:
             return redeem.redeem(RedemptionRequest(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
-        account = make.account(customer, brand).pk
+        account = factories.account(customer, brand).pk
         return ledger.credit(account=account, points=Decimal(5), reason_id=f"race:{number}", note="", at=timezone.now())
 
     at_once(act, range(120))
@@ -78,7 +78,7 @@ def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
 def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monkeypatch):
     """What an unlocked look found is decided again under the lock; by the look alone it would be taken twice."""
     [customer] = members(brand, 1)
-    reward = make.reward(brand, cost=30)
+    reward = factories.reward(brand, cost=30)
     lock = expiry.LOCK
     seen = []
     rows = sql.rows
@@ -107,7 +107,7 @@ def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monke
 def expire_while_redeeming(brand):
     """What comes of the night's work that begins before a redemption of 20 of 30 old points is committed."""
     [customer] = members(brand, 1)
-    wish = RedemptionRequest(brand.pk, customer.pk, make.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now())
+    wish = RedemptionRequest(brand.pk, customer.pk, factories.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now())
     return while_uncommitted(lambda: redeem.redeem(wish), lambda: expiry.run(brand=brand, at=timezone.now()))
 
 

@@ -17,9 +17,9 @@ from loyalty.integrations import external_system, signing_secrets
 from loyalty.models.accounts import UserPoints
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
-from tests.api import error
-from tests.receivers import Reply, end_cooldowns, receiver, reset_breakers
+from tests.support import factories
+from tests.support.api import error
+from tests.support.fake_http import Reply, end_cooldowns, receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WhenRefused, WhenAway = ExternalSystem.WhenRefused, ExternalSystem.WhenAway
@@ -47,7 +47,7 @@ def system(brand, partner, **fields):
 
 
 def scan(brand, customer, **settings):
-    code = make.code(brand, **settings)
+    code = factories.code(brand, **settings)
     scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     return code
 
@@ -89,7 +89,7 @@ def test_it_is_asked_with_a_signed_question_before_the_points_are_credited(brand
         "kind": "scan-auth",
         "brand_id": brand.pk,
         "user_id": customer.pk,
-        "user_point_id": make.account(customer, brand).pk,
+        "user_point_id": factories.account(customer, brand).pk,
         "campaign_type": "authenticator_scan",
         "reason_ids": [code.code],
         "points": 10,
@@ -101,7 +101,7 @@ def test_it_is_asked_with_a_signed_question_before_the_points_are_credited(brand
 
 
 def test_where_none_is_configured_nothing_is_asked_and_no_lane_is_changed(brand, customer, partner):
-    system(make.brand(), partner)
+    system(factories.brand(), partner)
     scan(brand, customer)
     worker.drain()
 
@@ -261,9 +261,9 @@ def test_one_brands_hanging_system_delays_no_other_brands_points(brand, customer
     partner.answers(Reply(waits=4))
     for _ in range(6):
         scan(brand, customer)
-    other = make.brand()
-    make.level(other)
-    stranger = make.customer(other)
+    other = factories.brand()
+    factories.level(other)
+    stranger = factories.customer(other)
     scan(other, stranger)
     began = time.monotonic()
     worker.drain()
@@ -275,7 +275,7 @@ def test_one_brands_hanging_system_delays_no_other_brands_points(brand, customer
 
 def test_milestone_rewards_that_were_won_are_not_asked_about(brand, customer, partner):
     system(brand, partner)
-    make.milestone(make.campaign(brand), 1, auto_claim=True, reward_points=7)
+    factories.milestone(factories.campaign(brand), 1, auto_claim=True, reward_points=7)
     scan(brand, customer)
     work()
     worker.drain()
@@ -285,7 +285,7 @@ def test_milestone_rewards_that_were_won_are_not_asked_about(brand, customer, pa
 
 def test_the_first_accrual_of_a_new_customer_is_asked_about_too(brand, partner):
     system(brand, partner)
-    stranger = make.customer(brand, enrolled=False)
+    stranger = factories.customer(brand, enrolled=False)
     scan(brand, stranger)
     work()
 
@@ -302,7 +302,7 @@ def app(api, customer):
 
 def test_at_the_door_it_is_asked_in_the_request(app, brand, customer, partner):
     system(brand, partner)
-    response = app.credit(customer, make.code(brand))
+    response = app.credit(customer, factories.code(brand))
 
     assert (response.status_code, len(partner.calls)) == (200, 1)
     assert response.json()["data"]["points_earned"] == 10
@@ -311,7 +311,7 @@ def test_at_the_door_it_is_asked_in_the_request(app, brand, customer, partner):
 def test_at_the_door_its_final_no_has_a_code_of_its_own(app, brand, customer, partner):
     system(brand, partner, when_refused=WhenRefused.REFUSE)
     partner.decides(decision="refuse", reason="Blocked there")
-    response = app.credit(customer, make.code(brand))
+    response = app.credit(customer, factories.code(brand))
 
     assert error(response) == (409, "EXTERNALLY_REFUSED")
     assert response.json()["details"] == {"reason": "Blocked there"}
@@ -320,7 +320,7 @@ def test_at_the_door_its_final_no_has_a_code_of_its_own(app, brand, customer, pa
 def test_at_the_door_a_held_request_is_kept_and_credited_later(app, brand, customer, partner):
     system(brand, partner)
     partner.answers(Reply(waits=4))
-    code = make.code(brand)
+    code = factories.code(brand)
     began = time.monotonic()
     response = app.credit(customer, code, idempotency_key="once")
     took = time.monotonic() - began
@@ -345,7 +345,7 @@ def test_at_the_door_an_open_breaker_costs_no_time(app, brand, customer, partner
     for _ in range(5):
         external_system.breaker_of(made).failed()
     began = time.monotonic()
-    response = app.credit(customer, make.code(brand))
+    response = app.credit(customer, factories.code(brand))
 
     assert error(response) == (503, "UNAVAILABLE")
     assert (time.monotonic() - began < 1, partner.calls) == (True, [])

@@ -18,7 +18,7 @@ from events.models import Event
 from loyalty import doors
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import consistency as reconcile
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -96,7 +96,7 @@ def test_the_last_stretch_is_looked_at_again_when_it_has_grown_old(brand):
 
 
 def test_the_ledger_is_proved_without_what_was_forgotten(brand, customer, deliver):
-    scan_as(customer, make.code(brand))
+    scan_as(customer, factories.code(brand))
     deliver()
     aged = timezone.now() - OLD
     Event.objects.update(created_at=aged, finished_at=aged)
@@ -107,7 +107,7 @@ def test_the_ledger_is_proved_without_what_was_forgotten(brand, customer, delive
 
 
 def test_control_a_young_event_without_its_consequence_is_a_contradiction(brand, customer, deliver):
-    scan_as(customer, make.code(brand))
+    scan_as(customer, factories.code(brand))
     deliver()
     Event.objects.filter(detail_type="notify").delete()
 
@@ -137,7 +137,7 @@ def paid():
 
 
 def payload_of(kind, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     return {
         "scan-auth": {"type": "authenticator_scan", "product": {"productId": "1", "authCode": str(code)}},
         "order-complete": {"type": "order", "order": {"orderId": "A-1", "subtotal": "100.00"}},
@@ -147,7 +147,7 @@ def payload_of(kind, brand):
 
 @pytest.mark.parametrize("kind", ["scan-auth", "order-complete", "log-user-profile-update"])
 def test_an_event_that_comes_again_after_it_was_deleted_pays_nothing(brand, customer, kind):
-    make.earning_rule(brand, kind)
+    factories.earning_rule(brand, kind)
     payload, event_id = payload_of(kind, brand), uuid.uuid4()
     assert of_kind(brand, customer, kind, payload, event_id=event_id).status == "done"
     before = paid()
@@ -162,20 +162,20 @@ def test_an_event_that_comes_again_after_it_was_deleted_pays_nothing(brand, cust
 
 
 def test_the_order_of_a_deleted_event_pays_no_other_customer(brand, customer):
-    make.earning_rule(brand, "order-complete")
+    factories.earning_rule(brand, "order-complete")
     payload = payload_of("order-complete", brand)
     of_kind(brand, customer, "order-complete", payload, event_id=uuid.uuid4())
     grow_old()
     assert tasks.forget_paid_events() == 1
 
-    again = of_kind(brand, make.customer(brand), "order-complete", payload, event_id=uuid.uuid4())
+    again = of_kind(brand, factories.customer(brand), "order-complete", payload, event_id=uuid.uuid4())
 
     assert again.status == "refused"
     assert len(paid()) == 1
 
 
 def test_the_reward_of_a_deleted_event_is_paid_once(brand, customer):
-    reached = make.milestone(make.campaign(brand), 1, reward_points=5)
+    reached = factories.milestone(factories.campaign(brand), 1, reward_points=5)
     payload = {"type": "reward", "milestone_id": reached.pk, "reward_name": "Five", "points": "5"}
     event_id = uuid.uuid4()
     of_kind(brand, customer, "reward-claimed", payload, event_id=event_id)
@@ -189,7 +189,7 @@ def test_the_reward_of_a_deleted_event_is_paid_once(brand, customer):
 
 
 def paid_login(brand, customer):
-    make.earning_rule(brand, "log-user-login")
+    factories.earning_rule(brand, "log-user-login")
     at = datetime(2026, 3, 14, 23, 30, tzinfo=UTC)
     return of_kind(brand, customer, "log-user-login", {"type": "login"}, event_id=uuid.uuid4(), at=at)
 
@@ -240,13 +240,13 @@ def test_a_portion_of_events_about_points_is_bounded_and_the_next_goes_on(brand)
 
 
 def test_the_books_agree_when_old_events_about_points_are_gone(brand, customer, deliver):
-    make.campaign(brand)
-    scan_as(customer, make.code(brand))
+    factories.campaign(brand)
+    scan_as(customer, factories.code(brand))
     deliver()
     grow_old()
     UserLoyaltyCampaign.objects.update(created_at=timezone.now() - LONG_AGO)
     assert tasks.forget_paid_events() == 1
-    scan_as(customer, make.code(brand))
+    scan_as(customer, factories.code(brand))
     deliver()
 
     assert list(consistency.differences(reconcile.CHECKS)) == []

@@ -29,8 +29,8 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Device, Notice, NoticeDelivery, NoticePreference
 from loyalty.models.orders import CreditedOrder
 from loyalty.wallets import passes
-from tests import make, wallets
-from tests.portal import text
+from tests.support import factories, wallets
+from tests.support.portal import text
 
 pytestmark = pytest.mark.django_db
 MARKER = "quagga"
@@ -67,12 +67,12 @@ def reads():
 
 def customer_with_everything(brand, campaign, marker):
     """A customer of whom each table has something, in which the `marker` stands wherever there is room for it."""
-    person = make.customer(brand, email=f"{marker}@example.com", first_name=marker)
-    account = make.account(person, brand)
-    make.points(person, brand, 500, reason_id=marker)
+    person = factories.customer(brand, email=f"{marker}@example.com", first_name=marker)
+    account = factories.account(person, brand)
+    factories.points(person, brand, 500, reason_id=marker)
     UserPoints.objects.filter(pk=account.pk).update(current_level=f"{marker} level")
-    make.redemption(person, make.reward(brand, name="A mug", limit_per_member=1))
-    milestone = make.milestone(campaign, len(marker), reward_name="A cup", auto_claim=False)
+    factories.redemption(person, factories.reward(brand, name="A mug", limit_per_member=1))
+    milestone = factories.milestone(campaign, len(marker), reward_name="A cup", auto_claim=False)
     UserLoyaltyCampaign.objects.create(user=person, campaign=campaign, progress=len(marker))
     RewardClaim.objects.create(user=person, milestone=milestone)
     NoticePreference.objects.update_or_create(user=person, brand=brand, defaults={"phone": f"+49151{len(marker)}5678"})
@@ -83,7 +83,7 @@ def customer_with_everything(brand, campaign, marker):
     NoticeDelivery.objects.create(**about, channel="email", language="en", masked_address=f"{marker}@•••")
     passes.issue(account=account, platform="apple", at=timezone.now())
     exported(person, brand, marker)
-    code = make.code(brand)
+    code = factories.code(brand)
     circumstances = ScanContext(at=timezone.now(), user_id=person.pk, brand_id=brand.pk, device=f"{marker} phone")
     scan.scan(scanned=code.code, about=circumstances)
     result = scan.preview(scanned=code.code, about=circumstances)
@@ -110,7 +110,7 @@ def exported(person, brand, marker):
 def two(brand):
     """The reader, and one of the other customers of the same brand."""
     wallets.apple(brand)
-    campaign = make.campaign(brand, target_value=100)
+    campaign = factories.campaign(brand, target_value=100)
     other = customer_with_everything(brand, campaign, MARKER)
     reader = customer_with_everything(brand, campaign, "reading")
     customer_with_everything(brand, campaign, f"{MARKER}-2")  # whatever the order, the reader is not the first

@@ -11,7 +11,7 @@ from events import messages, publishing, worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
+from tests.support import factories
 
 
 def report(brand, customer, kind, payload, at=None):
@@ -38,7 +38,7 @@ def ledger():
 
 
 def test_an_order_earns_a_percentage_of_what_was_paid_for_goods(brand, customer):
-    make.earning_rule(brand, "order-complete", value=5, reward_type="percentage")
+    factories.earning_rule(brand, "order-complete", value=5, reward_type="percentage")
 
     event = report(brand, customer, "order-complete", order("A-1"))
 
@@ -47,7 +47,7 @@ def test_an_order_earns_a_percentage_of_what_was_paid_for_goods(brand, customer)
 
 
 def test_an_order_reported_twice_under_two_ids_earns_once(brand, customer):
-    make.earning_rule(brand, "order-complete")
+    factories.earning_rule(brand, "order-complete")
 
     report(brand, customer, "order-complete", order("A-1"))
     again = report(brand, customer, "order-complete", order("A-1"))
@@ -57,7 +57,7 @@ def test_an_order_reported_twice_under_two_ids_earns_once(brand, customer):
 
 
 def test_a_discount_above_the_subtotal_is_worth_nothing_not_less(brand, customer):
-    make.earning_rule(brand, "order-complete", value=5, reward_type="percentage")
+    factories.earning_rule(brand, "order-complete", value=5, reward_type="percentage")
 
     report(brand, customer, "order-complete", order("A-1", subtotal="5", discount="9"))
 
@@ -65,7 +65,7 @@ def test_a_discount_above_the_subtotal_is_worth_nothing_not_less(brand, customer
 
 
 def test_each_completed_field_earns_once_ever(brand, customer):
-    make.earning_rule(brand, "log-user-profile-update", value=3)
+    factories.earning_rule(brand, "log-user-profile-update", value=3)
     fields = {"type": "profile", "changedFields": ["phone"], "completedFields": ["phone", "birthday", "phone"]}
 
     report(brand, customer, "log-user-profile-update", fields)
@@ -75,7 +75,7 @@ def test_each_completed_field_earns_once_ever(brand, customer):
 
 
 def test_a_change_that_completes_nothing_earns_nothing(brand, customer):
-    make.earning_rule(brand, "log-user-profile-update")
+    factories.earning_rule(brand, "log-user-profile-update")
 
     event = report(brand, customer, "log-user-profile-update", {"type": "profile", "changedFields": ["phone"]})
 
@@ -85,7 +85,7 @@ def test_a_change_that_completes_nothing_earns_nothing(brand, customer):
 def test_the_first_login_of_a_day_by_the_brands_clock_earns(customer, brand):
     brand.time_zone = "Asia/Kolkata"
     brand.save()
-    make.earning_rule(brand, "log-user-login", value=1)
+    factories.earning_rule(brand, "log-user-login", value=1)
     moments = [datetime(2026, 5, 1, hour, tzinfo=UTC) for hour in (10, 18, 19)]
 
     for moment in moments:
@@ -101,18 +101,18 @@ def test_without_a_rule_an_action_is_refused(brand, customer):
 
 
 def test_without_a_rule_an_action_still_advances_a_campaign_once(brand, customer):
-    campaign = make.campaign(brand, type="order")
+    campaign = factories.campaign(brand, type="order")
 
     report(brand, customer, "order-complete", order("A-1"))
     report(brand, customer, "order-complete", order("A-1"))
 
     assert customer.campaign_progress.get(campaign=campaign).progress == 1
-    assert make.account(customer, brand).points == 0
+    assert factories.account(customer, brand).points == 0
 
 
 def test_only_campaigns_of_the_actions_type_advance(brand, customer):
-    make.earning_rule(brand, "order-complete")
-    orders, _scans = make.campaign(brand, type="order"), make.campaign(brand)
+    factories.earning_rule(brand, "order-complete")
+    orders, _scans = factories.campaign(brand, type="order"), factories.campaign(brand)
 
     report(brand, customer, "order-complete", order("A-1"))
 
@@ -120,9 +120,9 @@ def test_only_campaigns_of_the_actions_type_advance(brand, customer):
 
 
 def test_a_claimed_reward_pays_its_points_and_advances_nothing(brand, customer):
-    make.earning_rule(brand, "order-complete")
-    campaign = make.campaign(brand, type="order")
-    bonus = make.milestone(campaign, 1, reward_points=50)
+    factories.earning_rule(brand, "order-complete")
+    campaign = factories.campaign(brand, type="order")
+    bonus = factories.milestone(campaign, 1, reward_points=50)
 
     report(brand, customer, "order-complete", order("A-1"))
     worker.drain()
@@ -134,13 +134,13 @@ def test_a_claimed_reward_pays_its_points_and_advances_nothing(brand, customer):
 def test_a_reward_is_paid_in_full_past_the_limit_of_the_day(brand, customer):
     brand.daily_point_limit = 5
     brand.save()
-    make.earning_rule(brand, "order-complete")
-    make.milestone(make.campaign(brand, type="order"), 1, reward_points=50)
+    factories.earning_rule(brand, "order-complete")
+    factories.milestone(factories.campaign(brand, type="order"), 1, reward_points=50)
 
     report(brand, customer, "order-complete", order("A-1"))
     worker.drain()
 
-    assert make.account(customer, brand).points == 55
+    assert factories.account(customer, brand).points == 55
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ def test_a_reward_that_was_won_waits_for_what_only_lasts_a_while(brand, customer
     worker.drain()
 
     assert (put_off.status, put_off.attempts) == ("pending", 1)
-    assert make.account(customer, brand).points == 50
+    assert factories.account(customer, brand).points == 50
 
 
 @pytest.mark.parametrize("status", ["blocked"])
 def test_a_blocked_member_earns_nothing(brand, customer, status):
-    make.earning_rule(brand, "log-user-login")
+    factories.earning_rule(brand, "log-user-login")
     brand.members.update(status=status)
 
     event = report(brand, customer, "log-user-login", {"type": "login"})

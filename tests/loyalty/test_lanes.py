@@ -11,8 +11,8 @@ from django.utils import timezone
 from core.redis import client
 from events import leases, messages, publishing, tasks, worker, worker_signals
 from events.models import Event
-from tests import make
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,7 +44,7 @@ def lanes(settings):
 
 def publish(kind, **how):
     message = messages.NewEvent(kind=kind, arguments={}, payload={}, **how)
-    return publishing.publish(messages=[message], brand_id=make.brand().pk, at=timezone.now())
+    return publishing.publish(messages=[message], brand_id=factories.brand().pk, at=timezone.now())
 
 
 def test_a_lane_delivers_its_own_kinds_only():
@@ -90,7 +90,7 @@ def test_an_event_may_be_tried_for_longer_than_others():
 
 
 def test_once_published_an_id_is_left_alone():
-    brand = make.brand()
+    brand = factories.brand()
     message = messages.NewEvent(kind="letter", arguments={}, payload={})
 
     stored = [publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True) for _ in range(2)]

@@ -10,12 +10,12 @@ from loyalty.errors import PointsAlreadyClaimed
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import ledger
-from tests import make
+from tests.support import factories
 
 
 @pytest.fixture
 def account(brand, customer):
-    return make.account(customer, brand)
+    return factories.account(customer, brand)
 
 
 def credit(account, points="10", reason_id="CODE-1"):

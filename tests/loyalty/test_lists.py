@@ -11,8 +11,8 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists import changelist, keyset_changelist
-from tests import make
-from tests.portal import address, browser, scan, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 MEMBERS, LEDGER = "loyalty.userpoints", "loyalty.loyaltytransaction"
@@ -24,7 +24,7 @@ def plain_http(settings: Any) -> None:
 
 
 def members(brand: Brand, *points: int) -> list[UserPoints]:
-    accounts = [make.account(make.customer(brand), brand) for _ in points]
+    accounts = [factories.account(factories.customer(brand), brand) for _ in points]
     for account, earned in zip(accounts, points, strict=True):
         UserPoints.objects.filter(pk=account.pk).update(points=earned, points_earned=earned)
     return accounts
@@ -47,7 +47,7 @@ def test_the_best_members_come_first(brand: Brand, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(changelist, "EXACT_UP_TO", 0)
         monkeypatch.setattr(keyset_changelist, "FEW", 0)
     members(brand, 5, 1, 5, 9, 0, 5, 7)
-    members(make.brand(), 99)
+    members(factories.brand(), 99)
     client = browser(staff(brand))
 
     best, worst = pages(client, MEMBERS, o=f"-{column}"), pages(client, MEMBERS, o=column)
@@ -77,7 +77,7 @@ def test_transactions_are_sorted_by_time(brand: Brand, monkeypatch: pytest.Monke
 def test_lists_offer_to_sort(brand: Brand, label: str, column: int) -> None:
     (account,) = members(brand, 3)
     account.transactions.create(points_earned=1, reason="earned", reason_id="order:1")
-    scan(make.code(brand))
+    scan(factories.code(brand))
 
     shown = browser(staff(brand)).get(address(label))
 

@@ -12,9 +12,9 @@ from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.orders import CreditedOrder, CurrencyRate
 from loyalty.points import orders
-from tests import make
-from tests.portal import address, browser, errors, staff
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, errors, staff
 
 
 def received(brand, customer, order_id="A-1", **order):
@@ -41,7 +41,7 @@ def report(brand, customer, order_id="A-1", **order):
 
 @pytest.fixture
 def one_percent(brand):
-    return make.earning_rule(brand, "order-complete", value=1, reward_type="percentage")
+    return factories.earning_rule(brand, "order-complete", value=1, reward_type="percentage")
 
 
 @pytest.mark.usefixtures("one_percent")
@@ -61,7 +61,7 @@ class TestMoney:
         assert not CreditedOrder.objects.exists()
 
     def test_another_currency_counts_at_the_brands_own_rate(self, brand, customer):
-        CurrencyRate.objects.create(brand=make.brand(), currency="IDR", rate=1)
+        CurrencyRate.objects.create(brand=factories.brand(), currency="IDR", rate=1)
         CurrencyRate.objects.create(brand=brand, currency="IDR", rate=Decimal("0.0005"))
 
         assert report(brand, customer, currency="IDR") == ("done", 5)
@@ -89,34 +89,34 @@ def test_staff_state_rates_of_currencies_that_exist(brand, settings):
 @pytest.mark.usefixtures("one_percent")
 @pytest.mark.django_db
 def test_an_order_pays_one_customer_of_the_brand(brand, customer):
-    second, elsewhere = make.customer(brand), make.brand()
-    make.earning_rule(elsewhere, "order-complete")
+    second, elsewhere = factories.customer(brand), factories.brand()
+    factories.earning_rule(elsewhere, "order-complete")
 
     assert report(brand, customer)[0] == "done"
     assert report(brand, second) == ("refused", "ORDER_ALREADY_CREDITED")
     assert report(brand, customer) == ("refused", "POINTS_ALREADY_CLAIMED")
-    assert report(elsewhere, make.customer(elsewhere))[0] == "done"
+    assert report(elsewhere, factories.customer(elsewhere))[0] == "done"
     assert LoyaltyTransaction.objects.count() == 2
 
 
 @pytest.mark.usefixtures("one_percent")
 @pytest.mark.django_db
 def test_an_order_that_was_refused_is_still_free(brand, customer):
-    make.account(customer, brand)
-    type(make.account(customer, brand)).objects.filter(user=customer).update(status="blocked")
+    factories.account(customer, brand)
+    type(factories.account(customer, brand)).objects.filter(user=customer).update(status="blocked")
     assert report(brand, customer) == ("refused", "MEMBER_BLOCKED")
 
-    assert report(brand, make.customer(brand))[0] == "done"
+    assert report(brand, factories.customer(brand))[0] == "done"
 
 
 @pytest.mark.usefixtures("one_percent")
 @pytest.mark.django_db
 def test_an_erased_customers_order_stays_credited(brand, customer):
     report(brand, customer)
-    heir = make.customer(brand)
+    heir = factories.customer(brand)
     orders.reassign_to_pseudonym(user_id=customer.pk, brand_id=brand.pk, to=heir.pk)
 
-    assert report(brand, make.customer(brand)) == ("refused", "ORDER_ALREADY_CREDITED")
+    assert report(brand, factories.customer(brand)) == ("refused", "ORDER_ALREADY_CREDITED")
 
 
 def delivered_at_once(brand, customers):
@@ -129,14 +129,14 @@ def delivered_at_once(brand, customers):
 
 @pytest.fixture
 def shop(transactional_db):
-    brand = make.brand()
-    make.level(brand)
-    make.earning_rule(brand, "order-complete")
+    brand = factories.brand()
+    factories.level(brand)
+    factories.earning_rule(brand, "order-complete")
     return brand
 
 
 def test_of_many_customers_at_once_one_is_credited(shop):
-    assert delivered_at_once(shop, [make.customer(shop) for _ in range(8)]) == ["done"] + ["refused"] * 7
+    assert delivered_at_once(shop, [factories.customer(shop) for _ in range(8)]) == ["done"] + ["refused"] * 7
     assert LoyaltyTransaction.objects.count() == CreditedOrder.objects.count() == 1
 
 
@@ -151,7 +151,7 @@ def test_control_without_the_constraint_several_are_credited(shop, monkeypatch):
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE loyalty_creditedorder DROP CONSTRAINT order_credited_to_one")
     try:
-        delivered_at_once(shop, [make.customer(shop) for _ in range(8)])
+        delivered_at_once(shop, [factories.customer(shop) for _ in range(8)])
         assert LoyaltyTransaction.objects.count() > 1
     finally:
         CreditedOrder.objects.all().delete()

@@ -6,8 +6,8 @@ import pytest
 
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
-from tests.api import error
+from tests.support import factories
+from tests.support.api import error
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_profile_is_read_and_changed(mine, customer):
 
 
 def test_completed_field_earns_once(mine, brand, customer, deliver):
-    make.earning_rule(brand, "log-user-profile-update", 5)
+    factories.earning_rule(brand, "log-user-profile-update", 5)
     for body in ({"first_name": "Ada"}, {"first_name": ""}, {"first_name": "Eva"}):
         change(mine, body)
     deliver()

@@ -8,15 +8,15 @@ from brands.audit_log import AuditContext
 from brands.identity import users
 from loyalty.members import corrections, profile
 from loyalty.points import accounts
-from tests import make
-from tests.races import at_once, while_uncommitted
+from tests.support import factories
+from tests.support.concurrency import at_once, while_uncommitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def other_brand(customer):
-    brand = make.brand()
+    brand = factories.brand()
     accounts.enrol(user_id=customer.pk, brand_id=brand.pk, at=timezone.now())
     return brand
 
@@ -24,7 +24,7 @@ def other_brand(customer):
 @pytest.fixture
 def corrected(customer, brand):
     """The account at the brand that corrects the customer's name."""
-    account = make.account(customer, brand)
+    account = factories.account(customer, brand)
     correct(account, "Augusta")
     return account
 
@@ -72,7 +72,7 @@ def test_control_with_the_person_locked_first_they_wait_for_each_other(customer,
 
 
 def test_a_first_correction_that_comes_meanwhile_counts_as_the_later_one(customer, brand, other_brand):
-    account = make.account(customer, brand)
+    account = factories.account(customer, brand)
 
     outcome = while_uncommitted(lambda: correct(account, "Augusta"), lambda: rename(customer, other_brand))
 
@@ -83,7 +83,7 @@ def test_a_first_correction_that_comes_meanwhile_counts_as_the_later_one(custome
 
 
 def test_changes_and_corrections_at_both_brands_at_once_all_succeed(customer, brand, corrected, other_brand):
-    elsewhere = make.account(customer, other_brand)
+    elsewhere = factories.account(customer, other_brand)
 
     def work(number):
         if number % 2:

@@ -16,22 +16,22 @@ from loyalty.points import accounts, ledger
 from loyalty.rewards import redeem, till
 from loyalty.rewards import undo as redemptions
 from loyalty.rewards.redeem import RedemptionRequest
-from tests import make
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def brand(transactional_db):
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     return made
 
 
 def member(brand, points):
-    customer = make.customer(brand)
-    make.points(customer, brand, points)
+    customer = factories.customer(brand)
+    factories.points(customer, brand, points)
     return customer
 
 
@@ -44,7 +44,7 @@ def wish(customer, reward, key=None):
 
 
 def test_100_redemptions_against_stock_10(brand):
-    reward = make.reward(brand, cost=10, stock=10)
+    reward = factories.reward(brand, cost=10, stock=10)
     customers = [member(brand, 10) for _ in range(100)]
 
     results = at_once(lambda customer: redeem.redeem(wish(customer, reward)), customers)
@@ -56,7 +56,7 @@ def test_100_redemptions_against_stock_10(brand):
 
 
 def test_100_redemptions_against_a_balance_for_3(brand):
-    reward, customer = make.reward(brand, cost=10, stock=50), member(brand, 35)
+    reward, customer = factories.reward(brand, cost=10, stock=50), member(brand, 35)
 
     results = at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(100))
 
@@ -66,7 +66,7 @@ def test_100_redemptions_against_a_balance_for_3(brand):
 
 
 def test_100_redemptions_against_stock_10_and_balances_for_3(brand):
-    reward = make.reward(brand, cost=10, stock=10)
+    reward = factories.reward(brand, cost=10, stock=10)
     customers = [member(brand, 30) for _ in range(5)]
 
     results = at_once(lambda number: redeem.redeem(wish(customers[number % 5], reward)), range(100))
@@ -79,7 +79,7 @@ def test_100_redemptions_against_stock_10_and_balances_for_3(brand):
 
 
 def test_limit_per_member_holds(brand):
-    reward, customer = make.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
+    reward, customer = factories.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
 
     results = at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(50))
 
@@ -87,7 +87,7 @@ def test_limit_per_member_holds(brand):
 
 
 def test_same_key_at_once_is_one_redemption(brand):
-    reward, customer, key = make.reward(brand, cost=1), member(brand, 100), uuid.uuid4()
+    reward, customer, key = factories.reward(brand, cost=1), member(brand, 100), uuid.uuid4()
 
     results = at_once(lambda _number: redeem.redeem(wish(customer, reward, key)), range(50))
 
@@ -111,7 +111,7 @@ def members_unguarded(monkeypatch):
 
 @pytest.mark.usefixtures("members_unguarded")
 def test_control_without_the_lock_more_are_taken_than_the_member_may(brand):
-    reward, customer = make.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
+    reward, customer = factories.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
 
     at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(24))
 
@@ -121,7 +121,7 @@ def test_control_without_the_lock_more_are_taken_than_the_member_may(brand):
 @pytest.mark.usefixtures("members_unguarded")
 def test_without_the_lock_no_balance_goes_below_zero(brand):
     """The database's own rule is the last word: whoever would overdraw fails, whole."""
-    reward, customer = make.reward(brand, cost=10), member(brand, 35)
+    reward, customer = factories.reward(brand, cost=10), member(brand, 35)
 
     at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(24))
 
@@ -143,7 +143,7 @@ def test_control_without_the_condition_stock_would_be_oversold(brand, monkeypatc
         return facts
 
     monkeypatch.setattr(redeem, "read_facts", read_and_think)
-    reward = make.reward(brand, cost=10, stock=1)
+    reward = factories.reward(brand, cost=10, stock=1)
     customers = [member(brand, 10) for _ in range(24)]
 
     at_once(lambda customer: redeem.redeem(wish(customer, reward)), customers)
@@ -152,7 +152,7 @@ def test_control_without_the_condition_stock_would_be_oversold(brand, monkeypatc
 
 
 def test_code_used_by_many_at_once_is_used_once(brand):
-    redemption = make.redemption(member(brand, 10), make.reward(brand))
+    redemption = factories.redemption(member(brand, 10), factories.reward(brand))
 
     def use(_number):
         mine = Redemption.objects.get(pk=redemption.pk)
@@ -162,7 +162,7 @@ def test_code_used_by_many_at_once_is_used_once(brand):
 
 
 def test_redemptions_and_credits_at_once_keep_the_books(brand):
-    reward, customer = make.reward(brand, cost=10), member(brand, 20)
+    reward, customer = factories.reward(brand, cost=10), member(brand, 20)
     account = UserPoints.objects.get().pk
 
     def act(number):
@@ -186,8 +186,8 @@ def undo(redemption):
 
 
 def test_undone_50_times_at_once_points_and_stock_come_back_once(brand):
-    reward, customer = make.reward(brand, cost=10, stock=3), member(brand, 10)
-    taken = make.redemption(customer, reward)
+    reward, customer = factories.reward(brand, cost=10, stock=3), member(brand, 10)
+    taken = factories.redemption(customer, reward)
 
     results = at_once(lambda _number: undo(taken), range(50))
 
@@ -198,8 +198,8 @@ def test_undone_50_times_at_once_points_and_stock_come_back_once(brand):
 
 
 def test_a_code_is_either_used_or_undone(brand):
-    reward = make.reward(brand, cost=10, stock=20)
-    taken = [make.redemption(member(brand, 10), reward) for _ in range(12)]
+    reward = factories.reward(brand, cost=10, stock=20)
+    taken = [factories.redemption(member(brand, 10), reward) for _ in range(12)]
 
     def work(number):
         redemption = taken[number // 2]
@@ -217,8 +217,8 @@ def test_a_code_is_either_used_or_undone(brand):
 
 
 def test_control_without_lock_and_condition_stock_comes_back_more_than_once(brand):
-    reward, customer = make.reward(brand, cost=10, stock=3), member(brand, 10)
-    taken = make.redemption(customer, reward)
+    reward, customer = factories.reward(brand, cost=10, stock=3), member(brand, 10)
+    taken = factories.redemption(customer, reward)
 
     def check_then_act(_number):
         if Redemption.objects.get(pk=taken.pk).status == "issued":

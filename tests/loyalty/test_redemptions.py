@@ -21,9 +21,9 @@ from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import consistency
 from loyalty.rewards import cancellation, till
 from loyalty.wallets import passes
-from tests import make
-from tests.api import error
 from tests.loyalty import webhooks
+from tests.support import factories
+from tests.support.api import error
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def redeem(mine, reward, key=None):
 
 
 def hold_a_pass(customer, brand):
-    passes.issue(account=make.account(customer, brand), platform="apple", at=timezone.now())
+    passes.issue(account=factories.account(customer, brand), platform="apple", at=timezone.now())
 
 
 def balance(customer):
@@ -56,8 +56,8 @@ def balance(customer):
 
 
 def test_reward_is_taken_for_points(mine, brand, customer):
-    make.points(customer, brand, 30)
-    reward = make.reward(brand, name="A mug", cost=12.5, stock=3, code_days=10)
+    factories.points(customer, brand, 30)
+    reward = factories.reward(brand, name="A mug", cost=12.5, stock=3, code_days=10)
 
     response = redeem(mine, reward)
 
@@ -81,10 +81,10 @@ def test_reward_is_taken_for_points(mine, brand, customer):
 
 
 def test_wallets_are_told_of_the_new_balance(mine, brand, customer):
-    make.points(customer, brand, 30)
+    factories.points(customer, brand, 30)
     hold_a_pass(customer, brand)
 
-    redeem(mine, make.reward(brand, cost=10))
+    redeem(mine, factories.reward(brand, cost=10))
 
     event = Event.objects.get(detail_type="balance-changed")
     assert event.status == "pending"
@@ -94,17 +94,17 @@ def test_wallets_are_told_of_the_new_balance(mine, brand, customer):
 
 
 def test_without_a_pass_nobody_works_on_a_new_balance(mine, brand, customer):
-    make.points(customer, brand, 30)
+    factories.points(customer, brand, 30)
 
-    redeem(mine, make.reward(brand, cost=10))
+    redeem(mine, factories.reward(brand, cost=10))
     cancellation.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
 
     assert [event.status for event in Event.objects.filter(detail_type="balance-changed")] == ["ignored"] * 2
 
 
 def test_webhooks_that_listen_are_told(mine, brand, customer):
-    make.points(customer, brand, 30)
-    reward = make.reward(brand, cost=10)
+    factories.points(customer, brand, 30)
+    reward = factories.reward(brand, cost=10)
     webhooks.endpoint(brand, "https://hooks.example.com/x", ["reward.redeemed"])
 
     redeem(mine, reward)
@@ -121,8 +121,8 @@ def test_webhooks_that_listen_are_told(mine, brand, customer):
 
 
 def test_same_key_is_answered_the_same_and_costs_once(mine, brand, customer):
-    make.points(customer, brand, 30)
-    reward = make.reward(brand, cost=10)
+    factories.points(customer, brand, 30)
+    reward = factories.reward(brand, cost=10)
 
     first, second = redeem(mine, reward, "key"), redeem(mine, reward, "key")
 
@@ -131,29 +131,29 @@ def test_same_key_is_answered_the_same_and_costs_once(mine, brand, customer):
 
 
 def test_same_key_for_another_reward_is_refused(mine, brand, customer):
-    make.points(customer, brand, 30)
-    redeem(mine, make.reward(brand), "key")
+    factories.points(customer, brand, 30)
+    redeem(mine, factories.reward(brand), "key")
 
-    assert error(redeem(mine, make.reward(brand), "key")) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert error(redeem(mine, factories.reward(brand), "key")) == (422, "IDEMPOTENCY_KEY_REUSED")
 
 
 def test_refusal_leaves_the_key_usable(mine, brand, customer):
-    reward = make.reward(brand, cost=10)
+    reward = factories.reward(brand, cost=10)
     assert error(redeem(mine, reward, "key")) == (409, "NOT_ENOUGH_POINTS")
-    make.points(customer, brand, 10)
+    factories.points(customer, brand, 10)
 
     assert redeem(mine, reward, "key").status_code == 201
 
 
 def test_key_is_required(mine, brand):
-    response = mine.post(f"customer/loyalty/rewards/{make.reward(brand).pk}/redeem")
+    response = mine.post(f"customer/loyalty/rewards/{factories.reward(brand).pk}/redeem")
 
     assert error(response) == (400, "VALIDATION_ERROR")
 
 
 def test_what_cannot_be_had_says_why_and_changes_nothing(mine, brand, customer, subtests):
-    make.points(customer, brand, 30)
-    gold = make.level(brand, "Gold", 500)
+    factories.points(customer, brand, 30)
+    gold = factories.level(brand, "Gold", 500)
     now = timezone.now()
     for wanted, terms in {
         "NOT_ENOUGH_POINTS": {"cost": 30.01},
@@ -162,21 +162,21 @@ def test_what_cannot_be_had_says_why_and_changes_nothing(mine, brand, customer, 
         "REWARD_NOT_AVAILABLE": {"valid_from": now + timedelta(hours=1)},
     }.items():
         with subtests.test(wanted):
-            assert error(redeem(mine, make.reward(brand, **terms))) == (409, wanted)
+            assert error(redeem(mine, factories.reward(brand, **terms))) == (409, wanted)
     for terms in ({"valid_until": now}, {"is_active": False}):
-        assert error(redeem(mine, make.reward(brand, **terms))) == (409, "REWARD_NOT_AVAILABLE")
+        assert error(redeem(mine, factories.reward(brand, **terms))) == (409, "REWARD_NOT_AVAILABLE")
     assert (balance(customer), Redemption.objects.count()) == (30, 0)
 
 
 def test_missing_points_are_told(mine, brand, customer):
-    make.points(customer, brand, 30)
+    factories.points(customer, brand, 30)
 
-    assert redeem(mine, make.reward(brand, cost=42.5)).json()["details"] == {"missing": 12.5}
+    assert redeem(mine, factories.reward(brand, cost=42.5)).json()["details"] == {"missing": 12.5}
 
 
 def test_limit_per_member_counts_what_was_not_cancelled(mine, brand, customer):
-    make.points(customer, brand, 100)
-    reward = make.reward(brand, limit_per_member=1)
+    factories.points(customer, brand, 100)
+    reward = factories.reward(brand, limit_per_member=1)
     redeem(mine, reward)
     assert error(redeem(mine, reward)) == (409, "REDEMPTION_LIMIT_REACHED")
     cancellation.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
@@ -185,8 +185,8 @@ def test_limit_per_member_counts_what_was_not_cancelled(mine, brand, customer):
 
 
 def test_unknown_and_other_brands_rewards_are_not_found(mine, brand, customer):
-    make.points(customer, brand, 100)
-    for pk in (make.reward(make.brand()).pk, 0, 10**18 - 1):
+    factories.points(customer, brand, 100)
+    for pk in (factories.reward(factories.brand()).pk, 0, 10**18 - 1):
         assert error(mine.post(f"customer/loyalty/rewards/{pk}/redeem", idempotency_key="k")) == (
             404,
             "REWARD_NOT_FOUND",
@@ -194,25 +194,25 @@ def test_unknown_and_other_brands_rewards_are_not_found(mine, brand, customer):
 
 
 def test_who_is_no_member_has_no_points(api, brand):
-    mine = api.as_customer(make.customer(brand, enrolled=False))
+    mine = api.as_customer(factories.customer(brand, enrolled=False))
 
-    assert error(redeem(mine, make.reward(brand))) == (409, "NOT_ENOUGH_POINTS")
-    assert error(redeem(mine, make.reward(make.brand()))) == (404, "REWARD_NOT_FOUND")
+    assert error(redeem(mine, factories.reward(brand))) == (409, "NOT_ENOUGH_POINTS")
+    assert error(redeem(mine, factories.reward(factories.brand()))) == (404, "REWARD_NOT_FOUND")
 
 
 def test_blocked_members_and_switched_off_programmes_redeem_nothing(mine, brand, customer):
-    make.points(customer, brand, 100)
+    factories.points(customer, brand, 100)
     UserPoints.objects.filter(user=customer).update(status="blocked")
-    assert error(redeem(mine, make.reward(brand))) == (403, "MEMBER_BLOCKED")
+    assert error(redeem(mine, factories.reward(brand))) == (403, "MEMBER_BLOCKED")
     brand.loyalty_active = False
     brand.save(update_fields=["loyalty_active"])
 
-    assert error(redeem(mine, make.reward(brand))) == (403, "LOYALTY_DISABLED")
+    assert error(redeem(mine, factories.reward(brand))) == (403, "LOYALTY_DISABLED")
 
 
 def test_redemption_takes_few_statements(mine, brand, customer, django_assert_num_queries):
-    make.points(customer, brand, 100)
-    reward = make.reward(brand, stock=5)
+    factories.points(customer, brand, 100)
+    reward = factories.reward(brand, stock=5)
     redeem(mine, reward)
 
     with django_assert_num_queries(8):  # user, account; savepoint, lock, facts, write, read back, release
@@ -227,9 +227,9 @@ def undo(mine, redemption):
 
 
 def test_reward_taken_by_mistake_is_given_back_once(mine, brand, customer):
-    make.points(customer, brand, 30)
-    reward = make.reward(brand, name="A mug", cost=12.5, stock=3)
-    taken = make.redemption(customer, reward)
+    factories.points(customer, brand, 30)
+    reward = factories.reward(brand, name="A mug", cost=12.5, stock=3)
+    taken = factories.redemption(customer, reward)
 
     first, second = undo(mine, taken), undo(mine, taken)
 
@@ -243,8 +243,8 @@ def test_reward_taken_by_mistake_is_given_back_once(mine, brand, customer):
 
 
 def test_undo_is_offered_for_five_minutes(mine, brand, customer):
-    make.points(customer, brand, 30)
-    answer = redeem(mine, make.reward(brand)).json()["data"]
+    factories.points(customer, brand, 30)
+    answer = redeem(mine, factories.reward(brand)).json()["data"]
     taken = Redemption.objects.get()
     end = taken.created_at + timedelta(minutes=5)
 
@@ -258,8 +258,8 @@ def test_undo_is_offered_for_five_minutes(mine, brand, customer):
 
 
 def test_used_code_cannot_be_given_back(mine, brand, customer):
-    make.points(customer, brand, 30)
-    taken = make.redemption(customer, make.reward(brand))
+    factories.points(customer, brand, 30)
+    taken = factories.redemption(customer, factories.reward(brand))
     till.use(redemption=taken, at=timezone.now(), request=uuid4())
 
     assert error(undo(mine, taken)) == (409, "REDEMPTION_USED")
@@ -267,9 +267,9 @@ def test_used_code_cannot_be_given_back(mine, brand, customer):
 
 
 def test_nobody_gives_back_what_others_took(api, mine, brand, customer):
-    make.points(customer, brand, 30)
-    taken = make.redemption(customer, make.reward(brand))
-    colleague, elsewhere = make.customer(brand), make.customer(make.brand())
+    factories.points(customer, brand, 30)
+    taken = factories.redemption(customer, factories.reward(brand))
+    colleague, elsewhere = factories.customer(brand), factories.customer(factories.brand())
 
     for other in (colleague, elsewhere):
         assert error(undo(api.as_customer(other), taken)) == (404, "NOT_FOUND")
@@ -277,8 +277,8 @@ def test_nobody_gives_back_what_others_took(api, mine, brand, customer):
 
 
 def test_blocked_member_gives_nothing_back(mine, brand, customer):
-    make.points(customer, brand, 30)
-    taken = make.redemption(customer, make.reward(brand))
+    factories.points(customer, brand, 30)
+    taken = factories.redemption(customer, factories.reward(brand))
     UserPoints.objects.update(status="blocked")
 
     assert error(undo(mine, taken)) == (403, "MEMBER_BLOCKED")
@@ -302,8 +302,8 @@ def reached(mine, brand, deliver):
     """A milestone that the customer reached; its reward waits."""
 
     def reach(*, auto_claim=False, **terms):
-        milestone = make.milestone(make.campaign(brand), 1, auto_claim=auto_claim, **terms)
-        mine.verify(make.code(brand))
+        milestone = factories.milestone(factories.campaign(brand), 1, auto_claim=auto_claim, **terms)
+        mine.verify(factories.code(brand))
         deliver()
         return milestone
 
@@ -372,7 +372,7 @@ def test_the_notice_of_an_accrual_tells_of_the_thing(mine, reached):
 
 def test_the_first_path_of_a_claim_answers_the_same(mine, brand, reached):
     milestone = reached(reward_name="A sticker")
-    make.reward(brand)
+    factories.reward(brand)
 
     first = mine.post(f"customer/loyalty/rewards/{milestone.pk}/claim")
 
@@ -402,8 +402,8 @@ def test_points_are_claimed_once_and_come_as_all_points_do(mine, customer, reach
 
 
 def test_what_is_not_reached_cannot_be_claimed(mine, brand):
-    milestone = make.milestone(make.campaign(brand), 3, auto_claim=False)
-    elsewhere = make.milestone(make.campaign(make.brand()), 1)
+    milestone = factories.milestone(factories.campaign(brand), 3, auto_claim=False)
+    elsewhere = factories.milestone(factories.campaign(factories.brand()), 1)
 
     assert error(claim(mine, milestone)) == (409, "REWARD_NOT_AVAILABLE")
     assert error(claim(mine, elsewhere)) == (404, "REWARD_NOT_FOUND")
@@ -414,8 +414,8 @@ def test_what_is_not_reached_cannot_be_claimed(mine, brand):
 
 @pytest.fixture
 def redemption(brand, customer):
-    make.points(customer, brand, 30)
-    return make.redemption(customer, make.reward(brand, name="A mug", cost=10, stock=3))
+    factories.points(customer, brand, 30)
+    return factories.redemption(customer, factories.reward(brand, name="A mug", cost=10, stock=3))
 
 
 def test_till_sees_what_a_code_is_for_and_not_whose_it_is(api, customer, redemption):
@@ -450,8 +450,8 @@ def test_same_request_is_told_again_that_the_code_is_used(api, redemption):
 
 
 def test_expired_and_cancelled_codes_are_worth_nothing(api, brand, customer, redemption):
-    make.points(customer, brand, 30)
-    old = make.redemption(customer, make.reward(brand, code_days=1), at=timezone.now() - timedelta(days=2))
+    factories.points(customer, brand, 30)
+    old = factories.redemption(customer, factories.reward(brand, code_days=1), at=timezone.now() - timedelta(days=2))
     cancellation.cancel(redemption=redemption, deed=deed(brand))
     hub = api.hub()
 
@@ -483,7 +483,7 @@ def test_request_that_used_a_code_is_told_so_though_the_member_is_blocked_since(
 
 
 def test_codes_of_others_and_slips_are_unknown(api, redemption):
-    other = make.brand()
+    other = factories.brand()
     slip = redemption.code[:-1] + ("A" if redemption.code[-1] != "A" else "B")
 
     for caller, code in [(api.hub(of=other), redemption.code), (api.hub(), slip), (api.hub(), "x")]:
@@ -500,14 +500,14 @@ def test_customer_reads_what_they_took(api, mine, brand, redemption):
     data = mine.get("customer/loyalty/redemptions").json()["data"]
 
     assert [(each["redemption_id"], each["name"], each["state"]) for each in data] == [(redemption.pk, "A mug", "good")]
-    assert api.as_customer(make.customer(brand)).get("customer/loyalty/redemptions").json()["data"] == []
+    assert api.as_customer(factories.customer(brand)).get("customer/loyalty/redemptions").json()["data"] == []
 
 
 # --- Staff -----------------------------------------------------------------------------------------------------------
 
 
 def deed(brand, reason="A mistake", at=None):
-    return AuditContext(make.user(is_staff=True), at or timezone.now(), "", reason)
+    return AuditContext(factories.user(is_staff=True), at or timezone.now(), "", reason)
 
 
 def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand, customer, redemption):
@@ -530,14 +530,14 @@ def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand,
 
 def test_points_that_came_back_take_nobody_to_a_level(api, mine, brand, customer, deliver):
     BrandLevel.objects.all().delete()
-    make.level(brand, "Bronze", 0, value=1)
-    make.level(brand, "Silver", 40)
-    make.points(customer, brand, 30)
+    factories.level(brand, "Bronze", 0, value=1)
+    factories.level(brand, "Silver", 40)
+    factories.points(customer, brand, 30)
     for _ in range(3):
-        redemption = make.redemption(customer, make.reward(brand, cost=30))
+        redemption = factories.redemption(customer, factories.reward(brand, cost=30))
         cancellation.cancel(redemption=redemption, deed=deed(brand))
 
-    mine.verify(make.code(brand))
+    mine.verify(factories.code(brand))
     deliver()
 
     data = mine.get("customer/loyalty/points").json()["data"]
@@ -549,7 +549,7 @@ def test_points_that_came_back_use_up_no_limit(mine, brand, customer, redemption
     brand.save(update_fields=["daily_point_limit"])
     cancellation.cancel(redemption=redemption, deed=deed(brand))
 
-    mine.verify(make.code(brand))  # 10 points, beside the 30
+    mine.verify(factories.code(brand))  # 10 points, beside the 30
     deliver()
 
     assert balance(customer) == 40

@@ -15,8 +15,8 @@ from core.redis import client
 from events import delivery, leases, publishing, turns, worker, worker_signals
 from events.messages import LeasedEvent, NewEvent, handler_of
 from events.models import Event
-from tests import make
-from tests.receivers import reset_breakers
+from tests.support import factories
+from tests.support.fake_http import reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,7 +83,7 @@ class Senders:
 
 
 def seconds_of_the_other_beside_a_slow_one():
-    slow_one, other = make.brand(), make.brand(slug="other")
+    slow_one, other = factories.brand(), factories.brand(slug="other")
     slow.add(slow_one.pk)
     publish(slow_one, 24)
     with Senders():
@@ -108,7 +108,7 @@ def test_control_without_turns_the_other_waits_for_all_that_came_before(settings
 
 def test_a_brand_has_a_part_of_all_lanes_together(settings):
     settings.OUTGOING_PER_BRAND = 2
-    brand = make.brand()
+    brand = factories.brand()
     publish(brand)
 
     with ExitStack() as seated:
@@ -119,7 +119,7 @@ def test_a_brand_has_a_part_of_all_lanes_together(settings):
 
 
 def test_whoever_keeps_fewest_busy_goes_first():
-    first, second = make.brand(), make.brand(slug="second")
+    first, second = factories.brand(), factories.brand(slug="second")
     for brand in (first, second):
         publish(brand)
 
@@ -128,7 +128,7 @@ def test_whoever_keeps_fewest_busy_goes_first():
 
 
 def test_only_what_is_due_has_a_turn():
-    brand = make.brand()
+    brand = factories.brand()
     publish(brand)
     Event.objects.update(due_at=timezone.now() + timedelta(minutes=1))
 
@@ -137,7 +137,7 @@ def test_only_what_is_due_has_a_turn():
 
 
 def test_a_long_turn_ends_early_and_gives_the_rest_back(monkeypatch):
-    brand = make.brand()
+    brand = factories.brand()
     publish(brand, 4)
     slow.add(brand.pk)
     monkeypatch.setattr(leases, "TURN_SECONDS", 0.1)
@@ -149,7 +149,7 @@ def test_a_long_turn_ends_early_and_gives_the_rest_back(monkeypatch):
 
 
 def test_what_another_took_over_is_not_put_back(monkeypatch):
-    brand = make.brand()
+    brand = factories.brand()
     publish(brand, 2)
     slow.add(brand.pk)
     monkeypatch.setattr(leases, "TURN_SECONDS", 0.1)
@@ -162,7 +162,7 @@ def test_what_another_took_over_is_not_put_back(monkeypatch):
 
 
 def test_brands_with_due_events_are_found_along_the_index():
-    publish(make.brand(), 3)
+    publish(factories.brand(), 3)
     with transaction.atomic():
         with connection.cursor() as cursor:  # of a few rows statistics may say that any way is as good
             cursor.execute(

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from loyalty.points import ledger
-from tests import make
-from tests.api import error
+from tests.support import factories
+from tests.support.api import error
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def mine(api, customer):
 
 def credit(customer, brand, points, reason_id="shop"):
     return ledger.credit(
-        account=make.account(customer, brand).pk,
+        account=factories.account(customer, brand).pk,
         points=points,
         reason_id=reason_id,
         note="For you",
@@ -40,7 +40,7 @@ def walk(mine, path, **query):
 
 
 def test_balance_and_level_are_told(mine, brand, customer):
-    make.level(brand, "Silver", 100)
+    factories.level(brand, "Silver", 100)
     credit(customer, brand, 25)
 
     assert mine.get("customer/loyalty/points").json() == {
@@ -59,7 +59,7 @@ def test_balance_and_level_are_told(mine, brand, customer):
 
 
 def test_customer_who_is_not_enrolled_has_nothing(api, brand):
-    stranger = make.customer(brand, enrolled=False)
+    stranger = factories.customer(brand, enrolled=False)
 
     data = api.as_customer(stranger).get("customer/loyalty/points").json()["data"]
 
@@ -67,8 +67,8 @@ def test_customer_who_is_not_enrolled_has_nothing(api, brand):
 
 
 def test_points_are_those_at_the_tokens_brand(api, brand, customer):
-    other = make.brand()
-    make.accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
+    other = factories.brand()
+    factories.accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
     credit(customer, other, 70)
 
     assert api.as_customer(customer).get("customer/loyalty/points").json()["data"]["points"] == 0
@@ -155,7 +155,7 @@ def test_other_limits_are_refused(mine, limit):
 def test_others_lines_are_not_shown(api, brand, customer):
     credit(customer, brand, 25)
 
-    assert api.as_customer(make.customer(brand)).get("customer/loyalty/transactions").json()["data"] == []
+    assert api.as_customer(factories.customer(brand)).get("customer/loyalty/transactions").json()["data"] == []
 
 
 def test_list_costs_the_same_for_1_and_30_lines(mine, brand, customer, django_assert_num_queries):
@@ -170,9 +170,9 @@ def test_list_costs_the_same_for_1_and_30_lines(mine, brand, customer, django_as
 
 
 def test_lines_are_filtered_by_reason_and_period_in_the_brands_zone(api):
-    brand = make.brand(time_zone="Pacific/Auckland")  # 13 hours ahead of UTC in March
-    customer = make.customer(brand)
-    account = make.account(customer, brand).pk
+    brand = factories.brand(time_zone="Pacific/Auckland")  # 13 hours ahead of UTC in March
+    customer = factories.customer(brand)
+    account = factories.account(customer, brand).pk
     for day in (13, 14, 15):
         noon = datetime(2026, 3, day, 12, tzinfo=UTC)  # by the brand's clock the day after
         ledger.credit(account=account, points=10, reason_id=f"order:{day}", note="", at=noon)

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
-from tests import make
+from tests.support import factories
 
 
 @pytest.fixture
@@ -19,10 +19,10 @@ def campaigns(mine):
 
 
 def test_campaign_is_shown_with_progress_and_milestones(mine, brand, customer, deliver):
-    campaign = make.campaign(brand, target_value=5)
-    first = make.milestone(campaign, 1, reward_name="A sticker", auto_claim=False)
-    second = make.milestone(campaign, 5, reward_name="A mug")
-    mine.verify(make.code(brand))
+    campaign = factories.campaign(brand, target_value=5)
+    first = factories.milestone(campaign, 1, reward_name="A sticker", auto_claim=False)
+    second = factories.milestone(campaign, 5, reward_name="A mug")
+    mine.verify(factories.code(brand))
     deliver()
 
     assert campaigns(mine) == [
@@ -58,17 +58,19 @@ def test_campaign_is_shown_with_progress_and_milestones(mine, brand, customer, d
 
 def test_campaign_that_ended_is_shown_while_it_left_something_to_claim(mine, brand, customer):
     past = {"ends_at": timezone.now() - timedelta(days=1)}
-    make.milestone(make.campaign(brand, campaign_name="Over", **past), 1)
-    left = make.milestone(make.campaign(brand, campaign_name="Over, with a reward", **past), 1, auto_claim=False)
+    factories.milestone(factories.campaign(brand, campaign_name="Over", **past), 1)
+    left = factories.milestone(
+        factories.campaign(brand, campaign_name="Over, with a reward", **past), 1, auto_claim=False
+    )
     RewardClaim.objects.create(milestone=left, user=customer)
 
     assert [each["campaign_name"] for each in campaigns(mine)] == ["Over, with a reward"]
 
 
 def test_others_campaigns_and_progress_are_not_shown(api, brand, customer):
-    campaign = make.campaign(brand)
-    make.campaign(make.brand(), campaign_name="Elsewhere")
-    UserLoyaltyCampaign.objects.create(user=make.customer(brand), campaign=campaign, progress=4)
+    campaign = factories.campaign(brand)
+    factories.campaign(factories.brand(), campaign_name="Elsewhere")
+    UserLoyaltyCampaign.objects.create(user=factories.customer(brand), campaign=campaign, progress=4)
 
     assert [(each["campaign_id"], each["progress"]) for each in campaigns(api.as_customer(customer))] == [
         (campaign.pk, 0)
@@ -76,11 +78,11 @@ def test_others_campaigns_and_progress_are_not_shown(api, brand, customer):
 
 
 def test_campaigns_cost_the_same_for_1_and_30(mine, brand, django_assert_num_queries):
-    make.milestone(make.campaign(brand), 1)
+    factories.milestone(factories.campaign(brand), 1)
     with django_assert_num_queries(5):  # the user, campaigns, milestones, progress, claims
         campaigns(mine)
     for _ in range(29):
-        make.milestone(make.campaign(brand), 1)
+        factories.milestone(factories.campaign(brand), 1)
 
     with django_assert_num_queries(5):
         campaigns(mine)

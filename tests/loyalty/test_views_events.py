@@ -15,8 +15,8 @@ from events.models import Event
 from loyalty.api.events import message_of
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
-from tests.api import error
+from tests.support import factories
+from tests.support.api import error
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def scan(caller, user, code, **facts):
 
 
 def test_answer_has_every_field_of_the_spec(app, brand, customer):
-    make.level(brand, "Silver", 10)
-    make.level(brand, "Gold", 500)
-    campaign = make.campaign(brand, campaign_name="Ten scans", target_value=10)
-    make.milestone(campaign, 5, reward_name="A mug")
-    code = make.code(brand, campaign=campaign)
+    factories.level(brand, "Silver", 10)
+    factories.level(brand, "Gold", 500)
+    campaign = factories.campaign(brand, campaign_name="Ten scans", target_value=10)
+    factories.milestone(campaign, 5, reward_name="A mug")
+    code = factories.code(brand, campaign=campaign)
 
     response = app.credit(customer, code)
 
@@ -89,45 +89,45 @@ def test_answer_has_every_field_of_the_spec(app, brand, customer):
 
 
 def test_new_balance_is_the_old_one_and_the_points(app, brand, customer):
-    app.credit(customer, make.code(brand))
+    app.credit(customer, factories.code(brand))
 
-    data = app.credit(customer, make.code(brand, points_per_scan=25)).json()["data"]
+    data = app.credit(customer, factories.code(brand, points_per_scan=25)).json()["data"]
 
     assert (data["points_earned"], data["new_balance"]) == (25, 35)
-    assert make.account(customer, brand).points == 35
+    assert factories.account(customer, brand).points == 35
 
 
 def test_without_a_campaign_there_is_no_progress(app, brand, customer):
-    data = app.credit(customer, make.code(brand)).json()["data"]
+    data = app.credit(customer, factories.code(brand)).json()["data"]
 
     assert {"campaign_progress", "campaigns"}.isdisjoint(data)
 
 
 def test_hub_states_the_override(hub, brand, customer):
-    assert scan(hub, customer, make.code(brand), redeem_point_value=77).json()["data"]["points_earned"] == 77
+    assert scan(hub, customer, factories.code(brand), redeem_point_value=77).json()["data"]["points_earned"] == 77
 
 
 def test_hub_states_the_price(hub, brand, customer):
     brand.levels.update(scan_reward_type="percentage", scan_reward_value=Decimal("2.5"))
 
-    assert scan(hub, customer, make.code(brand), retailPrice=100.2).json()["data"]["points_earned"] == 3
+    assert scan(hub, customer, factories.code(brand), retailPrice=100.2).json()["data"]["points_earned"] == 3
 
 
 def test_app_states_neither(app, brand, customer):
-    response = scan(app, customer, make.code(brand), redeem_point_value=77, retailPrice=1_000_000)
+    response = scan(app, customer, factories.code(brand), redeem_point_value=77, retailPrice=1_000_000)
 
     assert response.json()["data"]["points_earned"] == 10
 
 
 def test_hub_acts_for_any_customer_of_the_brand(hub, brand):
-    somebody = make.customer(brand)
+    somebody = factories.customer(brand)
 
-    assert scan(hub, somebody, make.code(brand)).status_code == 200
-    assert make.account(somebody, brand).points == 10
+    assert scan(hub, somebody, factories.code(brand)).status_code == 200
+    assert factories.account(somebody, brand).points == 10
 
 
 def test_app_acts_for_its_own_customer_only(app, brand):
-    assert error(scan(app, make.customer(brand), make.code(brand))) == (403, "FORBIDDEN")
+    assert error(scan(app, factories.customer(brand), factories.code(brand))) == (403, "FORBIDDEN")
 
 
 @pytest.mark.parametrize("kind", ["order", "profile", "login"])
@@ -136,7 +136,7 @@ def test_app_reports_scans_only(app, customer, kind):
 
 
 def test_hub_reports_orders(hub, brand, customer):
-    make.earning_rule(brand, "order-complete", 10, "percentage")
+    factories.earning_rule(brand, "order-complete", 10, "percentage")
 
     data = act(hub, customer, "order", order={"orderId": "A1", "subtotal": 55.5, "discount": 0.5}).json()["data"]
 
@@ -152,7 +152,7 @@ def test_points_beyond_the_daily_limit_are_cut(api, app, brand, customer):
     brand.daily_point_limit = 4
     brand.save(update_fields=["daily_point_limit"])
 
-    body = app.credit(customer, make.code(brand)).json()
+    body = app.credit(customer, factories.code(brand)).json()
 
     assert body["data"]["points_earned"] == 4
     assert (body["data"]["limit"]["period"], body["data"]["limit"]["max"], body["data"]["limit"]["used"]) == (
@@ -167,26 +167,26 @@ def test_points_beyond_the_daily_limit_are_cut(api, app, brand, customer):
 
 
 def test_second_request_for_a_code_is_a_conflict_and_changes_nothing(app, brand, customer):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
     app.credit(customer, code)
 
     response = app.credit(customer, code)
 
     assert error(response) == (409, "POINTS_ALREADY_CLAIMED")
-    assert make.account(customer, brand).points == 10
+    assert factories.account(customer, brand).points == 10
     assert LoyaltyTransaction.objects.count() == 1
 
 
 def test_code_without_a_free_slot_earns_nothing(api, app, brand, customer):
-    code = make.code(brand)
-    other = make.customer(brand)
+    code = factories.code(brand)
+    other = factories.customer(brand)
     api.as_customer(other).app().credit(other, code)
 
     assert error(app.credit(customer, code)) == (409, "SCAN_LIMIT_REACHED")
 
 
 def test_recalled_product_earns_nothing(app, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
     told = {"recall_id": "R1", "contact": "c", "message": "m", "reason": "r"}
     recalls.recall_batch(batch=code.batch, at=code.created_at, **told)
 
@@ -206,12 +206,12 @@ def bad_code(which, brand):
     if which == "unknown":
         return "NO-SUCH-CODE"
     if which == "expired":
-        return make.expired_code(brand)
+        return factories.expired_code(brand)
     if which == "unassigned":
-        return make.code(brand, assigned=False)
+        return factories.code(brand, assigned=False)
     if which == "other brand":
-        return make.code(make.brand())
-    code = make.code(brand)
+        return factories.code(factories.brand())
+    code = factories.code(brand)
     bulk_changes.deactivate(codes=[code], at=code.created_at)
     return code
 
@@ -219,38 +219,38 @@ def bad_code(which, brand):
 def test_unknown_user_is_not_found(hub, brand, customer):
     customer.pk = 2**40
 
-    assert error(scan(hub, customer, make.code(brand))) == (404, "USER_NOT_FOUND")
+    assert error(scan(hub, customer, factories.code(brand))) == (404, "USER_NOT_FOUND")
 
 
 def test_other_brands_customer_is_not_found(hub, brand):
-    assert error(scan(hub, make.customer(make.brand()), make.code(brand))) == (404, "USER_NOT_FOUND")
+    assert error(scan(hub, factories.customer(factories.brand()), factories.code(brand))) == (404, "USER_NOT_FOUND")
 
 
 def test_brand_without_a_running_programme_credits_nothing(app, brand, customer):
     brand.loyalty_active = False
     brand.save(update_fields=["loyalty_active"])
 
-    assert error(app.credit(customer, make.code(brand))) == (403, "LOYALTY_DISABLED")
+    assert error(app.credit(customer, factories.code(brand))) == (403, "LOYALTY_DISABLED")
 
 
 def test_blocked_member_earns_nothing(app, brand, customer):
     UserPoints.objects.update(status=UserPoints.Status.BLOCKED)
 
-    assert error(app.credit(customer, make.code(brand))) == (403, "MEMBER_BLOCKED")
+    assert error(app.credit(customer, factories.code(brand))) == (403, "MEMBER_BLOCKED")
 
 
 def test_customer_of_a_brand_that_enrols_by_hand_must_be_enrolled(api, brand):
     brand.auto_enroll = False
     brand.save(update_fields=["auto_enroll"])
-    stranger = make.customer(brand, enrolled=False)
+    stranger = factories.customer(brand, enrolled=False)
 
-    response = api.as_customer(stranger).app().credit(stranger, make.code(brand))
+    response = api.as_customer(stranger).app().credit(stranger, factories.code(brand))
 
     assert error(response) == (422, "USER_NOT_ENROLLED")
 
 
 def test_every_credential_is_needed(app, brand, customer):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     refusals = [error(app.without(name).credit(customer, code)) for name in ("api-key", "origin", "authorization")]
 
@@ -262,8 +262,8 @@ def test_every_credential_is_needed(app, brand, customer):
 
 
 def test_same_key_and_request_get_the_same_bytes(app, brand, customer):
-    make.campaign(brand)
-    code = make.code(brand)
+    factories.campaign(brand)
+    code = factories.code(brand)
     first = app.credit(customer, code, idempotency_key="k1")
 
     again = app.credit(customer, code, idempotency_key="k1")
@@ -273,9 +273,9 @@ def test_same_key_and_request_get_the_same_bytes(app, brand, customer):
 
 
 def test_refusal_is_repeated_too(app, brand, customer):
-    code = make.code(brand, assigned=False)
+    code = factories.code(brand, assigned=False)
     first = app.credit(customer, code, idempotency_key="k1").json()
-    code.batch.codes.update(product=make.product(brand))
+    code.batch.codes.update(product=factories.product(brand))
 
     again = app.credit(customer, code, idempotency_key="k1").json()
 
@@ -283,16 +283,16 @@ def test_refusal_is_repeated_too(app, brand, customer):
 
 
 def test_key_belongs_to_its_request(app, brand, customer):
-    app.credit(customer, make.code(brand), idempotency_key="k1")
+    app.credit(customer, factories.code(brand), idempotency_key="k1")
 
-    assert error(app.credit(customer, make.code(brand), idempotency_key="k1")) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert error(app.credit(customer, factories.code(brand), idempotency_key="k1")) == (422, "IDEMPOTENCY_KEY_REUSED")
     assert LoyaltyTransaction.objects.count() == 1
 
 
 def test_key_belongs_to_its_caller(api, app, brand, customer):
-    code = make.code(brand, scan_limit=None)
+    code = factories.code(brand, scan_limit=None)
     app.credit(customer, code, idempotency_key="k1")
-    other = make.customer(brand)
+    other = factories.customer(brand)
 
     response = api.as_customer(other).app().credit(other, code, idempotency_key="k1")
 
@@ -305,7 +305,7 @@ def test_key_belongs_to_its_caller(api, app, brand, customer):
 
 def test_hundred_and_first_call_in_a_minute_is_refused(api, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "campaign_event": "100/minute"}
-    busy = make.customer(brand, id=uuid.uuid4().int >> 66)  # nobody's limit from an earlier run
+    busy = factories.customer(brand, id=uuid.uuid4().int >> 66)  # nobody's limit from an earlier run
     app = api.as_customer(busy).app()
 
     answers = [app.credit(busy, "NO-SUCH-CODE") for _ in range(101)]
@@ -336,7 +336,7 @@ def envelope(customer, brand, kind="log-user-login", payload=None, **fields):
 
 
 def test_event_is_accepted_and_then_credited(hub, brand, customer, deliver):
-    make.earning_rule(brand, "log-user-login", 5)
+    factories.earning_rule(brand, "log-user-login", 5)
     event = envelope(customer, brand)
 
     response = hub.post("events", event)
@@ -347,7 +347,7 @@ def test_event_is_accepted_and_then_credited(hub, brand, customer, deliver):
 
 
 def test_event_delivered_again_is_a_duplicate(hub, brand, customer, deliver):
-    make.earning_rule(brand, "log-user-login", 5)
+    factories.earning_rule(brand, "log-user-login", 5)
     event = envelope(customer, brand)
     hub.post("events", event)
 
@@ -356,7 +356,7 @@ def test_event_delivered_again_is_a_duplicate(hub, brand, customer, deliver):
 
     assert (response.status_code, response.json()["status"]) == (202, "duplicate")
     assert Event.objects.filter(detail_type="log-user-login").count() == 1
-    assert make.account(customer, brand).points == 5
+    assert factories.account(customer, brand).points == 5
 
 
 def test_id_may_come_again_from_another_source(hub, brand, customer):
@@ -367,12 +367,12 @@ def test_id_may_come_again_from_another_source(hub, brand, customer):
 
 
 def test_scan_handed_in_earns(hub, brand, customer, deliver):
-    payload = {"type": "authenticator_scan", "product": {"authCode": str(make.code(brand))}}
+    payload = {"type": "authenticator_scan", "product": {"authCode": str(factories.code(brand))}}
 
     hub.post("events", envelope(customer, brand, "scan-auth", payload))
     deliver()
 
-    assert make.account(customer, brand).points == 10
+    assert factories.account(customer, brand).points == 10
 
 
 def test_other_kinds_are_kept_and_credit_nothing(hub, brand, customer, deliver):
@@ -381,7 +381,7 @@ def test_other_kinds_are_kept_and_credit_nothing(hub, brand, customer, deliver):
 
     event = Event.objects.get()
     assert (event.status, event.detail["payload"]) == ("ignored", {"any": ["thing"]})
-    assert make.account(customer, brand).points == 0
+    assert factories.account(customer, brand).points == 0
 
 
 def test_bearer_token_of_an_event_is_in_no_table(hub, brand, customer, deliver):
@@ -416,7 +416,7 @@ def test_event_with_a_bad_token_is_refused(hub, brand, customer):
 
 
 def test_events_token_must_be_its_users(api, hub, brand, customer):
-    others = api.as_customer(make.customer(brand)).headers["authorization"]
+    others = api.as_customer(factories.customer(brand)).headers["authorization"]
 
     assert error(hub.post("events", envelope(customer, brand, arguments={"authorization": others}))) == (
         403,
@@ -425,14 +425,14 @@ def test_events_token_must_be_its_users(api, hub, brand, customer):
 
 
 def test_events_token_stands_for_a_user_who_is_not_a_member_yet(api, hub, brand, deliver):
-    make.earning_rule(brand, "log-user-login", 5)
-    newcomer = make.user()
+    factories.earning_rule(brand, "log-user-login", 5)
+    newcomer = factories.user()
     theirs = api.as_customer(newcomer).headers["authorization"]
 
     hub.post("events", envelope(newcomer, brand, arguments={"authorization": theirs}))
     deliver()
 
-    assert make.account(newcomer, brand).points == 5
+    assert factories.account(newcomer, brand).points == 5
 
 
 def test_app_hands_in_no_events(app, brand, customer):
@@ -440,11 +440,11 @@ def test_app_hands_in_no_events(app, brand, customer):
 
 
 def test_other_brands_customer_has_no_events_here(hub, brand):
-    assert error(hub.post("events", envelope(make.customer(make.brand()), brand))) == (404, "USER_NOT_FOUND")
+    assert error(hub.post("events", envelope(factories.customer(factories.brand()), brand))) == (404, "USER_NOT_FOUND")
 
 
 def test_event_of_another_brand_is_refused(hub, customer):
-    assert error(hub.post("events", envelope(customer, make.brand()))) == (403, "BRAND_MISMATCH")
+    assert error(hub.post("events", envelope(customer, factories.brand()))) == (403, "BRAND_MISMATCH")
     assert not Event.objects.exists()
 
 
@@ -458,7 +458,7 @@ def test_guessing_codes_by_this_door_locks_out_too(app, customer, settings):
 
 def test_more_accounts_give_one_address_no_more_guesses_here(app, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code_address": "2/hour"}
-    customers = [make.customer(brand) for _ in range(3)]
+    customers = [factories.customer(brand) for _ in range(3)]
 
     errors = [app.as_customer(each).credit(each, "NO-SUCH").json()["error"] for each in customers]
 
@@ -483,8 +483,8 @@ def test_tokens_in_a_payload_that_nobody_knows_are_dropped(hub, brand, customer)
 
 def test_a_brand_cannot_use_up_the_limit_of_anothers_customer(api, app, brand, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "campaign_event": "2/minute"}
-    other = make.brand()
-    foreign = api.as_customer(make.customer(other), of=other).hub(of=other)
+    other = factories.brand()
+    foreign = api.as_customer(factories.customer(other), of=other).hub(of=other)
 
     for _ in range(5):
         foreign.post(
@@ -497,7 +497,7 @@ def test_a_brand_cannot_use_up_the_limit_of_anothers_customer(api, app, brand, c
             },
         )
 
-    assert app.credit(customer, make.code(brand)).status_code == 200
+    assert app.credit(customer, factories.code(brand)).status_code == 200
 
 
 HUB_CALLS = {

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from loyalty.models.accounts import UserPoints
-from tests import make
+from tests.support import factories
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def rewards(mine):
 
 
 def test_reward_is_shown_with_its_terms(mine, brand, customer):
-    make.points(customer, brand, 30)
-    reward = make.reward(brand, name="A mug", cost=25, stock=4, limit_per_member=2, description="Enamel")
+    factories.points(customer, brand, 30)
+    reward = factories.reward(brand, name="A mug", cost=25, stock=4, limit_per_member=2, description="Enamel")
 
     assert rewards(mine) == {
         "A mug": {
@@ -42,15 +42,15 @@ def test_reward_is_shown_with_its_terms(mine, brand, customer):
 
 
 def test_what_stands_in_the_way_is_told(mine, brand, customer):
-    make.points(customer, brand, 30)
+    factories.points(customer, brand, 30)
     tomorrow = timezone.now() + timedelta(days=1)
-    make.reward(brand, name="dear", cost=30.01)
-    make.reward(brand, name="sold out", cost=99, stock=0)
-    make.reward(brand, name="for gold", cost=99, stock=0, minimum_level=make.level(brand, "Gold", 500))
-    make.reward(brand, name="tomorrow", valid_from=tomorrow, cost=99, stock=0)
-    make.reward(brand, name="over", valid_until=timezone.now())
-    make.reward(brand, name="off", is_active=False)
-    make.reward(make.brand(), name="elsewhere")
+    factories.reward(brand, name="dear", cost=30.01)
+    factories.reward(brand, name="sold out", cost=99, stock=0)
+    factories.reward(brand, name="for gold", cost=99, stock=0, minimum_level=factories.level(brand, "Gold", 500))
+    factories.reward(brand, name="tomorrow", valid_from=tomorrow, cost=99, stock=0)
+    factories.reward(brand, name="over", valid_until=timezone.now())
+    factories.reward(brand, name="off", is_active=False)
+    factories.reward(factories.brand(), name="elsewhere")
 
     assert {name: each["reason"] for name, each in rewards(mine).items()} == {
         "dear": "NOT_ENOUGH_POINTS",
@@ -61,16 +61,16 @@ def test_what_stands_in_the_way_is_told(mine, brand, customer):
 
 
 def test_reward_that_is_too_dear_says_how_many_points_are_missing(mine, brand, customer):
-    make.points(customer, brand, 30)
-    make.reward(brand, name="dear", cost=42)
-    make.reward(brand, name="fair", cost=30)
+    factories.points(customer, brand, 30)
+    factories.reward(brand, name="dear", cost=42)
+    factories.reward(brand, name="fair", cost=30)
 
     assert {name: each["missing"] for name, each in rewards(mine).items()} == {"dear": 12, "fair": None}
 
 
 def test_blocked_members_and_switched_off_programmes_give_nothing(mine, brand, customer):
-    make.points(customer, brand, 30)
-    make.reward(brand, name="A mug")
+    factories.points(customer, brand, 30)
+    factories.reward(brand, name="A mug")
     UserPoints.objects.filter(user=customer).update(status="blocked")
     blocked = rewards(mine)["A mug"]["reason"]
     brand.loyalty_active = False
@@ -80,28 +80,28 @@ def test_blocked_members_and_switched_off_programmes_give_nothing(mine, brand, c
 
 
 def test_customer_who_is_not_enrolled_reads_the_catalogue(api, brand):
-    make.reward(brand, name="A mug")
+    factories.reward(brand, name="A mug")
 
-    assert rewards(api.as_customer(make.customer(brand, enrolled=False)))["A mug"]["reason"] == "NOT_ENOUGH_POINTS"
+    assert rewards(api.as_customer(factories.customer(brand, enrolled=False)))["A mug"]["reason"] == "NOT_ENOUGH_POINTS"
 
 
 def test_level_of_the_member_counts(mine, brand, customer):
-    gold = make.level(brand, "Gold", 20)
-    make.level(brand, "Platinum", 30)
-    make.points(customer, brand, 30)
+    gold = factories.level(brand, "Gold", 20)
+    factories.level(brand, "Platinum", 30)
+    factories.points(customer, brand, 30)
     UserPoints.objects.filter(user=customer).update(current_level="Platinum")
-    make.reward(brand, name="for gold", minimum_level=gold)
+    factories.reward(brand, name="for gold", minimum_level=gold)
 
     assert rewards(mine)["for gold"]["available"] is True
     assert rewards(mine)["for gold"]["level"] == "Gold"
 
 
 def test_catalogue_costs_the_same_for_1_and_30(mine, brand, django_assert_num_queries):
-    make.reward(brand)
+    factories.reward(brand)
     with django_assert_num_queries(6):  # the user, the brand, the page, the account, the levels, what was taken
         rewards(mine)
     for _ in range(29):
-        make.reward(brand)
+        factories.reward(brand)
 
     with django_assert_num_queries(6):
         rewards(mine)

@@ -8,14 +8,14 @@ from django.utils import timezone
 from brands.models.credentials import LoginSession
 from brands.models.people import Membership, User
 from events.models import Event
-from tests import make
-from tests.api import error
-from tests.make import PASSWORD
+from tests.support import factories
+from tests.support.api import error
+from tests.support.factories import PASSWORD
 
 
 @pytest.fixture
 def member(brand):
-    return make.customer(brand, email="ada@example.com", password=PASSWORD)
+    return factories.customer(brand, email="ada@example.com", password=PASSWORD)
 
 
 def log_in(api, email="ada@example.com", password=PASSWORD, **fields):
@@ -61,7 +61,7 @@ def test_login_is_an_event(api, brand, member):
 
 
 def test_staff_do_not_log_in_as_customers(api, brand):
-    person = make.user(email="ada@example.com", password=PASSWORD, is_staff=True)
+    person = factories.user(email="ada@example.com", password=PASSWORD, is_staff=True)
     Membership.objects.create(user=person, brand=brand, role="support")
 
     assert error(log_in(api, brand_id=brand.pk)) == (401, "AUTHENTICATION_REQUIRED")
@@ -90,19 +90,19 @@ def test_key_names_the_brand(api, brand, member):
 
 
 def test_key_and_stated_brand_must_agree(api, member):
-    assert error(log_in(api.app(), brand_id=make.brand().pk)) == (403, "BRAND_MISMATCH")
+    assert error(log_in(api.app(), brand_id=factories.brand().pk)) == (403, "BRAND_MISMATCH")
 
 
 @pytest.mark.parametrize("origin", ["https://shop.example.com", "HTTPS://SHOP.example.com:8443"])
 def test_origin_names_the_brand(api, member, origin):
-    shop = make.brand(hostname="shop.example.com")
+    shop = factories.brand(hostname="shop.example.com")
 
     assert log_in(api.having(origin=origin)).json()["brand_id"] == shop.pk
 
 
 def test_of_two_brands_on_a_host_the_port_tells_which(api, member):
-    make.brand(name="Alpha", hostname="shop.example.com")
-    zeta = make.brand(name="Zeta", hostname="shop.example.com:8443")
+    factories.brand(name="Alpha", hostname="shop.example.com")
+    zeta = factories.brand(name="Zeta", hostname="shop.example.com:8443")
 
     assert log_in(api.having(origin="https://shop.example.com:8443")).json()["brand_id"] == zeta.pk
 
@@ -112,7 +112,7 @@ def test_only_brand_of_a_customer_needs_no_name(api, brand, member):
 
 
 def test_customer_of_two_brands_must_name_one(api, brand, member):
-    make.accounts.enrol(user_id=member.pk, brand_id=make.brand().pk, at=member.date_joined)
+    factories.accounts.enrol(user_id=member.pk, brand_id=factories.brand().pk, at=member.date_joined)
 
     response = log_in(api)
 
@@ -191,13 +191,13 @@ def test_registering_makes_an_enrolled_customer(api, brand):
     made = User.objects.get(pk=response.json()["user_id"])
     assert response.status_code == 201
     assert (made.email, made.first_name, made.registered_brand) == ("grace@example.com", "Grace", brand)
-    assert make.account(made, brand).points == 0
+    assert factories.account(made, brand).points == 0
     assert log_in(api, GOOD["email"], GOOD["password"]).status_code == 200
 
 
 @pytest.mark.usefixtures("unconfirmed")
 def test_brand_that_enrols_by_hand_gets_a_customer_without_an_account(api):
-    by_hand = make.brand(auto_enroll=False)
+    by_hand = factories.brand(auto_enroll=False)
 
     made = User.objects.get(pk=register(api, by_hand).json()["user_id"])
 

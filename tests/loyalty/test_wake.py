@@ -8,7 +8,7 @@ from django.utils import timezone
 from core.redis import client as redis_client
 from events import delivery, leases, messages, publishing, worker, worker_signals
 from events.models import Event
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,9 +26,9 @@ def redis():
 
 @pytest.fixture
 def publish(redis):
-    brand = make.brand()
-    make.level(brand)
-    customer = make.customer(brand)
+    brand = factories.brand()
+    factories.level(brand)
+    customer = factories.customer(brand)
 
     def one():
         number = Event.objects.count()

@@ -15,9 +15,9 @@ from events.models import Event
 from loyalty.integrations import webhook_delivery, webhook_endpoints, webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookEndpoint
-from tests import make
 from tests.loyalty.webhooks import endpoint, hasten, send
-from tests.receivers import Reply, receiver, reset_breakers
+from tests.support import factories
+from tests.support.fake_http import Reply, receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = WebhookDelivery.State
@@ -225,7 +225,7 @@ def test_nobody_there_is_logged(brand):
 
 def test_a_message_to_a_disabled_endpoint_is_dropped_and_can_be_sent_again(hook, shop):
     message = ping(hook)
-    deed = AuditContext(make.user(), timezone.now())
+    deed = AuditContext(factories.user(), timezone.now())
     webhook_endpoints.stop(endpoint=hook, state=webhook_endpoints.State.DISABLED, at=timezone.now(), deed=deed)
     send()
     message.refresh_from_db()
@@ -315,7 +315,7 @@ def test_a_receiver_that_answers_no_is_not_left_alone(hook, shop):
 def test_a_hanging_receiver_holds_up_no_other(brand, hook, shop):
     with receiver() as quick:
         shop.answers(Reply(waits=3))
-        healthy = endpoint(make.brand(), quick)
+        healthy = endpoint(factories.brand(), quick)
         for _ in range(15):
             ping(hook)
         message = ping(healthy)
@@ -346,7 +346,7 @@ def test_a_lost_answer_is_sent_again_under_the_same_id(hook, shop):
 def test_calls_undo_no_points(brand, customer, shop, deliver):
     endpoint(brand, shop)
     shop.answers(500)
-    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
     send()
 

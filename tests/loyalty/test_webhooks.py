@@ -22,9 +22,9 @@ from loyalty.members import erasure
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookType
 from loyalty.points import adjustments
-from tests import make
 from tests.loyalty.webhooks import endpoint, hasten, send
-from tests.receivers import Reply, receiver, reset_breakers
+from tests.support import factories
+from tests.support.fake_http import Reply, receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,7 +53,7 @@ def told(shop, kind):
 
 def test_points_earned_are_told(brand, customer, shop, deliver):
     hook = endpoint(brand, shop, types=[WebhookType.POINTS_EARNED])
-    code = make.code(brand)
+    code = factories.code(brand)
     scanned = scan(code, customer)
     deliver()
     send()
@@ -77,7 +77,7 @@ def test_points_earned_are_told(brand, customer, shop, deliver):
 
 
 def test_a_step_in_a_campaign_that_pays_nothing_earned_no_points(brand, customer, shop, deliver):
-    make.campaign(brand, type="login")
+    factories.campaign(brand, type="login")
     endpoint(brand, shop)
     about = {"brand_id": brand.pk, "user_id": customer.pk}
     message = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=about)
@@ -90,9 +90,9 @@ def test_a_step_in_a_campaign_that_pays_nothing_earned_no_points(brand, customer
 
 
 def test_a_level_reached_is_told_beside_the_points(brand, customer, shop, deliver):
-    make.level(brand, "Silver", 10)
+    factories.level(brand, "Silver", 10)
     endpoint(brand, shop)
-    scan(make.code(brand), customer)
+    scan(factories.code(brand), customer)
     deliver()
     send()
 
@@ -103,7 +103,7 @@ def test_a_level_reached_is_told_beside_the_points(brand, customer, shop, delive
 
 def test_points_by_hand_are_told_and_points_taken_are_not(brand, customer, shop):
     endpoint(brand, shop)
-    account = make.account(customer, brand)
+    account = factories.account(customer, brand)
     for points in (Decimal(20), Decimal(-5)):
         adjustments.adjust(
             account=account, points=points, key=uuid4(), deed=AuditContext(None, timezone.now(), "", "Sorry")
@@ -116,7 +116,7 @@ def test_points_by_hand_are_told_and_points_taken_are_not(brand, customer, shop)
 
 def test_every_scan_of_a_code_is_told_with_its_outcome(brand, customer, shop):
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
-    code, expired = make.code(brand), make.expired_code(brand)
+    code, expired = factories.code(brand), factories.expired_code(brand)
     scan(code, customer)
     scan(code)
     scan(expired)
@@ -136,7 +136,7 @@ def test_every_scan_of_a_code_is_told_with_its_outcome(brand, customer, shop):
 
 def test_a_scan_that_an_accrual_brings_is_told_too(brand, customer, shop, deliver):
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
-    payload = {"type": "authenticator_scan", "product": {"authCode": make.code(brand).code}}
+    payload = {"type": "authenticator_scan", "product": {"authCode": factories.code(brand).code}}
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
     message = messages.NewEvent(kind="scan-auth", payload=payload, arguments=arguments)
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
@@ -149,9 +149,9 @@ def test_a_scan_that_an_accrual_brings_is_told_too(brand, customer, shop, delive
 
 def test_whose_customer_scanned_through_another_brand_is_not_told(brand, shop):
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
-    other = make.brand()
-    stranger = make.customer(other)
-    scan(make.code(brand), stranger, brand_id=other.pk)
+    other = factories.brand()
+    stranger = factories.customer(other)
+    scan(factories.code(brand), stranger, brand_id=other.pk)
     send()
 
     [told_of] = told(shop, "code.scanned")
@@ -160,7 +160,7 @@ def test_whose_customer_scanned_through_another_brand_is_not_told(brand, shop):
 
 def test_a_recall_is_told(brand, shop):
     endpoint(brand, shop, types=[WebhookType.BATCH_RECALLED])
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
     recalls.recall_batch(batch=batch, at=timezone.now(), **words)
     send()
@@ -171,7 +171,7 @@ def test_a_recall_is_told(brand, shop):
 
 def test_a_refused_recall_tells_nothing(brand, shop):
     endpoint(brand, shop, types=[WebhookType.BATCH_RECALLED])
-    batch = make.batch(brand)
+    batch = factories.batch(brand)
     words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
     recalls.recall_batch(batch=batch, at=timezone.now(), **words)
     with pytest.raises(errors.BatchRefused):
@@ -190,15 +190,15 @@ def test_where_nobody_listens_nothing_is_announced(brand, customer, deliver):
         at=timezone.now(),
         deed=AuditContext(None, timezone.now()),
     )
-    scan(make.code(brand), customer)
+    scan(factories.code(brand), customer)
     deliver()
 
     assert not Event.objects.filter(detail_type="announce").exists()
 
 
 def test_another_brands_webhooks_hear_nothing(brand, customer, shop, deliver):
-    endpoint(make.brand(), shop)
-    scan(make.code(brand), customer)
+    endpoint(factories.brand(), shop)
+    scan(factories.code(brand), customer)
     deliver()
     send()
 
@@ -207,7 +207,7 @@ def test_another_brands_webhooks_hear_nothing(brand, customer, shop, deliver):
 
 def test_each_endpoint_gets_the_same_message_under_the_same_id_with_its_own_signature(brand, customer, shop, deliver):
     first, second = endpoint(brand, f"{shop.url}/1"), endpoint(brand, f"{shop.url}/2")
-    scan(make.code(brand), customer)
+    scan(factories.code(brand), customer)
     deliver()
     send()
 
@@ -306,16 +306,16 @@ def erase(person, brand):
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_of_an_erased_person_nothing_more_is_told_and_the_log_says_nothing(brand, customer, shop, elsewhere):
     if elsewhere:
-        make.accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+        factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
-    other = make.customer(brand)
-    scan(make.code(brand), other)
-    scan(make.code(brand), customer)
+    other = factories.customer(brand)
+    scan(factories.code(brand), other)
+    scan(factories.code(brand), customer)
     send()
     shop.answers(Reply(500, b"Who is this person?"))
-    scan(make.code(brand), customer)
+    scan(factories.code(brand), customer)
     send()
-    scan(make.code(brand), customer)
+    scan(factories.code(brand), customer)
     assert (len(shop.calls), Event.objects.pending().filter(detail_type="announce").count()) == (3, 1)
 
     erase(customer, brand)
@@ -334,7 +334,7 @@ def test_of_an_erased_person_nothing_more_is_told_and_the_log_says_nothing(brand
 
 def test_who_is_erased_while_a_receiver_is_told_of_them_is_not_written_down_again(brand, customer, shop):
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
-    scan(make.code(brand), customer)
+    scan(factories.code(brand), customer)
 
     def erase_meanwhile(_call):
         try:

@@ -9,7 +9,7 @@ from events import worker
 from events.models import Event
 from loyalty.integrations import webhook_endpoints
 from loyalty.models.webhooks import WebhookEndpoint, WebhookType
-from tests.receivers import Receiver
+from tests.support.fake_http import Receiver
 
 EVERYTHING = list(WebhookType)
 

@@ -18,8 +18,8 @@ from brands.identity import tokens
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
-from tests.stack import Stack, wait_until
+from tests.support import factories
+from tests.support.live_stack import Stack, wait_until
 
 SCANS = 2000
 
@@ -67,8 +67,8 @@ def fragile(transactional_db: None, valkey: Valkey, tmp_path: Path) -> Iterator[
 
 def scan_everything(brand, *, customers):
     """SCANS accepted scans, four of them of each code, by different customers."""
-    people = [make.customer(brand) for _ in range(customers)]
-    codes = make.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()
+    people = [factories.customer(brand) for _ in range(customers)]
+    codes = factories.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()
     for number, code in enumerate(codes):
         for offset in range(4):
             about = ScanContext(at=timezone.now(), user_id=people[(number + offset) % customers].pk)
@@ -85,9 +85,9 @@ def assert_everything_was_credited_once(brand):
 
 @pytest.fixture
 def brand(transactional_db):
-    made = make.brand()
-    make.level(made)
-    make.campaign(made)
+    made = factories.brand()
+    factories.level(made)
+    factories.campaign(made)
     return made
 
 
@@ -108,8 +108,8 @@ def test_workers_killed_again_and_again_lose_and_double_nothing(brand, fragile):
 
 def test_redis_killed_in_the_middle_loses_and_doubles_nothing(brand, fragile, valkey):
     fragile.start_worker()
-    people = [make.customer(brand) for _ in range(4)]
-    for number, code in enumerate(make.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()):
+    people = [factories.customer(brand) for _ in range(4)]
+    for number, code in enumerate(factories.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()):
         if number == SCANS // 8:
             valkey.kill()
         for customer in people:
@@ -125,7 +125,7 @@ def test_redis_killed_in_the_middle_loses_and_doubles_nothing(brand, fragile, va
 def test_without_redis_scans_are_answered_and_the_points_come_when_it_is_back(brand, fragile, valkey):
     fragile.start_web()
     valkey.kill()
-    customer, code = make.customer(brand), make.code(brand)
+    customer, code = factories.customer(brand), factories.code(brand)
     access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
 
     answer = httpx.post(

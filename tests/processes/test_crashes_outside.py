@@ -17,10 +17,10 @@ from loyalty.integrations import external_system
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookDelivery
-from tests import make
 from tests.loyalty.webhooks import endpoint
-from tests.receivers import Receiver, Reply, receiver, reset_breakers
-from tests.stack import Stack, wait_until
+from tests.support import factories
+from tests.support.fake_http import Receiver, Reply, receiver, reset_breakers
+from tests.support.live_stack import Stack, wait_until
 
 # What a killed machine leaves behind: the server has not heard of its end, and would finish the statement for it.
 TERMINATE = """
@@ -39,8 +39,8 @@ def outside() -> Iterator[Receiver]:
 @pytest.fixture
 def brand(transactional_db, settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     return made
 
 
@@ -53,7 +53,7 @@ def workers(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
 
 
 def scanned(brand, customer):
-    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def waiting_for_a_lock():
@@ -71,7 +71,7 @@ def test_a_worker_killed_between_the_external_systems_answer_and_the_commit(bran
     outside.decides(decision="proceed")
     options = {"when_refused": "hold", "when_away": "hold", "is_active": True}
     external_system.create(brand=brand, url=outside.url, **options)
-    customer = make.customer(brand)
+    customer = factories.customer(brand)
     scanned(brand, customer)
 
     with transaction.atomic():
@@ -97,7 +97,7 @@ def test_a_worker_killed_between_the_external_systems_answer_and_the_commit(bran
 def test_a_worker_killed_while_a_receiver_answers_sends_the_message_again_under_its_id(brand, workers, outside):
     endpoint(brand, outside, types=["points.earned"])
     outside.answers(Reply(waits=3), Reply())
-    customer = make.customer(brand)
+    customer = factories.customer(brand)
     scanned(brand, customer)
 
     worker = workers.start_worker()

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
-from tests.stack import ROOT, Stack, wait_until
+from tests.support.live_stack import ROOT, Stack, wait_until
 
 pytestmark = pytest.mark.django_db  # for the test database's server; the installation has a database of its own
 SCRIPT = ROOT / "docs" / "operations" / "database-logins.sql"

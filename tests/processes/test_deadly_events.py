@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings as site
 
 from events.models import Event
-from tests import make
-from tests.stack import Stack, wait_until
+from tests.support import factories
+from tests.support.live_stack import Stack, wait_until
 
 KINDS = ["harmless", "deadly", "harmless", "twice-deadly", "harmless"]
 
@@ -27,7 +27,7 @@ def worker(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
 
 
 def test_an_event_that_kills_its_process_is_dead_after_five_of_them(transactional_db, worker):
-    brand = make.brand()
+    brand = factories.brand()
     for kind in KINDS:
         detail = {"arguments": {"brand_id": brand.pk}, "payload": {}}
         Event.objects.create(event_id=uuid.uuid4(), source="tests", detail_type=kind, brand=brand, detail=detail)

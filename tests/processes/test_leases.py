@@ -15,8 +15,8 @@ from events.models import Event
 from jobs import queue
 from jobs.models import Job
 from loyalty.models.accounts import UserPoints
-from tests import make
-from tests.stack import Stack, wait_until
+from tests.support import factories
+from tests.support.live_stack import Stack, wait_until
 
 BUSY_SECONDS = 11  # longer than a lease
 FREE_WITHIN_SECONDS = 10
@@ -35,10 +35,10 @@ def is_free():
 
 
 def test_what_a_worker_held_is_its_own_while_it_works_and_free_within_ten_seconds_of_kill_9(workers):
-    brand = make.brand()
-    make.level(brand)
-    customer = make.customer(brand)
-    code = make.code(brand)
+    brand = factories.brand()
+    factories.level(brand)
+    customer = factories.customer(brand)
+    code = factories.code(brand)
     wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SLOW-", signed=False)
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
 

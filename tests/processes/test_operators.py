@@ -8,8 +8,8 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from brands.identity import tokens
-from tests import make
-from tests.stack import Stack, free_port, wait_until
+from tests.support import factories
+from tests.support.live_stack import Stack, free_port, wait_until
 
 TOKEN = "o" * 40
 
@@ -46,7 +46,7 @@ def lines(stack):
 
 
 def test_one_scan_in_figures_and_logs_of_web_and_worker(brand, watched):
-    customer, codes = make.customer(brand), [make.code(brand) for _ in range(8)]
+    customer, codes = factories.customer(brand), [factories.code(brand) for _ in range(8)]
     worker = watched.settings["METRICS_WORKER_ADDRESS"]
     access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
 

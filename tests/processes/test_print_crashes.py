@@ -12,9 +12,9 @@ from pypdf import PdfReader
 from authcodes.admin.jobs import is_on_offer
 from jobs import queue
 from jobs.models import Job
-from tests import make
-from tests.prints import content, decode_pages, manifest, start
-from tests.stack import Stack, wait_until
+from tests.support import factories
+from tests.support.live_stack import Stack, wait_until
+from tests.support.print_jobs import content, decode_pages, manifest, start
 
 CODES = 6000
 
@@ -27,8 +27,8 @@ def workers(transactional_db, tmp_path):
 
 
 def test_print_runs_whose_worker_is_killed_are_made_whole_by_another(workers, tmp_path):
-    brand = make.brand(hostname="tea.example.com")
-    batch = make.batch(brand, prefix="AB-", quantity=CODES)
+    brand = factories.brand(hostname="tea.example.com")
+    batch = factories.batch(brand, prefix="AB-", quantity=CODES)
     sheets, images = start(batch, what="labels"), start(batch, what="png")
     print_jobs = Job.objects.filter(pk__in=[sheets.job_id, images.job_id])
 

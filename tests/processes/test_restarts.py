@@ -26,10 +26,10 @@ from brands.models.tenants import Brand
 from events.models import Event
 from jobs.models import Job
 from loyalty.models.ledger import LoyaltyTransaction
-from tests import make
 from tests.loyalty.webhooks import endpoint
-from tests.receivers import Receiver, receiver
-from tests.stack import ROOT, Stack, wait_until
+from tests.support import factories
+from tests.support.fake_http import Receiver, receiver
+from tests.support.live_stack import ROOT, Stack, wait_until
 
 sys.path.insert(0, str(ROOT / "bin"))
 
@@ -101,8 +101,8 @@ def outside() -> Iterator[Receiver]:
 @pytest.fixture(scope="module")
 def brand(servers: Servers, outside: Receiver) -> Brand:
     private, site.OUTGOING_PRIVATE_NETWORKS = site.OUTGOING_PRIVATE_NETWORKS, ["127.0.0.0/8"]
-    made = make.brand()
-    make.level(made)
+    made = factories.brand()
+    factories.level(made)
     endpoint(made, outside, types=["points.earned"])
     site.OUTGOING_PRIVATE_NETWORKS = private
     return made
@@ -132,7 +132,7 @@ class Started:
         self.brand, self.codes = brand, 0
 
     def again(self, customer: User) -> None:
-        code = make.code(self.brand)
+        code = factories.code(self.brand)
         about = ScanContext(at=timezone.now(), user_id=customer.pk, place=BERLIN)
         scan.scan(scanned=code.code, about=about)
         name = f"L{Job.objects.count():03d}-"
@@ -156,7 +156,7 @@ def test_whatever_was_started_is_done_soon_after_ten_restarts(names, servers, st
     told = len({call.headers["webhook-id"] for call in outside.calls})
     for _ in range(RESTARTS):
         connection.close()
-        started.again(make.customer(brand))
+        started.again(factories.customer(brand))
         servers.restart(*names)
 
     wait_until(started.is_done, seconds=DONE_WITHIN_SECONDS)

@@ -13,10 +13,10 @@ from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.wallets import WalletPass
-from tests import make, wallets
 from tests.loyalty.wallets.conftest import on_device
-from tests.receivers import reset_breakers
-from tests.stack import Stack, wait_until
+from tests.support import factories, wallets
+from tests.support.fake_http import reset_breakers
+from tests.support.live_stack import Stack, wait_until
 
 FREE_WITHIN_SECONDS = 10
 ONE_TELLS_SECONDS, TELLS_SECONDS = 4, 12  # together longer than a pass stays busy unless that is renewed
@@ -48,12 +48,12 @@ def is_busy():
 
 
 def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apns):
-    brand = make.brand()
-    make.level(brand)
+    brand = factories.brand()
+    factories.level(brand)
     wallets.apple(brand)
-    customer = make.customer(brand)
-    held = on_device(make.account(customer, brand), "phone", "aaaaaaaaaaaa")
-    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    customer = factories.customer(brand)
+    held = on_device(factories.account(customer, brand), "phone", "aaaaaaaaaaaa")
+    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     apns.waits = 8
     worker = workers.start_worker()
@@ -78,13 +78,13 @@ def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apn
 
 
 def test_a_pass_stays_its_workers_for_as_long_as_apple_takes(workers, apns):
-    brand = make.brand()
-    make.level(brand)
+    brand = factories.brand()
+    factories.level(brand)
     wallets.apple(brand)
-    customer = make.customer(brand)
+    customer = factories.customer(brand)
     for number in range(TELLS_SECONDS // ONE_TELLS_SECONDS):
-        on_device(make.account(customer, brand), f"phone {number}", f"{number}" * 12)
-    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+        on_device(factories.account(customer, brand), f"phone {number}", f"{number}" * 12)
+    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     apns.waits = ONE_TELLS_SECONDS
     workers.start_worker()

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from brands.models.tenants import Brand
-from tests.api import somewhere
+from tests.support.api import somewhere
 
 
 class Browser:

@@ -9,10 +9,10 @@ from django.test import Client
 from authcodes.models.scans import Scan
 from brands.identity import tokens
 from brands.models.credentials import LoginSession
-from tests import make
-from tests.api import somewhere
-from tests.make import PASSWORD
 from tests.scanpage.conftest import Browser, seen, state, text
+from tests.support import factories
+from tests.support.api import somewhere
+from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
 MARKUP = "</p><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}{% now %}"
@@ -20,9 +20,9 @@ MARKUP = "</p><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}{%
 
 def test_names_are_text_wherever_they_come_from(brand, deliver):
     type(brand).objects.filter(pk=brand.pk).update(name=MARKUP)
-    customer = make.customer(brand, password=PASSWORD)
-    make.campaign(brand, campaign_name=MARKUP)
-    code = make.code(brand, product=make.product(brand, title=MARKUP))
+    customer = factories.customer(brand, password=PASSWORD)
+    factories.campaign(brand, campaign_name=MARKUP)
+    code = factories.code(brand, product=factories.product(brand, title=MARKUP))
     browser = Browser(brand)
 
     pages = [browser.scan(code)]
@@ -51,7 +51,7 @@ def test_a_code_is_text_in_the_page(browser, code):
 def test_no_page_has_a_script_or_style_of_its_own(brand):
     browser = Browser(brand)
 
-    for page in (browser.get("/s/"), browser.scan(make.code(brand)), browser.get("/s/?lang=ar")):
+    for page in (browser.get("/s/"), browser.scan(factories.code(brand)), browser.get("/s/?lang=ar")):
         assert re.findall(r"<script(?![^>]* src=)", text(page)) == []
         assert re.findall(r"<style|\sstyle=|\son\w+=", text(page)) == []
         policy = page["Content-Security-Policy"]
@@ -73,11 +73,11 @@ ACTS = ["scan", "log_in", "register", "log_out", "redeem", "claim"]
 @pytest.mark.parametrize("act", ACTS)
 def test_a_form_from_elsewhere_does_nothing(brand, act):
     browser = Browser(brand)
-    customer = make.customer(brand, password=PASSWORD)
+    customer = factories.customer(brand, password=PASSWORD)
     browser.log_in(browser.get("/s/"), customer.email, PASSWORD)
     forged = {"act": act, "email": customer.email, "password": PASSWORD, "reward": "1"}
 
-    answer = browser.client.post(f"/s/{make.code(brand)}", forged)
+    answer = browser.client.post(f"/s/{factories.code(brand)}", forged)
 
     assert answer.status_code == 403
     assert not Scan.objects.exists()
@@ -87,7 +87,7 @@ def test_a_form_from_elsewhere_does_nothing(brand, act):
 @pytest.mark.parametrize("act", ["access", "log_in", "log_out", "refused"])
 def test_another_site_gets_no_token(brand, act):
     browser = Browser(brand)
-    customer = make.customer(brand, password=PASSWORD)
+    customer = factories.customer(brand, password=PASSWORD)
     browser.log_in(browser.get("/s/"), customer.email, PASSWORD)
 
     answer = browser.client.post("/page/session", {"act": act}, content_type="text/plain")
@@ -105,7 +105,7 @@ def session(browser, body):
 
 def test_a_refused_access_token_is_renewed_once_in_a_request(brand, monkeypatch):
     monkeypatch.setattr(tokens, "SAME_ANSWER_WITHIN", timedelta(-1))
-    browser, customer = Browser(brand), make.customer(brand, password=PASSWORD)
+    browser, customer = Browser(brand), factories.customer(brand, password=PASSWORD)
     session(browser, {"act": "log_in", "email": customer.email, "password": PASSWORD})
     token = browser.client.cookies["csrftoken"].value
     del browser.client.cookies["page_access"]
@@ -119,7 +119,7 @@ def test_a_refused_access_token_is_renewed_once_in_a_request(brand, monkeypatch)
 
 
 def test_the_session_gives_scripts_access_tokens_and_never_the_refresh_token(brand, api):
-    browser, customer = Browser(brand), make.customer(brand, password=PASSWORD)
+    browser, customer = Browser(brand), factories.customer(brand, password=PASSWORD)
 
     entered = session(browser, {"act": "log_in", "email": customer.email, "password": PASSWORD})
     again = session(browser, {"act": "access"})
@@ -155,14 +155,14 @@ def test_the_session_says_in_words_what_was_wrong(brand):
 
 
 def test_the_cookies_of_one_brand_are_no_session_at_another(brand):
-    one, customer = Browser(brand), make.customer(brand, password=PASSWORD)
+    one, customer = Browser(brand), factories.customer(brand, password=PASSWORD)
     one.log_in(one.get("/s/"), customer.email, PASSWORD)
-    make.level(other := make.brand())
+    factories.level(other := factories.brand())
     two = Browser(other)
     for name in ("page_access", "page_refresh"):
         two.client.cookies[name] = one.client.cookies[name].value
 
-    page = two.scan(make.code(other))
+    page = two.scan(factories.code(other))
 
     assert state(page) in {"new", "trouble"}
     assert not Scan.objects.filter(user=customer).exists()

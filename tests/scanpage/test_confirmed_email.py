@@ -10,9 +10,9 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.members import confirmations
 from loyalty.models.confirmations import EmailConfirmation
-from tests import make
-from tests.make import PASSWORD
 from tests.scanpage.conftest import Browser, seen, state, text
+from tests.support import factories
+from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +32,7 @@ def brand(brand):
 
 @pytest.fixture
 def customer(brand):
-    return make.customer(brand, password=PASSWORD)
+    return factories.customer(brand, password=PASSWORD)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def mine(brand, customer):
 def test_the_page_says_in_each_language_that_points_wait(mine, brand, language):
     mine.get(f"/s/?lang={language}")
 
-    page = mine.scan(make.code(brand))
+    page = mine.scan(factories.code(brand))
 
     assert state(page) == "new"
     for words in WORDS[language]:
@@ -55,7 +55,7 @@ def test_the_page_says_in_each_language_that_points_wait(mine, brand, language):
 
 
 def test_the_button_sends_the_mail_and_points_come_with_its_code(mine, brand, customer, deliver):
-    page = mine.scan(make.code(brand))
+    page = mine.scan(factories.code(brand))
     deliver()
 
     sent = mine.send(page, "send_confirmation")
@@ -74,7 +74,7 @@ def test_the_button_sends_the_mail_and_points_come_with_its_code(mine, brand, cu
 
 
 def test_who_has_confirmed_meanwhile_is_led_to_the_account(mine, brand, customer):
-    page = mine.scan(make.code(brand))
+    page = mine.scan(factories.code(brand))
     User.objects.filter(pk=customer.pk).update(email_verified_at=timezone.now())
 
     assert mine.send(page, "send_confirmation")["Location"].endswith("?account")
@@ -82,7 +82,7 @@ def test_who_has_confirmed_meanwhile_is_led_to_the_account(mine, brand, customer
 
 
 def test_a_code_that_somebody_else_reserved_asks_for_the_address_not_for_a_login(mine, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     Browser(brand).scan(code)
 
     page = mine.scan(code)

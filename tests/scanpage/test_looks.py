@@ -9,9 +9,9 @@ from PIL import Image
 from brands.tenants import pictures
 from core import colours
 from scanpage import theme
-from tests import make
 from tests.brands.test_pictures import drawing
 from tests.scanpage.conftest import Browser
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db
 BRANDS = [("#ffffff", "#1f2328", "#0b57d0"), ("#000000", "#ffffff", "#ffff00"), ("#ffffff", "#000000", "#949494")]
@@ -19,7 +19,7 @@ BRANDS = [("#ffffff", "#1f2328", "#0b57d0"), ("#000000", "#ffffff", "#ffff00"), 
 
 @pytest.mark.parametrize(("background", "text", "accent"), BRANDS)
 def test_everything_on_the_page_can_be_read(background, text, accent):
-    brand = make.brand(colour_background=background, colour_text=text, colour_accent=accent)
+    brand = factories.brand(colour_background=background, colour_text=text, colour_accent=accent)
     named = dict(re.findall(r"--([\w-]+):(#[0-9a-f]{6})", theme.style(brand)))
 
     for one, other in [("text", "background"), ("text", "card"), ("link", "background"), ("on-accent", "accent")]:

@@ -4,9 +4,9 @@ import pytest
 from django.utils import translation
 
 from scanpage import presenters
-from tests import make
 from tests.scanpage.conftest import seen
 from tests.scanpage.test_views import customer_of, logged_in
+from tests.support import factories
 
 LANGUAGES = [("en", "12,500.5", "11,000"), ("de", "12.500,5", "11.000"), ("ar", "12,500.5", "11,000")]
 
@@ -14,8 +14,8 @@ LANGUAGES = [("en", "12,500.5", "11,000"), ("de", "12.500,5", "11.000"), ("ar", 
 @pytest.mark.parametrize(("language", "balance", "cost"), LANGUAGES)
 def test_an_account_shows_grouped_thousands(brand, language, balance, cost):
     customer = customer_of(brand)
-    make.points(customer, brand, "12500.5")
-    make.reward(brand, name="A bicycle", cost=11_000)
+    factories.points(customer, brand, "12500.5")
+    factories.reward(brand, name="A bicycle", cost=11_000)
 
     page = seen(logged_in(brand, customer).get("/s/?account", **{"Accept-Language": language}))
 
@@ -28,8 +28,8 @@ def test_an_account_shows_grouped_thousands(brand, language, balance, cost):
 def test_the_question_before_a_reward_is_taken_groups_thousands(brand):
     customer = customer_of(brand)
     browser = logged_in(brand, customer)
-    make.points(customer, brand, 12_500)
-    make.reward(brand, name="A bicycle", cost=11_000)
+    factories.points(customer, brand, 12_500)
+    factories.reward(brand, name="A bicycle", cost=11_000)
 
     page = browser.send(browser.get("/s/?account"), "redeem")
 

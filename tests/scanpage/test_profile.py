@@ -14,10 +14,10 @@ from loyalty.models.consents import Consent
 from loyalty.notifications import preferences
 from loyalty.points import accounts
 from scanpage import languages
-from tests import make
-from tests.make import PASSWORD
 from tests.scanpage.conftest import seen
 from tests.scanpage.test_views import customer_of, logged_in
+from tests.support import factories
+from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
 LINKS = {"terms_url": "https://example.com/terms-2", "privacy_url": "https://example.com/privacy"}
@@ -60,7 +60,7 @@ def test_a_customer_changes_name_language_and_wishes(own, brand, member):
 
 def correct(member, brand, first_name, last_name):
     accounts.enrol(user_id=member.pk, brand_id=brand.pk, at=timezone.now())
-    account = make.account(member, brand)
+    account = factories.account(member, brand)
     corrections.correct_name(
         account=account, first_name=first_name, last_name=last_name, deed=AuditContext(None, timezone.now())
     )
@@ -71,7 +71,7 @@ def names_on(page):
 
 
 def test_saving_the_page_with_a_corrected_name_gives_no_other_brand_the_name(own, brand, member):
-    other = make.brand()
+    other = factories.brand()
     correct(member, other, "Adelaide", "King")
     correct(member, brand, "BUY AT BRAND A", "Byron")
     page = own.get("/account")

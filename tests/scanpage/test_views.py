@@ -27,17 +27,17 @@ from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.wallets import WalletPass
 from loyalty.notifications import rendering
 from loyalty.rewards.codes import grouped
-from tests import make, wallets
-from tests.api import Api, somewhere
 from tests.brands.test_pictures import drawing
-from tests.make import PASSWORD
 from tests.scanpage.conftest import Browser, seen, state, text
+from tests.support import factories, wallets
+from tests.support.api import Api, somewhere
+from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
 
 
 def customer_of(brand, **fields):
-    return make.customer(brand, password=PASSWORD, **fields)
+    return factories.customer(brand, password=PASSWORD, **fields)
 
 
 def logged_in(brand, customer):
@@ -47,7 +47,7 @@ def logged_in(brand, customer):
 
 
 def recalled(brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     words = {"recall_id": "R-7", "contact": "recall@example.com", "message": "Bring it back.", "reason": "Found."}
     recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
     return code
@@ -65,10 +65,10 @@ def test_a_recalls_contact_is_a_link(browser, brand):
 
 
 def used_up(brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     Browser(brand).scan(code)
     AuthCode.objects.filter(pk=code.pk).update(first_scan_at=timezone.now() - timedelta(days=3))
-    Scan.objects.update(scanned_at=timezone.now() - timedelta(days=3), user=make.customer(brand))
+    Scan.objects.update(scanned_at=timezone.now() - timedelta(days=3), user=factories.customer(brand))
     return code
 
 
@@ -105,11 +105,11 @@ def test_a_report_forged_by_another_site_is_refused(browser, brand):
 
 
 def test_a_genuine_product_asks_for_no_report(browser, brand):
-    assert 'value="report"' not in seen(browser.scan(make.code(brand)))
+    assert 'value="report"' not in seen(browser.scan(factories.code(brand)))
 
 
 def test_looking_at_a_page_scans_nothing(browser, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
 
     for address in (f"/s/{code}", f"/s/{code}?by=hand", f"/s/{code}?account", "/s/"):
         assert browser.get(address).status_code == 200
@@ -121,7 +121,7 @@ def test_looking_at_a_page_scans_nothing(browser, brand):
 
 def test_a_genuine_product_is_shown_with_its_picture_and_what_it_would_earn(browser, brand):
     picture = pictures.store(brand=brand, drawn=pictures.photograph(drawing()))
-    code = make.code(brand, product=make.product(brand, title="Night cream", picture=picture))
+    code = factories.code(brand, product=factories.product(brand, title="Night cream", picture=picture))
 
     page = browser.scan(code)
 
@@ -135,7 +135,7 @@ def test_a_genuine_product_is_shown_with_its_picture_and_what_it_would_earn(brow
 def test_a_code_for_several_scans_tells_when_and_where_it_was_first_checked(browser, brand):
     brand.time_zone = "Asia/Tokyo"
     brand.save()
-    code = make.code(brand, scan_limit=3)
+    code = factories.code(brand, scan_limit=3)
     browser.scan(code)
     first = timezone.now().replace(year=2026, month=1, day=2, hour=20, minute=5)
     AuthCode.objects.filter(pk=code.pk).update(first_scan_at=first, first_scan_location="Bern, Bern")
@@ -148,8 +148,8 @@ def test_a_code_for_several_scans_tells_when_and_where_it_was_first_checked(brow
 
 
 def test_a_code_that_is_used_up_is_a_warning(browser, brand):
-    code = make.code(brand)
-    Api(brand).as_customer(make.customer(brand)).verify(code)
+    code = factories.code(brand)
+    Api(brand).as_customer(factories.customer(brand)).verify(code)
 
     page = browser.scan(code)
 
@@ -159,7 +159,7 @@ def test_a_code_that_is_used_up_is_a_warning(browser, brand):
 
 
 def test_a_code_that_another_guest_has_just_checked_is_neither_a_copy_nor_free(browser, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     browser.scan(code)
 
     page = Browser(brand).scan(code)
@@ -193,18 +193,18 @@ def test_what_no_code_can_look_like_is_an_unknown_code(browser, brand, code):
 
 
 def test_a_code_of_another_brand_is_not_recognised_here(browser):
-    assert state(browser.scan(make.code(make.brand()))) == "unknown"
+    assert state(browser.scan(factories.code(factories.brand()))) == "unknown"
 
 
 def test_too_many_attempts_are_said_to_be_too_many(browser, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "scan": "1/hour"}
-    browser.scan(make.code(brand))
+    browser.scan(factories.code(brand))
 
-    assert state(browser.scan(make.code(brand))) == "waiting"
+    assert state(browser.scan(factories.code(brand))) == "waiting"
 
 
 def test_a_form_sent_twice_is_one_scan(browser, brand):
-    code = make.code(brand)
+    code = factories.code(brand)
     page = browser.get(f"/s/{code}")
 
     first, again = browser.send(page, "scan"), browser.send(page, "scan")
@@ -214,7 +214,7 @@ def test_a_form_sent_twice_is_one_scan(browser, brand):
 
 
 def test_a_digital_link_is_the_page_of_its_serial(browser, brand):
-    code = make.code(brand, product=make.product(brand, gtin="04012345678901"))
+    code = factories.code(brand, product=factories.product(brand, gtin="04012345678901"))
 
     page = browser.send(browser.get(f"/01/04012345678901/21/{code}"), "scan")
 
@@ -223,7 +223,7 @@ def test_a_digital_link_is_the_page_of_its_serial(browser, brand):
 
 
 def test_a_signed_code_is_read_with_its_tag(browser, brand, settings):
-    code = make.code(brand, signed=True)
+    code = factories.code(brand, signed=True)
     tag = signed_tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
 
     assert state(browser.scan(f"{code}.{tag}")) == "new"
@@ -234,7 +234,7 @@ def test_a_signed_code_is_read_with_its_tag(browser, brand, settings):
 
 
 def test_a_guest_logs_in_and_gets_the_points_of_the_scan(browser, brand, deliver):
-    customer, code = customer_of(brand), make.code(brand)
+    customer, code = customer_of(brand), factories.code(brand)
 
     answer = browser.log_in(browser.scan(code), customer.email, PASSWORD)
     assert answer.status_code == 303
@@ -257,7 +257,7 @@ def mailed_code():
 
 
 def test_somebody_new_registers_and_gets_them_too(browser, brand, deliver):
-    asked = browser.send(browser.scan(make.code(brand)), "register", **WHO)
+    asked = browser.send(browser.scan(factories.code(brand)), "register", **WHO)
     wrong = browser.send(asked, "confirm", code="12345")
     answer = browser.send(wrong, "confirm", code=mailed_code())
     deliver()
@@ -326,7 +326,7 @@ def test_a_browser_that_was_used_before_logs_in_while_others_guess(browser, bran
 
 
 def test_a_wrong_password_is_said_beside_the_scan_which_stays_one(browser, brand, deliver):
-    customer, code = customer_of(brand), make.code(brand)
+    customer, code = customer_of(brand), factories.code(brand)
 
     wrong = browser.log_in(browser.scan(code), customer.email, "not it")
     right = browser.log_in(wrong, customer.email, PASSWORD)
@@ -341,7 +341,7 @@ def test_a_wrong_password_is_said_beside_the_scan_which_stays_one(browser, brand
 
 
 def test_a_guests_scan_stays_theirs_in_another_language(browser, brand, deliver):
-    customer, code = customer_of(brand), make.code(brand)
+    customer, code = customer_of(brand), factories.code(brand)
     browser.scan(code)
 
     again = browser.send(browser.get(f"/s/{code}?lang=de"), "scan")
@@ -355,7 +355,7 @@ def test_a_guests_scan_stays_theirs_in_another_language(browser, brand, deliver)
 
 @pytest.mark.parametrize("where", ["the page without a code", "another session"])
 def test_a_guests_scan_stays_theirs_when_they_log_in_elsewhere(browser, brand, deliver, where):
-    customer, code = customer_of(brand), make.code(brand)
+    customer, code = customer_of(brand), factories.code(brand)
     page = browser.get(f"/s/{code}")
     browser.send(page, "scan")
 
@@ -382,11 +382,11 @@ def test_a_weak_password_is_refused_in_the_visitors_language(brand):
 
 def test_a_customer_scans_and_sees_points_campaigns_and_movements(brand, deliver):
     customer = customer_of(brand)
-    make.level(brand, "Silver", 100)
-    make.campaign(brand, campaign_name="Ten scans")
+    factories.level(brand, "Silver", 100)
+    factories.campaign(brand, campaign_name="Ten scans")
     browser = logged_in(brand, customer)
 
-    page = browser.scan(make.code(brand))
+    page = browser.scan(factories.code(brand))
     deliver()
     look_again = browser.get(f"/s/x?scan={Scan.objects.get().pk}")
 
@@ -396,7 +396,7 @@ def test_a_customer_scans_and_sees_points_campaigns_and_movements(brand, deliver
 
 
 def test_a_customers_second_look_says_that_it_is_theirs(brand, deliver):
-    browser, code = logged_in(brand, customer_of(brand)), make.code(brand)
+    browser, code = logged_in(brand, customer_of(brand)), factories.code(brand)
     browser.scan(code)
     deliver()
 
@@ -444,7 +444,7 @@ def test_two_requests_with_one_refresh_token_leave_the_customer_logged_in(brand)
     browser = logged_in(brand, customer_of(brand))
     del browser.client.cookies["page_access"]
     before = browser.client.cookies["page_refresh"].value
-    page = browser.get("/s/" + make.code(brand).code)
+    page = browser.get("/s/" + factories.code(brand).code)
     del browser.client.cookies["page_access"]
     browser.client.cookies["page_refresh"] = before
 
@@ -456,7 +456,7 @@ def test_two_requests_with_one_refresh_token_leave_the_customer_logged_in(brand)
 
 
 def test_while_refreshing_is_refused_a_customers_scan_does_not_go_out_as_a_guests(brand, settings):
-    customer, code = customer_of(brand), make.code(brand)
+    customer, code = customer_of(brand), factories.code(brand)
     browser = logged_in(brand, customer)
     page = browser.get(f"/s/{code}")
     limits, settings.RATE_LIMITS = settings.RATE_LIMITS, {**settings.RATE_LIMITS, "scan": "1/hour"}
@@ -507,7 +507,7 @@ def test_a_switched_off_customer_is_a_guest_again(brand):
     type(customer).objects.filter(pk=customer.pk).update(is_active=False)
 
     page = browser.get("/s/?account")
-    scanned = browser.scan(make.code(brand))
+    scanned = browser.scan(factories.code(brand))
 
     assert page.status_code == 200
     assert state(scanned) == "new"
@@ -518,7 +518,7 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     customer = customer_of(brand)
     browser = logged_in(brand, customer)
     Reward.objects.create(brand=brand, name="A mug", cost=10)
-    browser.scan(make.code(brand))
+    browser.scan(factories.code(brand))
     deliver()
     page = browser.send(browser.get("/s/?account"), "redeem")
 
@@ -537,8 +537,8 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
 def test_a_reward_taken_by_mistake_is_given_back_on_the_page(brand):
     customer = customer_of(brand)
     browser = logged_in(brand, customer)
-    make.points(customer, brand, 20)
-    taken = make.redemption(customer, make.reward(brand, name="A mug"))
+    factories.points(customer, brand, 20)
+    taken = factories.redemption(customer, factories.reward(brand, name="A mug"))
     page = browser.get("/s/?account")
 
     undone = browser.send(page, "undo")
@@ -554,8 +554,8 @@ def test_a_reward_taken_by_mistake_is_given_back_on_the_page(brand):
 def test_of_a_page_that_is_gone_back_to_another_reward_is_taken_too(brand):
     customer = customer_of(brand)
     browser = logged_in(brand, customer)
-    make.points(customer, brand, 20)
-    rewards = [make.reward(brand), make.reward(brand)]
+    factories.points(customer, brand, 20)
+    rewards = [factories.reward(brand), factories.reward(brand)]
     page = browser.get("/s/?account")
 
     for reward in rewards:
@@ -567,9 +567,9 @@ def test_of_a_page_that_is_gone_back_to_another_reward_is_taken_too(brand):
 def test_the_codes_of_rewards_stay_on_the_page_until_they_are_used(brand):
     customer = customer_of(brand)
     browser = logged_in(brand, customer)
-    make.points(customer, brand, 20)
-    mug = make.reward(brand, name="A mug")
-    good, used = make.redemption(customer, mug), make.redemption(customer, mug)
+    factories.points(customer, brand, 20)
+    mug = factories.reward(brand, name="A mug")
+    good, used = factories.redemption(customer, mug), factories.redemption(customer, mug)
     Redemption.objects.filter(pk=good.pk).update(expires_at=timezone.now().replace(year=2036, month=1, day=2))
     Redemption.objects.filter(pk=used.pk).update(status="used", used_at=timezone.now())
 
@@ -589,9 +589,9 @@ def qr_code(words):
 def test_the_code_of_a_reward_is_shown_as_a_qr_code_to_its_holder_alone(brand):
     customer = customer_of(brand)
     browser = logged_in(brand, customer)
-    make.points(customer, brand, 30)
-    mug = make.reward(brand, name="A mug")
-    good, used = make.redemption(customer, mug), make.redemption(customer, mug)
+    factories.points(customer, brand, 30)
+    mug = factories.reward(brand, name="A mug")
+    good, used = factories.redemption(customer, mug), factories.redemption(customer, mug)
     Redemption.objects.filter(pk=used.pk).update(status="used", used_at=timezone.now())
     picture = f"/page/reward/{good.pk}.svg"
 
@@ -608,8 +608,8 @@ def test_the_code_of_a_reward_is_shown_as_a_qr_code_to_its_holder_alone(brand):
 
 def test_a_milestones_reward_is_claimed(brand, deliver):
     browser = logged_in(brand, customer_of(brand))
-    make.milestone(make.campaign(brand), 1, reward_name="A facial", auto_claim=False)
-    browser.scan(make.code(brand))
+    factories.milestone(factories.campaign(brand), 1, reward_name="A facial", auto_claim=False)
+    browser.scan(factories.code(brand))
     deliver()
 
     page = browser.send(browser.get("/s/?account"), "claim")
@@ -721,7 +721,7 @@ def test_the_portal_stays_english(brand, client):
 
 
 def test_a_host_of_no_brand_says_so(brand, client):
-    for address in ("/s/", f"/s/{make.code(brand)}", "/01/04012345678901/21/A"):
+    for address in ("/s/", f"/s/{factories.code(brand)}", "/01/04012345678901/21/A"):
         page = client.get(address, headers={"host": "portal.example.com"})
         assert page.status_code == 404
         assert "No brand at this address" in text(page)
@@ -737,8 +737,8 @@ def test_the_root_of_a_brands_host_is_its_page_and_of_others_the_portal(browser,
 
 
 def test_a_hostname_with_a_port_is_met_with_that_port_first(brand, client):
-    other = make.brand(hostname="shop.example.com:8443", name="Other")
-    make.brand(hostname="shop.example.com", name="Plain")
+    other = factories.brand(hostname="shop.example.com:8443", name="Other")
+    factories.brand(hostname="shop.example.com", name="Plain")
 
     names = [
         client.get("/s/", headers={"host": f"shop.example.com{port}"}).context["brand"].name
@@ -798,14 +798,14 @@ def test_without_a_code_the_camera_comes_first_and_registering_is_open(browser, 
 
 
 def test_a_second_check_counts_the_accepted_ones(browser, brand):
-    code = make.code(brand, scan_limit=1)
+    code = factories.code(brand, scan_limit=1)
     browser.scan(code)
 
     assert "Accepted checks" in seen(Browser(brand).scan(code))
 
 
 def test_after_a_code_the_account_comes_first(browser, brand):
-    page = browser.get(f"/s/{make.code(brand)}").content.decode()
+    page = browser.get(f"/s/{factories.code(brand)}").content.decode()
 
     assert page.index('id="sign-in"') < page.index('id="camera-offer"')
 

@@ -10,9 +10,9 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.staff_login.models import SignInSettings
 from core.redis import client
-from tests import make
 from tests.brands.staff_login.provider import CLIENT_ID, SECRET, Provider, running
-from tests.portal import staff
+from tests.support import factories
+from tests.support.portal import staff
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def colleague(brand: Brand) -> User:
-    return staff(brand, role="printer", email="colleague@example.com", password=make.PASSWORD)
+    return staff(brand, role="printer", email="colleague@example.com", password=factories.PASSWORD)
 
 
 @pytest.fixture

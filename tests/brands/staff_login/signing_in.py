@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from brands.models.people import User
 from brands.staff_login import factors, mails
-from tests import make
+from tests.support import factories
 
 PORTAL = "/admin/"
 
 
-def give_password(window: Client, user: User, password: str = make.PASSWORD) -> Any:
+def give_password(window: Client, user: User, password: str = factories.PASSWORD) -> Any:
     return window.post("/admin/login/", {"username": user.email, "password": password, "next": PORTAL})
 
 

@@ -12,9 +12,9 @@ from brands.identity.staff import save_account
 from brands.models.audit import AuditEntry
 from brands.staff_login import factors, mails, sessions
 from brands.staff_login.models import Factor, SignInSettings, StaffSession
-from tests import make
 from tests.brands.staff_login.signing_in import code_of, give_password, is_in, with_app
-from tests.portal import staff
+from tests.support import factories
+from tests.support.portal import staff
 
 ACCOUNT = "/admin/account/"
 
@@ -54,7 +54,7 @@ def test_the_right_password_leads_back_and_a_wrong_one_does_not(inside):
     confirm = inside.get("/admin/account/factors/add/").headers["Location"]
 
     wrong = inside.post(confirm, {"password": "not this one"})
-    right = inside.post(confirm, {"password": make.PASSWORD})
+    right = inside.post(confirm, {"password": factories.PASSWORD})
 
     assert "The password is wrong" in wrong.content.decode()
     assert right.headers["Location"] == "/admin/account/factors/add/"
@@ -62,7 +62,7 @@ def test_the_right_password_leads_back_and_a_wrong_one_does_not(inside):
 
 
 def test_confirming_leads_to_no_other_site(inside):
-    response = inside.post("/admin/account/confirm/?next=https://evil.example/", {"password": make.PASSWORD})
+    response = inside.post("/admin/account/confirm/?next=https://evil.example/", {"password": factories.PASSWORD})
 
     assert response.headers["Location"] == ACCOUNT
 
@@ -72,7 +72,7 @@ def test_passwords_are_not_guessed_on_the_confirming_page(inside, settings):
     for _guess in range(2):
         inside.post("/admin/account/confirm/", {"password": "guess"})
 
-    response = inside.post("/admin/account/confirm/", {"password": make.PASSWORD})
+    response = inside.post("/admin/account/confirm/", {"password": factories.PASSWORD})
 
     assert "Too many requests" in response.content.decode()
 
@@ -153,7 +153,7 @@ def test_all_other_sessions_end_at_once(colleague, inside):
 
 
 def test_a_neighbours_session_is_neither_shown_nor_ended(inside):
-    neighbour = staff(make.brand(name="Neighbour"), password=make.PASSWORD)
+    neighbour = staff(factories.brand(name="Neighbour"), password=factories.PASSWORD)
     theirs = Client(HTTP_USER_AGENT="Opera of the neighbour")
     give_password(theirs, neighbour)
     row = StaffSession.objects.get(user=neighbour)
@@ -177,7 +177,9 @@ def test_a_changed_password_ends_the_other_sessions_and_their_rows(colleague, in
     other = Client()
     give_password(other, colleague)
     new = "an0ther-pass-phrase"
-    inside.post("/admin/password_change/", {"old_password": make.PASSWORD, "new_password1": new, "new_password2": new})
+    inside.post(
+        "/admin/password_change/", {"old_password": factories.PASSWORD, "new_password1": new, "new_password2": new}
+    )
 
     assert (is_in(inside), is_in(other)) == (True, False)
     assert StaffSession.objects.filter(user=colleague).count() == 1

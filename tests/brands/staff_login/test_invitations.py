@@ -14,10 +14,10 @@ from brands.staff_login import invitations, mails, persons
 from brands.staff_login.models import MAX_ATTEMPTS, Invitation, SignInSettings, StaffMail
 from core.errors import Invalid
 from core.redis import client
-from tests import make
 from tests.brands.staff_login.signing_in import give_password, is_in, links_sent
-from tests.portal import address, browser, errors, staff, text
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, errors, staff, text
 
 ADD = "/admin/staff_login/invitation/add/"
 EMAIL = "nora@example.com"
@@ -77,7 +77,7 @@ def test_the_trail_tells_who_invited_and_who_came(brand, owner, window):
 
 
 def test_a_colleague_of_another_brand_logs_in_to_accept_and_keeps_the_password(brand, owner, window):
-    person = staff(make.brand(), role="support", email=EMAIL, password=make.PASSWORD)
+    person = staff(factories.brand(), role="support", email=EMAIL, password=factories.PASSWORD)
     link = invited(owner, brand)
 
     before = window.post(link, PASSWORDS)
@@ -88,22 +88,22 @@ def test_a_colleague_of_another_brand_logs_in_to_accept_and_keeps_the_password(b
     assert role_of(EMAIL, brand) == "printer"
     assert "Log in to accept" in text(before)
     assert accepted.headers["Location"] == "/admin/"
-    assert person.check_password(make.PASSWORD)
+    assert person.check_password(factories.PASSWORD)
 
 
 def test_the_login_leads_back_to_the_invitation(brand, owner, window):
-    person = staff(make.brand(), email=EMAIL, password=make.PASSWORD)
+    person = staff(factories.brand(), email=EMAIL, password=factories.PASSWORD)
     link = invited(owner, brand)
 
     window.get(f"/admin/login/?next={link}")
-    sent = {"username": person.email, "password": make.PASSWORD, "next": link}
+    sent = {"username": person.email, "password": factories.PASSWORD, "next": link}
 
     assert window.post(f"/admin/login/?next={link}", sent).headers["Location"] == link
     assert "Accept the invitation" in text(window.get(link))
 
 
 def test_somebody_else_who_is_logged_in_cannot_accept(brand, owner):
-    staff(make.brand(), email=EMAIL)
+    staff(factories.brand(), email=EMAIL)
     link = invited(owner, brand)
 
     response = browser(owner).post(link)
@@ -114,8 +114,8 @@ def test_somebody_else_who_is_logged_in_cannot_accept(brand, owner):
 
 def test_a_customers_account_gets_a_new_password_and_loses_its_sessions(brand, owner, window):
     """Whoever registered it may not be the one who has the mailbox."""
-    elsewhere = make.brand()
-    person = make.customer(elsewhere, email=EMAIL, password=make.PASSWORD, first_name="Nora")
+    elsewhere = factories.brand()
+    person = factories.customer(elsewhere, email=EMAIL, password=factories.PASSWORD, first_name="Nora")
     link = invited(owner, brand)
 
     page = window.get(link)
@@ -128,7 +128,7 @@ def test_a_customers_account_gets_a_new_password_and_loses_its_sessions(brand, o
 
 
 def test_an_account_that_is_switched_off_is_not_switched_on(brand, owner, window):
-    make.customer(brand, email=EMAIL, is_active=False)
+    factories.customer(brand, email=EMAIL, is_active=False)
 
     assert "switched off" in text(window.post(invited(owner, brand), PASSWORDS))
     assert not User.objects.get(email=EMAIL).is_staff
@@ -144,7 +144,7 @@ def test_a_brand_that_requires_a_second_factor_has_it_set_up_first(brand, owner,
 
 
 def test_a_colleague_without_a_second_factor_sets_one_up_at_once(brand, owner, window):
-    person = staff(make.brand(), email=EMAIL, password=make.PASSWORD)
+    person = staff(factories.brand(), email=EMAIL, password=factories.PASSWORD)
     SignInSettings.objects.create(brand=brand, second_factor_required=True)
     link = invited(owner, brand)
     give_password(window, person)
@@ -232,9 +232,9 @@ def test_an_invitation_that_has_ended_before_its_mail_was_sent_is_not_mailed(bra
 def test_the_answer_is_the_same_whoever_has_the_address(brand, owner, whose, django_assert_num_queries):
     made = {
         "nobody": lambda: None,
-        "customer": lambda: make.customer(make.brand(), email=EMAIL),
-        "colleague elsewhere": lambda: staff(make.brand(), email=EMAIL),
-        "switched off": lambda: make.user(email=EMAIL, is_active=False),
+        "customer": lambda: factories.customer(factories.brand(), email=EMAIL),
+        "colleague elsewhere": lambda: staff(factories.brand(), email=EMAIL),
+        "switched off": lambda: factories.user(email=EMAIL, is_active=False),
     }[whose]
     made()
     client = browser(owner)
@@ -269,12 +269,12 @@ def test_only_owners_invite(brand, role):
 
 
 def test_an_owner_invites_for_their_own_brand_only(brand, owner):
-    assert list(errors(invite(owner, make.brand()))) == ["brand"]
+    assert list(errors(invite(owner, factories.brand()))) == ["brand"]
 
 
 def test_an_owner_elsewhere_finds_no_invitation(brand, owner):
     invite(owner, brand)
-    other = browser(staff(make.brand()))
+    other = browser(staff(factories.brand()))
 
     answers = [other.post(page_of(Invitation.objects.get(), what)).status_code for what in ("send", "revoke", "change")]
 
@@ -327,7 +327,7 @@ def test_old_invitations_are_forgotten(brand, owner):
 
 
 def test_a_person_is_told_of_their_invitations_and_forgotten_by_the_brand_alone(brand, owner):
-    person, other = make.customer(brand, email=EMAIL), make.brand()
+    person, other = factories.customer(brand, email=EMAIL), factories.brand()
     invite(owner, brand)
     invite(staff(other), other)
 

@@ -11,9 +11,9 @@ from brands.models.tenants import BrandHostname
 from brands.staff_login import factors, mails
 from brands.staff_login.models import Factor, StaffMail
 from core.errors import Invalid
-from tests import make
 from tests.brands.staff_login.signing_in import give_password, is_in, links_sent, with_app
-from tests.portal import browser, staff
+from tests.support import factories
+from tests.support.portal import browser, staff
 
 FORGOT = "/admin/password/forgot/"
 NEW = "an0ther-pass-phrase"
@@ -57,8 +57,8 @@ def test_the_second_factor_is_asked_after_a_new_password_too(colleague, window):
 def test_the_answer_to_an_address_is_the_same_whoever_has_it(brand, colleague, window, whose):
     made = {
         "nobody": lambda: "nobody@example.com",
-        "customer": lambda: make.customer(brand).email,
-        "former": lambda: make.user().email,
+        "customer": lambda: factories.customer(brand).email,
+        "former": lambda: factories.user().email,
         "switched off": lambda: staff(brand, is_active=False).email,
     }[whose]
     other = Client()
@@ -169,7 +169,7 @@ def test_an_owner_has_factors_removed_by_the_colleague_alone(brand, owner, colle
     [link] = links_sent()
     wrong = window.post(link, {"password": "a guess"})
     assert Factor.objects.filter(user=colleague).exists()
-    window.post(link, {"password": make.PASSWORD})
+    window.post(link, {"password": factories.PASSWORD})
 
     assert "The password is wrong" in wrong.content.decode()
     assert not factors.has_any(colleague)
@@ -201,7 +201,7 @@ def test_only_owners_help(brand, colleague, what, role):
 
 @pytest.mark.parametrize("what", ["reset-factors", "password-link"])
 def test_an_owner_of_another_brand_finds_nobody_to_help(brand, colleague, what):
-    response = browser(staff(make.brand())).post(help_page(what, colleague, brand), {"reason": "x"})
+    response = browser(staff(factories.brand())).post(help_page(what, colleague, brand), {"reason": "x"})
 
     assert response.status_code == 404
     assert not StaffMail.objects.exists()
@@ -221,7 +221,7 @@ def test_an_owner_helps_no_superuser_and_not_themselves(brand, owner, what):
 
 def test_help_for_who_works_elsewhere_too_looks_like_any_other(brand, owner, colleague):
     """Whether a colleague also works for another brand is that brand's business."""
-    both = staff(brand, make.brand(name="Elsewhere"), role="printer")
+    both = staff(brand, factories.brand(name="Elsewhere"), role="printer")
 
     pages = [browser(owner).get(help_page("reset-factors", each, brand)).content.decode() for each in (colleague, both)]
 

@@ -10,11 +10,11 @@ from brands.models.people import Membership, User
 from brands.staff_login import oidc
 from brands.staff_login.models import SignInSettings, StaffSession
 from core.errors import Unavailable
-from tests import make
 from tests.brands.staff_login import provider as providers
 from tests.brands.staff_login.provider import sign_in, way_back, way_there
 from tests.brands.staff_login.signing_in import code_of, is_in, with_app
-from tests.portal import staff
+from tests.support import factories
+from tests.support.portal import staff
 
 REFUSED = "cannot log you in here"
 
@@ -112,12 +112,12 @@ def test_a_code_of_another_question_is_refused_by_pkce(brand, provider, window):
 def people(brand):
     return {
         "a stranger": lambda: "nobody@example.com",
-        "another brand's owner": lambda: staff(make.brand()).email,
-        "a customer": lambda: make.customer(brand).email,
+        "another brand's owner": lambda: staff(factories.brand()).email,
+        "a customer": lambda: factories.customer(brand).email,
         "a superuser": lambda: staff(brand, is_superuser=True).email,
         "one who was switched off": lambda: staff(brand, is_active=False).email,
         "one who may not log in": lambda: (
-            Membership.objects.create(user=make.user(), brand=brand, role="owner").user.email
+            Membership.objects.create(user=factories.user(), brand=brand, role="owner").user.email
         ),
     }
 
@@ -135,7 +135,7 @@ def test_a_provider_speaks_for_its_own_brands_staff_alone(brand, provider, windo
 
 
 def test_another_brands_way_back_takes_no_answer(brand, provider, window):
-    other = make.brand()
+    other = factories.brand()
     mine = SignInSettings.objects.get()
     SignInSettings.objects.create(
         brand=other,
@@ -243,7 +243,7 @@ def test_two_slow_providers_leave_a_place_to_a_third():
 def test_a_brand_without_a_provider_has_no_sign_in_address(brand, provider, window, why):
     if why == "switched off":
         SignInSettings.objects.update(oidc_active=False)
-    slug = {"no provider": make.brand().slug, "switched off": brand.slug, "no brand": "nobody"}[why]
+    slug = {"no provider": factories.brand().slug, "switched off": brand.slug, "no brand": "nobody"}[why]
 
     assert window.get(f"/admin/sign-in/{slug}/").status_code == 404
     assert window.get(f"/admin/sign-in/{slug}/done/").status_code == 404

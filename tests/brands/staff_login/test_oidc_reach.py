@@ -6,17 +6,17 @@ from django.test import Client
 from brands.identity import roles
 from brands.models.audit import AuditEntry
 from brands.models.people import Membership, User
-from tests import make
 from tests.brands.staff_login.provider import sign_in
 from tests.brands.staff_login.signing_in import give_password, is_in
-from tests.portal import address, staff
+from tests.support import factories
+from tests.support.portal import address, staff
 
 
 @pytest.fixture
 def scoped(brand, provider, window):
     """Somebody who owns two brands, in through the provider of the first; and the second brand."""
-    other = make.brand(name="Other brand")
-    person = staff(brand, other, role="owner", email="both@example.com", password=make.PASSWORD)
+    other = factories.brand(name="Other brand")
+    person = staff(brand, other, role="owner", email="both@example.com", password=factories.PASSWORD)
     provider.email = person.email
     sign_in(window, brand, provider)
     assert is_in(window)
@@ -48,7 +48,7 @@ def test_the_other_brands_rows_are_not_there(scoped):
 
 def test_the_api_reads_the_other_brand_for_no_such_session(scoped, brand):
     window, _person, other = scoped
-    theirs, ours = make.batch(other, prefix="OTHER-"), make.batch(brand, prefix="OURS-")
+    theirs, ours = factories.batch(other, prefix="OTHER-"), factories.batch(brand, prefix="OURS-")
 
     found = [window.get(f"/api/v1/batch-ranges/{batch.pk}/qr-codes").status_code for batch in (ours, theirs)]
 
@@ -73,8 +73,8 @@ def test_nothing_that_opens_other_brands_is_changed_from_there(scoped, path):
     response = window.post(
         f"/admin/{path}",
         {
-            "password": make.PASSWORD,
-            "old_password": make.PASSWORD,
+            "password": factories.PASSWORD,
+            "old_password": factories.PASSWORD,
             "new_password1": "n3w-phrase-x",
             "new_password2": "n3w-phrase-x",
         },
@@ -109,6 +109,6 @@ def test_a_login_by_password_in_the_same_browser_is_of_full_reach_again(scoped):
 
 
 def test_without_a_scope_everything_of_the_user_is_in_reach(brand):
-    person = staff(brand, make.brand())
+    person = staff(brand, factories.brand())
 
     assert len(roles.reach(person, "v", "brands.brand").brand_ids) == 2

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 
 from brands.staff_login.models import SignInSettings, StaffSession
-from tests import make
 from tests.brands.staff_login.provider import CLIENT_ID, sign_in, way_back, way_there
 from tests.brands.staff_login.signing_in import code_of, give_password, is_in, with_app
-from tests.portal import address, browser, staff
+from tests.support import factories
+from tests.support.portal import address, browser, staff
 
 LABEL = "staff_login.signinsettings"
 
@@ -41,7 +41,7 @@ def test_another_provider_logs_out_whom_the_old_one_let_in(brand, provider, wind
 
 
 def test_sessions_of_passwords_and_of_other_brands_stay(brand, provider, window, colleague):
-    by_password, elsewhere = Client(), make.brand()
+    by_password, elsewhere = Client(), factories.brand()
     give_password(by_password, colleague)
     StaffSession.objects.create(user=colleague, session_key="k" * 32, brand=elsewhere, network="192.0.2.1")
     sign_in(window, brand, provider)

@@ -14,9 +14,9 @@ from brands.staff_login import mails, quota_notices
 from brands.staff_login.models import StaffMail
 from brands.tenants import quotas
 from core.redis import client
-from tests import make
-from tests.portal import staff
-from tests.races import while_uncommitted
+from tests.support import factories
+from tests.support.concurrency import while_uncommitted
+from tests.support.portal import staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -36,7 +36,7 @@ def owner(brand):
 
 def use(brand, used, limit, resource="codes"):
     if resource == "codes":
-        batch = BatchRange.objects.filter(brand=brand).first() or make.batch(brand)
+        batch = BatchRange.objects.filter(brand=brand).first() or factories.batch(brand)
         BatchRange.objects.filter(pk=batch.pk).update(quantity=used)
     BrandQuota.objects.update_or_create(brand=brand, resource=resource, defaults={"limit": limit})
 
@@ -81,7 +81,7 @@ def test_what_lasts_is_told_again_after_a_week_and_what_is_of_a_day_on_the_next(
 
 
 def test_no_other_brand_hears_of_it(brand, owner):
-    other = make.brand()
+    other = factories.brand()
     staff(other, email="other@example.com")
     use(brand, 100, 100)
 

@@ -12,11 +12,11 @@ from brands.models.audit import AuditEntry
 from brands.models.people import Membership
 from brands.staff_login import factors
 from brands.staff_login.models import Factor, RecoveryCode, SignInSettings
-from tests import make
 from tests.brands.staff_login.provider import sign_in
 from tests.brands.staff_login.signing_in import code_of, give_password, is_in, with_app
-from tests.portal import staff
-from tests.races import at_once
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import staff
 
 
 def demand(brand):
@@ -82,7 +82,7 @@ def test_a_recovery_code_is_good_once(colleague, window):
 
 def test_a_colleagues_recovery_code_is_good_for_them_alone(brand, colleague, window):
     with_app(colleague)
-    neighbour = staff(brand, password=make.PASSWORD)
+    neighbour = staff(brand, password=factories.PASSWORD)
     with_app(neighbour)
     code = factors.new_recovery_codes(user=neighbour)[0]
     give_password(window, colleague)
@@ -152,7 +152,7 @@ def test_the_second_step_without_the_first_leads_to_the_login(db, window, path):
 @pytest.mark.parametrize("role", list(Membership.Role))
 def test_who_must_have_a_factor_sees_nothing_before_it_is_set_up(brand, window, role):
     demand(brand)
-    person = staff(brand, role=role, password=make.PASSWORD)
+    person = staff(brand, role=role, password=factories.PASSWORD)
 
     response = give_password(window, person)
 
@@ -185,8 +185,8 @@ def test_a_stolen_password_adds_no_second_factor_of_its_own(brand, colleague, wi
 
 
 def test_what_one_brand_demands_is_not_asked_of_anothers_staff(brand, window):
-    demand(make.brand())
-    person = staff(brand, password=make.PASSWORD)
+    demand(factories.brand())
+    person = staff(brand, password=factories.PASSWORD)
 
     give_password(window, person)
 
@@ -198,7 +198,7 @@ def test_superusers_need_one_where_anybody_does(brand, window, settings, demande
     settings.STAFF_SECOND_FACTOR_REQUIRED = demanded_by == "installation"
     if demanded_by == "a brand":
         demand(brand)
-    operator = make.user(is_staff=True, is_superuser=True, password=make.PASSWORD)
+    operator = factories.user(is_staff=True, is_superuser=True, password=factories.PASSWORD)
 
     response = give_password(window, operator)
 

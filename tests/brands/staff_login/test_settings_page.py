@@ -4,8 +4,8 @@ import pytest
 
 from brands.models.audit import AuditEntry
 from brands.staff_login.models import SignInSettings
-from tests import make
-from tests.portal import address, browser, errors, staff
+from tests.support import factories
+from tests.support.portal import address, browser, errors, staff
 
 LABEL = "staff_login.signinsettings"
 SECRET = "very-secret-value"
@@ -70,7 +70,7 @@ def test_an_active_provider_is_complete(brand, row):
 
 
 def test_a_neighbours_settings_are_not_there(brand, row):
-    theirs = browser(staff(make.brand()))
+    theirs = browser(staff(factories.brand()))
 
     assert theirs.get(address(LABEL, "change", row.pk)).status_code == 404
     assert save(theirs, row, oidc_client_id="mine").status_code == 404

@@ -11,8 +11,8 @@ from brands.models.tenants import Brand
 from events import messages, publishing, worker
 from events.models import Event
 from loyalty.models.notifications import NoticeSettings, SenderDomain
-from tests import make
-from tests.messengers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
+from tests.support import factories
+from tests.support.fake_providers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def notify(brand: Brand) -> Callable[..., None]:
     """Publishes what an accrual would."""
 
     def publish(user: User, **payload: Any) -> None:
-        number = next(make._number)
+        number = next(factories._number)
         plain = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "points_earned": 10, "new_balance": 10 * number}
         message = messages.NewEvent(
             kind="notify",

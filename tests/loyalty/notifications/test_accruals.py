@@ -13,8 +13,8 @@ from events import messages, publishing
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings
-from tests import make
-from tests.stack import Stack, wait_until
+from tests.support import factories
+from tests.support.live_stack import Stack, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,7 +24,7 @@ def scan_as(customer, code):
 
 
 def test_a_scans_points_are_told(brand, customer, own, box, work):
-    scan_as(customer, make.code(brand))
+    scan_as(customer, factories.code(brand))
 
     work()
 
@@ -37,11 +37,11 @@ def test_a_scans_points_are_told(brand, customer, own, box, work):
 
 
 def test_a_level_and_a_reward_to_be_claimed_are_told(brand, customer, own, box, work):
-    make.level(brand, "Gold", 10)
-    campaign = make.campaign(brand)
-    make.milestone(campaign, 1, reward_name="A mug", auto_claim=False)
-    make.milestone(campaign, 1 + 1, reward_name="Not yet", auto_claim=False)
-    scan_as(customer, make.code(brand))
+    factories.level(brand, "Gold", 10)
+    campaign = factories.campaign(brand)
+    factories.milestone(campaign, 1, reward_name="A mug", auto_claim=False)
+    factories.milestone(campaign, 1 + 1, reward_name="Not yet", auto_claim=False)
+    scan_as(customer, factories.code(brand))
 
     work()
 
@@ -50,7 +50,7 @@ def test_a_level_and_a_reward_to_be_claimed_are_told(brand, customer, own, box, 
 
 
 def test_steps_that_pay_nothing_are_not_told_but_what_they_bring_is(brand, customer, own, box, work):
-    make.milestone(make.campaign(brand, type="login"), 2, reward_name="A mug")
+    factories.milestone(factories.campaign(brand, type="login"), 2, reward_name="A mug")
     for at in (timezone.now() - timedelta(days=1), timezone.now()):
         about = {"brand_id": brand.pk, "user_id": customer.pk}
         message = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=about)
@@ -65,7 +65,7 @@ def test_steps_that_pay_nothing_are_not_told_but_what_they_bring_is(brand, custo
 
 
 def test_without_notices_nothing_is_left_to_do(brand, customer, work):
-    scan_as(customer, make.code(brand))
+    scan_as(customer, factories.code(brand))
 
     work()
 
@@ -89,8 +89,8 @@ def stack(box, tmp_path, settings):
 def test_workers_killed_again_and_again_tell_everybody_with_one_id_each(brand, stack, box):
     """What was sent but not yet noted when the worker died is sent again, with the same Message-ID."""
     NoticeSettings.objects.create(brand=brand, merge_seconds=0)
-    customers = [make.customer(brand) for _ in range(120)]
-    for customer, code in zip(customers, make.batch(brand, quantity=len(customers)).codes.all(), strict=True):
+    customers = [factories.customer(brand) for _ in range(120)]
+    for customer, code in zip(customers, factories.batch(brand, quantity=len(customers)).codes.all(), strict=True):
         scan_as(customer, code)
 
     for pause in (0.3, 0.6, 0.2, 0.4):

@@ -11,9 +11,9 @@ from brands.models.audit import AuditEntry
 from loyalty.members import masking
 from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings, NoticeTemplate, StoppedAddress
 from loyalty.notifications import suppression
-from tests import make
-from tests.messengers import SID, SMS_KEY, Push
-from tests.portal import address, browser, errors, form_of, staff, text
+from tests.support import factories
+from tests.support.fake_providers import SID, SMS_KEY, Push
+from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PREVIEW = "/admin/loyalty/noticetemplate/preview/"
@@ -184,7 +184,7 @@ def test_a_draft_of_nothing_is_not_there(client, brand, wrong):
 
 def test_drafts_are_for_who_writes_words_of_the_brand(client, brand):
     sent = {"brand": brand.pk, **WORDS}
-    others = [staff(brand, role="support"), staff(make.brand())]
+    others = [staff(brand, role="support"), staff(factories.brand())]
 
     assert [browser(person).post(DRAFT, sent).status_code for person in others] == [404, 404]
     assert client.get(DRAFT).status_code == 405
@@ -230,7 +230,7 @@ def test_a_preview_of_nothing_is_not_there(client, brand, wrong):
 
 
 def test_another_brands_preview_does_not_exist(client, brand):
-    other = make.brand()
+    other = factories.brand()
 
     for call in (client.get, client.post):
         assert call(PREVIEW, {"brand": other.pk, **WORDS}).status_code == 404
@@ -318,7 +318,7 @@ def test_the_log_costs_the_same_however_long_it_is(client, brand, customer, own,
     work()
     few = queries()
     for _ in range(20):
-        notify(make.customer(brand))
+        notify(factories.customer(brand))
     work()
 
     assert queries() == few
@@ -327,7 +327,7 @@ def test_the_log_costs_the_same_however_long_it_is(client, brand, customer, own,
 def test_a_members_page_shows_wishes_and_what_was_sent(client, brand, customer, own, box, notify, work):
     notify(customer)
     work()
-    member = make.account(customer, brand)
+    member = factories.account(customer, brand)
 
     shown = text(client.get(address("loyalty.userpoints", "change", member.pk)))
 
@@ -361,7 +361,7 @@ def test_an_address_of_before_stays_masked(client, brand, customer, own, notify,
 def test_masks_depend_on_the_role_alone(brand, customer):
     readers = {role: staff(brand, role=role) for role in ("owner", "support", "printer")}
 
-    member = make.account(customer, brand)
+    member = factories.account(customer, brand)
 
     assert {role: masking.shown_to(reader, member) for role, reader in readers.items()} == {
         "owner": str(customer),

@@ -17,10 +17,10 @@ from events.models import Event
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
-from tests import make
-from tests.api import error, somewhere
-from tests.make import PASSWORD
-from tests.races import at_once
+from tests.support import factories
+from tests.support.api import error, somewhere
+from tests.support.concurrency import at_once
+from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CODE = re.compile(r"^(\d{3} \d{3})\s*$", re.MULTILINE)
@@ -85,7 +85,7 @@ def test_a_link_begins_the_account_of_whoever_knows_the_password(api, mailed):
 
 
 def test_registering_tells_nobody_which_addresses_are_known(api, brand, box, work):
-    known = [make.customer(brand), make.customer(make.brand()), make.customer(brand, is_staff=True)]
+    known = [factories.customer(brand), factories.customer(factories.brand()), factories.customer(brand, is_staff=True)]
     answers = []
     for email in ["nobody@example.com", *(user.email for user in known)]:
         with CaptureQueriesContext(connection) as queries:
@@ -98,7 +98,7 @@ def test_registering_tells_nobody_which_addresses_are_known(api, brand, box, wor
 
 
 def test_registering_takes_as_long_for_a_known_address(api, brand):
-    known, took = make.customer(brand).email, {True: [], False: []}
+    known, took = factories.customer(brand).email, {True: [], False: []}
     register(api)
     for number in range(40):
         began = perf_counter()
@@ -109,7 +109,7 @@ def test_registering_takes_as_long_for_a_known_address(api, brand):
 
 
 def test_a_known_address_gets_no_code_that_could_be_guessed(api, brand, mailed):
-    user = make.customer(brand)
+    user = factories.customer(brand)
     answer = register(api, email=user.email)
     assert mailed() == (None, None)
 
@@ -190,13 +190,13 @@ def test_others_requests_for_an_address_refuse_its_owner_nothing(api, settings):
         assert codes == [201, 201, 429], number
 
     assert register(api, email=email).status_code == 201
-    mine = api.as_customer(make.customer(api.brand, email=email))
+    mine = api.as_customer(factories.customer(api.brand, email=email))
     assert mine.post("auth/email/verification").status_code == 202
 
 
 def test_a_mailbox_gets_few_mails_of_a_brand_and_nobody_is_told(api, box, work, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "account_mail_mailbox": "2/hour"}
-    email, other = f"{uuid4().hex}@example.com", make.brand()
+    email, other = f"{uuid4().hex}@example.com", factories.brand()
     answers = [register(replace(api, address=somewhere()), email=email).status_code for _ in range(4)]
     work()
     assert (answers, box.recipients) == ([201] * 4, [email] * 2)
@@ -208,13 +208,13 @@ def test_a_mailbox_gets_few_mails_of_a_brand_and_nobody_is_told(api, box, work, 
 
 
 def test_a_customer_proves_an_address_by_code(api, brand, mailed):
-    user = make.customer(brand)
+    user = factories.customer(brand)
     mine = api.as_customer(user)
     assert mine.post("auth/email/verification").json() == {"success": True, "email_verified_at": None}
     code, _token = mailed()
 
     wrong = mine.post("auth/email/verification/confirm", {"code": other_than(code)})
-    of_other = api.as_customer(make.customer(brand)).post("auth/email/verification/confirm", {"code": code})
+    of_other = api.as_customer(factories.customer(brand)).post("auth/email/verification/confirm", {"code": code})
     right = mine.post("auth/email/verification/confirm", {"code": code})
 
     assert error(wrong) == error(of_other) == (400, "VALIDATION_ERROR")
@@ -223,7 +223,7 @@ def test_a_customer_proves_an_address_by_code(api, brand, mailed):
 
 
 def test_a_customer_proves_an_address_by_link_once(api, brand, mailed):
-    user = make.customer(brand)
+    user = factories.customer(brand)
     api.as_customer(user).post("auth/email/verification")
     _code, token = mailed()
 
@@ -234,7 +234,7 @@ def test_a_customer_proves_an_address_by_link_once(api, brand, mailed):
 
 
 def test_a_proof_is_of_the_address_that_it_was_sent_to(api, brand, mailed):
-    user = make.customer(brand)
+    user = factories.customer(brand)
     api.as_customer(user).post("auth/email/verification")
     _code, token = mailed()
     User.objects.filter(pk=user.pk).update(email="another@example.com")

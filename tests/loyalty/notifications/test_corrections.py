@@ -16,10 +16,10 @@ from loyalty.members import confirmations, corrections, erasure
 from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.points import accounts
-from tests import make
-from tests.api import error
-from tests.make import PASSWORD
-from tests.portal import browser, staff, text
+from tests.support import factories
+from tests.support.api import error
+from tests.support.factories import PASSWORD
+from tests.support.portal import browser, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINK = re.compile(r"http://(\S+)/email/change/(\S+)")
@@ -47,7 +47,7 @@ def member(customer, brand):
 @pytest.fixture
 def shared(customer):
     """Another brand of which the customer is a member too."""
-    other = make.brand()
+    other = factories.brand()
     accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=timezone.now())
     return other
 
@@ -104,7 +104,7 @@ def test_without_a_reason_nothing_is_corrected(brand, member):
 
 
 def test_printers_and_other_brands_correct_nobody(brand, member):
-    for person in (staff(brand, role="printer"), staff(make.brand())):
+    for person in (staff(brand, role="printer"), staff(factories.brand())):
         assert correct_name(member, person).status_code in {403, 404, 302}
         assert ask_for(member, person).status_code in {403, 404, 302}
     member.refresh_from_db()
@@ -201,15 +201,15 @@ def test_whoever_reads_the_new_mailbox_takes_over_nobody(api, brand, own, custom
 def test_nobody_learns_what_a_member_is_elsewhere(api, brand, own, customer, member, mailed, kind):
     """The portal, the mail to the new address and every wrong password answer alike, whoever the member is."""
     if kind == "shared":
-        accounts.enrol(user_id=customer.pk, brand_id=make.brand().pk, at=timezone.now())
+        accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
     if kind == "staff elsewhere":
-        other = make.brand()
+        other = factories.brand()
         User.objects.filter(pk=customer.pk).update(is_staff=True)
         customer.memberships.create(brand=other, role="owner")
     if kind == "superuser":
         User.objects.filter(pk=customer.pk).update(is_staff=True, is_superuser=True)
     if kind == "address taken":
-        make.customer(make.brand(), email=NEW)
+        factories.customer(factories.brand(), email=NEW)
     answer = ask_for(member, staff(brand))
     shown = text(browser(staff(brand)).get(page(member, "address")))
     mails = mailed()
@@ -344,7 +344,7 @@ def test_a_hub_corrects_its_own_members(api, brand, own, customer, member, maile
     assert answer.status_code == 200, answer.json()
     assert answer.json()["data"]["first_name"] == "Augusta"
     assert answer.json()["data"]["unconfirmed_email"] == NEW
-    stranger = make.customer(make.brand())
+    stranger = factories.customer(factories.brand())
     body = b'{"first_name": "X", "reason": "y"}'
     assert error(api.hub().call("PATCH", f"members/{stranger.pk}", data=body)) == (404, "USER_NOT_FOUND")
     assert error(api.app().call("PATCH", f"members/{customer.pk}", data=body)) == (403, "FORBIDDEN")
@@ -352,7 +352,7 @@ def test_a_hub_corrects_its_own_members(api, brand, own, customer, member, maile
 
 def test_a_hub_changes_one_members_name_a_few_times_a_day(api, brand, customer, member, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "name_correction": "2/day"}
-    hub, neighbour = api.hub(), make.customer(brand)
+    hub, neighbour = api.hub(), factories.customer(brand)
 
     def name(person, first):
         body = json.dumps({"first_name": first, "reason": "CRM"}).encode()

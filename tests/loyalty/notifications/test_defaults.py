@@ -9,8 +9,8 @@ from brands.models.tenants import Brand
 from events import worker
 from events.models import Event
 from loyalty.models.notifications import Notice, NoticeSettings
-from tests import make
-from tests.portal import address, browser, form_of, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, staff, text
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def plain_http(settings):
 
 
 def test_brand_made_in_the_portal_has_settings_that_send(db):
-    operator = browser(make.user(is_staff=True, is_superuser=True))
+    operator = browser(factories.user(is_staff=True, is_superuser=True))
     page = operator.get(address("brands.brand", "add"))
     sent = {name: value for name, value in form_of(page).items() if value is not None}
     sent |= {"name": "Fir", "slug": "fir", "time_zone": "UTC", "support_email": "help@fir.example"}
@@ -33,7 +33,7 @@ def test_brand_made_in_the_portal_has_settings_that_send(db):
 
 def test_points_of_a_new_brands_customer_become_a_notice(api, brand, customer, deliver):
     import_module("loyalty.notifications.defaults").create(brand)
-    api.as_customer(customer).verify(make.code(brand))
+    api.as_customer(customer).verify(factories.code(brand))
     deliver()
     worker.drain(lane="notices")
 
@@ -42,8 +42,8 @@ def test_points_of_a_new_brands_customer_become_a_notice(api, brand, customer, d
 
 
 def test_front_page_says_that_a_brand_sends_nothing(brand):
-    make.batch(brand, assigned=False)
-    make.product(brand)
+    factories.batch(brand, assigned=False)
+    factories.product(brand)
     owner = browser(staff(brand))
     assert Brand.objects.count() == 1
 

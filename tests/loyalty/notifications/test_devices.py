@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from loyalty.models.notifications import Device
 from loyalty.notifications import devices
-from tests import make
-from tests.api import error
+from tests.support import factories
+from tests.support.api import error
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +36,7 @@ def test_a_device_is_registered_once(api, customer, brand):
 
 
 def test_a_device_belongs_to_who_used_it_last(api, customer, brand):
-    another = make.customer(brand)
+    another = factories.customer(brand)
     put(api.as_customer(customer), PHONE)
 
     put(api.as_customer(another), PHONE)
@@ -46,7 +46,7 @@ def test_a_device_belongs_to_who_used_it_last(api, customer, brand):
 
 
 def test_the_same_device_may_know_two_brands(api, customer, brand):
-    other = make.brand()
+    other = factories.brand()
     put(api.as_customer(customer), PHONE)
     put(api.as_customer(customer, of=other), PHONE)
 
@@ -57,7 +57,7 @@ def test_the_same_device_may_know_two_brands(api, customer, brand):
 
 def test_a_device_is_removed_by_its_owner_only(api, customer, brand):
     put(api.as_customer(customer), PHONE)
-    stranger = api.as_customer(make.customer(brand))
+    stranger = api.as_customer(factories.customer(brand))
 
     assert error(stranger.call("DELETE", PATH, query={"token": PHONE["token"]})) == (404, "NOT_FOUND")
     assert error(api.as_customer(customer).call("DELETE", PATH)) == (400, "VALIDATION_ERROR")

@@ -8,7 +8,7 @@ from django.utils import timezone
 from loyalty.models.notifications import Notice
 from loyalty.notifications import preferences, rendering
 from loyalty.notifications.rendering import ACKNOWLEDGE, OPT_OUT
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db
 
@@ -101,7 +101,7 @@ def test_a_recall_is_acknowledged_by_the_button_and_once(browser, customer, bran
 
 
 def test_another_brands_wishes_stay(browser, customer, brand, stop):
-    other = make.brand()
+    other = factories.brand()
 
     browser.post(stop)
 

@@ -12,9 +12,9 @@ from brands.models.people import User
 from loyalty.members import passwords
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import NoticeSettings
-from tests import make
-from tests.api import Api, error, somewhere
-from tests.make import PASSWORD
+from tests.support import factories
+from tests.support.api import Api, error, somewhere
+from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINK = re.compile(r"http://(\S+)/password/new/(\S+)")
@@ -23,7 +23,7 @@ NEW = "another long pass phrase"
 
 @pytest.fixture
 def member(brand):
-    return make.customer(brand, password=PASSWORD)
+    return factories.customer(brand, password=PASSWORD)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def log_in(api, email, password):
 @pytest.mark.parametrize("knows_home", [True, False])
 def test_a_link_leads_to_the_brand_where_the_customer_registered(brand, member, box, work, knows_home):
     """It counts at every brand: the one that asks could have its hostname lead to a server of its own."""
-    other = make.brand()
+    other = factories.brand()
     UserPoints.objects.create(user=member, brand=other)
     if not knows_home:
         User.objects.filter(pk=member.pk).update(registered_brand=None)
@@ -97,7 +97,11 @@ def test_a_link_is_for_customers_who_may_log_in(api, member, sent_token, fields)
 
 
 def test_which_addresses_are_known_is_not_told(api, brand, member, box, work):
-    others = [make.customer(make.brand()), make.customer(brand, is_staff=True), make.customer(brand, is_active=False)]
+    others = [
+        factories.customer(factories.brand()),
+        factories.customer(brand, is_staff=True),
+        factories.customer(brand, is_active=False),
+    ]
     asked = []
     for email in ["nobody@example.com", member.email, *(other.email for other in others)]:
         with CaptureQueriesContext(

@@ -9,7 +9,7 @@ from events.models import Event
 from loyalty.members.personal_data import as_json
 from loyalty.models.notifications import Device, Notice, NoticeDelivery, StoppedAddress
 from loyalty.notifications import devices, personal_data, preferences
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NUMBER = "+4930123456"
@@ -32,7 +32,7 @@ def test_everything_is_handed_out(brand, known):
 
     assert (found["language"], found["phone"], found["devices"][0]["token"]) == ("de", NUMBER, "t0ken")
     assert [line["status"] for line in found["sent"]] == ["bounced"]
-    assert list(personal_data.export(known.pk, make.brand().pk)["sent"]) == []
+    assert list(personal_data.export(known.pk, factories.brand().pk)["sent"]) == []
 
 
 def test_everything_is_forgotten_and_nothing_more_is_sent(brand, known, box, work):
@@ -50,7 +50,7 @@ def test_everything_is_forgotten_and_nothing_more_is_sent(brand, known, box, wor
 
 
 def test_other_brands_remember(brand, known):
-    personal_data.erase(known.pk, make.brand().pk, to=known.pk, at=timezone.now())
+    personal_data.erase(known.pk, factories.brand().pk, to=known.pk, at=timezone.now())
 
     assert preferences.read(known.pk, brand.pk).phone == NUMBER
     assert StoppedAddress.objects.exists()

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from core.errors import Invalid
 from loyalty.notifications import preferences
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +43,7 @@ def test_a_language_and_a_number_can_be_taken_away(customer, brand):
 
 
 def test_another_brand_is_told_something_else(customer, brand):
-    other = make.brand()
+    other = factories.brand()
     change(customer, brand, switches={"points": {"email": False}})
 
     assert preferences.read(customer.pk, other.pk).allows("points", "email")

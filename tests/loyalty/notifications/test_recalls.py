@@ -16,8 +16,8 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings
 from loyalty.notifications import batching, catalogue, preferences
-from tests import make
-from tests.portal import address, browser, scan, staff, text
+from tests.support import factories
+from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
@@ -30,7 +30,7 @@ def plain_http(settings):
 
 @pytest.fixture
 def batch(brand):
-    return make.batch(brand, quantity=5, scan_limit=None)
+    return factories.batch(brand, quantity=5, scan_limit=None)
 
 
 def scanned(batch, *customers):
@@ -57,9 +57,9 @@ def figures(recall):
 
 
 def test_everybody_who_scanned_is_told_once(brand, batch, box, work):
-    customers = [make.customer(brand) for _ in range(3)]
+    customers = [factories.customer(brand) for _ in range(3)]
     scanned(batch, *customers, *customers)
-    scan(make.code(brand), user=make.customer(brand))
+    scan(factories.code(brand), user=factories.customer(brand))
     scan(batch.codes.first())  # a guest
 
     recall_it(batch)
@@ -73,7 +73,7 @@ def test_everybody_who_scanned_is_told_once(brand, batch, box, work):
 
 
 def test_a_customer_of_another_brand_is_theirs_to_tell(brand, batch, box, work):
-    scan(batch.codes.first(), user=make.customer(make.brand()), outcome="error", reason="other_brand")
+    scan(batch.codes.first(), user=factories.customer(factories.brand()), outcome="error", reason="other_brand")
 
     recall_it(batch)
     work()
@@ -95,7 +95,7 @@ def test_no_opt_out_and_no_switch_keeps_a_recall_back(brand, customer, batch, bo
 
 def test_an_address_that_takes_nothing_is_counted_as_not_reached(brand, customer, batch, box, work):
     box.refusals[customer.email] = "550 no"
-    scanned(batch, customer, make.customer(brand))
+    scanned(batch, customer, factories.customer(brand))
 
     recall = recall_it(batch)
     assert figures(recall) == (2, 0, 0, 0)
@@ -120,7 +120,7 @@ def test_who_confirms_is_counted(brand, customer, batch, box, work):
 def test_telling_again_reaches_only_who_was_not_told(brand, customer, batch, box, work):
     scanned(batch, customer)
     recall = recall_it(batch)
-    late = make.customer(brand)
+    late = factories.customer(brand)
     scanned(batch, late)
 
     job = tell(recall)
@@ -131,7 +131,7 @@ def test_telling_again_reaches_only_who_was_not_told(brand, customer, batch, box
 
 
 def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypatch):
-    customers = [make.customer(brand) for _ in range(7)]
+    customers = [factories.customer(brand) for _ in range(7)]
     scanned(batch, *customers)
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
     monkeypatch.setattr(notifications, "AT_ONCE", 3)
@@ -201,7 +201,7 @@ def form(brand, batch):
 
 
 def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(brand, batch, form, box, work):
-    customers = [make.customer(brand, first_name="Ben") for _ in range(3)]
+    customers = [factories.customer(brand, first_name="Ben") for _ in range(3)]
     scanned(batch, *customers)
     scan(batch.codes.first())  # a guest
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
@@ -310,7 +310,7 @@ def test_only_who_may_recall_may_tell(brand, customer, batch):
     its = f"/admin/authcodes/recall/{recall.pk}/tell/"
 
     assert browser(staff(brand, role="support")).post(its).status_code == 403
-    assert browser(staff(make.brand())).post(its).status_code == 404
+    assert browser(staff(factories.brand())).post(its).status_code == 404
     assert browser(staff(brand)).get(its).status_code == 200
     assert browser(staff(brand)).post(its).status_code == 302
     assert Job.objects.filter(kind="notify-recall").count() == 1
@@ -318,7 +318,7 @@ def test_only_who_may_recall_may_tell(brand, customer, batch):
 
 def test_a_hundred_customers_cost_as_many_statements_as_one(brand):
     def statements(number):
-        customers = [make.customer(brand) for _ in range(number)]
+        customers = [factories.customer(brand) for _ in range(number)]
         news = batching.NotificationRequest("NOTIFY_RECALL", f"recall:{number}", {})
         with CaptureQueriesContext(connection) as asked:
             ids = [customer.pk for customer in customers]

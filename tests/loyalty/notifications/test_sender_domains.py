@@ -12,9 +12,9 @@ from events.models import Event
 from loyalty.models.notifications import NoticeSettings, SenderDomain
 from loyalty.notifications import sender_domains
 from loyalty.tasks import check_sender_domains
-from tests import make
-from tests.dns_server import dns_server
-from tests.portal import address, browser, staff, text
+from tests.support import factories
+from tests.support.dns_server import dns_server
+from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -86,14 +86,14 @@ def test_a_proof_is_of_that_domain_alone(customer, domain, names, sends_from, bo
 
 def test_no_brand_writes_in_the_name_of_another(brand, customer, domain, names, sends_from, box, notify, work):
     published(names, domain)
-    sends_from("hello@acme.example.com", sender_name=make.brand(name="Northwind Coffee").name)
+    sends_from("hello@acme.example.com", sender_name=factories.brand(name="Northwind Coffee").name)
     work()
 
     assert mail_to(customer, box, notify, work)["From"] == f"{brand.name} <hello@acme.example.com>"
 
 
 def test_one_brands_proof_is_not_anothers(brand, customer, domain, names, sends_from, box, notify, work):
-    other = sender_domains.create(brand=make.brand(), domain="acme.example.com", at=timezone.now())
+    other = sender_domains.create(brand=factories.brand(), domain="acme.example.com", at=timezone.now())
     published(names, other)
     sends_from("hello@acme.example.com")
 

@@ -13,8 +13,8 @@ from events import messages, worker, worker_signals
 from events.models import Event
 from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings, StoppedAddress, Template
 from loyalty.notifications import delivery, devices, preferences, suppression
-from tests import make
-from tests.receivers import reset_breakers
+from tests.support import factories
+from tests.support.fake_http import reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -140,7 +140,7 @@ def test_a_notice_waits_for_more(brand, customer, own, box, notify):
 
 def test_two_customers_get_two_notices(brand, customer, own, box, notify, work):
     notify(customer)
-    notify(make.customer(brand))
+    notify(factories.customer(brand))
 
     work()
 
@@ -315,7 +315,7 @@ def test_a_refused_mail_stops_nothing_but_itself(brand, customer, own, box, noti
 def test_points_are_told_by_sms_to_who_gave_a_number(brand, customer, own, box, with_sms, notify, work):
     prefer(customer, brand, phone=SMS_NUMBER, language="de")
     notify(customer, points_earned=10, new_balance=20)
-    notify(make.customer(brand))
+    notify(factories.customer(brand))
 
     work()
 
@@ -416,7 +416,7 @@ def test_a_brands_slow_service_leaves_senders_for_others(brand, customer, own, b
 
         held = NoticeDelivery.objects.get(channel="sms")
         assert (held.status, held.attempts, with_sms.messages) == ("queued", 0, [])
-        assert delivery.breaker_of(NoticeDelivery(brand=make.brand(), channel="sms")).is_slow() is False
+        assert delivery.breaker_of(NoticeDelivery(brand=factories.brand(), channel="sms")).is_slow() is False
     work()
 
     assert len(with_sms.messages) == 1

@@ -16,7 +16,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import devices, passes
 from loyalty.wallets.apple import push
-from tests import make, wallets
+from tests.support import factories, wallets
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def google(settings: Any) -> Iterator[wallets.Google]:
 
 @pytest.fixture
 def account(brand: Brand, customer: User) -> UserPoints:
-    return make.account(customer, brand)
+    return factories.account(customer, brand)
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from events.models import Event
 from loyalty.members import numbers
 from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.wallets import passes
-from tests import make, wallets
 from tests.loyalty.wallets.conftest import on_device
-from tests.portal import address, browser, errors, staff, text
-from tests.wallets import DAY, pass_certificate, pem, rsa_key
+from tests.support import factories, wallets
+from tests.support.portal import address, browser, errors, staff, text
+from tests.support.wallets import DAY, pass_certificate, pem, rsa_key
 
 NOW = datetime.now(tz=UTC)
 
@@ -167,7 +167,7 @@ def test_only_owners_upload_and_update_all(brand, role):
 def test_owner_updates_all_passes(owner, brand):
     row = wallets.apple(brand)
     for number in range(3):
-        on_device(make.account(make.customer(brand), brand), f"phone-{number}", f"{number}" * 12)
+        on_device(factories.account(factories.customer(brand), brand), f"phone-{number}", f"{number}" * 12)
     where = address("loyalty.walletissuer", "reissue", row.pk)
 
     assert "3 passes get" in text(owner.get(where))
@@ -193,7 +193,7 @@ def test_list_shows_where_each_pass_stands(owner, brand, account, held):
 
 
 def test_stale_passes_can_be_filtered(owner, brand, held):
-    fresh = on_device(make.account(make.customer(brand), brand), "tablet", "bbbbbbbbbbbb")
+    fresh = on_device(factories.account(factories.customer(brand), brand), "tablet", "bbbbbbbbbbbb")
     WalletPass.objects.filter(pk=held.pk).update(version=9, changed_at=timezone.now() - timedelta(hours=2))
 
     shown = text(owner.get(address("loyalty.walletpass"), {"stale": "yes"}))
@@ -204,7 +204,7 @@ def test_stale_passes_can_be_filtered(owner, brand, held):
 
 @pytest.mark.parametrize("term", ["serial", "email"])
 def test_pass_is_found_by_serial_and_customer(owner, brand, held, term):
-    other = on_device(make.account(make.customer(brand), brand), "tablet", "bbbbbbbbbbbb")
+    other = on_device(factories.account(factories.customer(brand), brand), "tablet", "bbbbbbbbbbbb")
     asked = str(held.serial) if term == "serial" else held.account.user.email
 
     shown = text(owner.get(address("loyalty.walletpass"), {"q": asked}))
@@ -214,7 +214,7 @@ def test_pass_is_found_by_serial_and_customer(owner, brand, held, term):
 
 
 def test_chosen_passes_are_refreshed_and_others_are_not(owner, brand, held):
-    other = on_device(make.account(make.customer(brand), brand), "tablet", "bbbbbbbbbbbb")
+    other = on_device(factories.account(factories.customer(brand), brand), "tablet", "bbbbbbbbbbbb")
 
     answer = owner.post(
         address("loyalty.walletpass"), {"action": "refresh", "_selected_action": [held.pk]}, follow=True
@@ -235,16 +235,16 @@ def test_page_of_a_pass_keeps_its_token_to_itself(owner, held):
 
 def test_list_costs_the_same_for_1_and_20_passes(owner, brand, held, django_assert_max_num_queries):
     for number in range(19):
-        on_device(make.account(make.customer(brand), brand), f"phone-{number}", f"{number:012}")
+        on_device(factories.account(factories.customer(brand), brand), f"phone-{number}", f"{number:012}")
 
     with django_assert_max_num_queries(12):
         owner.get(address("loyalty.walletpass"))
 
 
 def test_member_is_found_by_the_barcode_of_the_pass_in_ones_own_brand_only(owner, brand, account):
-    other = make.brand()
-    stranger = make.account(make.customer(other), other)
-    make.customer(brand)
+    other = factories.brand()
+    stranger = factories.account(factories.customer(other), other)
+    factories.customer(brand)
 
     mine, theirs = (
         text(owner.get(address("loyalty.userpoints"), {"q": numbers.barcode(found.pk)}))

@@ -14,9 +14,9 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
 from loyalty.wallets.google import accounts
-from tests import make, wallets
 from tests.loyalty.wallets.test_refreshing import adjust, kinds, points_of
-from tests.wallets import pem, rsa_key, service_account
+from tests.support import factories, wallets
+from tests.support.wallets import pem, rsa_key, service_account
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def read(link):
 
 
 def test_save_link_is_signed_and_brings_all_that_google_needs(brand, customer, account, link_of):
-    make.level(brand, "Silver", 100)
+    factories.level(brand, "Silver", 100)
     wallets.google(brand)
     UserPoints.objects.filter(pk=account.pk).update(points=25, points_earned=25)
 

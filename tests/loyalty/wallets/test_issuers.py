@@ -16,8 +16,8 @@ from loyalty.wallets import issuers, passes
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import accounts
-from tests import make, wallets
-from tests.wallets import DAY, ec_key, pass_certificate, pem, rsa_key, service_account, text, upload
+from tests.support import factories, wallets
+from tests.support.wallets import DAY, ec_key, pass_certificate, pem, rsa_key, service_account, text, upload
 
 NOW = datetime.now(tz=UTC)
 
@@ -176,7 +176,7 @@ def test_keys_in_a_file_are_used_and_not_stored(brand, file):
 
 def test_another_brands_keys_are_nobodys_by_taking_its_slug(brand, file, tmp_path):
     """An owner renamed the slug, and the passes were signed with the other tenant's key."""
-    victim = make.brand(slug="victim")
+    victim = factories.brand(slug="victim")
     for name in (f"{victim.slug}.apple.json", f"{victim.pk}.apple.json"):
         (tmp_path / name).write_text(json.dumps(in_file()))
     victim.slug = "elsewhere"
@@ -241,14 +241,14 @@ def test_file_of_another_brand_is_not_read(file):
     file(in_file())
 
     with pytest.raises(WalletUnavailable):
-        issuers.usable(brand_id=make.brand().pk, platform="apple", at=timezone.now())
+        issuers.usable(brand_id=factories.brand().pk, platform="apple", at=timezone.now())
 
 
 def test_words_of_a_platform_that_postgresql_does_not_take_are_kept_readable(brand, customer):
     at = timezone.now()
     wallets.apple(brand)
     issuer = issuers.usable(brand_id=brand.pk, platform=Platform.APPLE, at=at)
-    held, _new = passes.issue(account=make.account(customer, brand), platform=Platform.APPLE, at=at)
+    held, _new = passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=at)
 
     issuers.note_error(issuer=issuer, error="no\0\ud800", at=at)
     passes.failed(wallet_pass=held, error="no\0\ud800", at=at)

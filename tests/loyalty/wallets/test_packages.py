@@ -18,7 +18,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
 from loyalty.rewards import cancellation
 from loyalty.wallets import passes, renders
-from tests import make, wallets
+from tests.support import factories, wallets
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_manifest_has_the_digest_of_every_other_file(package):
 
 
 def test_card_says_balance_level_and_progress(package, brand, account):
-    make.level(brand, "Silver", 100)
+    factories.level(brand, "Silver", 100)
     UserPoints.objects.filter(pk=account.pk).update(points=25, points_earned=25)
 
     told = json.loads(package()["pass.json"])
@@ -93,7 +93,7 @@ def test_card_says_balance_level_and_progress(package, brand, account):
 
 @pytest.mark.parametrize(("points", "balance"), [(1, "point"), (2, "points"), ("1.5", "points"), (0, "points")])
 def test_card_counts_one_point_in_the_singular(package, brand, account, points, balance):
-    make.level(brand, "Silver", Decimal(str(points)) + 1)
+    factories.level(brand, "Silver", Decimal(str(points)) + 1)
     UserPoints.objects.filter(pk=account.pk).update(points=Decimal(str(points)), points_earned=Decimal(str(points)))
 
     card = json.loads(package()["pass.json"])["storeCard"]
@@ -103,10 +103,10 @@ def test_card_counts_one_point_in_the_singular(package, brand, account, points, 
 
 
 def test_points_that_came_back_bring_nobody_nearer_to_a_level(package, brand, customer, account):
-    make.level(brand, "Silver", 100)
-    make.points(customer, brand, 60)
-    deed = AuditContext(make.user(is_staff=True), timezone.now(), "", "A mistake")
-    cancellation.cancel(redemption=make.redemption(customer, make.reward(brand, cost=60)), deed=deed)
+    factories.level(brand, "Silver", 100)
+    factories.points(customer, brand, 60)
+    deed = AuditContext(factories.user(is_staff=True), timezone.now(), "", "A mistake")
+    cancellation.cancel(redemption=factories.redemption(customer, factories.reward(brand, cost=60)), deed=deed)
 
     card = json.loads(package()["pass.json"])["storeCard"]
 

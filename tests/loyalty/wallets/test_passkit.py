@@ -16,8 +16,8 @@ from events.models import Event
 from loyalty.models.wallets import WalletDevice, WalletPass
 from loyalty.points import ledger
 from loyalty.wallets import devices, passes
-from tests import make, wallets
-from tests.api import Api, somewhere
+from tests.support import factories, wallets
+from tests.support.api import Api, somewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -136,13 +136,13 @@ def test_device_that_registers_late_is_told_what_it_missed(phone, account):
 
 def test_what_commits_late_is_not_missed(phone, brand, account, service):
     """A device with two passes: the change of the one commits after the device has heard of the other's."""
-    neighbour = make.customer(brand)
+    neighbour = factories.customer(brand)
     other = Device(service, Api(brand).as_customer(neighbour).get("customer/wallet/apple").content)
     phone.register()
     other.register()
     early = timezone.now()
     time.sleep(0.01)
-    credit(make.account(neighbour, brand), 1)
+    credit(factories.account(neighbour, brand), 1)
     tag = phone.changes().json()["lastUpdated"]
 
     passes.account_changed(account=account.pk, brand_id=brand.pk, at=early)
@@ -173,10 +173,12 @@ def test_unknown_serials_are_404(phone, serial):
 
 
 def test_another_brands_pass_opens_nothing(phone, service):
-    stranger = make.brand()
-    make.level(stranger)
+    stranger = factories.brand()
+    factories.level(stranger)
     wallets.apple(stranger, identifier="pass.com.stranger.card")
-    theirs = Device(service, Api(stranger).as_customer(make.customer(stranger)).get("customer/wallet/apple").content)
+    theirs = Device(
+        service, Api(stranger).as_customer(factories.customer(stranger)).get("customer/wallet/apple").content
+    )
 
     phone.headers = theirs.headers
     assert (phone.latest().status_code, phone.register().status_code) == (401, 401)

@@ -18,8 +18,8 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletDevice, WalletIssuer, WalletPass
 from loyalty.points import adjustments
 from loyalty.wallets import errors, issuers, passes
-from tests import make, wallets
 from tests.loyalty.wallets.conftest import on_device
+from tests.support import factories, wallets
 
 
 def adjust(account, points=10):
@@ -42,7 +42,7 @@ def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, de
     apns.accepts_tokens = token
     held = on_device(account, "phone", "aaaaaaaaaaaa")
 
-    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
     deliver_wallets()
 
@@ -54,7 +54,7 @@ def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, de
 
 
 def test_member_without_passes_causes_no_work(brand, customer, deliver):
-    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
 
     assert Event.objects.get(detail_type="balance-changed").status == "ignored"
@@ -233,7 +233,7 @@ def test_update_of_no_pass_is_refused(brand, payload):
 
 
 def test_update_of_another_brands_pass_is_refused(held, apns):
-    stranger = make.brand()
+    stranger = factories.brand()
     message = messages.NewEvent(kind="refresh-pass", payload={"pass_id": held.pk}, arguments={"brand_id": stranger.pk})
     changed = messages.NewEvent(
         kind="balance-changed", payload={"user_point_id": held.account_id}, arguments={"brand_id": stranger.pk}
@@ -260,7 +260,7 @@ def issue_unseen(account):
 @pytest.mark.parametrize(("how", "status"), [(issue, "pending"), (issue_unseen, "ignored")], ids=["guarded", "control"])
 def test_a_pass_made_during_an_accrual_is_not_forgotten(brand, customer, account, how, status):
     """The accrual has read that there is no pass, and the pass has read the old balance: one of them must see."""
-    scan.scan(scanned=make.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     made = []
 
     def elsewhere():
@@ -319,8 +319,8 @@ def test_what_is_renewed_is_what_still_is_ones_own(held):
 def test_refreshing_all_passes_of_a_brand_is_one_update_each(brand, apns, deliver_wallets):
     wallets.apple(brand)
     for number in range(5):
-        on_device(make.account(make.customer(brand), brand), f"phone-{number}", f"{number}" * 12)
-    passes.issue(account=make.account(make.customer(brand), brand), platform="apple", at=timezone.now())
+        on_device(factories.account(factories.customer(brand), brand), f"phone-{number}", f"{number}" * 12)
+    passes.issue(account=factories.account(factories.customer(brand), brand), platform="apple", at=timezone.now())
 
     for _ in range(3):
         assert passes.refresh_all(brand_id=brand.pk, at=timezone.now()) == 6

@@ -12,8 +12,8 @@ from events.models import Event
 from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.tasks import check_wallets
 from loyalty.wallets import passes
-from tests import make, wallets
 from tests.loyalty.wallets.conftest import on_device
+from tests.support import factories, wallets
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +159,7 @@ def test_daily_check_writes_it_into_the_log(brand, caplog):
 def test_reissuing_by_command_queues_each_pass_once(brand, capsys):
     wallets.apple(brand)
     for number in range(3):
-        on_device(make.account(make.customer(brand), brand), f"phone-{number}", f"{number}" * 12)
+        on_device(factories.account(factories.customer(brand), brand), f"phone-{number}", f"{number}" * 12)
 
     for _ in range(2):
         call_command("reissue_passes", brand.slug)

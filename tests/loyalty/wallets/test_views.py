@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
-from tests import make, wallets
-from tests.api import error
+from tests.support import factories, wallets
+from tests.support.api import error
 
 PATHS = ["customer/wallet/apple", "customer/wallet/google"]
 
@@ -34,7 +34,7 @@ def test_a_member_has_one_pass_however_often_asked_for(api, customer, offered, p
 
 @pytest.mark.parametrize("path", PATHS)
 def test_who_asks_for_a_card_joins_where_everybody_may(api, brand, offered, path):
-    newcomer = make.customer(brand, enrolled=False)
+    newcomer = factories.customer(brand, enrolled=False)
 
     assert api.as_customer(newcomer).get(path).status_code == 200
     assert UserPoints.objects.filter(user=newcomer, brand=brand).count() == 1
@@ -44,7 +44,7 @@ def test_who_asks_for_a_card_joins_where_everybody_may(api, brand, offered, path
 def test_who_is_not_enrolled_is_refused_where_the_brand_enrols_by_hand(api, brand, offered, path):
     brand.auto_enroll = False
     brand.save()
-    newcomer = make.customer(brand, enrolled=False)
+    newcomer = factories.customer(brand, enrolled=False)
 
     assert error(api.as_customer(newcomer).get(path)) == (422, "USER_NOT_ENROLLED")
 
@@ -66,7 +66,7 @@ def test_brand_without_keys_offers_no_passes(api, customer, path):
 
 
 def test_keys_of_another_brand_are_not_used(api, customer):
-    wallets.apple(make.brand())
+    wallets.apple(factories.brand())
 
     assert error(api.as_customer(customer).get("customer/wallet/apple")) == (409, "WALLET_UNAVAILABLE")
 

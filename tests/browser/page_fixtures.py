@@ -29,8 +29,8 @@ from loyalty.integrations import webhook_endpoints
 from loyalty.models.accounts import UserPoints
 from loyalty.models.webhooks import WebhookDelivery, WebhookType
 from loyalty.rewards import codes
-from tests import make
-from tests.stack import wait_until
+from tests.support import factories
+from tests.support.live_stack import wait_until
 
 DAYS, CUSTOMERS, SCANS = 21, 24, 260
 PLACES = {
@@ -100,8 +100,8 @@ def play(brand: Brand, owner: User) -> Scene:
 
 def a_reward_is_taken(brand: Brand, customer: User) -> str:
     """Returns its code, as the customer reads it out."""
-    reward = make.reward(brand, name="A facial at home", cost=50, stock=20)
-    return codes.grouped(make.redemption(customer, reward).code)
+    reward = factories.reward(brand, name="A facial at home", cost=50, stock=20)
+    return codes.grouped(factories.redemption(customer, reward).code)
 
 
 def a_webhook_is_called_twice(brand: Brand) -> int:
@@ -128,7 +128,7 @@ def a_webhook_is_called_twice(brand: Brand) -> int:
 
 def everybody_scans(brand: Brand, chance: random.Random) -> None:
     """Most scans are somebody's first of a good code; some find one that is used up, recalled, expired or unknown."""
-    people = [make.customer(brand, email=f"customer{n}@aurora.demo.example") for n in range(CUSTOMERS)]
+    people = [factories.customer(brand, email=f"customer{n}@aurora.demo.example") for n in range(CUSTOMERS)]
     by_batch: dict[str, list[str]] = {}
     for code in AuthCode.objects.filter(brand=brand, batch__tag_version=None).select_related("batch").order_by("code"):
         by_batch.setdefault(code.batch.range_name.partition(" from ")[0], []).append(code.code)

@@ -15,9 +15,9 @@ import httpx
 from django.conf import settings
 from django.db import connection
 
-from tests.log_watch import secrets_in
+from tests.support.log_watch import secrets_in
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60
 QUEUES = "events,work,outgoing,regular"
 

@@ -48,7 +48,7 @@ from loyalty.models.rewards import Redemption
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
 from loyalty.rewards import codes
 from loyalty.wallets import passes
-from tests import make, wallets
+from tests.support import factories, wallets
 
 LABELS = sorted(model._meta.label_lower for model in admin.site._registry)
 READ_ONLY = [
@@ -82,7 +82,7 @@ def address(label: str, what: str = "changelist", *args: Any) -> str:
 
 
 def staff(*brands: Brand, role: str = "owner", **fields: Any) -> User:
-    person = make.user(is_staff=True, **fields)
+    person = factories.user(is_staff=True, **fields)
     for brand in brands:
         Membership.objects.create(user=person, brand=brand, role=role)
     return person
@@ -126,15 +126,15 @@ def form_of(response: Any) -> dict[str, Any]:
 
 def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
     """A brand, and one row of each model that the portal shows; every word in them holds `marker`."""
-    brand = make.brand(name=f"{marker} brand", slug=f"{marker}-brand", support_email=f"help@{marker}.example.com")
+    brand = factories.brand(name=f"{marker} brand", slug=f"{marker}-brand", support_email=f"help@{marker}.example.com")
     BrandHostname.objects.filter(brand=brand).update(hostname=f"{marker}.example.com")
     colleague = staff(brand, email=f"colleague@{marker}.example.com")
-    customer = make.customer(brand, email=f"customer@{marker}.example.com", first_name=f"{marker} first")
-    account = make.account(customer, brand)
-    campaign = make.campaign(brand, campaign_name=f"{marker} campaign")
-    milestone = make.milestone(campaign, 1, reward_name=f"{marker} reward")
-    product = make.product(brand, sku=f"{marker}-sku", title=f"{marker} product")
-    batch = make.batch(
+    customer = factories.customer(brand, email=f"customer@{marker}.example.com", first_name=f"{marker} first")
+    account = factories.account(customer, brand)
+    campaign = factories.campaign(brand, campaign_name=f"{marker} campaign")
+    milestone = factories.milestone(campaign, 1, reward_name=f"{marker} reward")
+    product = factories.product(brand, sku=f"{marker}-sku", title=f"{marker} product")
+    batch = factories.batch(
         brand,
         range_name=f"{marker} range",
         prefix=f"{marker}-",
@@ -142,9 +142,9 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         product=product,
         campaign=campaign,
     )
-    recalled = make.batch(brand, range_name=f"{marker} recalled", prefix=f"{marker}R-", product=product)
-    lifted = make.batch(brand, range_name=f"{marker} lifted", prefix=f"{marker}L-", product=product)
-    reward = make.reward(brand, name=f"{marker} reward for points")
+    recalled = factories.batch(brand, range_name=f"{marker} recalled", prefix=f"{marker}R-", product=product)
+    lifted = factories.batch(brand, range_name=f"{marker} lifted", prefix=f"{marker}L-", product=product)
+    reward = factories.reward(brand, name=f"{marker} reward for points")
     key, _ = api_keys.create(brand=brand, kind="hub", name=f"{marker} key", at=timezone.now())
     words = {"recall_id": f"{marker}-1", "contact": f"{marker} contact", "message": marker, "reason": marker}
     recall = recalls.recall_batch(batch=lifted, at=timezone.now(), **words)
@@ -179,9 +179,9 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "campaigns.campaign": campaign,
         "campaigns.userloyaltycampaign": UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign),
         "campaigns.rewardclaim": RewardClaim.objects.create(user=customer, milestone=milestone),
-        "loyalty.brandlevel": make.level(brand, name=f"{marker} level"),
+        "loyalty.brandlevel": factories.level(brand, name=f"{marker} level"),
         "loyalty.currencyrate": CurrencyRate.objects.create(brand=brand, currency="USD", rate="1.1"),
-        "loyalty.earningrule": make.earning_rule(brand, "log-user-login"),
+        "loyalty.earningrule": factories.earning_rule(brand, "log-user-login"),
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"

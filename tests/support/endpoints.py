@@ -29,10 +29,10 @@ from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.notifications import rendering
-from tests import make, wallets
-from tests.api import Api, error
-from tests.make import PASSWORD
-from tests.portal import scan
+from tests.support import factories, wallets
+from tests.support.api import Api, error
+from tests.support.factories import PASSWORD
+from tests.support.portal import scan
 
 BAD_REQUEST = (400, "VALIDATION_ERROR")
 NOT_FOUND = (404, "NOT_FOUND")
@@ -85,30 +85,30 @@ class Scenario:
 
 
 def make_scenario(api: Api) -> Scenario:
-    customer, other = make.customer(api.brand, password=PASSWORD), make.brand()
+    customer, other = factories.customer(api.brand, password=PASSWORD), factories.brand()
     wallets.apple(api.brand)
     wallets.google(api.brand)
     mine, bare_hub = api.as_customer(customer), api.hub()
-    make.points(customer, api.brand, 100)
-    milestone = make.milestone(make.campaign(api.brand, type="order"), 1, auto_claim=False)
+    factories.points(customer, api.brand, 100)
+    milestone = factories.milestone(factories.campaign(api.brand, type="order"), 1, auto_claim=False)
     return Scenario(
         api=api,
         brand=api.brand,
         customer=customer,
-        code=make.code(api.brand, scan_limit=None),
+        code=factories.code(api.brand, scan_limit=None),
         other=other,
-        stranger=make.customer(other),
+        stranger=factories.customer(other),
         guest=api,
         mine=mine,
         app=mine.app(),
         hub=mine.having(**bare_hub.headers),
         bare_hub=bare_hub,
         refresh=tokens.issue(user=customer, brand=api.brand, at=timezone.now()).refresh,
-        guest_scan=scan(make.code(api.brand), points_status="guest"),
+        guest_scan=scan(factories.code(api.brand), points_status="guest"),
         buyer=mine.having(idempotency_key="one-wish"),
-        reward=make.reward(api.brand),
+        reward=factories.reward(api.brand),
         claim=RewardClaim.objects.create(milestone=milestone, user=customer),
-        redemption=make.redemption(customer, make.reward(api.brand)),
+        redemption=factories.redemption(customer, factories.reward(api.brand)),
         # Begun beforehand: asking for a code publishes an event.
         registration=confirmations.begin_registration(brand=api.brand, at=timezone.now(), **newcomer_alone()),
         verification=confirmations.begin_verification(user=customer, brand=api.brand, at=timezone.now()),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.test import override_settings
 
-from tests.log_watch import LogWatch, secrets_in
+from tests.support.log_watch import LogWatch, secrets_in
 
 T = TypeVar("T")
 

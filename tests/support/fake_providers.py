@@ -17,7 +17,7 @@ from aiosmtpd.controller import Controller
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tests.stack import free_port
+from tests.support.live_stack import free_port
 
 SID, SMS_KEY = "AC" + "0" * 32, "0123456789abcdef0123456789abcdef"
 

@@ -9,7 +9,7 @@ from brands.identity import tokens
 from brands.models.people import User
 from brands.models.tenants import Brand
 from events.models import Event
-from tests.stack import Stack, wait_until
+from tests.support.live_stack import Stack, wait_until
 
 PARIS = {"latitude": 48.8566, "longitude": 2.3522}
 PUNE = {"latitude": 18.5204, "longitude": 73.8567}

@@ -14,7 +14,7 @@ from brands.identity import api_keys, tokens
 from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand
-from tests import openapi
+from tests.support import openapi
 
 PREFIX = "/api/v1/"
 

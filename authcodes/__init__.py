@@ -1,0 +1,1 @@
+"""What a product carries: batches and codes, scans, recalls, imports, print and the dashboard."""

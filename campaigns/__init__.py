@@ -1,0 +1,1 @@
+"""What a member works towards: campaigns, milestones and progress."""

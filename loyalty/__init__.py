@@ -1,0 +1,1 @@
+"""What a member holds and hears: accounts and the ledger, levels, rewards, wallets, notifications and webhooks."""

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -212,3 +213,40 @@ def test_a_model_is_written_by_its_own_topic_only(model, writers):
     }
 
     assert by_topic(writing, writers) <= writers
+
+
+@pytest.mark.parametrize("app", ORDER)
+def test_an_app_says_in_one_sentence_what_it_is_for(app):
+    text = ast.get_docstring(ast.parse((ROOT / app / "__init__.py").read_text())) or ""
+
+    assert text.endswith(".")
+    assert "\n" not in text
+
+
+# Longer than the limit today; a line goes as soon as it can.
+MAX_LINES = 350
+LONG_FILES = {
+    "config/settings.py",  # a table of settings
+    "core/api/openapi/shared_examples.py",  # data
+    "loyalty/accrual.py",
+}
+MAX_MODULES = 15
+FULL_FOLDERS = {"loyalty/api"}
+
+
+def test_files_are_short_enough_to_be_read_at_once():
+    long = {str(path.relative_to(ROOT)) for app in ORDER for path in modules_of(app) if lines_of(path) > MAX_LINES}
+
+    assert long == LONG_FILES
+
+
+def test_folders_are_small_enough_to_be_searched_by_eye():
+    counts = Counter(
+        path.parent.relative_to(ROOT) for app in ORDER for path in modules_of(app) if path.name != "__init__.py"
+    )
+
+    assert {str(folder) for folder, number in counts.items() if number > MAX_MODULES} == FULL_FOLDERS
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text().splitlines())

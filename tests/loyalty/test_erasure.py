@@ -429,7 +429,7 @@ def wrote(brand, person, words):
     adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), deed=deed)
     audit_log.record(deed=deed, action="Points added", rows=[AuditedChange(account, brand.pk)])
     audit_log.record(deed=deed, action="Changed", rows=[AuditedChange(batch, brand.pk)])
-    note = history.AuditContext(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=words)
+    note = history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=words)
     history.note_batch(note, batch=batch)
 
 
@@ -450,7 +450,7 @@ def test_a_word_that_is_a_name_too_stays_where_others_are_meant(brand):
     rose = factories.customer(brand, email="rose@example.com", first_name="Rose", last_name="Good")
     batch = factories.batch(brand)
     kept = "Good batch of rose soap"
-    history.note_batch(history.AuditContext(CodeChange.Kind.DEACTIVATED, timezone.now(), reason=kept), batch=batch)
+    history.note_batch(history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), reason=kept), batch=batch)
     factories.points(rose, brand, 1)
 
     erase(rose, brand)

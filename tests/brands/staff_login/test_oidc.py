@@ -203,11 +203,11 @@ def test_a_private_address_is_not_called(brand, provider, window, settings):
 
 def test_a_slow_provider_is_given_up_and_takes_one_place(brand, provider, window, monkeypatch):
     monkeypatch.setattr(oidc, "TIMEOUT_SECONDS", 0.3)
-    provider.waits = 2
+    provider.waits = 4
     began = time.monotonic()
 
     assert "does not answer as it should" in way_there(window, brand).content.decode()
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 3
 
 
 def test_a_brand_takes_one_place_and_leaves_one_to_others():

@@ -16,7 +16,7 @@ from pathlib import Path
 from bench import site
 from bench.harness import Scale, data_dir, say
 from bench.processor import TICKS
-from bench.scenario import Scenario
+from bench.world import Scenario
 from bench.site import Server, launcher
 
 CLIENTS = 8

@@ -16,8 +16,8 @@ from pathlib import Path
 from bench import site
 from bench.harness import Scale, data_dir, say
 from bench.processor import TICKS
-from bench.world import Scenario
 from bench.site import Server, launcher
+from bench.world import Scenario
 
 CLIENTS = 8
 THREADS = 2

@@ -141,7 +141,7 @@ Together = Callable[[Sequence[LeasedEvent]], Sequence[LeasedEvent]]
 def handler_of(kind: str) -> Handler | None:
     """The handler that settings.EVENT_HANDLERS names for this detail-type.
 
-    It does its work and calls `finish` in the same transaction, or raises Refused, or fails and is tried again.
+    It does its work and calls `finish` in the same transaction, or raises DomainError, or fails and is tried again.
     """
     path = settings.EVENT_HANDLERS.get(kind)
     return import_string(path) if path else None

@@ -60,7 +60,7 @@ class Run:
         return found
 
     def progress(self, done: int, total: int) -> None:
-        """Say how far it is. Raises Cancelled or Overtaken: stop then, keeping what is whole."""
+        """Say how far it is. Raises JobCancelledError or JobSupersededError: stop then, keeping what is whole."""
         if not self.tell(done, total):
             raise JobSupersededError
         if Job.objects.filter(pk=self.job.pk, cancel_requested=True).exists():
@@ -81,7 +81,7 @@ class Run:
         return bool(self._mine().update(alive_at=Now()))
 
     def refuse_overtaken(self) -> None:
-        """Raises Overtaken. Where attempts take turns by a lock, ask while it is held."""
+        """Raises JobSupersededError. Where attempts take turns by a lock, ask while it is held."""
         if not self._mine().exists():
             raise JobSupersededError
 

@@ -169,8 +169,8 @@ def accrue(claim: AccrualRequest, *, begin: Callable[[], None] | None = None) ->
     """Credit an action once and finish its event: all of it commits, or none.
 
     The facts are read, the steps decided, and everything is written at once if the account is still as it was read;
-    else again, under its lock. `begin` takes a lock of the caller's own first. Raises Refused, Held and LeaseLostError;
-    owns the transaction.
+    else again, under its lock. `begin` takes a lock of the caller's own first. Raises DomainError, Held and
+    LeaseLostError; owns the transaction.
     """
     action = claim.action
     found = facts_of(action)
@@ -331,7 +331,7 @@ def writing(beside: str) -> str:
 
 
 def refuse(action: QualifyingAction, found: AccrualSnapshot) -> None:
-    """Steps 2, 3 and 5. Raises Refused, and Held where only the customer's confirmed e-mail address is missing."""
+    """Steps 2, 3 and 5. Raises DomainError, and Held where only the customer's confirmed e-mail address is missing."""
     if not found.loyalty_active:
         raise LoyaltyDisabled
     if found.status == UserPoints.Status.BLOCKED:

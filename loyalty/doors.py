@@ -52,7 +52,7 @@ class Action:
 def process_campaign_event(action: Action) -> dict[str, Any]:
     """Accrue at once, by the very handler the worker uses; returns the answer's data.
 
-    The same request again is answered from what is stored. Raises Refused: the handler's refusals,
+    The same request again is answered from what is stored. Raises DomainError: the handler's refusals,
     RequestInProgress, IdempotencyKeyReused, UserNotFound, Forbidden; Unavailable when it failed and will be retried.
     """
     refuse_foreign_user(action)

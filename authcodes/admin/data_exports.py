@@ -45,7 +45,7 @@ def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpRes
 
 
 def start(page: Any, request: HttpRequest, member: UserPoints, reason: str) -> Job:
-    """Start the job and write it into the member's history, both or neither. Raises Refused."""
+    """Start the job and write it into the member's history, both or neither. Raises DomainError."""
     with transaction.atomic():
         customer = users.lock_person(user_id=member.user_id)
         if not UserPoints.objects.filter(pk=member.pk, user=customer).exists():  # erased while this waited

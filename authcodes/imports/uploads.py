@@ -161,7 +161,8 @@ def _check(upload: Import, run: runner.Run) -> int:
 def _checking(upload: Import, run: runner.Run) -> Iterator[Any]:
     """A transaction in which this attempt alone may touch the rows of the import; yields a cursor.
 
-    Two attempts at once take turns here. Raises Overtaken in the older one, Settled once the check has its outcome.
+    Two attempts at once take turns here. Raises JobSupersededError in the older one, ImportFinishedError once the check
+    has its outcome.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(PATIENCE)

@@ -287,7 +287,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
             vars(obj).update(vars(self.create(request, obj, form)))
 
     def create(self, request: HttpRequest, obj: Any, form: Any) -> Model:  # noqa: ARG002 - for those who override it
-        """Store a new row. Pages whose rows have an only writer call it here; it may raise Refused."""
+        """Store a new row. Pages whose rows have an only writer call it here; it may raise DomainError."""
         obj.save()
         made: Model = obj
         return made

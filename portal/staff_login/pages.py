@@ -35,7 +35,7 @@ def shown(request: HttpRequest, template: str, *, title: Any, **context: Any) ->
 
 
 def tried(form: forms.Form, act: Callable[[], bool], wrong: Any) -> bool:
-    """Whether `act`, which may raise Refused, came out well; if not the form says why."""
+    """Whether `act`, which may raise DomainError, came out well; if not the form says why."""
     try:
         if act():
             return True

@@ -14,8 +14,8 @@ from core.redis.circuit_breaker import CircuitBreaker
 ELSEWHERE = """
 import django
 django.setup()
-from core.redis.circuit_breaker import Breaker
-breaker = Breaker(name={name!r}, failures=2, rest_seconds=30)
+from core.redis.circuit_breaker import CircuitBreaker
+breaker = CircuitBreaker(name={name!r}, failures=2, rest_seconds=30)
 print({what})
 """
 

@@ -179,7 +179,7 @@ def test_no_usable_answer_holds_the_event(brand, customer, partner, reply):
 
     event = Event.objects.get(detail_type="scan-auth")
     assert (event.status, event.lane, points_of(customer)) == ("pending", "external", 0)
-    assert event.last_error.startswith("TryLater: Held: the external loyalty system said: no answer.")
+    assert event.last_error.startswith("RetryLater: Held: the external loyalty system said: no answer.")
 
 
 def test_without_an_answer_a_brand_may_go_on(brand, customer, partner):

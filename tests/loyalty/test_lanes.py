@@ -105,7 +105,7 @@ def test_a_handler_may_ask_for_its_next_attempt():
     worker.drain(lane="letters")
 
     event = Event.objects.get()
-    assert (event.status, event.last_error) == ("pending", "TryLater: 429, Retry-After: 90")
+    assert (event.status, event.last_error) == ("pending", "RetryLater: 429, Retry-After: 90")
     assert timedelta(seconds=85) < event.due_at - at < timedelta(seconds=95)
 
 

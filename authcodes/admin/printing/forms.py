@@ -33,7 +33,7 @@ SIZES = {
     CUSTOM: gettext_lazy("Another size"),
 }
 
-# What is called the same here and in Wanted.
+# What is called the same here and in PrintRequest.
 ON_LABELS = ("start", "by_column", "cut_marks", "title", "sku", "expiry", "logo", "note")
 SAME = ("what", "payload", "level", *ON_LABELS)
 

@@ -16,7 +16,7 @@ NOT_THE_ADDRESS = re.compile(r"^[45]\.(2\.2|3|4|5|6|7)\b")
 
 
 def send(parcel: OutboundMessage) -> str:
-    """Returns the Message-ID, which is the same at each attempt. Raises Bounced, Failed, NotSent."""
+    """Returns the Message-ID, which is the same at each attempt. Raises AddressBouncedError, Failed, NotSent."""
     message = message_of(parcel)
     try:
         message.send()

@@ -30,7 +30,7 @@ def service_account(text: str) -> ServiceAccount:
 
 
 def send(parcel: OutboundMessage) -> str:
-    """Returns FCM's name of the message. Raises Bounced, Failed, NotSent, RetryLater.
+    """Returns FCM's name of the message. Raises AddressBouncedError, Failed, NotSent, RetryLater.
 
     A repeated message replaces the first on the device, by its tag and collapse id.
     """

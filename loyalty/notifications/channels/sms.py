@@ -16,7 +16,7 @@ DEAD_NUMBERS = frozenset({21211, 21214, 21217, 21610, 21614, 30003, 30004, 30005
 
 
 def send(parcel: OutboundMessage) -> str:
-    """Returns Twilio's message SID. Raises Bounced, Failed, NotSent, RetryLater.
+    """Returns Twilio's message SID. Raises AddressBouncedError, Failed, NotSent, RetryLater.
 
     Twilio knows no key that makes a repeated request harmless: after a crash between its answer and our commit the
     message goes out again.

@@ -24,8 +24,8 @@ UNPACK = {None: bytes, "gzip": gzip.decompress, "deflate": zlib.decompress, "br"
 FAILING = f"""
 import logging, django
 django.setup()
-from core.observability.tracing import Work
-with Work("event", "scan-auth", request_id="req-1", event_id="ev-1", event_kind="scan-auth"):
+from core.observability.tracing import TraceContext
+with TraceContext("event", "scan-auth", request_id="req-1", event_id="ev-1", event_kind="scan-auth"):
     try:
         secret = "{TOKEN}"
         raise RuntimeError("Key (email)=({EMAIL}) with Bearer " + secret)
@@ -37,9 +37,9 @@ sentry_sdk.flush(5)
 WORKING = """
 import sys, django
 django.setup()
-from core.observability.tracing import Work
+from core.observability.tracing import TraceContext
 kind, name = sys.argv[1:3]
-with Work(kind, "", request_id=sys.argv[3]) as work:
+with TraceContext(kind, "", request_id=sys.argv[3]) as work:
     work.name = name
 from opentelemetry import trace
 trace.get_tracer_provider().force_flush()
@@ -72,9 +72,10 @@ def receiver():
 
 def run(script, *arguments, **settings):
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONPATH": str(ROOT), **settings}
-    return subprocess.run(
-        [sys.executable, "-c", script, *arguments], env=environment, check=True, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", script, *arguments]
+    ended = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return ended
 
 
 def test_an_error_reaches_sentry_with_its_ids_and_without_secrets(receiver):

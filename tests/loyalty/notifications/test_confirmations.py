@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from datetime import timedelta
-from statistics import median
 from time import perf_counter
 from uuid import uuid4
 
@@ -105,7 +104,8 @@ def test_registering_takes_as_long_for_a_known_address(api, brand):
         register(api, email=known if number % 2 else "nobody@example.com")
         took[bool(number % 2)].append(perf_counter() - began)
 
-    assert abs(median(took[True]) - median(took[False])) < 0.2 * median(took[False])
+    # The fastest of each: what other processes on the machine cost is in the slower ones.
+    assert abs(min(took[True]) - min(took[False])) < 0.2 * min(took[False])
 
 
 def test_a_known_address_gets_no_code_that_could_be_guessed(api, brand, mailed):

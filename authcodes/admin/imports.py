@@ -47,15 +47,19 @@ COLOURS = {
 }
 GUIDE = {
     "auth_code": gettext_lazy("The code as printed, once in the file. Required."),
-    "inventory_location": gettext_lazy("Where the item is kept, at most 120 characters. Empty: stays as it is."),
-    "notes": gettext_lazy("Anything worth noting. Empty: stays as it is."),
+    "inventory_location": gettext_lazy(
+        "Where the item is stored, at most 120 characters. Leave empty to keep the current value."
+    ),
+    "notes": gettext_lazy("Anything worth noting. Leave empty to keep the current value."),
     "product_sku": gettext_lazy("The product's SKU, exactly as in the portal. Required."),
     "auth_code_start": gettext_lazy("The first code of the range. Required."),
     "auth_code_end": gettext_lazy("The last code, of the same batch. Required."),
-    "location": gettext_lazy("Where the items are sold, at most 120 characters. Empty: stays as it is."),
+    "location": gettext_lazy(
+        "Where the items are sold, at most 120 characters. Leave empty to keep the current value."
+    ),
     "points_per_scan": gettext_lazy(
         "A whole number, at most the brand's ceiling; managers and owners only. "
-        "Empty: stays as it is, at first what the batch says."
+        "Leave empty to keep the current value, at first the batch's."
     ),
 }
 ERRORS_PER_PAGE = 100

@@ -85,7 +85,7 @@ def run(run: runner.Run) -> None:
     by = run.job.created_by
     page: Any = admin.site.get_model_admin(model)
     if by is None or run.job.brand_id not in within(by, page.opts.label_lower):
-        message = _("Who started this may not export these rows any more.")
+        message = _("The person who started this may no longer export these rows.")
         raise Forbidden(message)
     with timezone.override(run.parameters["time_zone"]):
         rows = shown_to(by, model, run.parameters["query"]).filter(**{page.brand_path: run.job.brand})

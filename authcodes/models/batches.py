@@ -39,7 +39,11 @@ class BatchRange(models.Model):
         help_text=_("Leave empty for the product's points, else the member level's, else 1 point."),
     )
     scan_limit = models.PositiveIntegerField(
-        null=True, blank=True, default=1, validators=[MinValueValidator(1)], help_text=_("Empty: unlimited.")
+        null=True,
+        blank=True,
+        default=1,
+        validators=[MinValueValidator(1)],
+        help_text=_("Leave empty for unlimited scans."),
     )
     expiration_date = DayField(null=True, blank=True, help_text=_("The last day, in the brand's time zone."))
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")

@@ -33,7 +33,9 @@ class AuthCode(models.Model):
     product = models.ForeignKey(
         Product, on_delete=models.PROTECT, null=True, blank=True, related_name="codes", db_index=False
     )
-    points_per_scan = models.PositiveIntegerField(null=True, blank=True, help_text=_("Empty: as its batch says."))
+    points_per_scan = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("Leave empty for the batch's points.")
+    )
     scan_count = models.PositiveIntegerField(default=0, editable=False)
     slots_given_back = models.PositiveIntegerField(
         _("slots given back"),

@@ -35,7 +35,7 @@ class PrintRun(models.Model):
         blank=True,
         related_name="print_runs",
         db_index=False,
-        help_text=_("Empty: codes of a list, which may be of several batches."),
+        help_text=_("Empty for codes from a list, which may come from several batches."),
     )
     what = models.CharField(_("what"), max_length=6, choices=What.choices)
     first_code = models.CharField(max_length=64, db_collation="C")

@@ -47,6 +47,6 @@ def run_affected(run: runner.Run) -> None:
     """The job's handler."""
     batch = BatchRange.objects.filter(pk=run.parameters["batch_id"], brand=run.job.brand).first()
     if batch is None:
-        message = _("There is no such batch any more.")
+        message = _("This batch no longer exists.")
         raise Invalid(message)
     export(run=run, report=AFFECTED, rows=affected(batch))

@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                 ('is_active', models.BooleanField(default=True, help_text='Off: refused everywhere from the next request on.')),
                 ('last_login', core.moments.MomentField(blank=True, null=True, verbose_name='last login')),
                 ('date_joined', core.moments.MomentField(default=django.utils.timezone.now, editable=False)),
-                ('email_verified_at', core.moments.MomentField(blank=True, editable=False, help_text='Empty: nobody has proved it theirs.', null=True, verbose_name='address verified')),
+                ('email_verified_at', core.moments.MomentField(blank=True, editable=False, help_text='Empty until the address is confirmed.', null=True, verbose_name='address verified')),
                 ('session_epoch', models.PositiveIntegerField(db_default=0, default=0, editable=False, verbose_name='session epoch')),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
@@ -90,7 +90,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('resource', models.CharField(choices=[('codes', 'Codes'), ('uploads', 'Uploads a day'), ('storage', 'Storage in bytes'), ('jobs', 'Jobs a day'), ('events', 'Events a day'), ('webhooks', 'Webhook messages a day'), ('mails', 'Mails a day')], max_length=10, verbose_name='resource')),
-                ('limit', models.PositiveBigIntegerField(blank=True, help_text="Empty: the installation's default. 0: unlimited. Days are UTC.", null=True, verbose_name='limit')),
+                ('limit', models.PositiveBigIntegerField(blank=True, help_text="Leave empty for the installation's default. 0 means unlimited. Days are in UTC.", null=True, verbose_name='limit')),
                 ('brand', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='quotas', to='brands.brand')),
             ],
             options={

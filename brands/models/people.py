@@ -42,7 +42,11 @@ class User(AbstractBaseUser, PermissionsMixin):
     last_login = MomentField(_("last login"), null=True, blank=True)
     date_joined = MomentField(default=timezone.now, editable=False)
     email_verified_at = MomentField(
-        _("address verified"), null=True, blank=True, editable=False, help_text=_("Empty: nobody has proved it theirs.")
+        _("address verified"),
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Empty until the address is confirmed."),
     )
     # Grows when every session of the user ends; each token and portal session carries the one that it began with.
     session_epoch = models.PositiveIntegerField(_("session epoch"), default=0, db_default=0, editable=False)

@@ -66,7 +66,10 @@ class BrandQuota(models.Model):
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="quotas")
     resource = models.CharField(_("resource"), max_length=10, choices=Resource.choices)
     limit = models.PositiveBigIntegerField(
-        _("limit"), null=True, blank=True, help_text=_("Empty: the installation's default. 0: unlimited. Days are UTC.")
+        _("limit"),
+        null=True,
+        blank=True,
+        help_text=_("Leave empty for the installation's default. 0 means unlimited. Days are in UTC."),
     )
 
     class Meta:

@@ -27,7 +27,9 @@ def validate_time_zone(name: str) -> None:
             cursor.execute(KNOWN_ZONE, [name])
             known = cursor.fetchone()[0]
     if not known:
-        raise ValidationError(_("%(name)s is no time zone; write one like Europe/Berlin."), params={"name": name})
+        raise ValidationError(
+            _("%(name)s is not a valid time zone. Use a name such as Europe/Berlin."), params={"name": name}
+        )
 
 
 def colour_field(name: Any, default: str, words: Any) -> "models.CharField[str, str]":

@@ -46,7 +46,7 @@ def create(*, brand: Brand, email: str, role: str, by: User | None, at: datetime
 def check(*, brand: Brand, email: str) -> None:
     """What the brand knows itself about an address. Raises Invalid where the person works for it or is invited."""
     if Membership.objects.filter(brand=brand, user__email=email.lower()).exists():
-        raise Invalid(_("Who has this address works for the brand already."), details={"field": "email"})
+        raise Invalid(_("The person with this address already works for the brand."), details={"field": "email"})
     if Invitation.objects.filter(brand=brand, email=email.lower(), accepted_at=None, revoked_at=None).exists():
         raise invited()
 

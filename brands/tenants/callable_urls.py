@@ -46,7 +46,7 @@ def _parts(url: str) -> SplitResult:
         parts = urlsplit(url)
         _port = parts.port
     except ValueError:
-        raise _bad(_("This is no web address.")) from None
+        raise _bad(_("This is not a valid web address.")) from None
     if parts.scheme not in {"https", "http"} or not parts.hostname:
         raise _bad(_("Write an address that begins with https://"))
     if parts.username is not None or parts.password is not None:
@@ -64,9 +64,9 @@ def _host(parts: SplitResult) -> str:
     try:
         name = host.encode("idna").decode().rstrip(".")
     except UnicodeError:
-        raise _bad(_("This is no hostname.")) from None
+        raise _bad(_("This is not a valid hostname.")) from None
     if not all(LABEL.fullmatch(label) for label in name.split(".")):
-        raise _bad(_("This is no hostname."))
+        raise _bad(_("This is not a valid hostname."))
     return name
 
 

@@ -103,4 +103,4 @@ def _why(unfit: str) -> str:
         return _("Animated pictures are not accepted. Upload a still picture.")
     if unfit == "memory":
         return _("Reading this picture takes too long or too much memory. Save it in another way, or make it smaller.")
-    return _("This is no picture that can be read. Upload a PNG, JPEG or WebP file.")
+    return _("This picture cannot be read. Upload a PNG, JPEG or WebP file.")

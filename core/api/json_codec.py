@@ -110,7 +110,7 @@ def inspect(found: dict[str, Any]) -> None:
     for _ in range(DEEPEST):
         inner = list(chain.from_iterable(map(members, level)))
         if any(isinstance(value, str) and UNWRITABLE.search(value) for value in inner):
-            message = r"The body holds a character that is no text: \u0000 or half of a surrogate pair."
+            message = r"The body contains a character that is not text: \u0000 or half of a surrogate pair."
             raise Invalid(message)
         level = [value for value in inner if isinstance(value, dict | list)]
         if not level:
@@ -144,7 +144,7 @@ def read_float(digits: str) -> float:
 
 
 def refuse_constant(name: str) -> NoReturn:
-    message = f"The body is not JSON: {name} is no number."
+    message = f"The body is not JSON: {name} is not a number."
     raise Invalid(message)
 
 

@@ -48,7 +48,7 @@ def read(content: bytes | str, *, field: str) -> ServiceAccount:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.get("type") != "service_account":
-        raise _wrong(field, _("This is no key file of a service account. Upload the JSON file."))
+        raise _wrong(field, _("This is not a key file of a service account. Upload the JSON file."))
     email, pem = str(found.get("client_email", "")), str(found.get("private_key", ""))
     try:
         key = load_pem_private_key(pem.encode(), None)

@@ -51,7 +51,7 @@ class RotateForm(WhyForm):
         choices=HOURS,
         coerce=int,
         widget=SelectWidget,
-        help_text=gettext_lazy("Time for the receiver to change over: meanwhile either secret verifies."),
+        help_text=gettext_lazy("Time for the receiver to change over. Until it ends, both secrets verify."),
     )
     field_order = ["hours", "reason"]
 

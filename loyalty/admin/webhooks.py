@@ -134,7 +134,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
 
     @action(description=gettext_lazy("Enable"), url_path="enable", icon="check_circle", permissions=["start"])
     def start(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("It is told of what happens from now on. What was not sent meanwhile can be sent from its messages.")
+        words = _("It receives new events from now on. Events that it missed can be sent again from its deliveries.")
         return self.ask(request, object_id, WhyForm, self.started, words=words, button=_("Enable this webhook"))
 
     def started(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:

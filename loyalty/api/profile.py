@@ -57,7 +57,7 @@ class ProfileData(serializers.Serializer[Any]):
     first_name = serializers.CharField(allow_blank=True)
     last_name = serializers.CharField(allow_blank=True)
     phone = serializers.CharField(allow_blank=True)
-    language = serializers.CharField(allow_blank=True, help_text="Empty: the brand's own.")
+    language = serializers.CharField(allow_blank=True, help_text="Leave empty for the brand's language.")
     notifications = serializers.DictField(
         child=serializers.DictField(child=serializers.BooleanField()), help_text="Topic, channel, wanted."
     )

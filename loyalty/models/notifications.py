@@ -127,7 +127,9 @@ class NoticeSettings(models.Model):
     )
     email_on = models.BooleanField(_("e-mail"), default=True)
     sender_name = models.CharField(
-        max_length=120, blank=True, help_text=_("Beside a proven sender address. Empty: the brand's name.")
+        max_length=120,
+        blank=True,
+        help_text=_("Shown next to a proven sender address. Leave empty for the brand's name."),
     )
     sender_address = models.EmailField(
         blank=True,
@@ -136,7 +138,7 @@ class NoticeSettings(models.Model):
             "answers go to this one. This installation's mail server must be allowed to send for it (SPF, DKIM)."
         ),
     )
-    reply_to = models.EmailField(blank=True, help_text=_("Empty: the brand's support address."))
+    reply_to = models.EmailField(blank=True, help_text=_("Leave empty for the brand's support address."))
     sms_on = models.BooleanField(_("SMS"), default=False)
     twilio_account_sid = models.CharField(
         _("Twilio account SID"),

@@ -56,7 +56,7 @@ TELL = """
 
 class UnknownNotice(DomainError):
     code = "VALIDATION_ERROR"
-    default_message = _("There is no such notice, or it lacks what its words need.")
+    default_message = _("This notification does not exist, or it lacks data that its text needs.")
 
 
 @dataclass(frozen=True, slots=True)

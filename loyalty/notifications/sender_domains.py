@@ -124,7 +124,7 @@ def note(*, domain: SenderDomain, found: bool, at: datetime) -> None:
     if found:
         row.update(verified_at=Coalesce(F("verified_at"), at), missing_since=None, checked_at=at, last_error="")
         return
-    missing = _("There is no such TXT record.")
+    missing = _("This TXT record does not exist.")
     row.update(missing_since=Coalesce(F("missing_since"), at), checked_at=at, last_error=missing)
     row.filter(missing_since__lte=at - GRACE).update(verified_at=None)
 

@@ -107,7 +107,7 @@ def remove_factor(request: HttpRequest) -> HttpResponse:
     user = person(request)
     factor = Factor.objects.filter(user=user, pk=number(request.POST.get("factor", ""))).first()
     if factor is None:
-        return back(request, _("There is no such second factor any more."), messages.ERROR)
+        return back(request, _("This second factor no longer exists."), messages.ERROR)
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two removals at a time leave one
         is_last = not Factor.objects.filter(user=user).exclude(pk=factor.pk).exists()
@@ -147,7 +147,7 @@ def end_session(request: HttpRequest) -> HttpResponse:
         return back(request, _("Other sessions ended: %(count)d") % {"count": count})
     if sessions.end(user=user, session_id=number(request.POST.get("session", ""))):
         return back(request, _("The session was ended."))
-    return back(request, _("There is no such session any more."), messages.ERROR)
+    return back(request, _("This session no longer exists."), messages.ERROR)
 
 
 def number(text: str) -> int:

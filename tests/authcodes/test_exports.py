@@ -362,7 +362,7 @@ def test_job_of_a_batch_that_is_gone_fails_with_words():
     runner.run(job.pk)
 
     job.refresh_from_db()
-    assert (job.status, "no such batch" in job.log) == ("failed", True)
+    assert (job.status, "batch no longer exists" in job.log) == ("failed", True)
 
 
 def recall(batch):

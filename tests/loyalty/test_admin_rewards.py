@@ -53,7 +53,7 @@ def test_stock_that_members_took_from_meanwhile_is_corrected_knowingly(customer,
 
     refused = send({**form, "name": "A mug", "stock": 12})
 
-    assert "It changed meanwhile: now it is 7." in text(refused)
+    assert "The stock has changed in the meantime. It is now 7." in text(refused)
     again = form_of(refused)
     assert (again["name"], again["stock"]) == ("A mug", "12")
     again["initial-stock"] = refused.context["adminform"].form.data["initial-stock"]

@@ -49,7 +49,7 @@ class GivenForm(DomainErrorFormMixin):
         required=False,
         max_length=LOCATION_LENGTH,
         widget=TextWidget,
-        help_text=gettext_lazy("Where the items are kept. Empty: stays as it is."),
+        help_text=gettext_lazy("Where the items are stored. Leave empty to keep the current value."),
     )
     points_per_scan = forms.IntegerField(
         label=gettext_lazy("Points per scan"),
@@ -57,14 +57,14 @@ class GivenForm(DomainErrorFormMixin):
         min_value=0,
         max_value=MAX_POINTS,
         widget=NumberWidget,
-        help_text=gettext_lazy("Empty: stays as it is, at first what the batch says."),
+        help_text=gettext_lazy("Leave empty to keep the current value, at first the batch's."),
     )
     notes = forms.CharField(
         label=gettext_lazy("Notes"),
         required=False,
         max_length=10_000,
         widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Anything worth noting. Empty: stays as it is."),
+        help_text=gettext_lazy("Anything worth noting. Leave empty to keep the current value."),
     )
 
     def offer(self, products: Any, admin_site: Any, *, sets_points: bool) -> None:

@@ -48,6 +48,6 @@ def run_list(run: runner.Run) -> None:
     printed = PrintRun.objects.select_related("brand").filter(job=run.job).first()
     by = run.job.created_by
     if printed is None or by is None or not may_print(by, printed.brand_id):
-        raise Forbidden(_("Who started this may not print these codes any more."))
+        raise Forbidden(_("The person who started this may no longer print these codes."))
     with timezone.override(run.parameters["time_zone"]):
         runs.print_codes(run=run, printed=printed, selection=list_of(by, printed.brand, run.parameters["query"]))

@@ -135,7 +135,9 @@ class PrintRunAdmin(TenantAdmin):
         run = self.get_object(request, str(pk))
         back = redirect("admin:authcodes_printrun_change", run.pk)
         if not run.sha256:
-            self.message_user(request, _("There is no file yet that a cover sheet could tell of."), messages.ERROR)
+            self.message_user(
+                request, _("A cover sheet needs a finished file, and this print run has none yet."), messages.ERROR
+            )
             return back
         return self.document(request, back, lambda: documents.cover_sheet(run), f"cover-sheet-{run.pk}.pdf")
 

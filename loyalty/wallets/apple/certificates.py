@@ -125,13 +125,13 @@ def _push_key(upload: Upload) -> str:
 
 
 def _certificate(content: bytes, field: str) -> x509.Certificate:
-    with _readable(field, _("This is no certificate that can be read. Upload a .cer or .pem file.")):
+    with _readable(field, _("This certificate cannot be read. Upload a .cer or .pem file.")):
         is_pem = content.lstrip().startswith(b"-----BEGIN")
         return x509.load_pem_x509_certificate(content) if is_pem else x509.load_der_x509_certificate(content)
 
 
 def _key(content: bytes, password: bytes | None, field: str) -> Any:
-    with _readable(field, _("This is no private key that can be read, or its password is another one.")):
+    with _readable(field, _("This private key cannot be read, or the password is wrong.")):
         is_pem = b"-----BEGIN" in content
         return load_pem_private_key(content, password) if is_pem else load_der_private_key(content, password)
 

@@ -109,7 +109,7 @@ def test_what_the_dns_holds_is_told_to_nobody(domain, names, work):
     work()
 
     domain.refresh_from_db()
-    assert domain.last_error == "There is no such TXT record."
+    assert domain.last_error == "This TXT record does not exist."
     assert "internal-secret" not in str(list(Event.objects.values()))
 
 

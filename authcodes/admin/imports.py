@@ -59,7 +59,7 @@ GUIDE = {
     ),
     "points_per_scan": gettext_lazy(
         "A whole number, at most the brand's ceiling; managers and owners only. "
-        "Leave empty to keep the current value, at first the batch's."
+        "Leave empty to keep the current value (initially the batch's)."
     ),
 }
 ERRORS_PER_PAGE = 100

@@ -29,7 +29,7 @@ class RewardForm(TenantForm):
 
     def refuse_stock(self, left: int | None) -> None:
         """Tell the figure that the person did not see; saved once more, theirs counts."""
-        now = _("no limit") if left is None else left
+        now = _("unlimited") if left is None else left
         self.add_error("stock", _("The stock has changed in the meantime. It is now %(stock)s.") % {"stock": now})
         self.data = {**self.data.dict(), self.add_initial_prefix("stock"): left}  # type: ignore[attr-defined] # a QueryDict
 

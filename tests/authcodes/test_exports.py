@@ -252,7 +252,7 @@ def test_who_may_not_see_the_brand_any_more_gets_no_file(kind):
     job = export(zebra, staff(brand), kind=kind)
 
     assert (job.status, job.result.name) == ("failed", "")
-    assert "may not export" in job.log
+    assert "no longer export" in job.log
 
 
 def test_printers_and_support_export_no_customers():

@@ -105,7 +105,7 @@ def test_a_job_of_somebody_who_may_not_any_more_writes_nothing(label: str, brand
     )
 
     assert ran(job).status == "failed"
-    assert "may not export" in job.log
+    assert "no longer export" in job.log
 
 
 def test_jobs_are_shown_to_those_who_may_see_the_list(brand: Brand) -> None:

@@ -68,7 +68,7 @@ def test_stock_that_was_made_unlimited_meanwhile_is_told_so(shop):
 
     refused = send({**form, "stock": 12})
 
-    assert "now it is no limit" in text(refused)
+    assert "It is now unlimited." in text(refused)
 
 
 def test_a_form_offers_to_change_or_delete_nothing_that_others_refer_to(brand, settings):

@@ -57,7 +57,7 @@ class GivenForm(DomainErrorFormMixin):
         min_value=0,
         max_value=MAX_POINTS,
         widget=NumberWidget,
-        help_text=gettext_lazy("Leave empty to keep the current value, at first the batch's."),
+        help_text=gettext_lazy("Leave empty to keep the current value (initially the batch's)."),
     )
     notes = forms.CharField(
         label=gettext_lazy("Notes"),

@@ -51,11 +51,11 @@ def test_pem_der_and_p12_come_to_the_same():
 
 
 BAD = {
-    "no certificate": (lambda: {"certificate": b"nonsense"}, "certificate", "no certificate"),
-    "an empty file": (lambda: {"certificate": b""}, "certificate", "no certificate"),
-    "a key for a certificate": (lambda: {"certificate": pem(rsa_key("pass"))}, "certificate", "no certificate"),
-    "no key": (lambda: {"key": b"nonsense"}, "key", "no private key"),
-    "another's key": (lambda: {"key": pem(rsa_key("other"))}, "key", "another one"),
+    "no certificate": (lambda: {"certificate": b"nonsense"}, "certificate", "certificate cannot be read"),
+    "an empty file": (lambda: {"certificate": b""}, "certificate", "certificate cannot be read"),
+    "a key for a certificate": (lambda: {"certificate": pem(rsa_key("pass"))}, "certificate", "certificate cannot be read"),
+    "no key": (lambda: {"key": b"nonsense"}, "key", "private key cannot be read"),
+    "another's key": (lambda: {"key": pem(rsa_key("other"))}, "key", "password is wrong"),
     "a key of another kind": (lambda: {"key": pem(ec_key("x"))}, "key", "RSA"),
     "p12, wrong password": (
         lambda: {"certificate": wallets.p12("a"), "key": b"", "password": "b"},
@@ -72,7 +72,7 @@ BAD = {
     "ended": (lambda: {"certificate": text(pass_certificate(ends=NOW - DAY))}, "certificate", "ended on"),
     "not begun": (lambda: {"certificate": text(pass_certificate(begins=NOW + DAY))}, "certificate", "before"),
     "another authority": (lambda: {"authority": text(wallets.root())}, "authority", "did not sign"),
-    "no authority": (lambda: {"authority": b""}, "authority", "no certificate"),
+    "no authority": (lambda: {"authority": b""}, "authority", "certificate cannot be read"),
     "push key, no id": (lambda: {"push_key": pem(ec_key("push"))}, "push_key_id", "ten capital"),
     "push key of RSA": (
         lambda: {"push_key": pem(rsa_key("x")), "push_key_id": "ABCDEFGHIJ"},

@@ -15,8 +15,8 @@ from django.utils import timezone
 from bench import processor, world
 from bench.harness import Figure, Scale, say
 from brands.models.tenants import Brand
-from loyalty import doors
-from loyalty.doors import Action
+from campaigns.intake import campaign_event
+from campaigns.intake.campaign_event import Action
 from loyalty.models.accounts import UserPoints
 from loyalty.models.expiry import ExpiryRun
 from loyalty.points import expiry
@@ -134,7 +134,7 @@ def accrue(brand: Brand, users: list[int], waits: list[float], over: threading.E
         user_id, at = dice.choice(users), timezone.now()
         order = {"orderId": f"{number}-{at.timestamp()}", "subtotal": Decimal(5)}
         began = time.perf_counter()
-        doors.process_campaign_event(
+        campaign_event.process_campaign_event(
             Action(brand, "hub", user_id, user_id, "order-complete", {"type": "order", "order": order}, "", at)
         )
         waits.append(time.perf_counter() - began)

@@ -15,10 +15,10 @@ from django.utils import timezone
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from brands.models.people import User
+from campaigns.accrual.followups import TEMPLATE
 from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
 from core.json_values import plain
 from events.models import Event
-from loyalty.accrual import TEMPLATE
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel

@@ -17,7 +17,7 @@ from brands.errors import TokenInvalid
 from brands.identity import tokens
 from brands.identity.authentication import UnseenBearer, bearer
 from brands.models.people import User
-from loyalty.payloads import LocationInput
+from campaigns.intake.payloads import LocationInput
 
 
 class OrmBearer(BaseAuthentication):

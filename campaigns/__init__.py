@@ -1,1 +1,1 @@
-"""What a member works towards: campaigns, milestones and progress."""
+"""What earns: how actions come in, what they are worth, and the campaigns they advance."""

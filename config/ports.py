@@ -11,10 +11,10 @@ CELERY_TASK_ROUTES = {
 # --- Events ----------------------------------------------------------------------------------------------------------
 EVENT_HANDLERS = {
     "scan-auth": "authcodes.scanning.scan_events.on_scan_auth",
-    "order-complete": "loyalty.handlers.on_order_complete",
-    "log-user-profile-update": "loyalty.handlers.on_profile_update",
-    "log-user-login": "loyalty.handlers.on_login",
-    "reward-claimed": "loyalty.handlers.on_reward_claimed",
+    "order-complete": "campaigns.accrual.handlers.on_order_complete",
+    "log-user-profile-update": "campaigns.accrual.handlers.on_profile_update",
+    "log-user-login": "campaigns.accrual.handlers.on_login",
+    "reward-claimed": "campaigns.accrual.handlers.on_reward_claimed",
     "announce": "loyalty.integrations.webhook_events.on_announce",
     "call-webhook": "loyalty.integrations.webhook_delivery.on_call_webhook",
     "balance-changed": "loyalty.wallets.handlers.on_balance_changed",
@@ -30,7 +30,7 @@ EVENT_HANDLERS = {
     "check-sender-domain": "loyalty.notifications.sender_domains.on_check",
 }
 # Of these kinds a worker delivers all that it holds at once.
-EVENTS_TOGETHER = {"scan-auth": "authcodes.scanning.scan_events.on_scan_auths"}
+EVENT_BATCH_HANDLERS = {"scan-auth": "authcodes.scanning.scan_events.on_scan_auth_batch"}
 # Kinds that follow from others and whose handlers call somebody else wait in lanes of their own, so that a receiver
 # that hangs holds up no points. Once over they are forgotten after EVENT_LOG_DAYS.
 # The queue `outgoing` stands for all of them; OUTGOING_WORKERS is how many deliver one lane at a time.
@@ -62,6 +62,7 @@ PERSONAL_DATA = {
     "wallets": "loyalty.wallets.personal_data",
     "webhooks": "loyalty.integrations.personal_data",
     "consents": "loyalty.members.consents",
+    "campaigns": "campaigns.progress.personal_data",
     "loyalty": "loyalty.members.personal_data",
 }
 CUSTOMER_PANELS = {

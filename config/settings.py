@@ -10,9 +10,9 @@ from config import environment as env
 from config.ports import (  # noqa: F401 - settings
     CELERY_TASK_ROUTES,
     CUSTOMER_PANELS,
+    EVENT_BATCH_HANDLERS,
     EVENT_HANDLERS,
     EVENT_LANES,
-    EVENTS_TOGETHER,
     JOB_HANDLERS,
     PERSONAL_DATA,
 )
@@ -244,7 +244,7 @@ EVENT_LEASE_SECONDS = env.integer("EVENT_LEASE_SECONDS", 8, minimum=1)
 EVENT_RETRY_HOURS = env.integer("EVENT_RETRY_HOURS", 24, minimum=1)
 # Longer than anything is tried (72 hours), and than a stored answer is replayed.
 EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
-# 0 keeps them for ever. Far longer than a sender repeats an event; loyalty/points/consistency.py counts on 30 days.
+# 0 keeps them for ever. Far longer than a sender repeats an event; campaigns/progress/consistency.py counts on 30 days.
 POINT_EVENT_DAYS = env.integer("POINT_EVENT_DAYS", 90, minimum=0)
 if 0 < POINT_EVENT_DAYS < 30:
     raise ImproperlyConfigured("POINT_EVENT_DAYS must be 30 or more, or 0 to keep these events for ever")
@@ -422,7 +422,7 @@ APPROVED_POINTS = {
     "authcodes.batchrange": "authcodes.codes.batches.set_approved",
     "authcodes.product": "authcodes.codes.products.set_approved",
     "loyalty.brandlevel": "loyalty.points.approvals.set_value",
-    "loyalty.earningrule": "loyalty.points.approvals.set_value",
+    "campaigns.earningrule": "loyalty.points.approvals.set_value",
 }
 # What a new brand begins with: functions of the brand, in the transaction that creates it.
 BRAND_DEFAULTS = ["loyalty.notifications.defaults.create"]

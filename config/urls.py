@@ -9,12 +9,11 @@ from django.views.generic import RedirectView
 from authcodes.api import codes, data_exports, fake_reports, qr_images, scans
 from brands.tenants.hostnames import brand_of
 from brands.tenants.picture_view import PictureFile
+from campaigns.api import campaign_event, campaigns, events, reward_claims
 from config import health, metrics
 from core.api.openapi import views
 from loyalty.api import (
-    campaigns,
     email_change,
-    events,
     members,
     notification_links,
     passkit,
@@ -110,7 +109,7 @@ api = [
     path("auth/email/change/confirm", email_change.ConfirmEmailChange.as_view()),
     path("auth/password/forgot", passwords.ForgotPassword.as_view()),
     path("auth/password/reset", passwords.ResetPassword.as_view()),
-    path("brand/loyalty/campaign/event", events.CampaignEvent.as_view()),
+    path("brand/loyalty/campaign/event", campaign_event.CampaignEvent.as_view()),
     path("events", events.Ingest.as_view()),
     path("customer/loyalty/points", points.Points.as_view()),
     path("customer/loyalty/transactions", points.Transactions.as_view()),
@@ -125,8 +124,8 @@ api = [
     path("customer/wallet/apple", wallets.ApplePass.as_view()),
     path("customer/wallet/google", wallets.GooglePass.as_view()),
     path("customer/loyalty/rewards/<id:reward_id>/redeem", redemptions.Redeem.as_view()),
-    path("customer/loyalty/milestones/<id:milestone_id>/claim", redemptions.Claim.as_view()),
-    path("customer/loyalty/rewards/<id:milestone_id>/claim", redemptions.ClaimAsReward.as_view()),
+    path("customer/loyalty/milestones/<id:milestone_id>/claim", reward_claims.Claim.as_view()),
+    path("customer/loyalty/rewards/<id:milestone_id>/claim", reward_claims.ClaimAsReward.as_view()),
     path("customer/loyalty/redemptions", redemptions.Redemptions.as_view()),
     path("customer/loyalty/redemptions/<id:redemption_id>/undo", redemptions.Undo.as_view()),
     path("fake-reports", fake_reports.FakeReports.as_view()),

@@ -78,7 +78,7 @@ class Lane:
 class NewEvent:
     """Something to publish. `event_id` given: derived from its cause, so that it can exist only once.
 
-    What nobody is `wanted` for is stored as ignored. It is due after `wait_seconds`, and tried for `retry_hours`
+    An event without a consumer is stored as ignored. It is due after `wait_seconds`, and tried for `retry_hours`
     (settings.EVENT_RETRY_HOURS when not given).
     """
 
@@ -86,13 +86,13 @@ class NewEvent:
     payload: dict[str, Any]
     arguments: dict[str, Any]
     event_id: uuid.UUID = field(default_factory=uuid.uuid4)
-    wanted: bool = True
+    has_consumer: bool = True
     wait_seconds: float = 0
     retry_hours: int | None = None
 
     @property
     def is_for_a_worker(self) -> bool:
-        return self.wanted and handler_of(self.kind) is not None
+        return self.has_consumer and handler_of(self.kind) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +149,11 @@ def handler_of(kind: str) -> Handler | None:
 
 @cache
 def together_of(kind: str) -> Together | None:
-    """What settings.EVENTS_TOGETHER names for this detail-type: it finishes many deliveries in one transaction.
+    """What settings.EVENT_BATCH_HANDLERS names for this detail-type: it finishes many deliveries in one transaction.
 
     It returns those that it left alone. If it raises, nothing of it may stay.
     """
-    path = settings.EVENTS_TOGETHER.get(kind)
+    path = settings.EVENT_BATCH_HANDLERS.get(kind)
     return import_string(path) if path else None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ORDER = ["core", "brands", "scanpage", "jobs", "events", "portal", "campaigns", "loyalty", "authcodes", "config"]
+ORDER = ["core", "brands", "scanpage", "jobs", "events", "portal", "loyalty", "campaigns", "authcodes", "config"]
 WRITES = {"create", "update", "save", "delete", "bulk_create", "bulk_update", "get_or_create", "update_or_create"}
 
 
@@ -175,8 +175,8 @@ def test_a_table_is_written_by_its_own_topic_only(table, writer):
         ("LoyaltyTransaction", set()),
         ("Event", {"events/"}),
         ("Redemption", {"loyalty/rewards/"}),
-        ("RewardClaim", {"campaigns/progress/advance.py"}),
-        ("UserLoyaltyCampaign", {"campaigns/progress/advance.py"}),
+        ("RewardClaim", {"campaigns/progress/"}),
+        ("UserLoyaltyCampaign", {"campaigns/progress/"}),
         ("NoticePreference", {"loyalty/notifications/preferences.py"}),
         ("Device", {"loyalty/notifications/devices.py"}),
         ("WebhookAttempt", {"loyalty/integrations/webhook_delivery.py"}),
@@ -228,10 +228,8 @@ MAX_LINES = 350
 LONG_FILES = {
     "config/settings.py",  # a table of settings
     "core/api/openapi/shared_examples.py",  # data
-    "loyalty/accrual.py",
 }
 MAX_MODULES = 15
-FULL_FOLDERS = {"loyalty/api"}
 
 
 def test_files_are_short_enough_to_be_read_at_once():
@@ -245,7 +243,7 @@ def test_folders_are_small_enough_to_be_searched_by_eye():
         path.parent.relative_to(ROOT) for app in ORDER for path in modules_of(app) if path.name != "__init__.py"
     )
 
-    assert {str(folder) for folder, number in counts.items() if number > MAX_MODULES} == FULL_FOLDERS
+    assert [str(folder) for folder, number in counts.items() if number > MAX_MODULES] == []
 
 
 def lines_of(path: Path) -> int:

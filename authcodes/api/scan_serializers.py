@@ -9,8 +9,8 @@ from authcodes.api.scan_responses import ProductOutput, RecallOutput
 from authcodes.models.scans import Scan
 from authcodes.scanning import evaluate, guest_tokens, types
 from brands.scanned import MAX_INPUT_LENGTH
+from campaigns.intake.payloads import LocationInput
 from core.api.inputs import Input
-from loyalty.payloads import LocationInput
 
 WHAT_IS_A_CODE = "The code, `code.tag` of a signed batch, or the whole address that was scanned."
 

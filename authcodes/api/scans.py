@@ -32,12 +32,12 @@ from authcodes.models.scans import Scan
 from authcodes.scanning import guest_scans, guest_tokens, lookups, scan, types
 from authcodes.scanning.types import ScanContext, ScanResult
 from brands.identity.authentication import UnseenBearer, staff_may_read
+from campaigns.intake.payloads import LocationInput
 from core.api.idempotency import IDEMPOTENCY_HEADER
 from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
 from core.errors import AuthenticationRequired, NotFound
 from core.json_values import iso, plain
 from core.redis import rate_limits
-from loyalty.payloads import LocationInput
 
 EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
 

@@ -1,13 +1,15 @@
-"""Adds to loyalty's proof what codes and scans must agree on; changes nothing."""
+"""Proves that codes and scans agree with balances, ledger, progress and events; changes nothing."""
 
 from collections.abc import Iterator
 
+from campaigns.progress import consistency as progress
 from core import consistency
 from core.consistency import Difference
-from loyalty.points import consistency as reconcile
+from loyalty.points import consistency as points
 
 CHECKS = {
-    **reconcile.CHECKS,
+    **points.CHECKS,
+    **progress.CHECKS,
     "code's scan count is not its number of accepted scans": """
         SELECT 'code ' || c.code, coalesce(s.scans, 0)::text, c.scan_count::text
           FROM authcodes_authcode c

@@ -16,7 +16,7 @@ from authcodes.scanning.types import (
     ScanResult,
 )
 from brands.scanned import ParsedCode
-from loyalty import earning
+from campaigns.earning import points
 from loyalty.models.accounts import UserPoints
 
 
@@ -96,7 +96,7 @@ def points_status(facts: CodeSnapshot | None, reason: Scan.Reason, user_id: int 
 
 
 def worth_of(facts: CodeSnapshot) -> Decimal:
-    return earning.for_scan(
+    return points.for_scan(
         redeem_point_value=facts.redeem_point_value,
         reward_type=facts.reward_type,
         reward_value=facts.reward_value,

@@ -1,4 +1,4 @@
-"""Vouches for a scan's code when its event asks for points; the accrual itself is loyalty's."""
+"""Handles the events of scans: checks the code once more, then accrues."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -16,13 +16,14 @@ from authcodes.scanning import settle as scanning
 from authcodes.scanning.snapshot import ScanLookup
 from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
 from brands.scanned import ParsedCode, read
+from campaigns.accrual.accrue import accrue, accrue_batch
+from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
+from campaigns.earning import points
 from campaigns.models.campaigns import Campaign
 from core.db.sql import Fragment
 from core.errors import DomainError
 from events import leases, messages
 from events.messages import LeasedEvent
-from loyalty import earning
-from loyalty.accrual import AccrualReason, AccrualRequest, QualifyingAction, accrue, accrue_together
 from loyalty.errors import EmailNotConfirmed, PointsAlreadyClaimed
 from loyalty.points import accounts
 from loyalty.points.levels import Level
@@ -31,120 +32,120 @@ from loyalty.points.point_limits import RemainingLimit
 Status, Reason = Scan.PointsStatus, Scan.Reason
 
 
-def on_scan_auth(delivery: LeasedEvent) -> None:
-    """A scan's event: its code is looked at again, then the points follow. A refusal is noted on the scan too."""
+def on_scan_auth(event: LeasedEvent) -> None:
+    """Credit a scan. A domain error rejects the event and settles the scan."""
     try:
-        _accrue(delivery)
-    except DomainError as refusal:
+        _accrue(event)
+    except DomainError as error:
         with transaction.atomic():
-            leases.refuse(delivery, refusal)
-            _note_on_scan(delivery, refusal)
+            leases.refuse(event, error)
+            _settle_rejected_scan(event, error)
 
 
-def on_scan_auths(deliveries: Sequence[LeasedEvent]) -> list[LeasedEvent]:
-    """The events of many scans at once, such as have nothing that stands out; returns the others."""
-    readings = [read(str(delivery.payload["product"]["authCode"])) for delivery in deliveries]
-    asked = [
-        ScanLookup(reading.code if reading else "", delivery.arguments["user_id"], delivery.time, delivery.event_id)
-        for delivery, reading in zip(deliveries, readings, strict=True)
+def on_scan_auth_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:
+    """Credit many scans at once; returns the events that need on_scan_auth."""
+    parsed_codes = [read(str(event.payload["product"]["authCode"])) for event in events]
+    lookups = [
+        ScanLookup(parsed.code if parsed else "", event.arguments["user_id"], event.time, event.event_id)
+        for event, parsed in zip(events, parsed_codes, strict=True)
     ]
-    claims, left = [], []
-    for delivery, reading, facts in zip(deliveries, readings, snapshot.fetch_many(asked), strict=True):
-        token_verified = _vouched(facts, reading, delivery)
-        if token_verified and token_verified.accepted_scan_id and not token_verified.accepted_scan_reserves:
-            claims.append(_claim(delivery, token_verified, token_verified.accepted_scan_id))
+    requests, rest = [], []
+    for event, parsed, facts in zip(events, parsed_codes, snapshot.fetch_many(lookups), strict=True):
+        code = _checked_or_none(facts, parsed, event)
+        if code and code.accepted_scan_id and not code.accepted_scan_reserves:
+            requests.append(_request(event, code, code.accepted_scan_id))
         else:
-            left.append(delivery)
-    return left + [claim.delivery for claim in accrue_together(claims)]
+            rest.append(event)
+    return rest + [request.event for request in accrue_batch(requests)]
 
 
-def _vouched(facts: CodeSnapshot | None, reading: ParsedCode | None, delivery: LeasedEvent) -> CodeSnapshot | None:
+def _checked_or_none(facts: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot | None:
     try:
-        return vouch(facts=facts, reading=reading, delivery=delivery)
+        return check_code(facts=facts, parsed=parsed, event=event)
     except (DomainError, messages.Held):
         return None
 
 
-def _accrue(delivery: LeasedEvent) -> None:
-    reading = read(str(delivery.payload["product"]["authCode"]))
-    user_id = delivery.arguments["user_id"]
-    facts = reading and snapshot.read(code=reading.code, user_id=user_id, at=delivery.time, scan_id=delivery.event_id)
-    token_verified = vouch(facts=facts or None, reading=reading, delivery=delivery)
-    scan_id = token_verified.accepted_scan_id or delivery.following_id("scan")
-    claim = _claim(delivery, token_verified, scan_id)
+def _accrue(event: LeasedEvent) -> None:
+    parsed = read(str(event.payload["product"]["authCode"]))
+    user_id = event.arguments["user_id"]
+    facts = parsed and snapshot.read(code=parsed.code, user_id=user_id, at=event.time, scan_id=event.event_id)
+    code = check_code(facts=facts or None, parsed=parsed, event=event)
+    scan_id = code.accepted_scan_id or event.following_id("scan")
+    request = _request(event, code, scan_id)
 
     def record_accrual_scan() -> None:
-        place = ScanLocation.of(delivery.payload.get("location"))
-        about = ScanContext(at=claim.action.at, user_id=user_id, brand_id=delivery.brand_id, place=place)
-        record.record_accrual_scan(facts=token_verified, about=about, scan_id=scan_id)
+        place = ScanLocation.of(event.payload.get("location"))
+        about = ScanContext(at=request.action.at, user_id=user_id, brand_id=event.brand_id, place=place)
+        record.record_accrual_scan(facts=code, about=about, scan_id=scan_id)
 
     def keep_reservation() -> None:
         scan.keep_reservation(scan_id=scan_id)
 
-    has_scan = keep_reservation if token_verified.accepted_scan_reserves else None
-    accrue(claim, begin=has_scan if token_verified.accepted_scan_id else record_accrual_scan)
+    has_scan = keep_reservation if code.accepted_scan_reserves else None
+    accrue(request, begin=has_scan if code.accepted_scan_id else record_accrual_scan)
 
 
-def _claim(delivery: LeasedEvent, token_verified: CodeSnapshot, scan_id: UUID) -> AccrualRequest:
-    product = delivery.payload["product"]
+def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRequest:
+    product = event.payload["product"]
 
-    def worth(level: Level | None) -> Decimal:
-        return earning.for_scan(
-            redeem_point_value=product.get("redeem_point_value", token_verified.redeem_point_value),
+    def points_for(level: Level | None) -> Decimal:
+        return points.for_scan(
+            redeem_point_value=product.get("redeem_point_value", code.redeem_point_value),
             reward_type=level.scan_reward_type if level else None,
             reward_value=level.scan_reward_value if level else None,
-            retail_price=_price(product.get("retailPrice"), token_verified.retail_price),
-            ceiling=token_verified.max_points_per_scan,
+            retail_price=_price(product.get("retailPrice"), code.retail_price),
+            ceiling=code.max_points_per_scan,
         )
 
-    def settle(awarded: Decimal, allowance: RemainingLimit | None) -> Fragment:
-        status = Status.LIMITED if allowance and not awarded else Status.AWARDED
+    def settle(awarded: Decimal, limit: RemainingLimit | None) -> Fragment:
+        status = Status.LIMITED if limit and not awarded else Status.AWARDED
         return scanning.settlement(scan_id=scan_id, status=status, awarded=awarded)
 
     action = QualifyingAction(
-        brand_id=delivery.brand_id,
-        user_id=delivery.arguments["user_id"],
+        brand_id=event.brand_id,
+        user_id=event.arguments["user_id"],
         campaign_type=Campaign.Type.SCAN,
-        entries=[
+        reasons=[
             AccrualReason(
-                reason_id=token_verified.code,
-                note=_("Points for scanning %(product)s") % {"product": token_verified.title},
+                reason_id=code.code,
+                note=_("Points for scanning %(product)s") % {"product": code.title},
             )
         ],
-        worth=worth,
-        happened_at=delivery.time,
+        points_for=points_for,
+        happened_at=event.time,
         at=timezone.now(),
-        own_campaign_id=token_verified.campaign_id,
+        own_campaign_id=code.campaign_id,
     )
-    return AccrualRequest(delivery, action, beside=settle)
+    return AccrualRequest(event, action, extra_cte=settle)
 
 
-def vouch(*, facts: CodeSnapshot | None, reading: ParsedCode | None, delivery: LeasedEvent) -> CodeSnapshot:
-    """The code's facts, if it may still earn: an accepted scan stands whatever came later, but for a recall.
+def check_code(*, facts: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot:
+    """The code, if it may still earn: an accepted scan earns whatever changed since, unless the batch was recalled.
 
     Raises AuthCodeInvalid, CodeRecalled, PointsAlreadyClaimed or ScanLimitReached, and Held where somebody's
     reservation would give way to the customer's confirmed e-mail address.
     """
-    if facts is None or reading is None or facts.brand_id != delivery.brand_id:
+    if facts is None or parsed is None or facts.brand_id != event.brand_id:
         raise AuthCodeInvalid
     # Our own events name an accepted scan's code without its tag; of any other code nothing may be learnt without it.
-    if facts.accepted_scan_id is None and not evaluate.tag_is_valid(facts, reading):
+    if facts.accepted_scan_id is None and not evaluate.tag_is_valid(facts, parsed):
         raise AuthCodeInvalid
     if facts.recall_id is not None:
         raise CodeRecalled
     if facts.already_claimed:
         raise PointsAlreadyClaimed
     if facts.accepted_scan_id is None:
-        _refuse_new_scan(facts, reading, delivery)
+        _check_new_scan(facts, parsed, event)
     return facts
 
 
-def _refuse_new_scan(facts: CodeSnapshot, reading: ParsedCode, delivery: LeasedEvent) -> None:
-    """Nobody scanned yet for this customer: the event itself is the scan, and must pass as one."""
-    about = ScanContext(at=timezone.now(), user_id=delivery.arguments["user_id"], brand_id=delivery.brand_id)
-    reason = evaluate.evaluate_scan(facts=facts, reading=reading, about=about)
+def _check_new_scan(facts: CodeSnapshot, parsed: ParsedCode, event: LeasedEvent) -> None:
+    """The customer has no accepted scan yet: the event itself is the scan and must be accepted as one."""
+    about = ScanContext(at=timezone.now(), user_id=event.arguments["user_id"], brand_id=event.brand_id)
+    reason = evaluate.evaluate_scan(facts=facts, reading=parsed, about=about)
     if reason == Reason.RESERVED and facts.unconfirmed:  # with a confirmed address they may take it over
-        user_id = delivery.arguments["user_id"]
+        user_id = event.arguments["user_id"]
         still_holds = partial(accounts.lock_unconfirmed, user_id=user_id)
         raise messages.Held(EmailNotConfirmed(), user_id=user_id, still_holds=still_holds)
     if reason in {Reason.LIMIT_REACHED, Reason.RESERVED}:
@@ -157,11 +158,11 @@ def _refuse_new_scan(facts: CodeSnapshot, reading: ParsedCode, delivery: LeasedE
         raise AuthCodeInvalid
 
 
-def _note_on_scan(delivery: LeasedEvent, refusal: DomainError) -> None:
+def _settle_rejected_scan(event: LeasedEvent, error: DomainError) -> None:
     """Only the scan that the event asks for, and only if it still waits: the event may not come from a scan here."""
-    status = Status.ALREADY_CLAIMED if isinstance(refusal, PointsAlreadyClaimed) else Status.NOT_ELIGIBLE
-    theirs = Scan.objects.filter(brand_id=delivery.brand_id, user_id=delivery.arguments["user_id"])
-    own = theirs.filter(pk=delivery.event_id).first()
+    status = Status.ALREADY_CLAIMED if isinstance(error, PointsAlreadyClaimed) else Status.NOT_ELIGIBLE
+    theirs = Scan.objects.filter(brand_id=event.brand_id, user_id=event.arguments["user_id"])
+    own = theirs.filter(pk=event.event_id).first()
     if own is None:
         return
     waits = [Status.PENDING]

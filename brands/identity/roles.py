@@ -41,7 +41,7 @@ TABLE = {
     "campaigns.rewardclaim":          ("v",    "v",     "",      "v",     "v"),
     "loyalty.brandlevel":             ("vacd", "vac",   "",      "v",     "vacd"),
     "loyalty.pointsapproval":          ("vx",   "vx",    "",      "v",     "vx"),
-    "loyalty.earningrule":            ("vacd", "vacd",  "",      "v",     "vacd"),
+    "campaigns.earningrule":            ("vacd", "vacd",  "",      "v",     "vacd"),
     "loyalty.currencyrate":           ("vacd", "vacd",  "",      "",      "vacd"),
     "loyalty.userpoints":             ("vxen", "vxn",   "",      "vn",    "vxen"),
     "loyalty.loyaltytransaction":     ("v",    "v",     "",      "v",     "v"),

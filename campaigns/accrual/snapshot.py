@@ -1,4 +1,4 @@
-"""Everything that accruals need to know about their customers and brands, read in one statement for all of them."""
+"""The snapshot: what accruals must know about their customers and brands, read in one statement for all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
+from brands.errors import UserNotFound
 from campaigns.progress.advance import RUNNING, ActiveCampaign, parse_running
 from core.db import sql
 from core.json_values import ENCODER
@@ -17,7 +18,7 @@ from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
 # One statement's worth. The LIMIT tells PostgreSQL that it looks a few rows up and need not read the tables.
-MOST = 100
+MAX_ACTIONS = 100
 
 # Every change of points, level or progress changes the account's row, so its `xmin` stands for all of it: what is
 # decided from these facts may be written as long as that is the same.
@@ -26,7 +27,7 @@ FACTS = f"""
         SELECT * FROM jsonb_to_recordset(%(asked)s::jsonb)
                AS a (item int, brand_id bigint, user_id bigint, campaign_type text, happened_at timestamptz,
                      reason_ids jsonb)
-         LIMIT {MOST})
+         LIMIT {MAX_ACTIONS})
     SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit, b.monthly_point_limit,
            m.user_point_id, m.version::text, m.status, coalesce(m.current_level, ''), m.points,
            m.points_earned - m.points_returned,
@@ -53,7 +54,7 @@ FACTS = f"""
 
 
 class AccrualLookup(Protocol):
-    """Whose facts, and for what: campaigns of the type that ran at the moment, claims of the reasons."""
+    """What a snapshot is read for: a customer, the campaigns of a type at a moment, and reasons that may be claimed."""
 
     @property
     def brand_id(self) -> int: ...
@@ -97,8 +98,16 @@ class AccrualSnapshot:
         return self.daily_point_limit is not None or self.monthly_point_limit is not None
 
 
-def read(asked: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]:
-    """The facts of each, at most MOST; None where there is no such active user."""
+def fetch_one(lookup: AccrualLookup) -> AccrualSnapshot:
+    """Raises UserNotFound."""
+    [snapshot] = fetch_many([lookup])
+    if snapshot is None:
+        raise UserNotFound
+    return snapshot
+
+
+def fetch_many(lookups: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]:
+    """A snapshot for each of at most MAX_ACTIONS lookups; None where there is no such active user."""
     rows = [
         {
             "item": item,
@@ -108,18 +117,18 @@ def read(asked: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]:
             "happened_at": each.happened_at.isoformat(),
             "reason_ids": each.reason_ids,
         }
-        for item, each in enumerate(asked)
+        for item, each in enumerate(lookups)
     ]
-    found: list[AccrualSnapshot | None] = [None] * len(rows)
+    snapshots: list[AccrualSnapshot | None] = [None] * len(rows)
     for item, *columns in sql.rows(FACTS, {"asked": ENCODER.encode(rows)}):
-        found[item] = parse(columns)
-    return found
+        snapshots[item] = _parse(columns)
+    return snapshots
 
 
-def parse(columns: Sequence[Any]) -> AccrualSnapshot:
+def _parse(columns: Sequence[Any]) -> AccrualSnapshot:
     zone, active, auto, daily, monthly = columns[:5]
     account, version, status, level, balance, lifetime = columns[5:11]
-    levels_found, campaigns_found, claimed, numbers, has_passes, listened, external_system = columns[11:18]
+    level_rows, campaign_rows, claimed, numbers, has_passes, listened, external_system = columns[11:18]
     sends_notices, unconfirmed = columns[18:]
     return AccrualSnapshot(
         zone=ZoneInfo(zone),
@@ -134,9 +143,9 @@ def parse(columns: Sequence[Any]) -> AccrualSnapshot:
         balance=balance or ZERO,
         lifetime=lifetime or ZERO,
         levels=tuple(
-            Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in levels_found or ()
+            Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in level_rows or ()
         ),
-        campaigns=tuple(parse_running(campaigns_found)),
+        campaigns=tuple(parse_running(campaign_rows)),
         claimed=frozenset(claimed),
         numbers=tuple(numbers),
         has_passes=bool(has_passes),

@@ -1,5 +1,5 @@
-"""The portal's pages about campaigns and what customers reach in them."""
+"""The portal's pages about campaigns, earning rules, and what customers reach."""
 
-from campaigns.admin import campaigns, progress, reward_claims
+from campaigns.admin import campaigns, earning_rules, progress, reward_claims
 
-__all__ = ["campaigns", "progress", "reward_claims"]
+__all__ = ["campaigns", "earning_rules", "progress", "reward_claims"]

@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
+from campaigns.models.earning_rules import EarningRule
 from loyalty.admin.ceiling import CeilingAdmin
-from loyalty.models.levels import EarningRule
 from portal.unfold import ChoicesFilter
 
 

@@ -12,21 +12,20 @@ from rest_framework.views import APIView
 from brands.errors import BrandMismatch
 from brands.identity import guessing
 from brands.identity.api_keys import Caller
-from brands.identity.authentication import BearerToken, for_brand_of_key, required_caller
+from brands.identity.authentication import BearerToken, required_caller
 from brands.identity.guessing import Exemptions, Guesser
 from brands.identity.tokens import Principal
 from brands.models.tenants import Brand
 from brands.scanned import read
 from brands.tenants import origins, quotas
+from campaigns.intake import campaign_event
+from campaigns.intake.payloads import KIND_OF_TYPE, PAYLOADS, LoginPayload, OrderPayload, ProfilePayload, ScanPayload
 from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key
 from core.api.inputs import ID, Input
-from core.api.openapi.endpoint import KEY, KEY_AND_BEARER, endpoint
+from core.api.openapi.endpoint import KEY_AND_BEARER, endpoint
 from core.errors import AuthenticationRequired, DomainError, Forbidden
 from core.redis import rate_limits
 from core.web import client_address
-from loyalty import doors, ingestion
-from loyalty.ingestion import EnvelopeInput
-from loyalty.payloads import KIND_OF_TYPE, PAYLOADS, LoginPayload, OrderPayload, ProfilePayload, ScanPayload
 from loyalty.points import accounts
 
 ORIGIN_HEADER = OpenApiParameter(
@@ -189,16 +188,16 @@ class CampaignEvent(APIView):
             rate_limits.hit("campaign_event", caller.brand_id, given["user_id"])
             quotas.count_event(caller.brand_id)
         action = self.read_action(request, caller, principal, given)
-        data = doors.process_campaign_event(action) if caller.is_hub else self.credit_guarded(request, action)
+        data = campaign_event.process_campaign_event(action) if caller.is_hub else self.credit_guarded(request, action)
         return Response({"success": True, "message": message_of(data), "data": data})
 
-    def credit_guarded(self, request: Request, action: doors.Action) -> dict[str, Any]:
+    def credit_guarded(self, request: Request, action: campaign_event.Action) -> dict[str, Any]:
         """Codes can be guessed by this door as by the others, and it locks out like them."""
         guesser = Guesser(f"user:{action.bearer_id}", client_address.client_address(request), action.brand.pk)
         reading = read(action.payload["product"]["authCode"])
         guessing.check(guesser, reading=reading, exemptions=exemptions(action), calls=None)
         try:
-            return doors.process_campaign_event(action)
+            return campaign_event.process_campaign_event(action)
         except DomainError as refusal:
             if refusal.code == "AUTH_CODE_INVALID":
                 guessing.count_unknown(guesser)
@@ -206,14 +205,14 @@ class CampaignEvent(APIView):
 
     def read_action(
         self, request: Request, caller: Caller, principal: Principal, given: dict[str, Any]
-    ) -> doors.Action:
+    ) -> campaign_event.Action:
         kind = KIND_OF_TYPE[given["type"]]
         if not caller.is_hub and kind != "scan-auth":
             raise Forbidden("Only a hub key may report this kind of action.")
         payload = PAYLOADS[kind].parse(request.data)
         if not caller.is_hub:  # what an app ships anybody can change: facts come from the catalogue
             payload = {"type": payload["type"], "product": {"authCode": payload["product"]["authCode"]}}
-        return doors.Action(
+        return campaign_event.Action(
             brand=Brand.objects.get(pk=caller.brand_id),
             key_kind=caller.kind,
             bearer_id=principal.user_id,
@@ -225,7 +224,7 @@ class CampaignEvent(APIView):
         )
 
 
-def exemptions(action: doors.Action) -> Exemptions:
+def exemptions(action: campaign_event.Action) -> Exemptions:
     """A tag exempts nobody: apps scan elsewhere. A customer with an accepted scan is not locked out with a network."""
     who = {"user_id": action.bearer_id, "brand_id": action.brand.pk}
     return Exemptions(
@@ -241,41 +240,3 @@ def message_of(data: dict[str, Any]) -> str:
     if "limit" in data:
         return f"The point limit of this {data['limit']['period']} is reached; {credited}"
     return credited
-
-
-class IngestedOutput(serializers.Serializer[Any]):
-    event_id = serializers.UUIDField()
-    status = serializers.ChoiceField(choices=["accepted", "duplicate"])
-
-
-class Ingest(APIView):
-    """Take an event in from the hub. It is stored before the answer goes out, and delivered from there."""
-
-    authentication_classes = ()
-    permission_classes = ()
-
-    @endpoint(
-        "ingest_event",
-        tag="Points",
-        summary="Hand in an event",
-        needs=[KEY],
-        errors=["API_KEY_INVALID", "TOKEN_INVALID", "FORBIDDEN", "BRAND_MISMATCH", "USER_NOT_FOUND", "RATE_LIMITED"],
-        request=EnvelopeInput,
-        responses={202: IngestedOutput},
-    )
-    @for_brand_of_key
-    def post(self, request: Request, caller: Caller) -> Response:
-        """Store an event, to be worked on a moment later. Needs a hub key.
-
-        Kinds that earn: `scan-auth`, `order-complete`, `log-user-profile-update` and `log-user-login`, each with its
-        payload; any other kind is kept and credits nothing. An `id` is taken in once per source: again, the answer is
-        `duplicate`. `detail.arguments.authorization` is verified and then dropped; it is stored nowhere.
-        """
-        if not caller.is_hub:
-            raise Forbidden("Events are taken from hub keys only.")
-        envelope = EnvelopeInput.parse(request.data)
-        if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:
-            raise BrandMismatch
-        quotas.count_event(caller.brand_id)
-        new = ingestion.store_event(envelope)
-        return Response({"event_id": str(envelope["id"]), "status": "accepted" if new else "duplicate"}, status=202)

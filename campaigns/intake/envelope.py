@@ -10,11 +10,11 @@ from brands.errors import BrandMismatch, TokenInvalid
 from brands.identity import tokens
 from brands.identity.authentication import active_user, bearer
 from brands.models.tenants import Brand
+from campaigns.intake import campaign_event
+from campaigns.intake.payloads import PAYLOADS
 from core.api.inputs import ID, Input, MomentInput, one_line
 from core.db import row_guard
 from core.errors import Invalid
-from loyalty import doors
-from loyalty.payloads import PAYLOADS
 
 PAYLOAD = PolymorphicProxySerializer(
     component_name="Payload", serializers=list(PAYLOADS.values()), resource_type_field_name=None
@@ -83,7 +83,7 @@ def store_event(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) ->
         if not tokens_may_be_old:
             raise
         token_verified = False
-    return doors.ingest(
+    return campaign_event.ingest(
         brand=brand, user_id=arguments["user_id"], token_verified=token_verified, envelope=envelope, payload=payload
     )
 

@@ -12,12 +12,11 @@ from rest_framework.exceptions import ValidationError
 from brands.errors import BrandMismatch
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
+from campaigns.intake.envelope import EnvelopeInput, store_event
 from core.api.json_codec import read_object
 from core.errors import DomainError
 from core.observability import metrics
 from core.observability.tracing import TraceContext
-from loyalty import ingestion
-from loyalty.ingestion import EnvelopeInput
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ def store_message(message: dict[str, Any]) -> bool:
             envelope = EnvelopeInput.parse(read_object(message["Body"].encode(errors="surrogatepass")))
             if not speaks_for(envelope["detail"]["arguments"]["brand_id"]):
                 raise BrandMismatch
-            new = ingestion.store_event(envelope, tokens_may_be_old=True)
+            new = store_event(envelope, tokens_may_be_old=True)
         except (DomainError, ValidationError) as refusal:
             metrics.taken_from_queue("refused")
             why = refusal.code if isinstance(refusal, DomainError) else "VALIDATION_ERROR"

@@ -35,6 +35,20 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='EarningRule',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('order-complete', 'Order completed'), ('log-user-profile-update', 'Profile field completed'), ('log-user-login', 'First login of the day')], max_length=32)),
+                ('reward_type', models.CharField(choices=[('points', 'Fixed points'), ('percentage', 'Percent of the amount')], default='points', max_length=10)),
+                ('reward_value', models.DecimalField(decimal_places=2, max_digits=10, validators=[django.core.validators.MinValueValidator(0)])),
+                ('is_active', models.BooleanField(default=True)),
+                ('brand', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='earning_rules', to='brands.brand')),
+            ],
+            options={
+                'ordering': ['brand_id', 'kind'],
+            },
+        ),
+        migrations.CreateModel(
             name='Milestone',
             fields=[
                 ('milestone_id', models.BigAutoField(primary_key=True, serialize=False)),
@@ -91,6 +105,18 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='campaign',
             constraint=models.CheckConstraint(condition=models.Q(('type__in', ['authenticator_scan', 'order', 'profile', 'login'])), name='campaign_type_known'),
+        ),
+        migrations.AddConstraint(
+            model_name='earningrule',
+            constraint=models.UniqueConstraint(fields=('brand', 'kind'), name='one_earning_rule_per_kind'),
+        ),
+        migrations.AddConstraint(
+            model_name='earningrule',
+            constraint=models.CheckConstraint(condition=models.Q(('reward_value__gte', 0)), name='earning_rule_not_negative'),
+        ),
+        migrations.AddConstraint(
+            model_name='earningrule',
+            constraint=models.CheckConstraint(condition=models.Q(('reward_type', 'points'), models.Q(('kind', 'order-complete'), ('reward_type', 'percentage')), _connector='OR'), name='percentage_needs_an_amount', violation_error_message='Only orders have an amount to take a percentage of.'),
         ),
         migrations.AddConstraint(
             model_name='milestone',

@@ -1,4 +1,4 @@
-"""Adds what models cannot say: bounds of a campaign's milestones, and room for updates."""
+"""Adds what models cannot say: bounds of milestones and earning rules, whose redemption is whose, room for updates."""
 
 from django.db import migrations
 
@@ -54,16 +54,30 @@ CREATE CONSTRAINT TRIGGER milestone_above_goal AFTER UPDATE OF target_value
     ON campaigns_campaign DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION reject_milestone_above_goal();
 """
+# What an earning rule pays above the brand's ceiling needs an approval, as a level's points do.
+RULE_BELOW_CEILING = """
+CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF reward_value, reward_type
+    ON campaigns_earningrule FOR EACH ROW
+    EXECUTE FUNCTION refuse_points_above_ceiling('campaigns.earningrule', 'reward_value', 'reward_type');
+"""
+# loyalty knows a milestone by its id alone, because campaigns stand on loyalty.
+REDEMPTION_OF_MILESTONE = """
+ALTER TABLE loyalty_redemption ADD CONSTRAINT redemption_of_milestone
+    FOREIGN KEY (milestone_id) REFERENCES campaigns_milestone (milestone_id) DEFERRABLE INITIALLY DEFERRED;
+"""
 
 
 class Migration(migrations.Migration):
     dependencies = [
         ("brands", "0001_initial"),
         ("campaigns", "0001_initial"),
+        ("loyalty", "0002_triggers_and_storage"),
     ]
 
     operations = [
         migrations.RunSQL(ROOM_FOR_UPDATES, migrations.RunSQL.noop),
         migrations.RunSQL(MILESTONE_BELOW_CEILING, migrations.RunSQL.noop),
         migrations.RunSQL(MILESTONE_BELOW_GOAL, migrations.RunSQL.noop),
+        migrations.RunSQL(RULE_BELOW_CEILING, migrations.RunSQL.noop),
+        migrations.RunSQL(REDEMPTION_OF_MILESTONE, migrations.RunSQL.noop),
     ]

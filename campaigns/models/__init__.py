@@ -1,5 +1,6 @@
-"""Campaigns, their milestones, and how far customers are."""
+"""Campaigns, their milestones, how far customers are, and what else earns points."""
 
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim, UserLoyaltyCampaign
+from campaigns.models.earning_rules import EarningRule
 
-__all__ = ["Campaign", "Milestone", "RewardClaim", "UserLoyaltyCampaign"]
+__all__ = ["Campaign", "EarningRule", "Milestone", "RewardClaim", "UserLoyaltyCampaign"]

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from campaigns.models.campaigns import RewardClaim
 
 # The campaigns of a brand and type that run at a moment, lowest id first, and where a customer stands in them, as one
 # JSON value: a scalar subquery for statements that read everything some actions need at once, each a row `a` with
@@ -174,9 +174,3 @@ def claim(*, milestone_id: int, user_id: int, at: datetime) -> bool:
     """Take a milestone's reward that waits for it. False: it does not wait, or no more. Joins a transaction."""
     waiting = RewardClaim.objects.filter(milestone=milestone_id, user=user_id, status=RewardClaim.Status.AVAILABLE)
     return bool(waiting.update(status=RewardClaim.Status.CLAIMED, claimed_at=at))
-
-
-def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int) -> None:
-    """For the erasure of a person's data: how far they came, and what they won, is the pseudonym's."""
-    UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__brand_id=brand_id).update(user_id=to)
-    RewardClaim.objects.filter(user_id=user_id, milestone__campaign__brand_id=brand_id).update(user_id=to)

@@ -50,8 +50,8 @@ def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStat
     """
     running = Campaign.objects.running(at).filter(brand_id=brand_id)
     left = RewardClaim.objects.filter(user_id=user_id, status=AVAILABLE, milestone__campaign__brand_id=brand_id)
-    wanted = Q(pk__in=running.values("pk")) | Q(pk__in=left.values("milestone__campaign_id"))
-    campaigns = list(Campaign.objects.filter(wanted).prefetch_related("milestones"))
+    conditions = Q(pk__in=running.values("pk")) | Q(pk__in=left.values("milestone__campaign_id"))
+    campaigns = list(Campaign.objects.filter(conditions).prefetch_related("milestones"))
     mine = UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__in=campaigns)
     progress = {row.campaign_id: row for row in mine}
     claims = dict(

@@ -17,7 +17,8 @@ from authcodes.recalls import recalls
 from brands.models.people import Membership, User
 from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.campaigns import Campaign, Milestone
-from loyalty.models.levels import BrandLevel, EarningRule, RewardType
+from campaigns.models.earning_rules import EarningRule
+from loyalty.models.levels import BrandLevel, RewardType
 from loyalty.points import accounts
 
 # RFC 2606 reserves .example: nobody else can own an address in it, so these rows are the demo's.

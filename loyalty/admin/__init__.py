@@ -1,4 +1,4 @@
-"""The portal's pages about points: what earns them, who holds them and is told, wallets, and the events behind."""
+"""The portal's pages about points: who holds them and is told, wallets, and the events behind."""
 
 from loyalty.admin import (
     approvals,
@@ -9,7 +9,6 @@ from loyalty.admin import (
     levels,
     redemptions,
     rewards,
-    rules,
     wallet_issuers,
     wallet_passes,
     webhooks,
@@ -28,7 +27,6 @@ __all__ = [
     "members",
     "redemptions",
     "rewards",
-    "rules",
     "sender_domains",
     "settings",
     "suppressed_addresses",

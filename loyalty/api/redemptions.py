@@ -20,7 +20,7 @@ from core.redis import rate_limits
 from loyalty.api.rewards import OBSTACLES
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes, redeem, till, undo
-from loyalty.rewards.redeem import ClaimResult, RedemptionRequest
+from loyalty.rewards.redeem import RedemptionRequest
 from loyalty.rewards.undo import Undone
 
 STATES = ["good", "used", "expired", "cancelled", "blocked"]
@@ -45,19 +45,6 @@ class RedeemedData(serializers.Serializer[Any]):
 class RedeemedOutput(serializers.Serializer[Any]):
     success = serializers.BooleanField()
     data = RedeemedData()  # type: ignore[assignment]
-
-
-class ClaimedData(serializers.Serializer[Any]):
-    milestone_id = serializers.IntegerField()
-    reward_name = serializers.CharField()
-    points = serializers.FloatField(help_text="Points that it pays; they come as all points do. 0 for a thing.")
-    redemption_id = serializers.IntegerField(allow_null=True)
-    code = serializers.CharField(allow_null=True, help_text="For the till, where the reward is a thing.")
-
-
-class ClaimedOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = ClaimedData()  # type: ignore[assignment]
 
 
 class RedemptionOutput(serializers.Serializer[Any]):
@@ -188,81 +175,6 @@ def present_undone(undone: Undone) -> dict[str, Any]:
         "redemption_id": undone.redemption.pk,
         "points": plain(undone.redemption.cost),
         "new_balance": plain(undone.balance),
-    }
-
-
-CLAIM_ERRORS = [
-    "AUTHENTICATION_REQUIRED",
-    "TOKEN_INVALID",
-    "REWARD_NOT_FOUND",
-    "REWARD_NOT_AVAILABLE",
-    "LOYALTY_DISABLED",
-    "MEMBER_BLOCKED",
-    "RATE_LIMITED",
-]
-
-
-class Claim(APIView):
-    """Take the reward of a milestone that waits to be claimed."""
-
-    @endpoint(
-        "claim_reward",
-        tag="Rewards",
-        summary="Claim a milestone's reward",
-        needs=[BEARER],
-        errors=CLAIM_ERRORS,
-        request=None,
-        responses=ClaimedOutput,
-    )
-    @changing_own_brand
-    def post(self, request: Request, milestone_id: int) -> Response:
-        """Take the reward of a milestone that is `claimable` in `list_campaigns`; `milestone_id` names it.
-
-        Points come as all points do, a moment later; a thing gets a code for the till. It is given once: asked again,
-        this answers the same.
-        """
-        return claim(request, milestone_id)
-
-
-class ClaimAsReward(APIView):
-    """The same under the path that it had first."""
-
-    @endpoint(
-        "claim_reward_by_old_path",
-        tag="Rewards",
-        summary="Claim a milestone's reward (old path)",
-        needs=[BEARER],
-        errors=CLAIM_ERRORS,
-        request=None,
-        responses=ClaimedOutput,
-        deprecated=True,
-    )
-    @changing_own_brand
-    def post(self, request: Request, milestone_id: int) -> Response:
-        """As `claim_reward`, which has a path of its own now: the number in this one names a milestone, not a reward.
-
-        It goes on answering the same.
-        """
-        return claim(request, milestone_id)
-
-
-def claim(request: Request, milestone_id: int) -> Response:
-    principal = principal_of(request)
-    rate_limits.hit("redeem", principal.brand_id, principal.user_id)
-    claimed = redeem.claim(
-        brand_id=principal.brand_id, user_id=principal.user_id, milestone_id=milestone_id, at=timezone.now()
-    )
-    return Response({"success": True, "data": present_claimed(claimed)})
-
-
-def present_claimed(claimed: ClaimResult) -> dict[str, Any]:
-    redemption = claimed.redemption
-    return {
-        "milestone_id": claimed.milestone.pk,
-        "reward_name": claimed.milestone.reward_name,
-        "points": plain(claimed.milestone.reward_points),
-        "redemption_id": redemption.pk if redemption else None,
-        "code": codes.grouped(redemption.code) if redemption else None,
     }
 
 

@@ -37,5 +37,5 @@ def told(account: UserPoints) -> messages.NewEvent:
         points=account.points,
         level=account.current_level,
         cause=f"{account.status}:{account.pk}",
-        wanted=True,
+        has_consumer=True,
     )

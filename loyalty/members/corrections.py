@@ -81,6 +81,6 @@ def publish_name_change(member: UserPoints, deed: AuditContext) -> None:
         points=member.points,
         level=member.current_level,
         cause=f"name:{uuid4()}",
-        wanted=WalletPass.objects.filter(account=member.pk).exists(),
+        has_consumer=WalletPass.objects.filter(account=member.pk).exists(),
     )
     publishing.publish(messages=[message], brand_id=member.brand_id, at=deed.at)

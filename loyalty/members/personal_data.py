@@ -14,8 +14,6 @@ from django.db.models import QuerySet
 from django.utils.module_loading import import_string
 
 from brands.models.people import User
-from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
-from campaigns.progress import advance
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -59,7 +57,7 @@ def rows(found: QuerySet[Any, Any]) -> Iterator[Any]:
 
 
 def export(user_id: int, brand_id: int) -> dict[str, Any]:
-    """The person, the account at the brand, its ledger, campaigns and rewards."""
+    """The person, the account at the brand, its ledger, orders and rewards."""
     at_brand = {"user_id": user_id, "brand_id": brand_id}
     here = {"user_point__user_id": user_id, "user_point__brand_id": brand_id}
     # Not when they registered, logged in or confirmed their address: that may have been at another brand.
@@ -78,24 +76,19 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
     lines = LoyaltyTransaction.objects.filter(**here).values(
         "created_at", "reason", "reason_id", "points_earned", "points_redeemed", "points_expired", "note"
     )
-    progress = UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__brand_id=brand_id)
-    claims = RewardClaim.objects.filter(user_id=user_id, milestone__campaign__brand_id=brand_id)
     bought = CreditedOrder.objects.filter(**at_brand).order_by("id")
     taken = Redemption.objects.filter(**here)
     return {
         "person": person.get(pk=user_id),
         "account": account.first(),
         "transactions": rows(lines),
-        "campaigns": rows(progress.values("campaign__campaign_name", "progress", "created_at", "updated_at")),
-        "milestone_rewards": rows(claims.values("milestone__reward_name", "status", "created_at", "claimed_at")),
         "orders": rows(bought.values("order_id", "credited_at")),
         "redemptions": rows(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),
     }
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
-    """The account, with its ledger and redemptions, and the campaigns are the pseudonym's, and closed."""
+    """The account, with its ledger, orders and redemptions, is the pseudonym's, and closed."""
     confirmations.forget_person(user_id, brand_id)
     orders.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
-    advance.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
     accounts.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to, at=at)

@@ -103,6 +103,6 @@ def tell(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime)
         kind="log-user-profile-update",
         arguments={"brand_id": brand_id, "user_id": after.user.pk},
         payload={"type": "profile", "changedFields": changed, "completedFields": completed},
-        wanted=bool(completed),
+        has_consumer=bool(completed),
     )
     publishing.publish(messages=[message], brand_id=brand_id, at=at)

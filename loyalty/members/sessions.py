@@ -12,7 +12,6 @@ from brands.identity import tokens
 from brands.identity.tokens import TokenPair
 from brands.models.people import User
 from brands.models.tenants import Brand
-from campaigns.models.campaigns import Campaign
 from core import json_values
 from core.errors import DomainError, Invalid
 from events import messages, publishing
@@ -50,7 +49,7 @@ def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: 
         kind="log-user-login",
         arguments={"brand_id": brand.pk, "user_id": user.pk},
         payload={
-            "type": Campaign.Type.LOGIN.value,
+            "type": "login",
             "sessionId": pair.session_id,
             "channel": channel,
             "timestamp": json_values.iso(at),

@@ -20,7 +20,6 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('brands', '0001_initial'),
-        ('campaigns', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -121,20 +120,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='EarningRule',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('order-complete', 'Order completed'), ('log-user-profile-update', 'Profile field completed'), ('log-user-login', 'First login of the day')], max_length=32)),
-                ('reward_type', models.CharField(choices=[('points', 'Fixed points'), ('percentage', 'Percent of the amount')], default='points', max_length=10)),
-                ('reward_value', models.DecimalField(decimal_places=2, max_digits=10, validators=[django.core.validators.MinValueValidator(0)])),
-                ('is_active', models.BooleanField(default=True)),
-                ('brand', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='earning_rules', to='brands.brand')),
-            ],
-            options={
-                'ordering': ['brand_id', 'kind'],
             },
         ),
         migrations.CreateModel(
@@ -404,6 +389,7 @@ class Migration(migrations.Migration):
             name='Redemption',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('milestone_id', models.BigIntegerField(blank=True, db_index=True, editable=False, null=True)),
                 ('name', models.CharField(help_text='As it was called at the time.', max_length=120, verbose_name='reward')),
                 ('cost', models.DecimalField(decimal_places=2, max_digits=10)),
                 ('balance_after', models.DecimalField(decimal_places=2, editable=False, max_digits=14)),
@@ -416,7 +402,6 @@ class Migration(migrations.Migration):
                 ('used_request', models.UUIDField(blank=True, editable=False, null=True)),
                 ('cancelled_at', core.moments.MomentField(blank=True, null=True)),
                 ('brand', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='redemptions', to='brands.brand')),
-                ('milestone', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='redemptions', to='campaigns.milestone')),
                 ('used_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('used_key', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='brands.apikey')),
                 ('user_point', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='redemptions', to='loyalty.userpoints', verbose_name='member')),
@@ -638,18 +623,6 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('platform__in', ['android', 'ios', 'web'])), name='device_platform_known'),
         ),
         migrations.AddConstraint(
-            model_name='earningrule',
-            constraint=models.UniqueConstraint(fields=('brand', 'kind'), name='one_earning_rule_per_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='earningrule',
-            constraint=models.CheckConstraint(condition=models.Q(('reward_value__gte', 0)), name='earning_rule_not_negative'),
-        ),
-        migrations.AddConstraint(
-            model_name='earningrule',
-            constraint=models.CheckConstraint(condition=models.Q(('reward_type', 'points'), models.Q(('kind', 'order-complete'), ('reward_type', 'percentage')), _connector='OR'), name='percentage_needs_an_amount', violation_error_message='Only orders have an amount to take a percentage of.'),
-        ),
-        migrations.AddConstraint(
             model_name='emailconfirmation',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('reserved_user_id__isnull', False), ('user__isnull', True)), models.Q(('reserved_user_id__isnull', True), ('user__isnull', False)), _connector='OR'), name='confirmation_of_customer_or_newcomer'),
         ),
@@ -823,11 +796,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='redemption',
-            constraint=models.UniqueConstraint(condition=models.Q(('milestone__isnull', False)), fields=('user_point', 'milestone'), name='one_redemption_per_milestone'),
+            constraint=models.UniqueConstraint(condition=models.Q(('milestone_id__isnull', False)), fields=('user_point', 'milestone_id'), name='one_redemption_per_milestone'),
         ),
         migrations.AddConstraint(
             model_name='redemption',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('cost__gt', 0), ('milestone__isnull', True), ('reward__isnull', False)), models.Q(('cost', 0), ('milestone__isnull', False), ('reward__isnull', True)), _connector='OR'), name='redemption_of_a_reward_or_a_milestone'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('cost__gt', 0), ('milestone_id__isnull', True), ('reward__isnull', False)), models.Q(('cost', 0), ('milestone_id__isnull', False), ('reward__isnull', True)), _connector='OR'), name='redemption_of_a_reward_or_a_milestone'),
         ),
         migrations.AddConstraint(
             model_name='redemption',

@@ -63,9 +63,6 @@ END $$;
 CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF scan_reward_value, scan_reward_type
     ON loyalty_brandlevel FOR EACH ROW
     EXECUTE FUNCTION refuse_points_above_ceiling('loyalty.brandlevel', 'scan_reward_value', 'scan_reward_type');
-CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF reward_value, reward_type
-    ON loyalty_earningrule FOR EACH ROW
-    EXECUTE FUNCTION refuse_points_above_ceiling('loyalty.earningrule', 'reward_value', 'reward_type');
 """
 # Triggers write the words, because users and accounts are changed in many places. Adding an account locks its user
 # against a change of the key (FOR KEY SHARE, as the foreign key does at commit); a change of address or name excludes

@@ -1,4 +1,4 @@
-"""What a customer holds: points, level, ledger, passes; what a brand pays for; and the events that carry it all."""
+"""What a customer holds: points, level, ledger, passes; and the events that carry it all."""
 
 from events.models import Event, EventQuerySet, default_give_up_at
 from loyalty.models.accounts import UserPoints
@@ -8,7 +8,7 @@ from loyalty.models.consents import Consent
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.levels import BrandLevel, EarningRule, RewardType
+from loyalty.models.levels import BrandLevel, RewardType
 from loyalty.models.notifications import (
     PHONE,
     Channel,
@@ -43,7 +43,6 @@ __all__ = [
     "CreditedOrder",
     "CurrencyRate",
     "Device",
-    "EarningRule",
     "EmailConfirmation",
     "Event",
     "EventQuerySet",

@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand
-from campaigns.models.campaigns import Milestone
 from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
@@ -106,9 +105,8 @@ class Redemption(models.Model):
         UserPoints, on_delete=models.PROTECT, related_name="redemptions", db_index=False, verbose_name=_("member")
     )
     reward = models.ForeignKey(Reward, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions")
-    milestone = models.ForeignKey(
-        Milestone, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions"
-    )
+    # The id of the milestone that gave it. Campaigns stand on loyalty, so the foreign key is theirs to add.
+    milestone_id = models.BigIntegerField(null=True, blank=True, editable=False, db_index=True)
     name = models.CharField(_("reward"), max_length=120, help_text=_("As it was called at the time."))
     cost = models.DecimalField(max_digits=10, decimal_places=2)
     balance_after = models.DecimalField(max_digits=14, decimal_places=2, editable=False)
@@ -135,13 +133,13 @@ class Redemption(models.Model):
             models.UniqueConstraint(fields=["code"], name="redemption_code_unique"),
             models.UniqueConstraint(fields=["user_point", "request_key"], name="one_redemption_per_request"),
             models.UniqueConstraint(
-                fields=["user_point", "milestone"],
-                condition=Q(milestone__isnull=False),
+                fields=["user_point", "milestone_id"],
+                condition=Q(milestone_id__isnull=False),
                 name="one_redemption_per_milestone",
             ),
             models.CheckConstraint(
-                condition=Q(reward__isnull=False, milestone__isnull=True, cost__gt=0)
-                | Q(reward__isnull=True, milestone__isnull=False, cost=0),
+                condition=Q(reward__isnull=False, milestone_id__isnull=True, cost__gt=0)
+                | Q(reward__isnull=True, milestone_id__isnull=False, cost=0),
                 name="redemption_of_a_reward_or_a_milestone",
             ),
             models.CheckConstraint(

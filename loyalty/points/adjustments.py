@@ -71,7 +71,7 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: AuditContex
             level=made.current_level,
             level_updated=made.level_updated,
             cause=f"{ledger.ADJUSTED}{key}",
-            wanted=WalletPass.objects.filter(account=account).exists(),
+            has_consumer=WalletPass.objects.filter(account=account).exists(),
         )
         told = [balance, *announcements(account, made, line, key, deed)]
         publishing.publish(messages=told, brand_id=account.brand_id, at=deed.at)

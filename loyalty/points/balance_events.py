@@ -16,12 +16,12 @@ def balance_changed(
     level: str,
     level_updated: bool = False,
     cause: str,
-    wanted: bool,
+    has_consumer: bool,
     event_id: UUID | None = None,
 ) -> messages.NewEvent:
-    """Balance and level as they are from now on. `wanted`: somebody carries a pass of the account.
+    """Balance and level as they are from now on. `has_consumer`: the account has a wallet pass.
 
-    Call with the account locked, or unchanged since `wanted` was read: a pass that is made meanwhile waits for us.
+    Call with the account locked, or unchanged since `has_consumer` was read: a pass made in the meantime waits for us.
     """
     return messages.NewEvent(
         kind="balance-changed",
@@ -34,5 +34,5 @@ def balance_changed(
             "cause": cause,
         },
         event_id=event_id or uuid4(),
-        wanted=wanted,
+        has_consumer=has_consumer,
     )

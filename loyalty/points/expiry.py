@@ -207,7 +207,7 @@ def changes(held: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]
             level=each.current_level,
             cause=cause,
             event_id=uuid.uuid5(FOLLOWING, f"{cause}:{each.account}"),
-            wanted=each.account in passes,
+            has_consumer=each.account in passes,
         )
         for each in gone
     ]

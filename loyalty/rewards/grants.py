@@ -5,7 +5,6 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from campaigns.models.campaigns import Milestone
 from loyalty.errors import LoyaltyDisabled, MemberBlocked, RewardNotAvailable
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
@@ -29,16 +28,17 @@ def reaching_member(brand_id: int, user_id: int) -> UserPoints:
     return account
 
 
-def grant_reward(milestone: Milestone, account: UserPoints, at: datetime) -> None:
+def grant_reward(*, account: UserPoints, milestone_id: int, name: str, at: datetime) -> None:
+    """Give what the milestone promises, with a code for the till; once, or IntegrityError. Joins a transaction."""
     Redemption.objects.create(
         brand_id=account.brand_id,
         user_point=account,
-        milestone=milestone,
-        name=milestone.reward_name,
+        milestone_id=milestone_id,
+        name=name,
         cost=ZERO,
         balance_after=account.points,
         code=codes.new(),
-        request_key=uuid.uuid5(FOLLOWING, f"claim:{milestone.pk}"),
+        request_key=uuid.uuid5(FOLLOWING, f"claim:{milestone_id}"),
         created_at=at,
         expires_at=WON_THINGS_EXPIRE,
     )

@@ -8,12 +8,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
-from campaigns.models.campaigns import Milestone, RewardClaim
-from campaigns.progress import advance
 from core.db import sql
 from core.errors import IdempotencyKeyReused
 from core.json_values import plain
-from events import leases, messages, publishing
+from events import messages, publishing
 from loyalty.errors import OutOfStock, RewardNotAvailable, RewardNotFound
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
@@ -22,7 +20,6 @@ from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts, ledger
 from loyalty.points.balance_events import balance_changed
 from loyalty.rewards import codes, rules
-from loyalty.rewards.grants import grant_reward, reaching_member
 from loyalty.rewards.returns import FOLLOWING, ZERO, following_id
 from loyalty.rewards.rules import MemberState, RewardTerms
 
@@ -96,14 +93,6 @@ class RedemptionSnapshot:
     redemption_id: int
     has_passes: bool
     listened: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimResult:
-    """A milestone's reward that is the customer's: points on their way, or a thing with its code."""
-
-    milestone: Milestone
-    redemption: Redemption | None
 
 
 def redeem(wish: RedemptionRequest) -> Redemption:
@@ -218,7 +207,7 @@ def consequences(
             points=balance,
             level=facts.level,
             cause=cause,
-            wanted=facts.has_passes,
+            has_consumer=facts.has_passes,
             event_id=following_id(cause),
         )
     ]
@@ -240,60 +229,3 @@ def consequences(
             )
         )
     return told
-
-
-# --- Rewards of milestones -------------------------------------------------------------------------------------------
-
-
-def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> ClaimResult:
-    """Take a milestone's reward that waits for it; once: again, it tells what is the customer's already.
-
-    Points go the way of all points, as a `reward-claimed` event; a thing gets a code for the till. Raises
-    RewardNotFound, RewardNotAvailable, MemberBlocked, LoyaltyDisabled. Owns the transaction.
-    """
-    milestone = Milestone.objects.filter(pk=milestone_id, campaign__brand=brand_id).first()
-    if milestone is None:
-        raise RewardNotFound
-    with transaction.atomic():
-        account = reaching_member(brand_id, user_id)
-        if advance.claim(milestone_id=milestone_id, user_id=user_id, at=at):
-            if milestone.reward_points:
-                publish_points(milestone, brand_id, user_id, at)
-            else:
-                grant_reward(milestone, account, at)
-        elif not RewardClaim.objects.filter(milestone=milestone, user=user_id).exists():
-            raise RewardNotAvailable(_("This milestone is not reached yet."))
-        return ClaimResult(milestone, redemption_of(milestone, account))
-
-
-def grant(delivery: messages.LeasedEvent, *, at: datetime) -> None:
-    """The code of a thing that came by itself, once; finishes its event. Owns the transaction.
-
-    Raises LoyaltyDisabled, MemberBlocked and LeaseLostError.
-    """
-    milestone = Milestone.objects.get(pk=delivery.payload["milestone_id"], campaign__brand=delivery.brand_id)
-    with transaction.atomic():
-        account = reaching_member(delivery.brand_id, delivery.arguments["user_id"])
-        if redemption_of(milestone, account) is None:
-            grant_reward(milestone, account, at)
-        leases.finish(delivery)
-
-
-def redemption_of(milestone: Milestone, account: UserPoints) -> Redemption | None:
-    return Redemption.objects.filter(user_point=account, milestone=milestone).first()
-
-
-def publish_points(milestone: Milestone, brand_id: int, user_id: int, at: datetime) -> None:
-    message = messages.NewEvent(
-        kind="reward-claimed",
-        arguments={"brand_id": brand_id, "user_id": user_id},
-        payload={
-            "type": "reward",
-            "milestone_id": milestone.pk,
-            "reward_name": milestone.reward_name,
-            "points": str(milestone.reward_points),
-            "cause": f"claim:{milestone.pk}",
-        },
-        event_id=uuid.uuid5(FOLLOWING, f"claim:{milestone.pk}:{user_id}"),
-    )
-    publishing.publish(messages=[message], brand_id=brand_id, at=at)

@@ -46,7 +46,7 @@ def return_points(redemption: Redemption, account: UserPoints, at: datetime) -> 
         points=line.balance,
         level=line.current_level,
         cause=cause,
-        wanted=WalletPass.objects.filter(account=account).exists(),
+        has_consumer=WalletPass.objects.filter(account=account).exists(),
         event_id=following_id(cause),
     )
     publishing.publish(messages=[message], brand_id=account.brand_id, at=at)

@@ -39,7 +39,7 @@ GROUPS: dict[Any, dict[str, str]] = {
         "campaigns.campaign": "flag",
         "loyalty.brandlevel": "military_tech",
         "loyalty.reward": "featured_seasonal_and_gifts",
-        "loyalty.earningrule": "calculate",
+        "campaigns.earningrule": "calculate",
         "loyalty.pointsapproval": "approval",
         "loyalty.currencyrate": "currency_exchange",
     },

@@ -22,9 +22,10 @@ from brands.identity import api_keys
 from brands.models.credentials import ApiKey
 from brands.models.people import Membership, User
 from brands.models.tenants import Brand, BrandHostname
+from campaigns.models.earning_rules import EarningRule
 from config.demo.data import FRESH_AT_LEAST, PLANS, SUPERUSER
 from loyalty.models.accounts import UserPoints
-from loyalty.models.levels import BrandLevel, EarningRule
+from loyalty.models.levels import BrandLevel
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db

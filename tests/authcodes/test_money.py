@@ -246,14 +246,14 @@ def test_import_is_looked_at_again_when_it_is_committed(brand, owner, meanwhile)
 
 
 @pytest.mark.parametrize(
-    "label", ["authcodes.product", "loyalty.brandlevel", "loyalty.earningrule", "campaigns.campaign"]
+    "label", ["authcodes.product", "loyalty.brandlevel", "campaigns.earningrule", "campaigns.campaign"]
 )
 @pytest.mark.parametrize("role", ["printer", "support"])
 def test_neither_printers_nor_support_write_what_earns(brand, label, role):
     rows = {
         "authcodes.product": factories.product(brand),
         "loyalty.brandlevel": factories.level(brand, "Gold", 500),
-        "loyalty.earningrule": factories.earning_rule(brand, "log-user-login"),
+        "campaigns.earningrule": factories.earning_rule(brand, "log-user-login"),
         "campaigns.campaign": factories.campaign(brand),
     }
     client = browser(staff(brand, role=role))

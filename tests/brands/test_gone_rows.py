@@ -119,7 +119,7 @@ def alone(own: tuple[Brand, dict[str, Any]]) -> dict[str, Any]:
                 "loyalty.noticetemplate",
                 "loyalty.noticesettings",
                 "loyalty.currencyrate",
-                "loyalty.earningrule",
+                "campaigns.earningrule",
                 "brands.membership",
             ]
         },

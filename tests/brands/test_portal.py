@@ -114,7 +114,7 @@ def test_lists_forms_and_histories_name_nobody_elses_rows(client: Client, own: A
         assert response.status_code == 200, asked
         assert MARKER not in text(response).lower(), asked
     assert "aardvark" in text(client.get(address(label))) or label in {
-        "loyalty.earningrule",
+        "campaigns.earningrule",
         "loyalty.event",
         "loyalty.currencyrate",
     }
@@ -207,7 +207,7 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "scan_reward_type": "points",
             "scan_reward_value": 1,
         },
-        "loyalty.earningrule": {
+        "campaigns.earningrule": {
             "brand": brand.pk,
             "kind": "order-complete",
             "reward_type": "points",
@@ -268,7 +268,7 @@ RENAMED = [
     ("authcodes.batchrange", "range_name"),
     ("authcodes.printer", "name"),
     ("loyalty.brandlevel", "threshold"),
-    ("loyalty.earningrule", "kind"),
+    ("campaigns.earningrule", "kind"),
 ]
 
 
@@ -296,7 +296,7 @@ def twins(brand: Brand) -> dict[str, tuple[Any, Any]]:
         "authcodes.batchrange": (factories.batch(brand), factories.batch(brand)),
         "authcodes.printer": (printers[0], printers[1]),
         "loyalty.brandlevel": levels,
-        "loyalty.earningrule": rules,
+        "campaigns.earningrule": rules,
     }
 
 

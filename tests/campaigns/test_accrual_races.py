@@ -13,10 +13,11 @@ from authcodes.models.codes import AuthCode
 from authcodes.scanning import consistency
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
+from campaigns.accrual import decide, snapshot, write
+from campaigns.intake import campaign_event
+from campaigns.intake.campaign_event import Action
 from events import delivery, leases, messages, publishing, worker
 from events.models import Event
-from loyalty import accrual, doors, facts
-from loyalty.doors import Action
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import accounts, ledger
@@ -51,7 +52,7 @@ def scan(customer, code):
 
 
 def claim_at_once(brand, customer, code, times):
-    return at_once(lambda _number: doors.process_campaign_event(asked(brand, customer, code)), range(times))
+    return at_once(lambda _number: campaign_event.process_campaign_event(asked(brand, customer, code)), range(times))
 
 
 @pytest.mark.parametrize("scanned", [False, True], ids=["each brings its scan", "scanned before"])
@@ -74,20 +75,20 @@ def test_of_a_hundred_claims_by_one_user_exactly_one_is_credited(brand, scanned)
 def accounts_unguarded(monkeypatch):
     """Nobody waits for an account, nor sees that it has changed; and all think a moment between reading and writing."""
 
-    def think_after(read):
+    def think_after(fetch_many):
         def read_and_think(*arguments):
-            found = read(*arguments)
+            found = fetch_many(*arguments)
             time.sleep(0.05)
             return found
 
         return read_and_think
 
-    monkeypatch.setattr(facts, "read", think_after(facts.read))
-    monkeypatch.setattr(accrual, "limit_of", think_after(accrual.limit_of))
+    monkeypatch.setattr(snapshot, "fetch_many", think_after(snapshot.fetch_many))
+    monkeypatch.setattr(decide, "binding_limit", think_after(decide.binding_limit))
     version = "AND a.xmin = ANY (ARRAY[i.version::xid])"
-    assert version in accrual.WRITE
-    monkeypatch.setattr(accrual, "WRITE", accrual.WRITE.replace(version, ""))
-    monkeypatch.setattr(accrual, "writing", accrual.writing.__wrapped__)
+    assert version in write.WRITE
+    monkeypatch.setattr(write, "WRITE", write.WRITE.replace(version, ""))
+    monkeypatch.setattr(write, "statement_with", write.statement_with.__wrapped__)
     monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 
@@ -198,17 +199,17 @@ def test_a_portion_that_lost_its_lease_leaves_nothing_behind(brand):
 def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypatch):
     customer, code = factories.customer(brand), factories.code(brand)
     scan(customer, code)
-    read, times = facts.read, []
+    fetch_many, times = snapshot.fetch_many, []
 
     def read_and_be_overtaken(asked):
-        [found] = read(asked)
+        [found] = fetch_many(asked)
         times.append(found.balance)
         if len(times) == 1:
             account = factories.account(customer, brand).pk
             ledger.credit(account=account, points=Decimal(7), reason_id="meanwhile", note="", at=timezone.now())
         return [found]
 
-    monkeypatch.setattr(facts, "read", read_and_be_overtaken)
+    monkeypatch.setattr(snapshot, "fetch_many", read_and_be_overtaken)
     worker.drain()
 
     assert times == [0, 7]
@@ -219,7 +220,7 @@ def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypat
 def test_two_users_racing_for_one_slot_by_this_door_make_one_ledger_line(brand):
     customers, code = [factories.customer(brand) for _ in range(50)], factories.code(brand)
 
-    results = at_once(lambda customer: doors.process_campaign_event(asked(brand, customer, code)), customers)
+    results = at_once(lambda customer: campaign_event.process_campaign_event(asked(brand, customer, code)), customers)
 
     refusals = [result.code for result in results if not isinstance(result, dict)]
     assert refusals == ["SCAN_LIMIT_REACHED"] * 49
@@ -232,7 +233,7 @@ def test_awards_at_once_never_pass_a_daily_limit(brand):
     brand.save()
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
+    at_once(lambda code: campaign_event.process_campaign_event(asked(brand, customer, code)), codes)
 
     assert UserPoints.objects.get().points == 35
 
@@ -243,7 +244,7 @@ def test_control_without_the_lock_awards_pass_the_limit(brand):
     brand.save()
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
+    at_once(lambda code: campaign_event.process_campaign_event(asked(brand, customer, code)), codes)
 
     assert UserPoints.objects.get().points > 35
 
@@ -295,7 +296,7 @@ def test_the_same_envelope_sent_many_times_at_once_is_stored_once(brand):
             "region": "here",
             "time": at,
         }
-        return doors.ingest(
+        return campaign_event.ingest(
             brand=brand, user_id=customer.pk, token_verified=False, envelope=envelope, payload={"type": "login"}
         )
 
@@ -309,7 +310,7 @@ def test_a_first_accrual_enrols_once_however_many_come_at_once(brand):
     customer = factories.customer(brand, enrolled=False)
     codes = list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
+    at_once(lambda code: campaign_event.process_campaign_event(asked(brand, customer, code)), codes)
 
     account = UserPoints.objects.get()
     assert (account.points, account.points_earned) == (200, 200)
@@ -320,7 +321,7 @@ def test_progress_counts_every_one_of_many_actions_at_once(brand):
     factories.milestone(campaign, 10, auto_claim=True, reward_points=5)
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: doors.process_campaign_event(asked(brand, customer, code)), codes)
+    at_once(lambda code: campaign_event.process_campaign_event(asked(brand, customer, code)), codes)
     worker.drain()
 
     assert customer.campaign_progress.get().progress == 20

@@ -10,9 +10,9 @@ from django.db import connection
 from authcodes.codes import bulk_changes
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
+from campaigns.api.campaign_event import message_of
 from core.redis import client, rate_limits
 from events.models import Event
-from loyalty.api.events import message_of
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories

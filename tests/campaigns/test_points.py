@@ -4,11 +4,11 @@ from decimal import Decimal
 
 import pytest
 
-from loyalty import earning
+from campaigns.earning import points
 
 
 def worth(override=None, kind=None, value=None, price=None, ceiling=10**9):
-    return earning.for_scan(
+    return points.for_scan(
         redeem_point_value=override,
         reward_type=kind,
         reward_value=None if value is None else Decimal(value),

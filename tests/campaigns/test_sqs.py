@@ -11,7 +11,7 @@ from moto.server import ThreadedMotoServer
 
 from brands.identity import tokens
 from brands.tenants import quotas
-from config import queue
+from campaigns.intake import sqs as queue
 from events.models import Event
 from tests.support import factories
 from tests.support.live_stack import free_port

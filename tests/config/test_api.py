@@ -29,10 +29,10 @@ import events
 import jobs
 import loyalty
 import portal
+from campaigns.intake.campaign_event import StoredRefusal
 from core.api import exception_handler, json_codec
 from core.errors import DomainError, RateLimited, Unavailable
 from core.web.middleware import WholeBodies
-from loyalty.doors import StoredRefusal
 from tests.support.locks import holding, impatient
 
 pytestmark = pytest.mark.urls(__name__)

@@ -14,9 +14,10 @@ from authcodes.models.products import Product
 from brands.models.audit import AuditEntry
 from brands.models.people import Membership
 from brands.models.tenants import Brand
+from campaigns.models.earning_rules import EarningRule
 from core.errors import Forbidden, Invalid
 from loyalty.models.approvals import PointsApproval
-from loyalty.models.levels import BrandLevel, EarningRule
+from loyalty.models.levels import BrandLevel
 from loyalty.points import approvals
 from tests.support import factories
 from tests.support.concurrency import at_once

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from brands.models.tenants import Brand
+from campaigns.progress import consistency as progress
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.expiry import ExpiryRun
@@ -26,7 +27,7 @@ DAY = timedelta(days=1)
 
 def assert_books_are_right():
     with connection.cursor() as cursor:
-        for check, statement in consistency.CHECKS.items():
+        for check, statement in {**consistency.CHECKS, **progress.CHECKS}.items():
             cursor.execute(statement)
             assert (check, cursor.fetchall()) == (check, [])
 

@@ -9,18 +9,21 @@ from django.utils import timezone
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from brands.models.tenants import Brand
+from campaigns.intake import campaign_event
 from campaigns.models.campaigns import UserLoyaltyCampaign
+from campaigns.progress import consistency as progress
 from core import consistency
 from core.errors import Unavailable
 from core.redis import client
 from events import publishing, retention, tasks, worker
 from events.models import Event
-from loyalty import doors
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points import consistency as reconcile
+from loyalty.points import consistency as points
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+CHECKS = {**points.CHECKS, **progress.CHECKS}
 
 OLD = timedelta(days=31)
 
@@ -103,7 +106,7 @@ def test_the_ledger_is_proved_without_what_was_forgotten(brand, customer, delive
     Event.objects.filter(detail_type="notify").update(status="done")
 
     assert tasks.forget_events() == 2
-    assert list(consistency.differences(reconcile.CHECKS)) == []
+    assert list(consistency.differences(CHECKS)) == []
 
 
 def test_control_a_young_event_without_its_consequence_is_a_contradiction(brand, customer, deliver):
@@ -111,7 +114,7 @@ def test_control_a_young_event_without_its_consequence_is_a_contradiction(brand,
     deliver()
     Event.objects.filter(detail_type="notify").delete()
 
-    assert len(list(consistency.differences(reconcile.CHECKS))) == 1
+    assert len(list(consistency.differences(CHECKS))) == 1
 
 
 LONG_AGO = timedelta(days=91)
@@ -249,14 +252,14 @@ def test_the_books_agree_when_old_events_about_points_are_gone(brand, customer, 
     scan_as(customer, factories.code(brand))
     deliver()
 
-    assert list(consistency.differences(reconcile.CHECKS)) == []
+    assert list(consistency.differences(CHECKS)) == []
 
     UserLoyaltyCampaign.objects.update(progress=1)
-    assert len(list(consistency.differences(reconcile.CHECKS))) == 1
+    assert len(list(consistency.differences(CHECKS))) == 1
 
 
 def test_a_request_whose_stored_answer_is_deleted_meanwhile_may_try_again(brand):
     gone = Event(brand=brand, source="app.customer-app", detail_type="scan-auth", detail={})
 
     with pytest.raises(Unavailable):
-        doors._replay(gone)
+        campaign_event._replay(gone)

@@ -62,7 +62,7 @@ def test_a_slow_lane_is_called_through_the_queue_of_its_own_workers():
 
 
 def test_what_nobody_waits_for_is_kept_as_ignored():
-    publish("letter", wanted=False)
+    publish("letter", has_consumer=False)
 
     assert Event.objects.get().status == "ignored"
     assert client.client().llen("outgoing") == 0

@@ -11,6 +11,7 @@ from django.utils import timezone
 from brands.audit_log import AuditContext
 from brands.models.audit import AuditEntry
 from campaigns.models.campaigns import RewardClaim
+from campaigns.progress import consistency as progress
 from core import json_values
 from core.errors import Invalid
 from events.models import Event
@@ -35,7 +36,7 @@ def mine(api, customer):
 def books_are_right(db):
     yield
     with connection.cursor() as cursor:
-        for check, statement in consistency.CHECKS.items():
+        for check, statement in {**consistency.CHECKS, **progress.CHECKS}.items():
             cursor.execute(statement)
             assert (check, cursor.fetchall()) == (check, [])
 
@@ -319,7 +320,7 @@ def test_thing_is_claimed_once_and_gets_a_code(mine, reached, auto_claim):
     made = Redemption.objects.get()
     assert first.json() == second.json()
     assert first.json()["data"]["redemption_id"] == made.pk
-    assert (made.name, made.cost, made.milestone) == ("A sticker", 0, milestone)
+    assert (made.name, made.cost, made.milestone_id) == ("A sticker", 0, milestone.pk)
     assert RewardClaim.objects.get().status == "claimed"
 
 
@@ -327,7 +328,7 @@ def test_thing_that_is_claimed_automatically_has_its_code_without_being_claimed(
     milestone = reached(reward_name="A sticker", auto_claim=True)
 
     made = Redemption.objects.get()
-    assert (made.name, made.cost, made.milestone, made.status) == ("A sticker", 0, milestone, "issued")
+    assert (made.name, made.cost, made.milestone_id, made.status) == ("A sticker", 0, milestone.pk, "issued")
     [mine_now] = mine.get("customer/loyalty/redemptions").json()["data"]
     assert (mine_now["milestone_id"], mine_now["state"]) == (milestone.pk, "good")
     assert RewardClaim.objects.get().status == "claimed"

@@ -16,8 +16,9 @@ from authcodes.models.products import Product
 from brands.models.people import User
 from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.campaigns import Campaign, Milestone
+from campaigns.models.earning_rules import EarningRule
 from loyalty.models.accounts import UserPoints
-from loyalty.models.levels import BrandLevel, EarningRule
+from loyalty.models.levels import BrandLevel
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, ledger
 from loyalty.rewards import redeem

@@ -181,7 +181,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "campaigns.rewardclaim": RewardClaim.objects.create(user=customer, milestone=milestone),
         "loyalty.brandlevel": factories.level(brand, name=f"{marker} level"),
         "loyalty.currencyrate": CurrencyRate.objects.create(brand=brand, currency="USD", rate="1.1"),
-        "loyalty.earningrule": factories.earning_rule(brand, "log-user-login"),
+        "campaigns.earningrule": factories.earning_rule(brand, "log-user-login"),
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"

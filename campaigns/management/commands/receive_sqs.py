@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from config import queue
+from campaigns.intake import sqs
 
 
 class Command(BaseCommand):
@@ -29,8 +29,8 @@ class Command(BaseCommand):
         if threading.current_thread() is threading.main_thread():
             for signum in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(signum, lambda *_: stop.set())
-        taken = queue.receive_all(
-            queue.client(),
+        taken = sqs.receive_all(
+            sqs.client(),
             wait_seconds=options["wait"],
             until_empty=options["until_empty"],
             stopping=stop.is_set,

@@ -1,0 +1,1 @@
+"""Accrual: how a qualifying action becomes points, progress and a level."""

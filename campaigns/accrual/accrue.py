@@ -1,0 +1,93 @@
+"""Accrual: fetch a snapshot, decide, write; alone or many at once."""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from django.db import transaction
+
+from campaigns.accrual import decide, snapshot, write
+from campaigns.accrual.snapshot import AccrualSnapshot
+from campaigns.accrual.types import AccrualRequest, AccrualResult, PendingAccrual
+from core import json_values
+from core.json_values import plain
+from events import messages
+from loyalty.integrations import external_system
+from loyalty.points import accounts
+
+
+def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) -> AccrualResult:
+    """Credit an action once and finish its event: all of it commits, or none.
+
+    It is decided from a snapshot and written if the account has not changed since; else once more, with the account
+    locked. `begin` runs first in that transaction, to take a lock of the caller's own. Raises DomainError, Held and
+    LeaseLostError; owns the transaction.
+    """
+    action = request.action
+    state = snapshot.fetch_one(action)
+    decide.check_eligible(action, state)
+    if decide.needs_approval(action, state):  # 6: outside of any transaction
+        request_approvals(request, state)
+    if begin is None and decide.needs_no_lock(action, state):
+        pending = decide.prepare(request, state)
+        if write.write([pending]):
+            return pending.result
+    with transaction.atomic():
+        if begin:
+            begin()
+        account = state.account or accounts.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
+        accounts.lock(account=account)
+        state = snapshot.fetch_one(action)
+        decide.check_eligible(action, state)
+        limit = decide.binding_limit(account, state, action) if action.limited else None
+        pending = decide.prepare(request, state, limit)
+        if not write.write([pending]):
+            raise messages.LeaseLostError  # not the account, which is locked
+        return pending.result
+
+
+def accrue_batch(requests: Sequence[AccrualRequest]) -> list[AccrualRequest]:
+    """As accrue, for all requests that need nothing special: one statement reads, one writes, one transaction.
+
+    Returns the others: rejected, changed since they were read, or in need of a lock or an approval. Requests of one
+    account are credited one after the other.
+    """
+    pending: dict[int, PendingAccrual] = {}
+    rest, next_round = [], []
+    states = snapshot.fetch_many([request.action for request in requests])
+    for request, state in zip(requests, states, strict=True):
+        if state is None or state.account is None or not decide.can_batch(request.action, state):
+            rest.append(request)
+        elif state.account in pending:
+            next_round.append(request)
+        elif decide.is_rejected(request.action, state):
+            rest.append(request)
+        else:
+            pending[state.account] = decide.prepare(request, state)
+    by_statement = groupby(sorted(pending.values(), key=write.extra_statement), key=write.extra_statement)
+    for _, group in by_statement:
+        accruals = list(group)
+        written = write.write(accruals)
+        rest += [accrual.request for item, accrual in enumerate(accruals) if item not in written]
+    return rest + (accrue_batch(next_round) if next_round else [])
+
+
+def request_approvals(request: AccrualRequest, state: AccrualSnapshot) -> None:
+    """Ask the brand's external loyalty system. Returns if it agrees, or does not answer and the brand goes on then."""
+    action, event = request.action, request.event
+    assert state.external_system is not None  # noqa: S101 - the caller has checked
+    reasons = [reason.reason_id for reason in decide.unclaimed(action, state)]
+    question = external_system.ApprovalRequest(
+        event_id=event.event_id,
+        kind=event.kind,
+        brand_id=action.brand_id,
+        user_id=action.user_id,
+        user_point_id=state.account,
+        campaign_type=action.campaign_type,
+        reason_ids=reasons,
+        points=plain(decide.points_per_reason(action, state) * len(reasons)),
+        balance=plain(state.balance),
+        lifetime_points=plain(state.lifetime),
+        current_level=state.current_level,
+        happened_at=json_values.iso(action.happened_at),
+    )
+    external_system.request_approval(system_id=state.external_system, delivery=event, question=question)

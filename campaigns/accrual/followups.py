@@ -1,0 +1,112 @@
+"""The events that follow from an accrual: for wallets, notifications, rewards and webhooks."""
+
+from typing import Any
+
+from campaigns.accrual.snapshot import AccrualSnapshot
+from campaigns.accrual.types import AccrualResult, QualifyingAction, serialize_progress
+from core.json_values import plain
+from events import messages
+from loyalty.integrations import webhook_events
+from loyalty.points.balance_events import balance_changed
+
+TEMPLATE = "NOTIFY_CAMPAIGN_SUCCESS"
+
+
+def followup_events(
+    event: messages.LeasedEvent, action: QualifyingAction, result: AccrualResult, state: AccrualSnapshot
+) -> list[messages.NewEvent]:
+    """Step 11: events for wallets, for the notification, for rewards and for webhooks, each delivered on its own."""
+    if result.transaction_id is None:
+        return []
+    arguments = {"brand_id": action.brand_id, "user_id": action.user_id}
+
+    def new_event(kind: str, cause: str, payload: dict[str, Any], *, has_consumer: bool = True) -> messages.NewEvent:
+        return messages.NewEvent(
+            kind=kind,
+            payload={**payload, "cause": str(event.event_id)},
+            arguments=arguments,
+            event_id=event.following_id(cause),
+            has_consumer=has_consumer,
+        )
+
+    assert state.account is not None  # noqa: S101 - a ledger entry has an account
+    balance = balance_changed(
+        brand_id=action.brand_id,
+        user_id=action.user_id,
+        account=state.account,
+        points=result.new_balance,
+        level=result.current_level,
+        level_updated=result.level_updated,
+        cause=str(event.event_id),
+        has_consumer=state.has_passes,
+        event_id=event.following_id("balance-changed"),
+    )
+    notification = {
+        "template": TEMPLATE,
+        "points_earned": plain(result.points_earned),
+        "new_balance": plain(result.new_balance),
+        "transaction_id": str(result.transaction_id),
+        "note": action.reasons[-1].note,
+        "level_updated": result.level_updated,
+        "current_level": result.current_level,
+        "campaigns": [serialize_progress(step) for step in result.progress],
+        "rewards": [
+            {
+                "milestone_id": milestone.milestone_id,
+                "reward_name": milestone.reward_name,
+                "campaign_name": step.campaign.campaign_name,
+            }
+            for step in result.progress
+            for milestone in step.given
+            if milestone.is_thing or not milestone.auto_claim
+        ],
+    }
+    rewards = [
+        new_event(
+            "reward-claimed",
+            f"reward-claimed:{milestone.milestone_id}",
+            {
+                "type": "reward",
+                "milestone_id": milestone.milestone_id,
+                "reward_name": milestone.reward_name,
+                "points": str(milestone.reward_points),
+            },
+        )
+        for step in result.progress
+        for milestone in step.given
+        if milestone.auto_claim
+    ]
+    followups = [
+        balance,
+        new_event(
+            "notify", "notify", notification, has_consumer=state.sends_notices and is_worth_sending(notification)
+        ),
+        *rewards,
+    ]
+    return followups + webhook_events_of(event, action, result, state) if state.listened else followups
+
+
+def is_worth_sending(notification: dict[str, Any]) -> bool:
+    """Whether the customer gained something: progress alone is not worth a notification."""
+    return bool(notification["points_earned"] or notification["level_updated"] or notification["rewards"])
+
+
+def webhook_events_of(
+    event: messages.LeasedEvent, action: QualifyingAction, result: AccrualResult, state: AccrualSnapshot
+) -> list[messages.NewEvent]:
+    """For the webhooks that are subscribed to credits and what comes with them."""
+    credit = webhook_events.Credit(
+        brand_id=action.brand_id,
+        user_id=action.user_id,
+        points_earned=plain(result.points_earned),
+        new_balance=plain(result.new_balance),
+        lifetime_points=plain(state.lifetime + result.points_earned),
+        transaction_id=str(result.transaction_id),
+        reason_ids=[entry.reason_id for entry in result.entries],
+        note=action.reasons[-1].note,
+        current_level=result.current_level,
+        level_updated=result.level_updated,
+        cause=str(event.event_id),
+        at=action.at,
+    )
+    return webhook_events.of_credit(credit, listened=state.listened, ids=event.following_id)

@@ -1,0 +1,128 @@
+"""What an accrual is made of: the action, the request, the result."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from campaigns.accrual.snapshot import AccrualSnapshot
+from campaigns.progress.advance import ProgressStep
+from core import json_values
+from core.db.sql import Fragment
+from core.json_values import plain
+from events import messages
+from loyalty.points.ledger import LedgerEntry
+from loyalty.points.levels import Level
+from loyalty.points.point_limits import RemainingLimit
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class AccrualReason:
+    """One reason to credit points: `reason_id` is the auth code of a scan, else a namespaced id."""
+
+    reason_id: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class QualifyingAction:
+    """What a customer did, the points that each reason brings at a level, and why it counts once.
+
+    `happened_at` decides which campaigns were running; `at` is when the points are credited. An action that
+    is not `limited` is credited in full, whatever the brand's daily and monthly limits are. `needs_approval`: the
+    brand's external loyalty system is asked first, if it has one. `needs_confirmed_email`: the brand may require a
+    confirmed address.
+    """
+
+    brand_id: int
+    user_id: int
+    campaign_type: str
+    reasons: Sequence[AccrualReason]
+    points_for: Callable[[Level | None], Decimal]
+    happened_at: datetime
+    at: datetime
+    own_campaign_id: int | None = None
+    limited: bool = True
+    needs_approval: bool = True
+    needs_confirmed_email: bool = True
+
+    @property
+    def reason_ids(self) -> list[str]:
+        return [reason.reason_id for reason in self.reasons]
+
+
+@dataclass(frozen=True, slots=True)
+class AccrualRequest:
+    """An action and its leased event. `extra_cte` builds what the caller writes in the same statement, from the points
+    that are credited and the limit that cut them."""
+
+    event: messages.LeasedEvent
+    action: QualifyingAction
+    extra_cte: Callable[[Decimal, RemainingLimit | None], Fragment] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccrualResult:
+    """What an action brings: ledger entries, points, progress and the level; `limit` where a point limit cut it."""
+
+    entries: tuple[LedgerEntry, ...]
+    points_earned: Decimal
+    new_balance: Decimal
+    progress: tuple[ProgressStep, ...]
+    own_campaign_id: int | None
+    level_updated: bool
+    current_level: str
+    next_level_threshold: Decimal | None
+    limit: RemainingLimit | None
+
+    @property
+    def transaction_id(self) -> int | None:
+        return self.entries[-1].number if self.entries else None
+
+    def answer(self) -> dict[str, Any]:
+        """`data` of spec 4.1; also what is stored on the event."""
+        answer: dict[str, Any] = {
+            "points_earned": plain(self.points_earned),
+            "new_balance": plain(self.new_balance),
+            "transaction_id": str(self.transaction_id) if self.transaction_id else None,
+            "level_updated": self.level_updated,
+            "current_level": self.current_level,
+            "next_level_threshold": plain(self.next_level_threshold),
+        }
+        if self.progress:
+            campaigns = [serialize_progress(step) for step in self.progress]
+            own = [each for each in campaigns if each["campaign_id"] == self.own_campaign_id]
+            answer |= {"campaign_progress": (own or campaigns)[0], "campaigns": campaigns}
+        if self.limit:
+            answer["limit"] = {
+                "period": self.limit.period,
+                "max": plain(self.limit.max),
+                "used": plain(self.limit.used),
+                "resets_at": json_values.iso(self.limit.resets_at),
+            }
+        return answer
+
+
+def serialize_progress(step: ProgressStep) -> dict[str, Any]:
+    return {
+        "campaign_id": step.campaign.campaign_id,
+        "campaign_name": step.campaign.campaign_name,
+        "progress": step.progress,
+        "target": step.campaign.target,
+        "milestone_achieved": bool(step.given),
+        "next_reward": step.next_reward,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAccrual:
+    """A decided accrual that is not written yet."""
+
+    request: AccrualRequest
+    state: AccrualSnapshot
+    result: AccrualResult
+    followups: Sequence[messages.NewEvent]
+    extra_cte: Fragment | None

@@ -1,0 +1,1 @@
+"""The API of events, campaigns and reward claims."""

@@ -1,0 +1,1 @@
+"""How qualifying actions come in: over the API, from the hub, from SQS."""

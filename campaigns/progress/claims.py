@@ -1,0 +1,83 @@
+"""Claims the rewards of milestones: points, or a thing with its code for the till."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from campaigns.models.campaigns import Milestone, RewardClaim
+from campaigns.progress import advance
+from events import leases, messages, publishing
+from loyalty.errors import RewardNotAvailable, RewardNotFound
+from loyalty.models.accounts import UserPoints
+from loyalty.models.rewards import Redemption
+from loyalty.rewards.grants import grant_reward, reaching_member
+from loyalty.rewards.returns import FOLLOWING
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimResult:
+    """A milestone's reward that is the customer's: points on their way, or a thing with its code."""
+
+    milestone: Milestone
+    redemption: Redemption | None
+
+
+def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> ClaimResult:
+    """Take a milestone's reward that waits for it; once: again, it tells what is the customer's already.
+
+    Points go the way of all points, as a `reward-claimed` event; a thing gets a code for the till. Raises
+    RewardNotFound, RewardNotAvailable, MemberBlocked, LoyaltyDisabled. Owns the transaction.
+    """
+    milestone = Milestone.objects.filter(pk=milestone_id, campaign__brand=brand_id).first()
+    if milestone is None:
+        raise RewardNotFound
+    with transaction.atomic():
+        account = reaching_member(brand_id, user_id)
+        if advance.claim(milestone_id=milestone_id, user_id=user_id, at=at):
+            if milestone.reward_points:
+                publish_points(milestone, brand_id, user_id, at)
+            else:
+                _grant(milestone, account, at)
+        elif not RewardClaim.objects.filter(milestone=milestone, user=user_id).exists():
+            raise RewardNotAvailable(_("This milestone is not reached yet."))
+        return ClaimResult(milestone, redemption_of(milestone, account))
+
+
+def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
+    """The code of a thing that came by itself, once; finishes its event. Owns the transaction.
+
+    Raises LoyaltyDisabled, MemberBlocked and LeaseLostError.
+    """
+    milestone = Milestone.objects.get(pk=event.payload["milestone_id"], campaign__brand=event.brand_id)
+    with transaction.atomic():
+        account = reaching_member(event.brand_id, event.arguments["user_id"])
+        if redemption_of(milestone, account) is None:
+            _grant(milestone, account, at)
+        leases.finish(event)
+
+
+def redemption_of(milestone: Milestone, account: UserPoints) -> Redemption | None:
+    return Redemption.objects.filter(user_point=account, milestone_id=milestone.pk).first()
+
+
+def _grant(milestone: Milestone, account: UserPoints, at: datetime) -> None:
+    grant_reward(account=account, milestone_id=milestone.pk, name=milestone.reward_name, at=at)
+
+
+def publish_points(milestone: Milestone, brand_id: int, user_id: int, at: datetime) -> None:
+    message = messages.NewEvent(
+        kind="reward-claimed",
+        arguments={"brand_id": brand_id, "user_id": user_id},
+        payload={
+            "type": "reward",
+            "milestone_id": milestone.pk,
+            "reward_name": milestone.reward_name,
+            "points": str(milestone.reward_points),
+            "cause": f"claim:{milestone.pk}",
+        },
+        event_id=uuid.uuid5(FOLLOWING, f"claim:{milestone.pk}:{user_id}"),
+    )
+    publishing.publish(messages=[message], brand_id=brand_id, at=at)

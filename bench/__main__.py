@@ -22,7 +22,7 @@ from bench import harness, part
 from bench.harness import PROJECT, Figure, Scale, say
 
 PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "lists", "imports", "exports", "prints"]
-PARTS += ["searches", "expiry", "notices", "wallets", "timing", "guard", "neighbours"]
+PARTS += ["searches", "expiry", "notifications", "wallets", "timing", "guard", "neighbours"]
 LOADED = {"scan", "pairs"}  # by wrk
 INSIDE = "BENCH_INSIDE"
 PLAIN_CODES = [f"RATE_PLAIN_CODES{which}" for which in ("", "_DAY", "_NEAR", "_NETWORK", "_NETWORK_NEAR", "_BRAND")]

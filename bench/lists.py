@@ -23,7 +23,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from bench import world
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from config.urls import urlpatterns as own
 from portal.lists.keyset_changelist import Key
@@ -310,7 +310,7 @@ def browser(person: User) -> Client:
 def owner_of(brand: Brand) -> User:
     person, made = User.objects.get_or_create(email="owner@example.com", defaults={"is_staff": True})
     if made:
-        Membership.objects.create(user=person, brand=brand, role=Membership.Role.OWNER)
+        StaffRole.objects.create(user=person, brand=brand, role=StaffRole.Role.OWNER)
     return person
 
 

@@ -27,7 +27,7 @@ from django.utils import timezone
 from bench import site, world
 from bench.harness import Figure, Scale, say
 from brands.identity import api_keys, tokens
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from jobs import queue
 from jobs.models import Job
@@ -92,7 +92,7 @@ class Brands:
 def session_of(brand: Brand) -> str:
     """The session of a manager of the brand who has just logged in."""
     person = factories.user(is_staff=True)
-    Membership.objects.create(user=person, brand=brand, role=Membership.Role.MANAGER)
+    StaffRole.objects.create(user=person, brand=brand, role=StaffRole.Role.MANAGER)
     browser = Client()
     browser.force_login(person)
     return str(browser.cookies[settings.SESSION_COOKIE_NAME].value)

@@ -1,4 +1,4 @@
-"""What follows from an accrual: what it adds to a worker's time for it, and how fast notices and mails are made."""
+"""What follow-ups add to a worker's time for an accrual, and how fast notifications and mails are made."""
 
 import time
 from functools import partial
@@ -18,20 +18,20 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from events import worker, worker_signals
 from loyalty.models.accounts import UserPoints
-from loyalty.models.notifications import NoticeSettings
+from loyalty.models.notifications import NotificationSettings
 from loyalty.models.wallets import Platform, WalletPass
 from loyalty.models.webhooks import WebhookEndpoint, WebhookType
 
-PART = "notices"
+PART = "notifications"
 NOTHING, NOTICES, EVERYTHING = "off", "notifications on", "notifications, passes and webhooks on"
 
 
 def measure(scale: Scale) -> list[Figure]:
     rounds, times = scale.pick((12, 200), (6, 60), (1, 5))
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
-    world.use_database("bench_notices", new=True)
+    world.use_database("bench_notifications", new=True)
     brand = world.build(customers=500, codes=(3 * rounds + 4) * times, history=0)
-    NoticeSettings.objects.create(brand=brand, merge_seconds=0, is_active=False)
+    NotificationSettings.objects.create(brand=brand, merge_seconds=0, is_active=False)
     codes = AuthCode.objects.filter(scan_count=0).values_list("code", flat=True).iterator()
     people = cycle(User.objects.filter(registered_brand=brand).values_list("pk", flat=True))
 
@@ -62,7 +62,7 @@ def measure(scale: Scale) -> list[Figure]:
 
 def switch(brand: Brand, following: str) -> None:
     """What the brand's accruals are followed by, from now on."""
-    NoticeSettings.objects.filter(brand=brand).update(is_active=following != NOTHING)
+    NotificationSettings.objects.filter(brand=brand).update(is_active=following != NOTHING)
     WalletPass.objects.filter(brand=brand).delete()
     WebhookEndpoint.objects.filter(brand=brand).delete()
     if following == EVERYTHING:

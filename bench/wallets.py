@@ -97,9 +97,7 @@ def brand_wide(brand: Brand, amounts: Amounts) -> list[Figure]:
     for _ in range(3):
         assert passes.refresh_all(brand_id=brand.pk, at=timezone.now()) == amounts.passes
     queued = (time.perf_counter() - began) / 3
-    waiting = world.value(
-        "SELECT count(*) FROM loyalty_event WHERE status = 'pending' AND detail_type = 'refresh-pass'"
-    )
+    waiting = world.value("SELECT count(*) FROM events_event WHERE status = 'pending' AND detail_type = 'refresh-pass'")
     connection.close()
     rate, by_processor, growth, repeated = in_separate_process(partial(rendered, amounts), brand.pk)
     return [
@@ -149,7 +147,7 @@ def in_portions(brand_id: int) -> Iterator[WalletPass]:
 def pushed(brand: Brand, count: int) -> list[Figure]:
     """Updates delivered by one worker thread to an APNs that shares its processor, which halves it."""
     kept = WalletPass.objects.filter(brand=brand).order_by("pk").values_list("pk", flat=True)[:count]
-    world.run("DELETE FROM loyalty_event WHERE status = 'pending'")
+    world.run("DELETE FROM events_event WHERE status = 'pending'")
     world.run("UPDATE loyalty_walletpass SET queued_version = NULL")
     messages = passes.chosen_changed(passes=list(kept), brand_id=brand.pk, at=timezone.now())
     publishing.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
@@ -204,6 +202,6 @@ def accrued(users: list[int], codes: Iterator[str]) -> tuple[float, float]:
         assert worker.drain() == len(users)
         spent.append((time.perf_counter() - began) / len(users))
         busy.append((time.process_time() - worked) / len(users))
-        world.run("DELETE FROM loyalty_event WHERE status = 'pending'")
+        world.run("DELETE FROM events_event WHERE status = 'pending'")
         world.run("UPDATE loyalty_walletpass SET queued_version = NULL")
     return median(spent), median(busy)

@@ -72,7 +72,7 @@ HISTORY = (
     SELECT user_point_id, 10, 0, 0, 'earned', code, 'Points for scanning a product', at, at FROM past ORDER BY at
     """,
     """
-    INSERT INTO loyalty_event
+    INSERT INTO events_event
            (event_id, source, detail_type, brand_id, account, region, time, detail, status, attempts, due_at,
             give_up_at, last_error, created_at, finished_at)
     SELECT scan_id, 'loyalty.customer-app', 'scan-auth', %(brand)s, '0', 'local', at, '{"payload": {}}', 'done', 1, at,
@@ -190,7 +190,7 @@ def access_tokens(brand: Brand) -> list[str]:
 
 def forget_unsettled() -> None:
     """Leave no work to the workers of the next benchmark."""
-    run("DELETE FROM loyalty_event WHERE status = 'pending'")
+    run("DELETE FROM events_event WHERE status = 'pending'")
     run("UPDATE authcodes_scan SET points_status = 'not_eligible' WHERE points_status = 'pending'")
     redis.Redis.from_url(settings.REDIS_URL).flushdb()
 

@@ -1,13 +1,9 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
-from brands import labels
 from brands.isolation import checks  # noqa: F401 - it registers the checks
 
 
 class BrandsConfig(AppConfig):
     name = "brands"
     verbose_name = _("Brands and people")
-
-    def ready(self) -> None:
-        labels.translate()

@@ -1,4 +1,4 @@
-"""The audit trail: the only code that writes AuditEntry. It tells who changed which row, from what to what, and why."""
+"""The audit log: who changed which row, from what to what, and why. The only code that writes AuditLogEntry."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from brands.identity.person_mentions import Mentions, without
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from core.encryption import EncryptedTextField
 
@@ -53,8 +53,8 @@ class AuditedChange:
 
 def record(*, deed: AuditContext, action: Any, rows: Iterable[AuditedChange]) -> None:
     """Write an entry for each row, in the transaction that changes them."""
-    AuditEntry.objects.bulk_create(
-        AuditEntry(
+    AuditLogEntry.objects.bulk_create(
+        AuditLogEntry(
             at=deed.at,
             person=deed.person,
             brand_id=each.brand_id,
@@ -85,7 +85,7 @@ class Line:
     after: str
 
 
-def lines(entry: AuditEntry) -> list[Line]:
+def lines(entry: AuditLogEntry) -> list[Line]:
     """What an entry says changed, as people read it."""
     return [
         Line(_name(entry.kind, name), _words(before), _words(after)) for name, (before, after) in entry.changes.items()
@@ -150,7 +150,7 @@ def forget_person(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: in
     Addresses, and both names together, are replaced wherever they stand; one name, which may be any word, in the
     entries about `own_rows`. Call inside the transaction that erases.
     """
-    entries = AuditEntry.objects.all() if brand_id is None else AuditEntry.objects.filter(brand_id=brand_id)
+    entries = AuditLogEntry.objects.all() if brand_id is None else AuditLogEntry.objects.filter(brand_id=brand_id)
     about = {(row._meta.label_lower, str(row.pk)) for row in own_rows}  # noqa: SLF001 - Django's public API of models
     named = reduce(or_, (Q(kind=kind, row_id=row_id) for kind, row_id in about))
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
@@ -170,6 +170,6 @@ def forget_person(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: in
             }
     with connection.cursor() as cursor:
         cursor.execute(ERASING, ["on"])
-        AuditEntry.objects.bulk_update(found, ["row_name", "reason", "changes"], batch_size=500)
+        AuditLogEntry.objects.bulk_update(found, ["row_name", "reason", "changes"], batch_size=500)
         cursor.execute(ERASING, ["off"])
     return len(found)

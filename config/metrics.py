@@ -30,17 +30,17 @@ PATIENCE_SECONDS = 2
 MAX_COUNTED = 100_000
 PENDING = """
     SELECT lane, detail_type, count(*), min(created_at), min(due_at)
-      FROM (SELECT lane, detail_type, created_at, due_at FROM loyalty_event
+      FROM (SELECT lane, detail_type, created_at, due_at FROM events_event
              WHERE status = 'pending' AND held_for IS NULL LIMIT %s) AS pending
      GROUP BY lane, detail_type
 """
 DEAD = """
     SELECT detail_type, count(*)
-      FROM (SELECT detail_type FROM loyalty_event WHERE status = 'dead' LIMIT %s) AS dead
+      FROM (SELECT detail_type FROM events_event WHERE status = 'dead' LIMIT %s) AS dead
      GROUP BY detail_type
 """
-JOBS = "SELECT kind, status, count(*) FROM authcodes_job GROUP BY kind, status"
-SILENCE = "SELECT extract(epoch FROM statement_timestamp() - min(alive_at)) FROM authcodes_job WHERE status = 'running'"
+JOBS = "SELECT kind, status, count(*) FROM jobs_job GROUP BY kind, status"
+SILENCE = "SELECT extract(epoch FROM statement_timestamp() - min(alive_at)) FROM jobs_job WHERE status = 'running'"
 # Of passes in a wallet that are not as new as their member's balance: whether we have told the platform yet.
 WALLETS = """
     SELECT platform, count(*) FILTER (WHERE pushed_version < version),

@@ -20,7 +20,7 @@ PORTION = 50_000  # ids looked at in one transaction
 # `type` says what kind of action it was, `campaigns` what it advanced, which progress is held against; everything else
 # may say who, where or what.
 FORGET = """
-    UPDATE loyalty_event e
+    UPDATE events_event e
        SET detail = jsonb_build_object(
                'arguments', jsonb_build_object('brand_id', e.brand_id, 'user_id', %(to)s::bigint),
                'payload', jsonb_strip_nulls(jsonb_build_object('type', e.detail -> 'payload' -> 'type'))),

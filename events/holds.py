@@ -19,7 +19,7 @@ from events.publishing import call_worker
 HELD_LOOK = timedelta(days=1)
 HELD_LIFE = timedelta(days=30)
 RELEASE = """
-    UPDATE loyalty_event SET held_for = NULL, due_at = statement_timestamp()
+    UPDATE events_event SET held_for = NULL, due_at = statement_timestamp()
      WHERE held_for = %(user_id)s::bigint AND status = 'pending'
     RETURNING lane
 """

@@ -40,10 +40,10 @@ logger = logging.getLogger(__name__)
 TOGETHER_AT_MOST = 1
 
 CLAIM = """
-    UPDATE loyalty_event e
+    UPDATE events_event e
        SET attempts = attempts + 1, due_at = statement_timestamp() + make_interval(secs => %(lease)s::float)
      WHERE id = ANY (ARRAY(
-               SELECT id FROM loyalty_event
+               SELECT id FROM events_event
                 WHERE status = 'pending' AND lane = %(lane)s::text AND due_at <= statement_timestamp()
                 ORDER BY due_at LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED))
     RETURNING id, event_id, detail_type, brand_id, time, detail, attempts, give_up_at, request_id,
@@ -57,7 +57,7 @@ CLAIM_OF_BRAND = CLAIM.replace(
 )
 # Events that were claimed and not begun: the attempt was none.
 PUT_BACK = """
-    UPDATE loyalty_event e SET due_at = statement_timestamp(), attempts = e.attempts - 1
+    UPDATE events_event e SET due_at = statement_timestamp(), attempts = e.attempts - 1
       FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS held (id, attempts)
      WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL
     RETURNING e.id
@@ -69,7 +69,7 @@ TURN_SECONDS = 1.0
 # short index of all that is due than look the one id up, and a backlog would slow itself down.
 FINISH = f"""
     WITH finished AS (
-        UPDATE loyalty_event e
+        UPDATE events_event e
            SET status = %(event_status)s::text, outcome = %(event_outcome)s::jsonb,
                finished_at = statement_timestamp(), last_error = ''
          WHERE e.finished_at IS NULL AND e.id = %(event_id)s::bigint AND e.attempts = %(event_attempts)s::int
@@ -79,23 +79,23 @@ FINISH = f"""
 """  # noqa: S608 - built from constants
 
 KEEP = """
-    UPDATE loyalty_event SET due_at = statement_timestamp() + make_interval(secs => %(lease)s::float)
+    UPDATE events_event SET due_at = statement_timestamp() + make_interval(secs => %(lease)s::float)
      WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
     RETURNING id
 """
 # What the process still works on; whatever is being written just now is nobody's to take either.
 RENEW = """
-    UPDATE loyalty_event e
+    UPDATE events_event e
        SET due_at = greatest(e.due_at, statement_timestamp() + make_interval(secs => held.lease))
       FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(leases)s::float[]) AS held (id, attempts, lease)
      WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL
-       AND e.id = ANY (ARRAY(SELECT id FROM loyalty_event WHERE id = ANY (%(ids)s::bigint[]) FOR UPDATE SKIP LOCKED))
+       AND e.id = ANY (ARRAY(SELECT id FROM events_event WHERE id = ANY (%(ids)s::bigint[]) FOR UPDATE SKIP LOCKED))
     RETURNING e.id
 """
 # What this process held when the database went away. What waited for its turn, or was delivered with others, is due at
 # once.
 GIVE_BACK = """
-    UPDATE loyalty_event e SET due_at = statement_timestamp()
+    UPDATE events_event e SET due_at = statement_timestamp()
       FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS held (id, attempts)
      WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL AND e.status = 'pending'
     RETURNING e.id
@@ -103,7 +103,7 @@ GIVE_BACK = """
 # What was delivered alone just then may be what ended the connection. BEGIN has counted that, as it counts the end of a
 # process; it waits before it is tried again.
 GIVE_BACK_LATER = """
-    UPDATE loyalty_event e
+    UPDATE events_event e
        SET due_at = statement_timestamp() + make_interval(secs => held.pause),
            last_error = 'The connection to the database ended during it.'
       FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(pauses)s::float[]) AS held (id, attempts, pause)
@@ -115,7 +115,7 @@ RENEW_SECONDS = 2.0
 MAX_LEASE_SECONDS = 600.0
 # Written before a later attempt, and taken back by whatever such an attempt can end in but the end of its process.
 BEGIN = """
-    UPDATE loyalty_event SET crashes = crashes + 1
+    UPDATE events_event SET crashes = crashes + 1
      WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
     RETURNING crashes
 """
@@ -125,7 +125,7 @@ LATE = 0.1
 # For a statement that holds attempts, beside INSERT_HELD: `e` is the event of `i`, a row with event_id and attempts.
 LEASE = "e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL"
 ENDED = """
-    UPDATE loyalty_event e
+    UPDATE events_event e
        SET status = 'done', outcome = ended.outcome, finished_at = statement_timestamp(), last_error = ''
       FROM held
       JOIN jsonb_to_recordset(%(endings)s::jsonb) AS ended (item int, event_id bigint, outcome jsonb) USING (item)

@@ -73,7 +73,6 @@ class Event(models.Model):
     objects = EventQuerySet.as_manager()
 
     class Meta:
-        app_label = "loyalty"
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["lane", "due_at"], name="event_due_in_lane", condition=Q(status="pending")),

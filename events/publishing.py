@@ -27,7 +27,7 @@ COLUMNS = """
 # of the item that it follows from, and the request that it came of.
 EVENTS = "jsonb_array_elements(%(events)s::jsonb) AS o (event)"
 INSERT = f"""
-    INSERT INTO loyalty_event ({COLUMNS})
+    INSERT INTO events_event ({COLUMNS})
     SELECT (o.event->>0)::uuid, %(event_source)s::text, o.event->>1, (o.event->>7)::bigint, %(event_account)s::text,
            %(event_region)s::text, %(event_time)s::timestamptz, o.event->3, o.event->>4, o.event->>9,
            o.event->>2, 0, statement_timestamp() + make_interval(secs => (o.event->>5)::float),

@@ -19,9 +19,9 @@ FORGET = """
     WITH stretch AS MATERIALIZED (
         SELECT id, status, detail_type, created_at, coalesce(finished_at, created_at) AS over_at,
                outcome ->> 'transaction_id' AS line
-          FROM loyalty_event WHERE id > %(after)s::bigint ORDER BY id LIMIT %(limit)s::int
+          FROM events_event WHERE id > %(after)s::bigint ORDER BY id LIMIT %(limit)s::int
     ), gone AS (
-        DELETE FROM loyalty_event
+        DELETE FROM events_event
          WHERE id = ANY (ARRAY(SELECT id FROM stretch WHERE over_at < %(before)s::timestamptz AND ({which})))
         RETURNING id
     )

@@ -126,7 +126,6 @@ class Job(models.Model):
     objects = JobQuerySet.as_manager()
 
     class Meta:
-        app_label = "authcodes"
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="job_of_brand"),

@@ -18,7 +18,7 @@ from tests.support.table_cleanup import empty_tables
 
 NOT_TRUNCATED = {
     "loyalty_transaction": "ledger_not_truncated",
-    "brands_auditentry": "audit_trail_not_truncated",
+    "brands_auditlogentry": "audit_trail_not_truncated",
     "authcodes_codechange": "code_change_not_truncated",
 }
 

@@ -1,6 +1,6 @@
 """The portal's pages about products, codes, their scans and recalls, and the work on them."""
 
-from authcodes.admin import fake_reports, imports, jobs, lifted, products, recalls, scans
+from authcodes.admin import fake_reports, imports, jobs, products, recalls, scans, withdrawn_recalls
 from authcodes.admin.codes import batches, change_log, codes, prefixes
 from authcodes.admin.printing import printers, runs
 
@@ -11,11 +11,11 @@ __all__ = [
     "fake_reports",
     "imports",
     "jobs",
-    "lifted",
     "prefixes",
     "printers",
     "products",
     "recalls",
     "runs",
     "scans",
+    "withdrawn_recalls",
 ]

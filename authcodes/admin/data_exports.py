@@ -32,7 +32,7 @@ def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpRes
         except DomainError as refusal:
             form.add_error(None, refusal.message)
         else:
-            return redirect("admin:authcodes_job_change", job.pk)
+            return redirect("admin:jobs_job_change", job.pk)
     context = {
         **page.admin_site.each_context(request),
         "opts": page.opts,

@@ -105,7 +105,7 @@ class JobAdmin(LiveAdmin):
     def get_urls(self) -> list[Any]:
         views = {"progress/": self.progress_view, "<id:pk>/download/": self.download, "<id:pk>/cancel/": self.cancel}
         own = [
-            path(where, self.admin_site.admin_view(view), name=f"authcodes_job_{where.strip('/').rpartition('/')[2]}")
+            path(where, self.admin_site.admin_view(view), name=f"jobs_job_{where.strip('/').rpartition('/')[2]}")
             for where, view in views.items()
         ]
         return [*own, *super().get_urls()]
@@ -157,7 +157,7 @@ class JobAdmin(LiveAdmin):
         if not self.may_cancel(request, job):
             raise PermissionDenied
         if request.method != "POST" and job.is_unfinished:
-            back = reverse("admin:authcodes_job_change", args=[pk])
+            back = reverse("admin:jobs_job_change", args=[pk])
             told = {"title": _("Cancel this job?"), "job": job, "about": AFTERWARDS[Job.Kind(job.kind)], "back": back}
             context = {**self.admin_site.each_context(request), "opts": self.opts, **told}
             return TemplateResponse(request, "admin/portal/job_cancel.html", context)
@@ -165,7 +165,7 @@ class JobAdmin(LiveAdmin):
         if asked:
             self.note(request, [job], _("Cancelled"))
         self.message_user(request, _("The job will stop shortly.") if asked else _("The job has already finished."))
-        return redirect("admin:authcodes_job_change", pk)
+        return redirect("admin:jobs_job_change", pk)
 
     def download(self, request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
         job = self.get_object(request, str(pk))
@@ -179,7 +179,7 @@ class JobAdmin(LiveAdmin):
             gone = _("The file has expired and is gone. Start the work again to get a new one.")
             words = gone if job.expires_at else _("There is no file to download.")
             self.message_user(request, words, messages.ERROR)
-            return redirect("admin:authcodes_job_change", pk)
+            return redirect("admin:jobs_job_change", pk)
         if job.customer_id:
             self.note(request, [job], _("Downloaded"))
         kind = TYPES.get(PurePath(job.result_name).suffix, "application/octet-stream")
@@ -218,8 +218,8 @@ def told_of(job: Job) -> dict[str, Any]:
         "file": job.result_name if is_on_offer(job) else "",
         "expires_at": job.expires_at,
         "expired": job.status == Job.Status.DONE and bool(job.expires_at) and not is_on_offer(job),
-        "download": reverse("admin:authcodes_job_download", args=[job.pk]),
-        "cancel": reverse("admin:authcodes_job_cancel", args=[job.pk]),
+        "download": reverse("admin:jobs_job_download", args=[job.pk]),
+        "cancel": reverse("admin:jobs_job_cancel", args=[job.pk]),
     }
 
 

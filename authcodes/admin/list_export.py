@@ -53,7 +53,7 @@ def view(page: ExportingAdmin, request: HttpRequest) -> HttpResponse:
     brands = may.of(Brand.objects.all(), "pk")
     form = ExportForm(brands, request.POST or None, initial={"brand": request.GET.get("brand__id__exact")})
     if request.method == "POST" and form.is_valid():
-        return redirect("admin:authcodes_job_change", start(page, request, **form.cleaned_data).pk)
+        return redirect("admin:jobs_job_change", start(page, request, **form.cleaned_data).pk)
     context = {
         **page.admin_site.each_context(request),
         "opts": page.opts,

@@ -151,7 +151,7 @@ class RecallAdmin(TenantAdmin):
     change_form_outer_before_template = "admin/authcodes/recall_panel.html"
 
     def get_urls(self) -> list[Any]:
-        views = {"lift": self.lift, "affected": self.export_affected, "tell": self.tell}
+        views = {"withdraw": self.withdraw, "affected": self.export_affected, "tell": self.tell}
         own = [
             path(f"<id:pk>/{name}/", self.admin_site.admin_view(view), name=f"authcodes_recall_{name}")
             for name, view in views.items()
@@ -199,16 +199,16 @@ class RecallAdmin(TenantAdmin):
         """What came of a recall, and what may be done about it."""
         since = Scan.objects.filter(brand=recall.batch.brand_id, scanned_at__gte=recall.recalled_at)
         query = urlencode({"reason__exact": Scan.Reason.RECALLED.value, "batch__id__exact": str(recall.batch_id)})
-        log = urlencode({"notice__key": notifications.key_of(recall)})
+        log = urlencode({"notification__key": notifications.key_of(recall)})
         sees_customers = recall.batch.brand_id in within(request.user, "authcodes.scan")
         return {
             "facts": facts_of(recall.batch),
             "recalled_scans": since.filter(reason=Scan.Reason.RECALLED, batch=recall.batch).count(),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
-            "lift_address": self.address("lift", recall) if self.may(request, ACT, recall) else "",
+            "withdraw_address": self.address("withdraw", recall) if self.may(request, ACT, recall) else "",
             "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
             "progress": notifications.progress_of(recall),
-            "notices_address": f"{reverse('admin:loyalty_noticedelivery_changelist')}?{log}",
+            "notifications_address": f"{reverse('admin:loyalty_notificationdelivery_changelist')}?{log}",
             "tell_address": self.address("tell", recall) if self.may(request, ADD, recall) else "",
             "affected_address": self.address("affected", recall) if sees_customers else "",
             "formats": Format.choices,
@@ -264,39 +264,39 @@ class RecallAdmin(TenantAdmin):
         self.message_user(request, _("Sending e-mails. This page shows how many customers have been notified."))
         return redirect("admin:authcodes_recall_change", recall.pk)
 
-    def lift(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The page that says what lifting changes; posted with a reason, it lifts."""
+    def withdraw(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Asks for a reason and says what changes; with a reason, it withdraws the recall."""
         recall = self.get_object(request, str(pk))
         if not self.may(request, ACT, recall):
             raise PermissionDenied
         form = LiftForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
-            return self.lifted(request, recall, form.cleaned_data["reason"])
+            return self.withdrawn(request, recall, form.cleaned_data["reason"])
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": _("Lift the recall %(recall)s") % {"recall": recall},
+            "title": _("Withdraw recall %(recall)s?") % {"recall": recall},
             "recall": recall,
             "facts": facts_of(recall.batch),
             "form": form,
         }
-        return TemplateResponse(request, "admin/authcodes/recall_lift.html", context)
+        return TemplateResponse(request, "admin/authcodes/recall_withdraw.html", context)
 
-    def lifted(self, request: HttpRequest, recall: Recall, reason: str) -> HttpResponse:
+    def withdrawn(self, request: HttpRequest, recall: Recall, reason: str) -> HttpResponse:
         try:
             with transaction.atomic():
-                recalls.lift_recall(recall=recall, reason=reason, at=timezone.now(), by=person(request))
-                self.note(request, [recall], _("Lifted"), reason=reason)
-                words = _("Recall lifted: %(recall)s") % {"recall": recall}
+                recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=person(request))
+                self.note(request, [recall], _("Withdrawn"), reason=reason)
+                words = _("Recall withdrawn: %(recall)s") % {"recall": recall}
                 self.note_on_batch(request, recall.batch, words, reason)
         except BatchRefused as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
-            self.message_user(request, _("The recall is lifted. Its codes scan as before."))
+            self.message_user(request, _("The recall is withdrawn. Its codes scan as before."))
         return redirect("admin:authcodes_recall_changelist")
 
     def note_on_batch(self, request: HttpRequest, batch: BatchRange, words: str, reason: str) -> None:
-        """Write it into the batch's history too: the recall's own page goes when it is lifted."""
+        """Write it into the batch's history too: the recall's own page goes when it is withdrawn."""
         page_of(batch, self.admin_site).note(request, [batch], words, reason=reason)
 
     def export_affected(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -308,4 +308,4 @@ class RecallAdmin(TenantAdmin):
         wanted = Format.XLSX if request.POST.get("format") == Format.XLSX else Format.CSV
         with transaction.atomic():
             job = affected.start_affected(batch=recall.batch, wanted=wanted, by=person(request))
-        return redirect("admin:authcodes_job_change", job.pk)
+        return redirect("admin:jobs_job_change", job.pk)

@@ -137,9 +137,9 @@ def delivery(*, brands: Iterable[Brand]) -> Delivery:
     ids = parameters.add([brand.pk for brand in brands])
     statement = f"""
         SELECT p.count, p.oldest, d.count
-          FROM (SELECT count(*), min(created_at) AS oldest FROM loyalty_event
+          FROM (SELECT count(*), min(created_at) AS oldest FROM events_event
                  WHERE status = 'pending' AND brand_id = ANY({ids}::bigint[])) p,
-               (SELECT count(*) FROM loyalty_event WHERE status = 'dead' AND brand_id = ANY({ids}::bigint[])) d
+               (SELECT count(*) FROM events_event WHERE status = 'dead' AND brand_id = ANY({ids}::bigint[])) d
     """
     return Delivery(*_rows(statement, parameters)[0])
 

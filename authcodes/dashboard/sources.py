@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from authcodes.dashboard.filters import Filters, Status
-from authcodes.models.rollups import RollupMark
+from authcodes.models.rollups import RollupWatermark
 from authcodes.rollups.rollups import IN_VAIN, OF_SCANNED_CODE
 from brands.models.tenants import Brand
 from brands.tenants.local_time import midnight
@@ -58,7 +58,7 @@ class Group:
 def groups(brands: Iterable[Brand], at: datetime) -> list[Group]:
     """One statement. A mark in another zone than its brand's is none: its days were cut elsewhere."""
     brands = list(brands)
-    marks = {mark.brand_id: mark for mark in RollupMark.objects.filter(brand__in=brands)}
+    marks = {mark.brand_id: mark for mark in RollupWatermark.objects.filter(brand__in=brands)}
     found: dict[tuple[str, date | None], list[Brand]] = {}
     for brand in brands:
         mark = marks.get(brand.pk)
@@ -158,7 +158,10 @@ class Sources:
         where = [*(["r.scanned"] if of_scanned else [])]
         if not (filters.by_scan or self.by_batch):
             where.append(f"r.brand_id = ANY({self.brands})")
-            return [f"SELECT r.user_id FROM authcodes_scanner r WHERE {' AND '.join(where)}", *self.late_scanners()]
+            return [
+                f"SELECT r.user_id FROM authcodes_uniquescanner r WHERE {' AND '.join(where)}",
+                *self.late_scanners(),
+            ]
         where += [*self.narrowed("r"), *self.closed("r")]
         return [f"SELECT r.user_id FROM authcodes_scannerrollup r WHERE {' AND '.join(where)}", *self.late_scanners()]
 
@@ -193,7 +196,7 @@ class Sources:
         """The smallest rollup that knows what is asked."""
         if places and not self.by_batch:
             return "authcodes_placerollup"
-        return "authcodes_cellrollup" if places or self.filters.location else "authcodes_dayrollup"
+        return "authcodes_batchplacerollup" if places or self.filters.location else "authcodes_dayrollup"
 
     def of_open(self, columns: str, *conditions: str) -> str:
         where = [*self.narrowed("s"), *self.open(), *conditions]
@@ -209,7 +212,7 @@ class Sources:
                 AND s.outcome = 'success' AND s.brand_id = ANY({self.brands})
                 AND {" AND ".join(self.between(self.first_open, None))})
         """
-        return [f"SELECT {columns} FROM authcodes_vainattempt v WHERE {' AND '.join([*where, since])}"]
+        return [f"SELECT {columns} FROM authcodes_unscannedcodeattempt v WHERE {' AND '.join([*where, since])}"]
 
     def of_deactivated(self, columns: str) -> str:
         """OFFSET 0: few codes are deactivated, and each one's scans are looked up, whatever the planner expects."""

@@ -16,7 +16,7 @@ from authcodes.imports import checks
 from authcodes.imports.checks import COLUMNS, ERROR_COLUMN, FORMAT
 from authcodes.models.imports import Import
 from authcodes.models.products import Product
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
@@ -245,9 +245,9 @@ def may_act(upload: Import, by: User) -> bool:
     """Whether `by` may import for this brand and uploaded this, or is manager or owner."""
     if by.is_superuser and by.is_active:
         return True
-    mine = Membership.objects.filter(user=by, brand=upload.brand_id, user__is_active=True).first()
-    leads = mine is not None and mine.role in {Membership.Role.OWNER, Membership.Role.MANAGER}
-    printer = mine is not None and mine.role == Membership.Role.PRINTER
+    mine = StaffRole.objects.filter(user=by, brand=upload.brand_id, user__is_active=True).first()
+    leads = mine is not None and mine.role in {StaffRole.Role.OWNER, StaffRole.Role.MANAGER}
+    printer = mine is not None and mine.role == StaffRole.Role.PRINTER
     return leads or (printer and upload.uploaded_by_id == by.pk)
 
 

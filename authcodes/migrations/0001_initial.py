@@ -17,12 +17,13 @@ class Migration(migrations.Migration):
     dependencies = [
         ('brands', '0001_initial'),
         ('campaigns', '0001_initial'),
+        ('jobs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='RollupMark',
+            name='RollupWatermark',
             fields=[
                 ('brand', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to='brands.brand')),
                 ('time_zone', models.CharField(max_length=64)),
@@ -127,37 +128,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Job',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('generate', 'Generate codes'), ('change-codes', 'Change many codes'), ('check-import', 'Check an import'), ('commit-import', 'Commit an import'), ('undo-import', 'Undo an import'), ('export-scans', 'Export the scan report'), ('export-unscanned', 'Export unscanned codes'), ('export-codes', 'Export codes'), ('export-batches', 'Export batches'), ('export-products', 'Export products'), ('export-members', 'Export members'), ('export-ledger', 'Export transactions'), ('export-redemptions', 'Export redemptions'), ('export-claims', 'Export reward claims'), ('export-progress', 'Export campaign progress'), ('export-audit', 'Export the audit trail'), ('export-affected', 'Export customers affected by a recall'), ('export-customer-data', "Export a customer's data"), ('notify-recall', 'Tell customers of a recall'), ('print-batch', "Print a batch's codes"), ('print-list', 'Print the codes of a list')], max_length=32)),
-                ('title', models.CharField(help_text='What it is about, in a few words.', max_length=200)),
-                ('parameters', models.JSONField(default=dict, editable=False)),
-                ('status', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
-                ('done', models.PositiveBigIntegerField(default=0)),
-                ('total', models.PositiveBigIntegerField(default=0)),
-                ('log', models.TextField(blank=True, help_text='A line for each thing worth knowing.')),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('interruptions', models.PositiveIntegerField(db_default=0, default=0, editable=False, help_text='Attempts that ended because the database went away, not their workers.', verbose_name='interruptions')),
-                ('cancel_requested', models.BooleanField(default=False)),
-                ('result', models.FileField(blank=True, max_length=255, upload_to='jobs/%Y/%m/')),
-                ('result_name', models.CharField(blank=True, help_text="The file's name when it is downloaded.", max_length=200)),
-                ('result_bytes', models.PositiveBigIntegerField(db_default=0, default=0, editable=False, verbose_name='result bytes')),
-                ('created_at', core.moments.MomentField(default=django.utils.timezone.now, editable=False)),
-                ('started_at', core.moments.MomentField(blank=True, null=True)),
-                ('alive_at', core.moments.MomentField(blank=True, help_text='When its worker last gave a sign.', null=True)),
-                ('finished_at', core.moments.MomentField(blank=True, null=True)),
-                ('expires_at', core.moments.MomentField(blank=True, help_text='From then on the file is gone.', null=True)),
-                ('brand', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='jobs', to='brands.brand')),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('customer', models.ForeignKey(blank=True, db_index=False, help_text='Whose data it exports.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='customer')),
-            ],
-            options={
-                'ordering': ['-id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='LiftedRecall',
+            name='WithdrawnRecall',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('recall_id', models.CharField(max_length=64)),
@@ -165,14 +136,14 @@ class Migration(migrations.Migration):
                 ('message', models.TextField()),
                 ('reason', models.TextField()),
                 ('recalled_at', core.moments.MomentField()),
-                ('lifted_at', core.moments.MomentField(default=django.utils.timezone.now)),
-                ('lift_reason', models.TextField()),
-                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='lifted_recalls', to='authcodes.batchrange')),
-                ('lifted_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('withdrawn_at', core.moments.MomentField(default=django.utils.timezone.now)),
+                ('withdrawal_reason', models.TextField()),
+                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='withdrawn_recalls', to='authcodes.batchrange')),
+                ('withdrawn_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('recalled_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'ordering': ['-lifted_at', '-id'],
+                'ordering': ['-withdrawn_at', '-id'],
             },
         ),
         migrations.CreateModel(
@@ -223,7 +194,7 @@ class Migration(migrations.Migration):
                 ('started_at', core.moments.MomentField(default=django.utils.timezone.now, verbose_name='when')),
                 ('batch', models.ForeignKey(blank=True, db_index=False, help_text='Empty for codes from a list, which may come from several batches.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='print_runs', to='authcodes.batchrange')),
                 ('brand', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='print_runs', to='brands.brand')),
-                ('job', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='print_run', to='authcodes.job')),
+                ('job', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='print_run', to='jobs.job')),
                 ('started_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='who')),
             ],
             options={
@@ -313,7 +284,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('action_id', models.UUIDField(default=uuid.uuid4)),
-                ('kind', models.CharField(choices=[('generated', 'Generated'), ('assigned', 'Assigned'), ('unassigned', 'Assignment taken back'), ('imported', 'Assigned by import'), ('import_undone', 'Import undone'), ('deactivated', 'Deactivated'), ('reactivated', 'Reactivated'), ('recalled', 'Recalled'), ('recall_lifted', 'Recall lifted'), ('edited', 'Edited')], max_length=16)),
+                ('kind', models.CharField(choices=[('generated', 'Generated'), ('assigned', 'Assigned'), ('unassigned', 'Assignment taken back'), ('imported', 'Assigned by import'), ('import_undone', 'Import undone'), ('deactivated', 'Deactivated'), ('reactivated', 'Reactivated'), ('recalled', 'Recalled'), ('recall_withdrawn', 'Recall withdrawn'), ('edited', 'Edited')], max_length=16)),
                 ('first_code', models.CharField(db_collation='C', max_length=64)),
                 ('last_code', models.CharField(db_collation='C', max_length=64)),
                 ('codes', models.PositiveIntegerField(help_text='How many codes changed.', verbose_name='number')),
@@ -332,7 +303,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='CellRollup',
+            name='BatchPlaceRollup',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('day', core.moments.DayField(help_text="In the brand's time zone.")),
@@ -407,7 +378,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Scanner',
+            name='UniqueScanner',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('scanned', models.BooleanField()),
@@ -429,7 +400,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='VainAttempt',
+            name='UnscannedCodeAttempt',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('day', core.moments.DayField(help_text="In the brand's time zone.")),
@@ -483,30 +454,6 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['brand', 'state', '-reported_at'], name='fake_report_of_brand')],
                 'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', True), ('state', 'open')), models.Q(('closed_at__isnull', False), ('state', 'closed')), _connector='OR'), name='fake_report_closed_at_some_time')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='job',
-            index=models.Index(fields=['brand', '-id'], name='job_of_brand'),
-        ),
-        migrations.AddIndex(
-            model_name='job',
-            index=models.Index(fields=['brand', 'created_at'], name='job_of_brand_by_day'),
-        ),
-        migrations.AddIndex(
-            model_name='job',
-            index=models.Index(condition=models.Q(('status__in', ['queued', 'running'])), fields=['id'], name='job_unfinished'),
-        ),
-        migrations.AddIndex(
-            model_name='job',
-            index=models.Index(condition=models.Q(('customer__isnull', False)), fields=['customer', 'brand', '-id'], name='job_of_customer'),
-        ),
-        migrations.AddConstraint(
-            model_name='job',
-            constraint=models.UniqueConstraint(condition=models.Q(('customer__isnull', False), ('status__in', ['queued', 'running'])), fields=('brand', 'customer'), name='job_of_customer_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='job',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['queued', 'running', 'done', 'failed', 'cancelled'])), name='job_status_known'),
         ),
         migrations.AddConstraint(
             model_name='placerollup',
@@ -594,26 +541,26 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='codechange',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['generated', 'assigned', 'unassigned', 'imported', 'import_undone', 'deactivated', 'reactivated', 'recalled', 'recall_lifted', 'edited'])), name='code_change_kind_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['generated', 'assigned', 'unassigned', 'imported', 'import_undone', 'deactivated', 'reactivated', 'recalled', 'recall_withdrawn', 'edited'])), name='code_change_kind_known'),
         ),
         migrations.AddConstraint(
             model_name='codechange',
             constraint=models.CheckConstraint(condition=models.Q(('first_code__lte', models.F('last_code'))), name='code_change_run_in_order'),
         ),
         migrations.AddIndex(
-            model_name='cellrollup',
+            model_name='batchplacerollup',
             index=models.Index(fields=['brand', 'day'], name='cell_rollup_of_brand'),
         ),
         migrations.AddIndex(
-            model_name='cellrollup',
+            model_name='batchplacerollup',
             index=models.Index(fields=['brand', 'location', 'day'], name='cell_rollup_of_place'),
         ),
         migrations.AddIndex(
-            model_name='cellrollup',
+            model_name='batchplacerollup',
             index=models.Index(fields=['brand', 'campaign', 'day'], include=('location', 'accepted'), name='cell_rollup_of_campaign'),
         ),
         migrations.AddIndex(
-            model_name='cellrollup',
+            model_name='batchplacerollup',
             index=models.Index(fields=['brand', 'batch', 'day'], include=('location', 'accepted'), name='cell_rollup_of_batch'),
         ),
         migrations.AddIndex(
@@ -709,7 +656,7 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('points_awarded', 0), ('outcome', 'success'), _connector='OR'), name='only_accepted_scans_earn'),
         ),
         migrations.AddConstraint(
-            model_name='scanner',
+            model_name='uniquescanner',
             constraint=models.UniqueConstraint(fields=('brand', 'user'), include=('scanned',), name='scanner_once'),
         ),
         migrations.AddIndex(
@@ -729,7 +676,7 @@ class Migration(migrations.Migration):
             index=models.Index(fields=['brand', 'batch', 'day'], include=('user', 'scanned'), name='scanner_of_batch'),
         ),
         migrations.AddIndex(
-            model_name='vainattempt',
+            model_name='unscannedcodeattempt',
             index=models.Index(fields=['brand', 'day'], name='vain_attempt_of_day'),
         ),
     ]

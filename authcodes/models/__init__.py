@@ -9,16 +9,23 @@ from authcodes.models.lookups import CodeLookup
 from authcodes.models.prefixes import CodePrefix
 from authcodes.models.prints import Printer, PrintRun
 from authcodes.models.products import Product
-from authcodes.models.recalls import LiftedRecall
-from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
+from authcodes.models.recalls import WithdrawnRecall
+from authcodes.models.rollups import (
+    BatchPlaceRollup,
+    DayRollup,
+    PlaceRollup,
+    RollupWatermark,
+    ScannerRollup,
+    UniqueScanner,
+    UnscannedCodeAttempt,
+)
 from authcodes.models.scans import Scan
-from jobs.models import Job
 
 __all__ = [
     "AuthCode",
     "AuthCodeQuerySet",
+    "BatchPlaceRollup",
     "BatchRange",
-    "CellRollup",
     "CodeChange",
     "CodeLookup",
     "CodePrefix",
@@ -27,16 +34,15 @@ __all__ = [
     "Import",
     "ImportChange",
     "ImportRow",
-    "Job",
-    "LiftedRecall",
     "PlaceRollup",
     "PrintRun",
     "Printer",
     "Product",
     "Recall",
-    "RollupMark",
+    "RollupWatermark",
     "Scan",
-    "Scanner",
     "ScannerRollup",
-    "VainAttempt",
+    "UniqueScanner",
+    "UnscannedCodeAttempt",
+    "WithdrawnRecall",
 ]

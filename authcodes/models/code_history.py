@@ -33,7 +33,7 @@ class CodeChange(models.Model):
         DEACTIVATED = "deactivated", _("Deactivated")
         REACTIVATED = "reactivated", _("Reactivated")
         RECALLED = "recalled", _("Recalled")
-        RECALL_LIFTED = "recall_lifted", _("Recall lifted")
+        RECALL_WITHDRAWN = "recall_withdrawn", _("Recall withdrawn")
         EDITED = "edited", _("Edited")
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -82,7 +82,7 @@ class CodeChange(models.Model):
                         "deactivated",
                         "reactivated",
                         "recalled",
-                        "recall_lifted",
+                        "recall_withdrawn",
                         "edited",
                     ]
                 ),

@@ -73,7 +73,7 @@ class PlaceRollup(DailyRollup, Counts):
         return f"{self.brand_id} on {self.day} in {self.location}"
 
 
-class CellRollup(DailyRollup, Counts):
+class BatchPlaceRollup(DailyRollup, Counts):
     """The finest: batch, campaign, product and place."""
 
     batch = copied(BatchRange)
@@ -118,7 +118,7 @@ class ScannerRollup(DailyRollup):
         return f"{self.user_id} on {self.day}"
 
 
-class Scanner(models.Model):
+class UniqueScanner(models.Model):
     """Who ever scanned for a brand, on any day that is rolled up."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -134,7 +134,7 @@ class Scanner(models.Model):
         return f"{self.user_id} of {self.brand_id}"
 
 
-class VainAttempt(DailyRollup):
+class UnscannedCodeAttempt(DailyRollup):
     """A scan of a code that nobody has ever scanned with success. It goes when somebody does."""
 
     customer_by = ("user",)
@@ -155,7 +155,7 @@ class VainAttempt(DailyRollup):
         return f"{self.auth_code_id} on {self.day}"
 
 
-class RollupMark(models.Model):
+class RollupWatermark(models.Model):
     """How far a brand's scans are rolled up: every day up to `until`, cut in `time_zone`. What follows is read live."""
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")

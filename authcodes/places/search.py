@@ -41,7 +41,7 @@ DISTINCT = """
         SELECT name FROM step LIMIT %(most)s
     ) found
 """
-CLOSED_DAYS = DISTINCT.format(table="authcodes_cellrollup", column="location")
+CLOSED_DAYS = DISTINCT.format(table="authcodes_batchplacerollup", column="location")
 OPEN_DAYS = """
     SELECT DISTINCT s.location FROM unnest(%(brands)s::bigint[]) AS brand (id), LATERAL (
         SELECT location FROM authcodes_scan

@@ -23,7 +23,7 @@ MAX_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot 
 def check(selection: Selection, wanted: PrintRequest) -> None:
     """Raises Invalid, naming the setting where it is one, for what cannot or must not be printed."""
     if selection.codes.filter(batch__recall__isnull=False).exists():
-        raise Invalid(_("Codes of a recalled batch are not printed. Lift the recall first."))
+        raise Invalid(_("Codes of a recalled batch are not printed. Withdraw the recall first."))
     if wanted.is_labels:
         wanted.design().check()
         _check_label(selection, wanted)

@@ -47,7 +47,7 @@ def run(run: runner.Run) -> None:
     found = Recall.objects.select_related("batch__product")
     recall = found.filter(pk=run.parameters["recall"], batch__brand=run.job.brand).first()
     if recall is None:
-        message = _("The recall was lifted: nobody needs to be told.")
+        message = _("The recall was withdrawn, so nobody was notified.")
         raise Invalid(message)
     customers = scanned_by(recall.batch)
     run.progress(0, len(customers))
@@ -92,7 +92,7 @@ def news_of(recall: Recall) -> NotificationRequest:
 
 
 def withdraw(recall: Recall, *, at: datetime) -> int:
-    """Before a recall is lifted: what no channel has taken yet is not sent. Returns how many customers that spares."""
+    """Cancel the notifications that no channel has taken yet. Returns how many customers are not notified."""
     return batching.withdraw(brand_id=recall.batch.brand_id, key=key_of(recall), at=at)
 
 

@@ -11,7 +11,7 @@ from authcodes.models.batches import Recall
 from authcodes.recalls import notifications
 from brands.models.people import User
 from brands.models.tenants import Brand
-from loyalty.models.notifications import Channel, Device, NoticePreference, Template, Topic
+from loyalty.models.notifications import Channel, Device, NotificationPreference, Template, Topic
 from loyalty.notifications import delivery, rendering, suppression
 from loyalty.notifications.rendering import Asked, Composed
 
@@ -72,15 +72,17 @@ def by_mail(brand: Brand, customers: list[int]) -> int:
 
 
 def by_sms(brand: Brand, customers: list[int]) -> int:
-    with_phone = NoticePreference.objects.filter(brand=brand, user__in=customers, user__is_active=True)
+    with_phone = NotificationPreference.objects.filter(brand=brand, user__in=customers, user__is_active=True)
     return without(with_phone.exclude(phone=""), Channel.SMS).count()
 
 
 def by_push(brand: Brand, customers: list[int]) -> int:
-    unwilling = NoticePreference.objects.filter(brand=brand, opted_out__contains=[f"{Topic.SAFETY}/{Channel.PUSH}"])
+    unwilling = NotificationPreference.objects.filter(
+        brand=brand, opted_out__contains=[f"{Topic.SAFETY}/{Channel.PUSH}"]
+    )
     alive = Device.objects.filter(brand=brand, user__in=customers, user__is_active=True, died_at=None)
     return alive.exclude(user__in=unwilling.values("user")).order_by().values("user").distinct().count()
 
 
-def without(rows: "QuerySet[NoticePreference]", channel: Channel) -> "QuerySet[NoticePreference]":
+def without(rows: "QuerySet[NotificationPreference]", channel: Channel) -> "QuerySet[NotificationPreference]":
     return rows.exclude(opted_out__contains=[f"{Topic.SAFETY}/{channel}"])

@@ -10,7 +10,7 @@ from authcodes.codes.history import CodeChangeContext
 from authcodes.errors import BatchRefused
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.code_history import CodeChange
-from authcodes.models.recalls import LiftedRecall
+from authcodes.models.recalls import WithdrawnRecall
 from authcodes.recalls import notifications
 from brands.models.people import User
 from events import publishing
@@ -56,20 +56,20 @@ def announce_recall(recall: Recall) -> None:
     publishing.publish(messages=[told], brand_id=batch.brand_id, at=recall.recalled_at)
 
 
-def lift_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> LiftedRecall:
+def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> WithdrawnRecall:
     """Take a recall back: its codes scan as before from the commit on, and what was said is kept.
 
-    Raises BatchRefused without a reason, or when somebody else has lifted it.
+    Raises BatchRefused without a reason, or when somebody else has withdrawn it.
     """
     if not reason.strip():
-        message = _("Say why the recall is lifted.")
+        message = _("Enter a reason for withdrawing the recall.")
         raise BatchRefused(message, details={"field": "reason"})
     with transaction.atomic():
         held = Recall.objects.select_for_update(of=("self",)).select_related("batch").filter(pk=recall.pk).first()
         if held is None:
-            message = _("This recall is lifted already.")
+            message = _("This recall has already been withdrawn.")
             raise BatchRefused(message)
-        kept = LiftedRecall.objects.create(
+        kept = WithdrawnRecall.objects.create(
             batch_id=held.batch_id,
             recall_id=held.recall_id,
             contact=held.contact,
@@ -77,13 +77,13 @@ def lift_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> Lifte
             reason=held.reason,
             recalled_by_id=held.recalled_by_id,
             recalled_at=held.recalled_at,
-            lifted_by=by,
-            lifted_at=at,
-            lift_reason=reason,
+            withdrawn_by=by,
+            withdrawn_at=at,
+            withdrawal_reason=reason,
         )
         notifications.withdraw(held, at=at)
         held.delete()
         history.note_batch(
-            CodeChangeContext(Kind.RECALL_LIFTED, at, by, reason, detail=held.recall_id), batch=held.batch
+            CodeChangeContext(Kind.RECALL_WITHDRAWN, at, by, reason, detail=held.recall_id), batch=held.batch
         )
     return kept

@@ -11,7 +11,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from authcodes.models.scans import Scan
 from authcodes.reports.columns import SCANS, UNSCANNED
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from core.spreadsheets.report import Column, Report
 from jobs.models import Job
@@ -153,5 +153,5 @@ REPORTS: dict[str, tuple[type[Model], Report]] = {
     Job.Kind.EXPORT_REDEMPTIONS: (Redemption, REDEMPTIONS),
     Job.Kind.EXPORT_CLAIMS: (RewardClaim, CLAIMS),
     Job.Kind.EXPORT_PROGRESS: (UserLoyaltyCampaign, PROGRESS),
-    Job.Kind.EXPORT_AUDIT: (AuditEntry, AUDIT),
+    Job.Kind.EXPORT_AUDIT: (AuditLogEntry, AUDIT),
 }

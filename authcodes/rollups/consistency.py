@@ -15,7 +15,7 @@ _CLOSED = """
                s.points_status, s.latitude, s.located_at, s.auth_code_id, COALESCE(c.scan_count > 0, false) AS may,
                COALESCE(c.scan_count > 0 AND c.first_scan_at < (m.until + 1)::timestamp AT TIME ZONE m.time_zone, false)
                    AS must
-          FROM authcodes_rollupmark m
+          FROM authcodes_rollupwatermark m
           JOIN authcodes_scan s ON s.brand_id = m.brand_id
            AND s.scanned_at < (m.until + 1)::timestamp AT TIME ZONE m.time_zone
           LEFT JOIN authcodes_authcode c ON c.id = s.auth_code_id
@@ -36,7 +36,7 @@ def _compared(table: str, keys: str) -> str:
             SELECT brand_id, day, {keys}, {_COMPARED} AS expected, NULL::numeric[] AS found FROM wanted
             UNION ALL
             SELECT t.brand_id, t.day, {_of("t", keys)}, NULL, {_COMPARED}
-              FROM {table} t JOIN authcodes_rollupmark m USING (brand_id) WHERE t.day <= m.until
+              FROM {table} t JOIN authcodes_rollupwatermark m USING (brand_id) WHERE t.day <= m.until
         )
         SELECT format('brand %%s, %%s, %%s', brand_id, day, concat_ws('/', {keys})),
                COALESCE(max(expected)::text, 'none'), COALESCE(max(found)::text, 'none')
@@ -53,7 +53,7 @@ CHECKS = {
     "rollup by day is not what its scans say": _compared("authcodes_dayrollup", "batch_id, campaign_id, product_id"),
     "rollup by place is not what its scans say": _compared("authcodes_placerollup", "location"),
     "rollup by cell is not what its scans say": _compared(
-        "authcodes_cellrollup", "batch_id, campaign_id, product_id, location"
+        "authcodes_batchplacerollup", "batch_id, campaign_id, product_id, location"
     ),
     "scanners of a day are not those of its scans": f"""
         WITH {_CLOSED}, wanted AS (
@@ -63,7 +63,7 @@ CHECKS = {
             SELECT *, NULL::boolean AS scanned, 1 AS wanted, 0 AS found FROM wanted
             UNION ALL
             SELECT r.brand_id, r.day, r.user_id, r.batch_id, r.campaign_id, r.location, NULL, NULL, r.scanned, 0, 1
-              FROM authcodes_scannerrollup r JOIN authcodes_rollupmark m USING (brand_id) WHERE r.day <= m.until
+              FROM authcodes_scannerrollup r JOIN authcodes_rollupwatermark m USING (brand_id) WHERE r.day <= m.until
         )
         SELECT format('brand %s, %s, user %s in batch %s', brand_id, day, user_id, batch_id), sum(wanted)::text,
                sum(found)::text
@@ -77,7 +77,7 @@ CHECKS = {
         )
         SELECT format('brand %s, user %s', brand_id, user_id), COALESCE(w.must::text, 'none'),
                COALESCE(k.scanned::text, 'none')
-          FROM wanted w FULL JOIN authcodes_scanner k USING (brand_id, user_id)
+          FROM wanted w FULL JOIN authcodes_uniquescanner k USING (brand_id, user_id)
          WHERE w.may IS NULL OR k.scanned IS NULL OR w.must AND NOT k.scanned OR k.scanned AND NOT w.may
     """,
     "attempts in vain are not those of codes never scanned": f"""
@@ -85,8 +85,8 @@ CHECKS = {
             SELECT {_ATTEMPT}, 1 AS wanted, 0 AS found FROM closed WHERE auth_code_id IS NOT NULL AND NOT may
             UNION ALL
             SELECT {_of("v", _ATTEMPT)}, 0, 1
-              FROM authcodes_vainattempt v
-              JOIN authcodes_rollupmark m ON m.brand_id = v.brand_id AND v.day <= m.until
+              FROM authcodes_unscannedcodeattempt v
+              JOIN authcodes_rollupwatermark m ON m.brand_id = v.brand_id AND v.day <= m.until
               JOIN authcodes_authcode c ON c.id = v.auth_code_id AND c.scan_count = 0
         )
         SELECT format('brand %s, %s, code %s', brand_id, day, auth_code_id), sum(wanted)::text, sum(found)::text

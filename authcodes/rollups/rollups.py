@@ -12,7 +12,15 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
+from authcodes.models.rollups import (
+    BatchPlaceRollup,
+    DayRollup,
+    PlaceRollup,
+    RollupWatermark,
+    ScannerRollup,
+    UniqueScanner,
+    UnscannedCodeAttempt,
+)
 from brands.models.tenants import Brand
 
 logger = logging.getLogger(__name__)
@@ -21,7 +29,7 @@ logger = logging.getLogger(__name__)
 AGAIN_DAYS = 3
 # One statement takes no more days than this, so that a rebuild stays within the statement timeout.
 PORTION_DAYS = 31
-ROLLED: tuple[Any, ...] = (DayRollup, PlaceRollup, CellRollup, ScannerRollup, VainAttempt)
+ROLLED: tuple[Any, ...] = (DayRollup, PlaceRollup, BatchPlaceRollup, ScannerRollup, UnscannedCodeAttempt)
 
 COUNTS = """
     count(*) FILTER (WHERE s.outcome = 'success') AS accepted,
@@ -57,7 +65,7 @@ IN_VAIN = """
 # One statement, so that all tables tell of the same moment.
 ROLL_UP = f"""
     WITH cell AS (
-        INSERT INTO authcodes_cellrollup (brand_id, day, batch_id, campaign_id, product_id, location, {NAMES})
+        INSERT INTO authcodes_batchplacerollup (brand_id, day, batch_id, campaign_id, product_id, location, {NAMES})
         SELECT s.brand_id, {DAY} AS day, s.batch_id, s.campaign_id, s.product_id, s.location, {COUNTS}
         {SCANS}
          GROUP BY 1, 2, 3, 4, 5, 6
@@ -75,13 +83,13 @@ ROLL_UP = f"""
          GROUP BY 1, 2, 3, 4, 5, 6
         RETURNING brand_id, user_id, scanned
     ), vain AS (
-        INSERT INTO authcodes_vainattempt
+        INSERT INTO authcodes_unscannedcodeattempt
                (brand_id, day, auth_code_id, user_id, batch_id, campaign_id, product_id, location, outcome, reason)
         SELECT s.brand_id, {DAY} AS day, s.auth_code_id, s.user_id, s.batch_id, s.campaign_id, s.product_id,
                s.location, s.outcome, s.reason
         {SCANS} AND {IN_VAIN}
     )
-    INSERT INTO authcodes_scanner AS known (brand_id, user_id, scanned)
+    INSERT INTO authcodes_uniquescanner AS known (brand_id, user_id, scanned)
     SELECT brand_id, user_id, bool_or(scanned) FROM scanner GROUP BY 1, 2 ORDER BY 2
         ON CONFLICT (brand_id, user_id) DO UPDATE SET scanned = true WHERE excluded.scanned AND NOT known.scanned
 """  # noqa: S608 - built from constants
@@ -89,7 +97,7 @@ ROLL_UP = f"""
 # Codes that were scanned after all: what was attempted before was no more in vain than any other attempt.
 NOT_IN_VAIN = """
     WITH late AS (
-        DELETE FROM authcodes_vainattempt v
+        DELETE FROM authcodes_unscannedcodeattempt v
          WHERE v.brand_id = %(brand)s
            AND (SELECT c.scan_count > 0 FROM authcodes_authcode c WHERE c.id = v.auth_code_id)
         RETURNING v.*
@@ -99,7 +107,7 @@ NOT_IN_VAIN = """
          WHERE r.brand_id = l.brand_id AND r.day = l.day AND r.user_id = l.user_id AND r.batch_id = l.batch_id
            AND r.campaign_id IS NOT DISTINCT FROM l.campaign_id AND r.location = l.location AND NOT r.scanned
     )
-    UPDATE authcodes_scanner k SET scanned = true
+    UPDATE authcodes_uniquescanner k SET scanned = true
       FROM late l WHERE k.brand_id = l.brand_id AND k.user_id = l.user_id AND NOT k.scanned
 """
 
@@ -139,7 +147,7 @@ def catch_up_all(*, at: datetime) -> int:
 def catch_up(*, brand: Brand, at: datetime) -> int:
     """Roll up every day that has closed by `at`, and again those that may have changed; returns how many days."""
     today = local_day(brand, at)
-    mark = RollupMark.objects.filter(brand=brand).first()
+    mark = RollupWatermark.objects.filter(brand=brand).first()
     if mark is None or mark.until is None or mark.time_zone != brand.time_zone:
         return rebuild(brand=brand, at=at)
     recent = mark.until - timedelta(days=AGAIN_DAYS - 1)
@@ -162,9 +170,9 @@ def rebuild(*, brand: Brand, at: datetime) -> int:
     today = local_day(brand, at)
     with transaction.atomic():
         _hold(brand)
-        for model in (*ROLLED, Scanner):
+        for model in (*ROLLED, UniqueScanner):
             model.objects.filter(brand=brand).delete()
-        RollupMark.objects.filter(brand=brand).update(until=None, time_zone=brand.time_zone)
+        RollupWatermark.objects.filter(brand=brand).update(until=None, time_zone=brand.time_zone)
     first = _first_day(brand) or today - timedelta(days=1)
     return _roll_up_portions(brand, first, today)
 
@@ -195,13 +203,13 @@ def _roll_up(brand: Brand, first: date, last: date, *, today: date) -> None:
         _advance(mark, brand, first, last)
 
 
-def _hold(brand: Brand) -> RollupMark:
+def _hold(brand: Brand) -> RollupWatermark:
     """The brand's mark, locked: one rollup of a brand at a time. Call inside a transaction."""
-    RollupMark.objects.get_or_create(brand=brand, defaults={"time_zone": brand.time_zone})
-    return RollupMark.objects.select_for_update().get(brand=brand)
+    RollupWatermark.objects.get_or_create(brand=brand, defaults={"time_zone": brand.time_zone})
+    return RollupWatermark.objects.select_for_update().get(brand=brand)
 
 
-def _advance(mark: RollupMark, brand: Brand, first: date, last: date) -> None:
+def _advance(mark: RollupWatermark, brand: Brand, first: date, last: date) -> None:
     """The mark moves on only if no day before the first of these is missing."""
     if mark.until is None:
         begins = _first_day(brand)
@@ -226,5 +234,5 @@ def _run(statement: str, parameters: dict[str, Any]) -> list[Any]:
 
 def hand_over(*, user_id: int, brand_id: int, to: int) -> None:
     """For the erasure of a person's data: what they scanned counts as the pseudonym's from now on."""
-    for model in (ScannerRollup, Scanner, VainAttempt):
+    for model in (ScannerRollup, UniqueScanner, UnscannedCodeAttempt):
         model._default_manager.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)  # noqa: SLF001

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from brands.errors import ApiKeyInvalid, TokenInvalid
 from brands.identity import api_keys, roles, tokens
 from brands.identity.tokens import Principal
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.tenants import request_brands
 from core.db import row_guard, sql
 from core.errors import CHALLENGE
@@ -165,16 +165,16 @@ def required_caller(request: Request | HttpRequest, *, counted_as: str = "") -> 
     return caller
 
 
-def staff_role(user: Any, brand_id: int) -> Membership.Role | None:
+def staff_role(user: Any, brand_id: int) -> StaffRole.Role | None:
     """What `user` may do for the brand; a superuser owns every brand, a customer or a guest has no role."""
     if not (user.is_active and user.is_staff):
         return None
     if user.session_brand_id not in (None, brand_id):
         return None
     if user.is_superuser:
-        return Membership.Role.OWNER
-    role = Membership.objects.filter(user=user, brand_id=brand_id).values_list("role", flat=True).first()
-    return Membership.Role(role) if role else None
+        return StaffRole.Role.OWNER
+    role = StaffRole.objects.filter(user=user, brand_id=brand_id).values_list("role", flat=True).first()
+    return StaffRole.Role(role) if role else None
 
 
 def staff_may_read(

@@ -68,5 +68,5 @@ def _brands_informed(user: User, brand: Brand | None) -> list[int | None]:
 
 
 def _brands_of(user: User) -> list[int | None]:
-    found: Iterable[int] = user.memberships.order_by("brand_id").values_list("brand_id", flat=True)
+    found: Iterable[int] = user.staff_roles.order_by("brand_id").values_list("brand_id", flat=True)
     return list(found)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet, prefetch_related_objects
 
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from core.db import row_guard
 
 M = TypeVar("M", bound=Model)
@@ -22,19 +22,19 @@ SUPERUSER = "superuser"
 
 # What is written by an action alone (scans, ledger, events) is for reading, whoever reads.
 # fmt: off
-COLUMNS = (Membership.Role.OWNER, Membership.Role.MANAGER, Membership.Role.PRINTER, Membership.Role.SUPPORT, SUPERUSER)
+COLUMNS = (StaffRole.Role.OWNER, StaffRole.Role.MANAGER, StaffRole.Role.PRINTER, StaffRole.Role.SUPPORT, SUPERUSER)
 TABLE = {
     #                                  owner   manager  printer  support  superuser
     "brands.brand":                   ("vc",   "v",     "v",     "v",     "vac"),
     "brands.brandhostname":           ("v",    "v",     "v",     "v",     "vacd"),
     "brands.user":                    ("v",    "v",     "",      "v",     "vac"),
-    "brands.membership":              ("vacdx", "v",    "",      "",      "vacdx"),
+    "brands.staffrole":              ("vacdx", "v",    "",      "",      "vacdx"),
     "staff_login.invitation":         ("vax",  "v",     "",      "",      "vax"),
     "staff_login.signinsettings":     ("vac",  "v",     "",      "",      "vac"),
     "brands.apikey":                  ("vax",  "v",     "",      "",      "vax"),
     "brands.brandquota":              ("v",    "v",     "",      "",      "vacd"),
     "brands.stoppedattempts":         ("v",    "v",     "",      "",      "v"),
-    "brands.auditentry":              ("v",    "v",     "",      "",      "v"),
+    "brands.auditlogentry":              ("v",    "v",     "",      "",      "v"),
     "campaigns.campaign":             ("vac",  "vac",   "v",     "v",     "vac"),
     "campaigns.milestone":            ("vacd", "vacd",  "v",     "v",     "vacd"),
     "campaigns.userloyaltycampaign":  ("v",    "v",     "",      "v",     "v"),
@@ -49,28 +49,28 @@ TABLE = {
     "loyalty.redemption":             ("vxu",  "vxu",   "",      "vu",    "vxu"),
     "loyalty.walletissuer":           ("vacdx", "v",    "",      "",      "vacdx"),
     "loyalty.walletpass":             ("vx",   "vx",    "",      "v",     "vx"),
-    "loyalty.noticesettings":         ("vacd", "vac",   "",      "",      "vacd"),
+    "loyalty.notificationsettings":         ("vacd", "vac",   "",      "",      "vacd"),
     "loyalty.senderdomain":           ("vadx", "vadx",  "",      "",      "vadx"),
-    "loyalty.noticetemplate":         ("vacdx", "vacdx", "",     "",      "vacdx"),
-    "loyalty.noticedelivery":         ("v",    "v",     "",      "v",     "v"),
-    "loyalty.stoppedaddress":         ("vx",   "vx",    "",      "v",     "vx"),
+    "loyalty.notificationtemplate":         ("vacdx", "vacdx", "",     "",      "vacdx"),
+    "loyalty.notificationdelivery":         ("v",    "v",     "",      "v",     "v"),
+    "loyalty.suppressedaddress":         ("vx",   "vx",    "",      "v",     "vx"),
     "loyalty.webhookendpoint":        ("vacx", "vacx", "",      "",      "vacx"),
     "loyalty.webhookdelivery":        ("vx",   "vx",   "",      "",      "vx"),
     "loyalty.externalsystem":         ("vacx", "vacx", "",      "",      "vacx"),
-    "loyalty.event":                  ("vx",   "vx",    "",      "",      "vx"),
+    "events.event":                  ("vx",   "vx",    "",      "",      "vx"),
     "authcodes.codeprefix":            ("va",   "va",    "v",     "",      "vacd"),
     "authcodes.product":              ("vac",  "vac",   "v",     "v",     "vac"),
     "authcodes.batchrange":           ("vacm", "vacm",  "vac",   "v",     "vacm"),
     "authcodes.authcode":             ("vcx",  "vcx",   "vcx",   "v",     "vcx"),
     "authcodes.codechange":            ("v",    "v",     "v",     "v",     "v"),
     "authcodes.recall":               ("vax",  "va",    "v",     "v",     "vax"),
-    "authcodes.liftedrecall":         ("v",    "v",     "v",     "v",     "v"),
+    "authcodes.withdrawnrecall":         ("v",    "v",     "v",     "v",     "v"),
     "authcodes.fakereport":           ("vx",   "vx",    "",      "vx",    "vx"),
     "authcodes.scan":                 ("v",    "v",     "",      "v",     "v"),
     "authcodes.import":               ("vax",  "vax",   "vax",   "",      "vax"),
     "authcodes.printrun":             ("vx",   "vx",    "vx",    "",      "vx"),
     "authcodes.printer":              ("vacd", "vacd",  "vacd",  "",      "vacd"),
-    "authcodes.job":                  ("vxs",  "vxs",   "vx",    "v",     "vxs"),
+    "jobs.job":                  ("vxs",  "vxs",   "vx",    "v",     "vxs"),
 }
 # fmt: on
 
@@ -122,7 +122,7 @@ def full_scope(user: Any, verbs: str, label: str) -> BrandScope:
     if user.is_superuser:
         return BrandScope(everywhere=any(may(SUPERUSER, verb, label) for verb in verbs))
     return BrandScope(
-        frozenset(it.brand_id for it in memberships(user) if any(may(it.role, verb, label) for verb in verbs))
+        frozenset(it.brand_id for it in staff_roles(user) if any(may(it.role, verb, label) for verb in verbs))
     )
 
 
@@ -135,14 +135,14 @@ def guarding(user: Any) -> Iterator[None]:
     if user.is_active and user.is_staff and user.is_superuser:
         yield
         return
-    mine = memberships(user) if user.is_active and user.is_staff else ()
+    mine = staff_roles(user) if user.is_active and user.is_staff else ()
     with row_guard.within((it.brand_id for it in mine), user_id=user.pk):
         yield
 
 
-def memberships(user: User) -> Iterable[Membership]:
+def staff_roles(user: User) -> Iterable[StaffRole]:
     """The roles that the user's session reaches: all of theirs, or those of one brand."""
-    if "memberships" not in getattr(user, "_prefetched_objects_cache", ()):  # a page asks hundreds of times
-        prefetch_related_objects([user], "memberships")
+    if "staff_roles" not in getattr(user, "_prefetched_objects_cache", ()):  # a page asks hundreds of times
+        prefetch_related_objects([user], "staff_roles")
     only = user.session_brand_id
-    return [it for it in user.memberships.all() if only in (None, it.brand_id)]
+    return [it for it in user.staff_roles.all() if only in (None, it.brand_id)]

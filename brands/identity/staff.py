@@ -10,7 +10,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from brands.identity import login_throttle, tokens
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from brands.staff_login import invitations, sessions
 from core.db import row_guard
@@ -22,7 +22,7 @@ OWNERSHIP_LOCK = 7_216_002
 LOCK_OWNERSHIP = "SELECT pg_advisory_xact_lock(%s)"
 
 
-def assign_role(*, user: User, brand: Brand, role: str, password: str = "", at: datetime) -> Membership:
+def assign_role(*, user: User, brand: Brand, role: str, password: str = "", at: datetime) -> StaffRole:
     """Let somebody work for a brand. Who could not log in to the portal so far can from now on, with `password`.
 
     Nobody has proved that the address of a customer's account is theirs: whoever registered it may be somebody else,
@@ -30,7 +30,7 @@ def assign_role(*, user: User, brand: Brand, role: str, password: str = "", at: 
     """
     with transaction.atomic():
         lock_ownership()
-        made = Membership.objects.create(user=user, brand=brand, role=role)
+        made = StaffRole.objects.create(user=user, brand=brand, role=role)
         if not User.objects.filter(pk=user.pk, is_staff=True).exists():
             if not password:
                 raise Invalid(_("Set a password: this is their first role."), details={"field": "password1"})
@@ -56,29 +56,29 @@ def prove_address(*, user: User, at: datetime) -> None:
             import_string(settings.ADDRESS_CONFIRMED)(user_id=user.pk)
 
 
-def change_role(*, membership: Membership, role: str) -> None:
-    """Give `membership` another role. Raises Invalid where the brand would lose its last owner."""
+def change_role(*, staff_role: StaffRole, role: str) -> None:
+    """Give `staff_role` another role. Raises Invalid where the brand would lose its last owner."""
     with transaction.atomic():
         lock_ownership()
-        if role != Membership.Role.OWNER:
-            keep_an_owner(brand_ids=[membership.brand_id], without=membership.user_id, field="role")
-            end_invitations_of(membership)
-        membership.role = role
-        membership.save(update_fields=["role"])
+        if role != StaffRole.Role.OWNER:
+            keep_an_owner(brand_ids=[staff_role.brand_id], without=staff_role.user_id, field="role")
+            end_invitations_of(staff_role)
+        staff_role.role = role
+        staff_role.save(update_fields=["role"])
 
 
-def end_membership(*, membership: Membership) -> None:
+def remove_staff_role(*, staff_role: StaffRole) -> None:
     """Take the role away. Raises Invalid where the brand would lose its last owner."""
     with transaction.atomic():
         lock_ownership()
-        keep_an_owner(brand_ids=[membership.brand_id], without=membership.user_id)
-        end_invitations_of(membership)
-        membership.delete()
+        keep_an_owner(brand_ids=[staff_role.brand_id], without=staff_role.user_id)
+        end_invitations_of(staff_role)
+        staff_role.delete()
 
 
-def end_invitations_of(membership: Membership) -> None:
+def end_invitations_of(staff_role: StaffRole) -> None:
     """Who owns a brand no more has nobody come in after them, by a link that waits in some mailbox."""
-    invitations.revoke_of_inviter(user_id=membership.user_id, brand_id=membership.brand_id, at=timezone.now())
+    invitations.revoke_of_inviter(user_id=staff_role.user_id, brand_id=staff_role.brand_id, at=timezone.now())
 
 
 def save_account(*, user: User, fields: Iterable[str]) -> None:
@@ -104,7 +104,7 @@ def save_account(*, user: User, fields: Iterable[str]) -> None:
 
 def refuse_to_switch_off(user: User, *, field: str) -> None:
     """Raises Invalid, naming `field`, where `user`, about to lose access, is a brand's last owner."""
-    owned = user.memberships.filter(role=Membership.Role.OWNER).values_list("brand_id", flat=True)
+    owned = user.staff_roles.filter(role=StaffRole.Role.OWNER).values_list("brand_id", flat=True)
     keep_an_owner(brand_ids=owned, without=user.pk, field=field)
 
 
@@ -118,7 +118,7 @@ def keep_an_owner(*, brand_ids: Iterable[int], without: int, field: str = "") ->
 
 def owners_of(brand: Brand) -> Iterable[int]:
     """The ids of those who can act as the brand's owners: they may log in."""
-    able = Membership.objects.filter(role=Membership.Role.OWNER, user__is_active=True, user__is_staff=True)
+    able = StaffRole.objects.filter(role=StaffRole.Role.OWNER, user__is_active=True, user__is_staff=True)
     return able.filter(brand=brand).values_list("user_id", flat=True)
 
 

@@ -37,7 +37,7 @@ STANDS = """(
     OR u.session_epoch = {epoch}::int AND ({session}::uuid IS NULL OR EXISTS (
         SELECT 1 FROM brands_loginsession k WHERE k.family = {session}::uuid AND k.revoked_at IS NULL))
     OR {epoch}::int = -1 AND NOT (u.is_staff OR u.is_superuser OR EXISTS (
-        SELECT 1 FROM brands_membership w WHERE w.user_id = u.id))
+        SELECT 1 FROM brands_staffrole w WHERE w.user_id = u.id))
         AND (u.registered_brand_id = {token_brand}::bigint OR EXISTS (
             SELECT 1 FROM user_points p WHERE p.user_id = u.id AND p.brand_id = {token_brand}::bigint)))"""
 PLACES = {"epoch": "%(epoch)s", "session": "%(session)s", "token_brand": "%(token_brand)s"}

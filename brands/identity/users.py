@@ -21,7 +21,7 @@ class StaffNotErased(DomainError):
 
 def refuse_staff(user: User) -> None:
     """Raises StaffNotErased: what staff did stays told in the audit trail."""
-    if user.is_staff or user.is_superuser or user.memberships.exists():
+    if user.is_staff or user.is_superuser or user.staff_roles.exists():
         raise StaffNotErased
 
 

@@ -130,12 +130,12 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Membership',
+            name='StaffRole',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('role', models.CharField(choices=[('owner', 'Owner'), ('manager', 'Manager'), ('printer', 'Printer (codes and print)'), ('support', 'Support (read and search)')], max_length=10)),
-                ('brand', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='brands.brand')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
+                ('brand', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='staff_roles', to='brands.brand')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='staff_roles', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['brand_id', 'user_id'],
@@ -195,7 +195,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='AuditEntry',
+            name='AuditLogEntry',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', core.moments.MomentField(default=django.utils.timezone.now, editable=False, verbose_name='when')),
@@ -262,12 +262,12 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('brand', 'word', 'user'), name='customer_word_once'),
         ),
         migrations.AddConstraint(
-            model_name='membership',
+            model_name='staffrole',
             constraint=models.UniqueConstraint(fields=('user', 'brand'), name='one_role_per_brand'),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['owner', 'manager', 'printer', 'support'])), name='membership_role_known'),
+            model_name='staffrole',
+            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['owner', 'manager', 'printer', 'support'])), name='staff_role_known'),
         ),
         migrations.AddConstraint(
             model_name='picture',

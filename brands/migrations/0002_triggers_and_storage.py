@@ -12,11 +12,11 @@ BEGIN
            (OLD.id, OLD.at, OLD.person_id, OLD.brand_id, OLD.kind, OLD.row_id, OLD.action, OLD.request_id) THEN
         RETURN NEW;
     END IF;
-    RAISE EXCEPTION 'brands_auditentry is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
+    RAISE EXCEPTION 'brands_auditlogentry is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
 END $$;
-CREATE TRIGGER audit_trail_is_append_only BEFORE UPDATE OR DELETE ON brands_auditentry
+CREATE TRIGGER audit_trail_is_append_only BEFORE UPDATE OR DELETE ON brands_auditlogentry
     FOR EACH ROW EXECUTE FUNCTION refuse_audit_change();
-CREATE TRIGGER audit_trail_not_truncated BEFORE TRUNCATE ON brands_auditentry
+CREATE TRIGGER audit_trail_not_truncated BEFORE TRUNCATE ON brands_auditlogentry
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
 """
 

@@ -10,7 +10,7 @@ from brands.models.tenants import Brand
 from core.moments import MomentField
 
 
-class AuditEntry(models.Model):
+class AuditLogEntry(models.Model):
     """Something that staff did to a row. Entries are added, never changed: a trigger refuses UPDATE and DELETE."""
 
     append_only = ("row_name", "reason", "changes")  # which an erasure rewrites

@@ -27,7 +27,7 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     """A person, customer or staff, known by e-mail address."""
 
-    guarded_by = ("registered_brand", "memberships", "points_rows", "audit_entries")
+    guarded_by = ("registered_brand", "staff_roles", "points_rows", "audit_entries")
 
     email = models.EmailField(
         max_length=254, unique=True, error_messages={"unique": _("This e-mail address is taken.")}
@@ -88,7 +88,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self.first_name or self.email
 
 
-class Membership(models.Model):
+class StaffRole(models.Model):
     """What a member of staff may do for a brand."""
 
     class Role(models.TextChoices):
@@ -97,8 +97,8 @@ class Membership(models.Model):
         PRINTER = "printer", _("Printer (codes and print)")
         SUPPORT = "support", _("Support (read and search)")
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="staff_roles")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="staff_roles")
     role = models.CharField(max_length=10, choices=Role.choices)
 
     class Meta:
@@ -106,7 +106,7 @@ class Membership(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["user", "brand"], name="one_role_per_brand"),
             models.CheckConstraint(
-                condition=models.Q(role__in=["owner", "manager", "printer", "support"]), name="membership_role_known"
+                condition=models.Q(role__in=["owner", "manager", "printer", "support"]), name="staff_role_known"
             ),
         ]
 

@@ -13,7 +13,7 @@ from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.staff_login.models import Invitation
@@ -45,7 +45,7 @@ def create(*, brand: Brand, email: str, role: str, by: User | None, at: datetime
 
 def check(*, brand: Brand, email: str) -> None:
     """What the brand knows itself about an address. Raises Invalid where the person works for it or is invited."""
-    if Membership.objects.filter(brand=brand, user__email=email.lower()).exists():
+    if StaffRole.objects.filter(brand=brand, user__email=email.lower()).exists():
         raise Invalid(_("The person with this address already works for the brand."), details={"field": "email"})
     if Invitation.objects.filter(brand=brand, email=email.lower(), accepted_at=None, revoked_at=None).exists():
         raise invited()

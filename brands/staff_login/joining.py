@@ -7,7 +7,7 @@ from django.views.decorators.debug import sensitive_variables
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.identity import staff
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from brands.staff_login import invitations, mails
 from brands.staff_login.models import Invitation, StaffMail
@@ -28,7 +28,7 @@ def account_of(invitation: Invitation) -> User | None:
 @sensitive_variables("password")
 def join(
     invitation: Invitation, *, password: str, first_name: str, last_name: str, origin: str, deed: AuditContext
-) -> tuple[User, Membership]:
+) -> tuple[User, StaffRole]:
     """Let somebody in who could not log in to the portal so far. They set a password, which passed the validators.
 
     The account is made, or it is a customer's: then the password is a new one there too and every session of the
@@ -44,15 +44,15 @@ def join(
             elif user.is_staff:
                 raise Invalid(_("This address has an account in the portal by now. Log in to accept."))
             staff.prove_address(user=user, at=deed.at)
-            membership = _give_role(invitation, user, AuditContext(user, deed.at, deed.request_id), password=password)
+            staff_role = _give_role(invitation, user, AuditContext(user, deed.at, deed.request_id), password=password)
             words = _("You work for %(brand)s now, and have set a password.") % {"brand": invitation.brand}
             mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
     except IntegrityError:
         raise Invalid(_("Somebody else was faster. Open the link of the mail again.")) from None
-    return user, membership
+    return user, staff_role
 
 
-def accept(invitation: Invitation, *, user: User, origin: str, deed: AuditContext) -> Membership:
+def accept(invitation: Invitation, *, user: User, origin: str, deed: AuditContext) -> StaffRole:
     """Give the role to a colleague who is logged in with the invited address, and keeps their password.
 
     Raises Invalid for an invitation that has ended, and for anybody else.
@@ -61,30 +61,30 @@ def accept(invitation: Invitation, *, user: User, origin: str, deed: AuditContex
         raise Invalid(_("This invitation is for another account."))
     with transaction.atomic():
         invitations.use(invitation, at=deed.at)
-        membership = _give_role(invitation, user, deed)
+        staff_role = _give_role(invitation, user, deed)
         words = _("You work for %(brand)s now.") % {"brand": invitation.brand}
         mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
-    return membership
+    return staff_role
 
 
 def _may_invite(inviter: User | None, brand: Brand) -> bool:
     """Whether the inviter still may. Their invitations end with their role, but one may be on its way meanwhile."""
     if inviter is None or not inviter.is_active:
         return False
-    owns = Membership.objects.filter(user=inviter, brand=brand, role=Membership.Role.OWNER)
+    owns = StaffRole.objects.filter(user=inviter, brand=brand, role=StaffRole.Role.OWNER)
     return inviter.is_superuser or owns.exists()
 
 
-def _give_role(invitation: Invitation, user: User, deed: AuditContext, *, password: str = "") -> Membership:
+def _give_role(invitation: Invitation, user: User, deed: AuditContext, *, password: str = "") -> StaffRole:
     if not _may_invite(invitation.invited_by, invitation.brand):
         raise Invalid(_("This invitation has ended. Ask for another one."))
-    if Membership.objects.filter(user=user, brand=invitation.brand).exists():
+    if StaffRole.objects.filter(user=user, brand=invitation.brand).exists():
         raise Invalid(_("You work for %(brand)s already.") % {"brand": invitation.brand})
-    membership = staff.assign_role(
+    staff_role = staff.assign_role(
         user=user, brand=invitation.brand, role=invitation.role, password=password, at=deed.at
     )
     brand_id = invitation.brand_id
     audit_log.record(deed=deed, action=ACCEPTED, rows=[AuditedChange(invitation, brand_id)])
-    added = AuditedChange(membership, brand_id, audit_log.changes(None, membership))
+    added = AuditedChange(staff_role, brand_id, audit_log.changes(None, staff_role))
     audit_log.record(deed=deed, action=audit_log.ADDED, rows=[added])
-    return membership
+    return staff_role

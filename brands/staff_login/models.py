@@ -7,7 +7,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
@@ -141,7 +141,7 @@ class Invitation(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="invitations", verbose_name=_("brand"))
     email = models.EmailField(_("e-mail address"), max_length=254)
-    role = models.CharField(_("role"), max_length=10, choices=Membership.Role.choices)
+    role = models.CharField(_("role"), max_length=10, choices=StaffRole.Role.choices)
     invited_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("invited by")
     )
@@ -192,9 +192,9 @@ class StaffMail(models.Model):
     class Kind(models.TextChoices):
         PASSWORD_LINK = "password_link", _("Link to set a new password")
         FACTORS_LINK = "factors_link", _("Link to remove second factors")
-        NOTICE = "notice", _("Notice of a change")
+        NOTICE = "notice", _("Notification of a change")
         INVITATION = "invitation", _("Invitation to work for a brand")
-        QUOTA = "quota", _("Notice of a quota")
+        QUOTA = "quota", _("Notification of a quota")
 
     user = models.ForeignKey(
         User,

@@ -226,7 +226,7 @@ def identity_of(token: str, keys: Mapping[str, Any], *, provider: SignInSettings
 def staff_with(email: str, *, brand_id: int) -> User | None:
     """The member of the brand's staff with this address. Nobody is made, and a superuser comes by password only."""
     able = User.objects.filter(is_active=True, is_staff=True, is_superuser=False)
-    return able.filter(email=email, memberships__brand=brand_id).first()
+    return able.filter(email=email, staff_roles__brand=brand_id).first()
 
 
 def fetch(

@@ -17,5 +17,5 @@ def requires_second_factor(user: User, *, brand_id: int | None = None) -> bool:
     if brand_id is not None:
         demanding = demanding.filter(brand=brand_id)
     elif not user.is_superuser:
-        demanding = demanding.filter(brand__memberships__user=user)
+        demanding = demanding.filter(brand__staff_roles__user=user)
     return demanding.exists()

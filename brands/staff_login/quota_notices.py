@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from brands.models.quotas import QuotaNotice
 from brands.models.tenants import Brand
 from brands.staff_login import mails
@@ -58,12 +58,12 @@ def _warn(usage: Usage, at: datetime) -> int:
         return len([mail(owner, usage) for owner in owners_of(usage.brand)])
 
 
-def owners_of(brand: Brand) -> "QuerySet[Membership]":
-    owners = Membership.objects.filter(brand=brand, role=Membership.Role.OWNER, user__is_active=True)
+def owners_of(brand: Brand) -> "QuerySet[StaffRole]":
+    owners = StaffRole.objects.filter(brand=brand, role=StaffRole.Role.OWNER, user__is_active=True)
     return owners.select_related("user").order_by("pk")
 
 
-def mail(owner: Membership, usage: Usage) -> StaffMail:
+def mail(owner: StaffRole, usage: Usage) -> StaffMail:
     words = _("%(brand)s uses %(percent)d %% of a quota. %(quota)s: %(used)s of %(limit)s.") % {
         "brand": usage.brand,
         "percent": usage.percent or 0,

@@ -79,7 +79,7 @@ def followup_events(
     followups = [
         balance,
         new_event(
-            "notify", "notify", notification, has_consumer=state.sends_notices and is_worth_sending(notification)
+            "notify", "notify", notification, has_consumer=state.sends_notifications and is_worth_sending(notification)
         ),
         *rewards,
     ]

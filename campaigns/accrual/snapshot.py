@@ -42,7 +42,7 @@ FACTS = f"""
            (SELECT true FROM loyalty_walletpass w WHERE w.account_id = m.user_point_id LIMIT 1),
            {SUBSCRIBED_TYPES.format(brand="b.id")},
            {ASKED.format(brand="b.id")},
-           (SELECT n.is_active FROM loyalty_noticesettings n WHERE n.brand_id = b.id),
+           (SELECT n.is_active FROM loyalty_notificationsettings n WHERE n.brand_id = b.id),
            b.requires_confirmed_email AND u.email_verified_at IS NULL
       FROM asked a
       JOIN brands_brand b ON b.id = a.brand_id
@@ -90,7 +90,7 @@ class AccrualSnapshot:
     has_passes: bool
     listened: frozenset[str]
     external_system: int | None
-    sends_notices: bool
+    sends_notifications: bool
     unconfirmed: bool  # the brand asks for a confirmed e-mail address, and the customer's is not
 
     @property
@@ -129,7 +129,7 @@ def _parse(columns: Sequence[Any]) -> AccrualSnapshot:
     zone, active, auto, daily, monthly = columns[:5]
     account, version, status, level, balance, lifetime = columns[5:11]
     level_rows, campaign_rows, claimed, numbers, has_passes, listened, external_system = columns[11:18]
-    sends_notices, unconfirmed = columns[18:]
+    sends_notifications, unconfirmed = columns[18:]
     return AccrualSnapshot(
         zone=ZoneInfo(zone),
         loyalty_active=active,
@@ -151,6 +151,6 @@ def _parse(columns: Sequence[Any]) -> AccrualSnapshot:
         has_passes=bool(has_passes),
         listened=frozenset(listened),
         external_system=external_system,
-        sends_notices=bool(sends_notices),
+        sends_notifications=bool(sends_notifications),
         unconfirmed=unconfirmed,
     )

@@ -27,7 +27,7 @@ WRITE = f"""
         SELECT i.item, a.user_point_id AS account
           FROM items i
           JOIN user_points a ON a.user_point_id = ANY (ARRAY[i.account]) AND a.xmin = ANY (ARRAY[i.version::xid])
-          JOIN loyalty_event e ON {leases.LEASE}
+          JOIN events_event e ON {leases.LEASE}
          ORDER BY a.user_point_id
            FOR NO KEY UPDATE OF a, e
     ), lines AS ({ledger.LINES}), balance AS ({ledger.BALANCE}), progress AS ({ADVANCE}), rewards AS ({GIVE}),

@@ -9,7 +9,7 @@ CHECKS = {
             SELECT (e.detail->'arguments'->>'user_id')::bigint AS user_id,
                    (c->>'campaign_id')::bigint AS campaign_id, (c->>'progress')::int AS progress,
                    greatest(count(*) FILTER (WHERE (c->>'progress')::int < (c->>'target')::int), 1) AS actions
-              FROM loyalty_event e, jsonb_array_elements(e.outcome->'campaigns') AS c
+              FROM events_event e, jsonb_array_elements(e.outcome->'campaigns') AS c
              WHERE e.status = 'done' GROUP BY 1, 2, 3),
         advanced AS (
             SELECT user_id, campaign_id, sum(actions) AS actions, max(progress) AS furthest

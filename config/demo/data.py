@@ -14,7 +14,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
 from authcodes.models.products import Product
 from authcodes.recalls import recalls
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
@@ -26,7 +26,7 @@ DOMAIN = "demo.example"
 SUPERUSER = f"admin@{DOMAIN}"
 CUSTOMERS = {"anna": "Anna Adler", "ben": "Ben Brown", "cleo": "Cleo Cruz"}
 STAFF = {"olivia": "Olivia Owens", "mark": "Mark Miller", "petra": "Petra Prinz", "sami": "Sami Sole"}
-ROLES = dict(zip(STAFF, Membership.Role, strict=True))
+ROLES = dict(zip(STAFF, StaffRole.Role, strict=True))
 
 FRESH = "Demo codes"  # and a number: ordinary codes, ready to be scanned
 FRESH_AT_LEAST = 50
@@ -202,7 +202,7 @@ def build_users(plan: Plan, brand: Brand, at: datetime) -> None:
         accounts.enrol(user_id=customer.pk, brand_id=brand.pk, at=at)
     for name, full_name in STAFF.items():
         staff_user = build_user(plan, name, full_name, is_staff=True)
-        Membership.objects.create(user=staff_user, brand=brand, role=ROLES[name])
+        StaffRole.objects.create(user=staff_user, brand=brand, role=ROLES[name])
 
 
 def build_user(plan: Plan, name: str, full_name: str, **fields: object) -> User:

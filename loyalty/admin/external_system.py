@@ -54,7 +54,7 @@ class ExternalSystemAdmin(SigningSecretAdmin):
         if not found.number:
             return _("No event waits")
         asked = {"lane": events.EXTERNAL, "status__exact": "pending", "brand__id__exact": system.brand_id}
-        address = f"{reverse('admin:loyalty_event_changelist')}?{urlencode(asked)}"
+        address = f"{reverse('admin:events_event_changelist')}?{urlencode(asked)}"
         words = _("%(number)d, the first since %(since)s") % {
             "number": found.number,
             "since": date_format(timezone.localtime(found.since), "DATETIME_FORMAT"),

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
@@ -89,7 +89,7 @@ def adjusters(account: int, lines: Sequence[LoyaltyTransaction]) -> dict[int, st
     numbers = [line.pk for line in lines if is_adjustment(line)]
     if not numbers:
         return {}
-    entries = AuditEntry.objects.filter(kind="loyalty.userpoints", row_id=str(account), person__isnull=False)
+    entries = AuditLogEntry.objects.filter(kind="loyalty.userpoints", row_id=str(account), person__isnull=False)
     named = entries.filter(**{"changes__ledger line__1__in": numbers}).select_related("person")
     return {entry.changes["ledger line"][1]: entry.person.get_full_name() for entry in named if entry.person}
 

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from brands.models.people import User
 from brands.models.tenants import Brand
-from loyalty.models.notifications import Channel, Notice, Topic
+from loyalty.models.notifications import Channel, Notification, Topic
 from loyalty.notifications import batching, catalogue, delivery, placeholders, preferences, rendering
 from loyalty.notifications.placeholders import Value
 from loyalty.notifications.rendering import ACKNOWLEDGE, OPT_OUT
@@ -50,7 +50,7 @@ class LinkedPage(View):
             "button": catalogue.phrase(language, "button", of=self.words),
             **about,
         }
-        return render(request, "loyalty/notices/page.html", context)
+        return render(request, "loyalty/notifications/page.html", context)
 
     def said(self, language: str, name: str, **values: str) -> str:
         found = {key: Value(value) for key, value in values.items()}
@@ -90,25 +90,25 @@ class Acknowledge(LinkedPage):
     purpose, words = ACKNOWLEDGE, "acknowledge_page"
 
     def get(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
-        return self.shown(request, self.notice(told))
+        return self.shown(request, self.notification(told))
 
     def post(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
-        notice = self.notice(told)
-        batching.acknowledge(notice=notice, at=timezone.now())
-        notice.refresh_from_db(fields=["acknowledged_at"])
-        return self.shown(request, notice)
+        notification = self.notification(told)
+        batching.acknowledge(notification=notification, at=timezone.now())
+        notification.refresh_from_db(fields=["acknowledged_at"])
+        return self.shown(request, notification)
 
-    def notice(self, told: dict[str, Any]) -> Notice:
-        found = Notice.objects.select_related("brand").filter(pk=told["n"]).first()
+    def notification(self, told: dict[str, Any]) -> Notification:
+        found = Notification.objects.select_related("brand").filter(pk=told["n"]).first()
         if found is None:
             raise Http404
         return found
 
-    def shown(self, request: HttpRequest, notice: Notice) -> HttpResponse:
-        brand, language = brand_and_language(notice.brand_id, notice.user_id)
-        facts = notice.payload
+    def shown(self, request: HttpRequest, notification: Notification) -> HttpResponse:
+        brand, language = brand_and_language(notification.brand_id, notification.user_id)
+        facts = notification.payload
         lines = [str(facts.get(name, "")) for name in ("product_name", "message", "recall_id", "contact")]
-        done = [self.said(language, "done")] if notice.acknowledged_at else []
+        done = [self.said(language, "done")] if notification.acknowledged_at else []
         return self.page(request, brand, language, lines=[*done, *lines], is_done=bool(done))
 
 

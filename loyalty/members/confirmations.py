@@ -95,7 +95,7 @@ def begin_change(*, user: User, brand: Brand, email: str, at: datetime) -> Email
             brand=brand, email=email, user=user, previous_email=user.email, created_at=at, expires_at=at + LIFE
         )
         _mail(made, at)
-        _mail(made, at, is_notice=True)
+        _mail(made, at, is_notification=True)
     return made
 
 
@@ -148,7 +148,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
 
 def has_role(user: User) -> bool:
     with row_guard.lifted("who works for any brand signs in to the portal with this address"):
-        return user.memberships.exists()
+        return user.staff_roles.exists()
 
 
 def open_change(token: str, *, at: datetime) -> EmailConfirmation:
@@ -232,10 +232,10 @@ def forget_person(user_id: int, brand_id: int) -> None:
     EmailConfirmation.objects.filter(Q(email=email) | Q(user=user_id), brand_id=brand_id).delete()
 
 
-def _mail(confirmation: EmailConfirmation, at: datetime, *, is_notice: bool = False) -> None:
+def _mail(confirmation: EmailConfirmation, at: datetime, *, is_notification: bool = False) -> None:
     message = NewEvent(
         kind=MAIL,
-        payload={"confirmation_id": str(confirmation.pk), **({"notice": True} if is_notice else {})},
+        payload={"confirmation_id": str(confirmation.pk), **({"notice": True} if is_notification else {})},
         arguments={"brand_id": confirmation.brand_id, "user_id": confirmation.user_id or 0},
         retry_hours=1,
     )

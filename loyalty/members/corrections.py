@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from core.errors import Invalid
 from events import publishing
 from loyalty.members import confirmations
@@ -52,7 +52,7 @@ def request_email_change(*, account: UserPoints, email: str, deed: AuditContext)
     """
     with transaction.atomic():
         member = locked(account)
-        if Membership.objects.filter(user=member.user_id, brand=member.brand_id).exists():
+        if StaffRole.objects.filter(user=member.user_id, brand=member.brand_id).exists():
             raise Invalid(_("This account belongs to a colleague. Only its owner can change the e-mail address."))
         email = email.strip().lower()
         made = confirmations.begin_change(user=member.user, brand=member.brand, email=email, at=deed.at)

@@ -1,4 +1,4 @@
-"""Membership numbers: what a wallet pass shows as a barcode, and what a till or the portal reads of it."""
+"""StaffRole numbers: what a wallet pass shows as a barcode, and what a till or the portal reads of it."""
 
 from django.core import signing
 

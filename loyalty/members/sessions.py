@@ -31,7 +31,7 @@ def check_password(*, email: str, password: str) -> User:
     """Which customer's address and password these are. Raises LoginRefused, also for who works in the portal: they log
     in there, and nobody can try their passwords here."""
     user = authenticate(username=email.lower(), password=password)
-    if not isinstance(user, User) or user.is_staff or user.is_superuser or user.memberships.exists():
+    if not isinstance(user, User) or user.is_staff or user.is_superuser or user.staff_roles.exists():
         raise LoginRefused
     return user
 

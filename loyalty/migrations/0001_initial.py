@@ -7,7 +7,6 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.expressions
 import django.utils.timezone
-import events.models
 import uuid
 from decimal import Decimal
 from django.conf import settings
@@ -148,35 +147,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Event',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('event_id', models.UUIDField(default=uuid.uuid4, help_text="The envelope's id, unique per source.")),
-                ('source', models.CharField(max_length=120)),
-                ('detail_type', models.CharField(max_length=64)),
-                ('account', models.CharField(blank=True, max_length=64)),
-                ('region', models.CharField(blank=True, max_length=64)),
-                ('time', core.moments.MomentField(default=django.utils.timezone.now)),
-                ('lane', models.CharField(db_default='points', default='points', help_text='Slow kinds wait in lanes of their own.', max_length=10)),
-                ('detail', models.JSONField(help_text='arguments and payload; never a bearer token.')),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('done', 'Done'), ('refused', 'Refused'), ('ignored', 'Ignored: no handler'), ('dead', 'Dead: gave up')], default='pending', max_length=10)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('crashes', models.PositiveSmallIntegerField(db_default=0, default=0, help_text='Attempts in a row, of this event alone, whose process did not live on.', verbose_name='crashes')),
-                ('due_at', core.moments.MomentField(default=django.utils.timezone.now, help_text='When it may be delivered; a worker that holds it moves this ahead.')),
-                ('give_up_at', core.moments.MomentField(default=events.models.default_give_up_at, help_text='A failure after this moment is final.')),
-                ('outcome', models.JSONField(blank=True, help_text='The stored answer, or the refusal.', null=True)),
-                ('request_id', models.CharField(blank=True, db_default='', default='', help_text='The request that it follows from.', max_length=64)),
-                ('last_error', models.TextField(blank=True)),
-                ('held_for', models.BigIntegerField(blank=True, help_text='The customer whose confirmed e-mail address it waits for.', null=True, verbose_name='held for')),
-                ('created_at', core.moments.MomentField(default=django.utils.timezone.now, editable=False)),
-                ('finished_at', core.moments.MomentField(blank=True, editable=False, null=True)),
-                ('brand', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='events', to='brands.brand')),
-            ],
-            options={
-                'ordering': ['-id'],
-            },
-        ),
-        migrations.CreateModel(
             name='ExpiryRun',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -240,10 +210,10 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Notice',
+            name='Notification',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('template', models.CharField(choices=[('NOTIFY_CAMPAIGN_SUCCESS', 'Points earned'), ('NOTIFY_LEVEL_REACHED', 'Level reached'), ('NOTIFY_REWARD_AVAILABLE', 'Reward available'), ('NOTIFY_POINTS_EXPIRING', 'Points expire soon'), ('NOTIFY_RECALL', 'Product recall'), ('NOTIFY_PASSWORD_FORGOTTEN', 'Forgotten password'), ('NOTIFY_EMAIL_CONFIRMATION', 'Confirm an e-mail address'), ('NOTIFY_ALREADY_REGISTERED', 'Registered already'), ('NOTIFY_LOGIN_PAUSED', 'Logins from new devices paused'), ('NOTIFY_EMAIL_CHANGE', 'Confirm a new e-mail address'), ('NOTIFY_EMAIL_CHANGE_NOTICE', 'E-mail address about to change')], max_length=32, verbose_name='notice')),
+                ('template', models.CharField(choices=[('NOTIFY_CAMPAIGN_SUCCESS', 'Points earned'), ('NOTIFY_LEVEL_REACHED', 'Level reached'), ('NOTIFY_REWARD_AVAILABLE', 'Reward available'), ('NOTIFY_POINTS_EXPIRING', 'Points expire soon'), ('NOTIFY_RECALL', 'Product recall'), ('NOTIFY_PASSWORD_FORGOTTEN', 'Forgotten password'), ('NOTIFY_EMAIL_CONFIRMATION', 'Confirm an e-mail address'), ('NOTIFY_ALREADY_REGISTERED', 'Registered already'), ('NOTIFY_LOGIN_PAUSED', 'Logins from new devices paused'), ('NOTIFY_EMAIL_CHANGE', 'Confirm a new e-mail address'), ('NOTIFY_EMAIL_CHANGE_NOTICE', 'E-mail address about to change')], max_length=32, verbose_name='notification')),
                 ('key', models.CharField(blank=True, help_text='What it is told of once; empty while it merges.', max_length=120)),
                 ('payload', models.JSONField(default=dict)),
                 ('covers', models.JSONField(default=list)),
@@ -259,11 +229,11 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='NoticeDelivery',
+            name='NotificationDelivery',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('delivery_id', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('template', models.CharField(choices=[('NOTIFY_CAMPAIGN_SUCCESS', 'Points earned'), ('NOTIFY_LEVEL_REACHED', 'Level reached'), ('NOTIFY_REWARD_AVAILABLE', 'Reward available'), ('NOTIFY_POINTS_EXPIRING', 'Points expire soon'), ('NOTIFY_RECALL', 'Product recall'), ('NOTIFY_PASSWORD_FORGOTTEN', 'Forgotten password'), ('NOTIFY_EMAIL_CONFIRMATION', 'Confirm an e-mail address'), ('NOTIFY_ALREADY_REGISTERED', 'Registered already'), ('NOTIFY_LOGIN_PAUSED', 'Logins from new devices paused'), ('NOTIFY_EMAIL_CHANGE', 'Confirm a new e-mail address'), ('NOTIFY_EMAIL_CHANGE_NOTICE', 'E-mail address about to change')], max_length=32, verbose_name='notice')),
+                ('template', models.CharField(choices=[('NOTIFY_CAMPAIGN_SUCCESS', 'Points earned'), ('NOTIFY_LEVEL_REACHED', 'Level reached'), ('NOTIFY_REWARD_AVAILABLE', 'Reward available'), ('NOTIFY_POINTS_EXPIRING', 'Points expire soon'), ('NOTIFY_RECALL', 'Product recall'), ('NOTIFY_PASSWORD_FORGOTTEN', 'Forgotten password'), ('NOTIFY_EMAIL_CONFIRMATION', 'Confirm an e-mail address'), ('NOTIFY_ALREADY_REGISTERED', 'Registered already'), ('NOTIFY_LOGIN_PAUSED', 'Logins from new devices paused'), ('NOTIFY_EMAIL_CHANGE', 'Confirm a new e-mail address'), ('NOTIFY_EMAIL_CHANGE_NOTICE', 'E-mail address about to change')], max_length=32, verbose_name='notification')),
                 ('channel', models.CharField(choices=[('email', 'E-mail'), ('sms', 'SMS'), ('push', 'Push')], max_length=5)),
                 ('language', models.CharField(choices=[('en', 'English'), ('de', 'German'), ('ar', 'Arabic')], max_length=5)),
                 ('address', core.encryption.EncryptedTextField(blank=True, editable=False)),
@@ -277,7 +247,7 @@ class Migration(migrations.Migration):
                 ('finished_at', core.moments.MomentField(blank=True, null=True)),
                 ('brand', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='brands.brand')),
                 ('device', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='loyalty.device')),
-                ('notice', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='loyalty.notice')),
+                ('notification', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='loyalty.notification')),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -286,7 +256,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='NoticePreference',
+            name='NotificationPreference',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('language', models.CharField(blank=True, choices=[('en', 'English'), ('de', 'German'), ('ar', 'Arabic')], max_length=5)),
@@ -301,7 +271,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='NoticeSettings',
+            name='NotificationSettings',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('is_active', models.BooleanField(default=True, help_text='Off: nothing is sent but recalls and what concerns the account itself, by e-mail.', verbose_name='send notifications')),
@@ -326,10 +296,10 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='NoticeTemplate',
+            name='NotificationTemplate',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('template', models.CharField(choices=[('NOTIFY_CAMPAIGN_SUCCESS', 'Points earned'), ('NOTIFY_LEVEL_REACHED', 'Level reached'), ('NOTIFY_REWARD_AVAILABLE', 'Reward available'), ('NOTIFY_POINTS_EXPIRING', 'Points expire soon'), ('NOTIFY_RECALL', 'Product recall'), ('NOTIFY_PASSWORD_FORGOTTEN', 'Forgotten password'), ('NOTIFY_EMAIL_CONFIRMATION', 'Confirm an e-mail address'), ('NOTIFY_ALREADY_REGISTERED', 'Registered already'), ('NOTIFY_LOGIN_PAUSED', 'Logins from new devices paused'), ('NOTIFY_EMAIL_CHANGE', 'Confirm a new e-mail address'), ('NOTIFY_EMAIL_CHANGE_NOTICE', 'E-mail address about to change')], max_length=32, verbose_name='notice')),
+                ('template', models.CharField(choices=[('NOTIFY_CAMPAIGN_SUCCESS', 'Points earned'), ('NOTIFY_LEVEL_REACHED', 'Level reached'), ('NOTIFY_REWARD_AVAILABLE', 'Reward available'), ('NOTIFY_POINTS_EXPIRING', 'Points expire soon'), ('NOTIFY_RECALL', 'Product recall'), ('NOTIFY_PASSWORD_FORGOTTEN', 'Forgotten password'), ('NOTIFY_EMAIL_CONFIRMATION', 'Confirm an e-mail address'), ('NOTIFY_ALREADY_REGISTERED', 'Registered already'), ('NOTIFY_LOGIN_PAUSED', 'Logins from new devices paused'), ('NOTIFY_EMAIL_CHANGE', 'Confirm a new e-mail address'), ('NOTIFY_EMAIL_CHANGE_NOTICE', 'E-mail address about to change')], max_length=32, verbose_name='notification')),
                 ('channel', models.CharField(choices=[('email', 'E-mail'), ('sms', 'SMS'), ('push', 'Push')], max_length=5)),
                 ('language', models.CharField(choices=[('en', 'English'), ('de', 'German'), ('ar', 'Arabic')], max_length=5)),
                 ('subject', models.CharField(blank=True, help_text='Of an e-mail; of a push message the title. An SMS has none.', max_length=200)),
@@ -431,7 +401,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='StoppedAddress',
+            name='SuppressedAddress',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('channel', models.CharField(choices=[('email', 'E-mail'), ('sms', 'SMS'), ('push', 'Push')], max_length=5)),
@@ -626,30 +596,6 @@ class Migration(migrations.Migration):
             model_name='emailconfirmation',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('reserved_user_id__isnull', False), ('user__isnull', True)), models.Q(('reserved_user_id__isnull', True), ('user__isnull', False)), _connector='OR'), name='confirmation_of_customer_or_newcomer'),
         ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(condition=models.Q(('status', 'pending')), fields=['lane', 'due_at'], name='event_due_in_lane'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(condition=models.Q(('status', 'pending'), models.Q(('lane', 'points'), _negated=True)), fields=['lane', 'brand', 'due_at'], name='event_due_of_brand'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(condition=models.Q(('status', 'dead')), fields=['id'], name='event_dead'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(condition=models.Q(('held_for__isnull', False), ('status', 'pending')), fields=['held_for'], name='event_held'),
-        ),
-        migrations.AddConstraint(
-            model_name='event',
-            constraint=models.UniqueConstraint(fields=('brand', 'source', 'event_id'), name='event_once_per_source'),
-        ),
-        migrations.AddConstraint(
-            model_name='event',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'done', 'refused', 'ignored', 'dead'])), name='event_status_known'),
-        ),
         migrations.AddConstraint(
             model_name='expiryrun',
             constraint=models.UniqueConstraint(fields=('brand', 'day', 'kind'), name='one_expiry_run_a_day'),
@@ -707,39 +653,39 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('reason_id', ''), _negated=True), name='ledger_reason_id_given'),
         ),
         migrations.AddIndex(
-            model_name='notice',
+            model_name='notification',
             index=models.Index(condition=models.Q(('key', ''), _negated=True), fields=['brand', 'key'], name='notice_of_a_recall'),
         ),
         migrations.AddConstraint(
-            model_name='notice',
+            model_name='notification',
             constraint=models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True), ('key', '')), fields=('brand', 'user', 'template'), name='one_notice_gathers'),
         ),
         migrations.AddConstraint(
-            model_name='notice',
+            model_name='notification',
             constraint=models.UniqueConstraint(condition=models.Q(('key', ''), _negated=True), fields=('brand', 'user', 'template', 'key'), name='told_once_of_it'),
         ),
         migrations.AddIndex(
-            model_name='noticedelivery',
+            model_name='notificationdelivery',
             index=models.Index(fields=['brand', '-id'], name='delivery_of_brand'),
         ),
         migrations.AddIndex(
-            model_name='noticedelivery',
+            model_name='notificationdelivery',
             index=models.Index(fields=['user', 'brand', '-id'], name='delivery_to_customer'),
         ),
         migrations.AddConstraint(
-            model_name='noticedelivery',
+            model_name='notificationdelivery',
             constraint=models.CheckConstraint(condition=models.Q(('status__in', ['queued', 'sent', 'failed', 'suppressed', 'bounced'])), name='delivery_status_known'),
         ),
         migrations.AddConstraint(
-            model_name='noticepreference',
+            model_name='notificationpreference',
             constraint=models.UniqueConstraint(fields=('brand', 'user'), name='one_preference_per_brand'),
         ),
         migrations.AddConstraint(
-            model_name='noticesettings',
+            model_name='notificationsettings',
             constraint=models.CheckConstraint(condition=models.Q(('merge_seconds__lte', 3600)), name='merging_takes_an_hour_at_most'),
         ),
         migrations.AddConstraint(
-            model_name='noticetemplate',
+            model_name='notificationtemplate',
             constraint=models.UniqueConstraint(fields=('brand', 'template', 'channel', 'language'), name='one_wording_each', violation_error_message='The brand has its own words for this already: change those.'),
         ),
         migrations.AddIndex(
@@ -811,7 +757,7 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('brand', 'domain'), name='sender_domain_once_per_brand'),
         ),
         migrations.AddConstraint(
-            model_name='stoppedaddress',
+            model_name='suppressedaddress',
             constraint=models.UniqueConstraint(fields=('brand', 'channel', 'digest'), name='stopped_once'),
         ),
         migrations.AddConstraint(

@@ -38,7 +38,7 @@ class Language(models.TextChoices):
 PHONE = RegexValidator(r"^\+[1-9][0-9]{6,14}\Z", _("Write the number with its country, such as +4930123456."))
 
 
-class NoticePreference(models.Model):
+class NotificationPreference(models.Model):
     """What a customer wants to hear from a brand. Without a row: everything, by e-mail and push, in its language."""
 
     customer_by = ("user",)
@@ -105,7 +105,7 @@ class Template(models.TextChoices):
     EMAIL_CHANGE_NOTICE = "NOTIFY_EMAIL_CHANGE_NOTICE", _("E-mail address about to change")
 
 
-class NoticeSettings(models.Model):
+class NotificationSettings(models.Model):
     """Whether and how a brand writes to its customers. Accruals read `is_active` and `merge_seconds`."""
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, related_name="notice_settings")
@@ -197,11 +197,11 @@ class SenderDomain(models.Model):
         return self.domain
 
 
-class NoticeTemplate(models.Model):
+class NotificationTemplate(models.Model):
     """A brand's own words for a notice, in place of those that are shipped."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    template = models.CharField(_("notice"), max_length=32, choices=Template.choices)
+    template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
     channel = models.CharField(max_length=5, choices=Channel.choices)
     language = models.CharField(max_length=5, choices=Language.choices)
     subject = models.CharField(
@@ -225,14 +225,14 @@ class NoticeTemplate(models.Model):
         return f"{self.get_template_display()}, {self.get_channel_display()}, {self.get_language_display()}"
 
 
-class Notice(models.Model):
+class Notification(models.Model):
     """Something that a customer is told once, by whichever channels; `covers` lists the events that it tells of."""
 
     customer_by = ("user",)
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
-    template = models.CharField(_("notice"), max_length=32, choices=Template.choices)
+    template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
     key = models.CharField(max_length=120, blank=True, help_text=_("What it is told of once; empty while it merges."))
     payload = models.JSONField(default=dict)
     covers = models.JSONField(default=list)
@@ -259,7 +259,7 @@ class Notice(models.Model):
         return self.get_template_display()
 
 
-class NoticeDelivery(models.Model):
+class NotificationDelivery(models.Model):
     """A notice on its way to one address, which is read from the customer at each attempt.
 
     `address` holds, encrypted and until it is done, where a test is to go.
@@ -275,10 +275,10 @@ class NoticeDelivery(models.Model):
         BOUNCED = "bounced", _("Bounced")
 
     delivery_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")
+    notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="deliveries")
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
-    template = models.CharField(_("notice"), max_length=32, choices=Template.choices)
+    template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
     channel = models.CharField(max_length=5, choices=Channel.choices)
     language = models.CharField(max_length=5, choices=Language.choices)
     address = EncryptedTextField(blank=True, editable=False)
@@ -312,7 +312,7 @@ class NoticeDelivery(models.Model):
         return f"{self.get_template_display()}, {self.get_channel_display()}"
 
 
-class StoppedAddress(models.Model):
+class SuppressedAddress(models.Model):
     """An address that said for good that it takes nothing. Only its digest is kept; staff may let it try again."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)

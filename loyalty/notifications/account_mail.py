@@ -17,7 +17,7 @@ from events import leases, messages, publishing
 from events.messages import LeasedEvent, NewEvent, RetryLater
 from loyalty.members import confirmations
 from loyalty.models.confirmations import EmailConfirmation
-from loyalty.models.notifications import Channel, NoticeDelivery, Template
+from loyalty.models.notifications import Channel, NotificationDelivery, Template
 from loyalty.notifications import preferences, rendering, suppression
 from loyalty.notifications.channels import email
 from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage
@@ -114,6 +114,8 @@ def _send(delivery: LeasedEvent, address: str, user: User | None, template: str,
         customer_name=accounts.names_of(user, brand.pk)[0] if user else facts.get("first_name", ""),
         user_id=user.pk if user else 0,
     )
-    row = NoticeDelivery(delivery_id=delivery.event_id, brand=brand, language=asked.language, channel=asked.channel)
+    row = NotificationDelivery(
+        delivery_id=delivery.event_id, brand=brand, language=asked.language, channel=asked.channel
+    )
     email.send(OutboundMessage(row, own, rendering.compose(asked), address))
     return "sent"

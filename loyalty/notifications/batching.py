@@ -1,4 +1,4 @@
-"""Gathering: turns `notify` events into notices, merging points earned close together; the only writer of Notice.
+"""Gathering: turns `notify` events into notices, merging points earned close together; the only writer of Notification.
 
 A notice is told once. What has a key is told once of what the key names; points have none while they gather, and
 close when they are sent. All of it is SQL: whoever is slow comes later, with an event of its own.
@@ -20,7 +20,7 @@ from core.errors import DomainError
 from events import leases, publishing
 from events.messages import LeasedEvent, NewEvent
 from events.models import Event
-from loyalty.models.notifications import Notice, NoticeSettings, Template
+from loyalty.models.notifications import Notification, NotificationSettings, Template
 
 SEND = "send-notice"
 NOTICES = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
@@ -28,7 +28,7 @@ NOTICES = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
 # Two accruals at once: one opens the notice, the other waits for it and is added. One that is closed meanwhile is no
 # conflict any more, so the next opens another.
 GATHER = """
-    INSERT INTO loyalty_notice AS n
+    INSERT INTO loyalty_notification AS n
            (brand_id, user_id, template, key, payload, covers, is_test, opened_at)
     VALUES (%(brand_id)s::bigint, %(user_id)s::bigint, %(template)s::text, '', %(payload)s::jsonb, %(covers)s::jsonb,
             false, %(at)s::timestamptz)
@@ -45,7 +45,7 @@ GATHER = """
 
 # Notices of many customers about one thing. Who has been told of it already is left out.
 TELL = """
-    INSERT INTO loyalty_notice (brand_id, user_id, template, key, payload, covers, is_test, opened_at)
+    INSERT INTO loyalty_notification (brand_id, user_id, template, key, payload, covers, is_test, opened_at)
     SELECT %(brand_id)s::bigint, u.user_id, %(template)s::text, %(key)s::text, %(payload)s::jsonb, %(covers)s::jsonb,
            %(is_test)s::bool, %(at)s::timestamptz
       FROM unnest(%(user_ids)s::bigint[]) AS u (user_id)
@@ -88,7 +88,7 @@ def on_notify(delivery: LeasedEvent) -> None:
     if template == Template.PASSWORD_FORGOTTEN:
         on_password_forgotten(delivery)
         return
-    settings = NoticeSettings.objects.filter(brand_id=delivery.brand_id, is_active=True).first()
+    settings = NotificationSettings.objects.filter(brand_id=delivery.brand_id, is_active=True).first()
     if settings is None:
         leases.finish(delivery, status=Event.Status.IGNORED)
         return
@@ -140,10 +140,10 @@ def gather(delivery: LeasedEvent, merge_seconds: int, *, at: datetime) -> list[N
         },
     )
     assert found is not None  # noqa: S101 - the upsert always returns its row
-    notice_id, is_new = found
+    notification_id, is_new = found
     if not is_new:
         return []
-    return [to_send(notice_id, delivery.arguments["user_id"], delivery.brand_id, wait_seconds=merge_seconds)]
+    return [to_send(notification_id, delivery.arguments["user_id"], delivery.brand_id, wait_seconds=merge_seconds)]
 
 
 def beside_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
@@ -163,7 +163,7 @@ def beside_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
 
 def open_for(brand_id: int, *, user_id: int, news: NotificationRequest, at: datetime) -> list[NewEvent]:
     """The message that sends a new notice; none where the customer was told of it. Joins the transaction."""
-    return [to_send(notice_id, told, brand_id) for notice_id, told in _open(brand_id, [user_id], news, at)]
+    return [to_send(notification_id, told, brand_id) for notification_id, told in _open(brand_id, [user_id], news, at)]
 
 
 def announce(
@@ -176,36 +176,46 @@ def announce(
     with transaction.atomic():
         opened = _open(brand_id, user_ids, news, at)
         if opened:
-            messages = [to_send(notice_id, told, brand_id, retry_hours=retry_hours) for notice_id, told in opened]
+            messages = [
+                to_send(notification_id, told, brand_id, retry_hours=retry_hours) for notification_id, told in opened
+            ]
             publishing.publish(messages=messages, brand_id=brand_id, at=at)
     return len(opened)
 
 
 def told_of(*, brand_id: int, key: str) -> Iterator[int]:
     """Who was told of something, by id."""
-    return Notice.objects.filter(brand_id=brand_id, key=key).values_list("user_id", flat=True).iterator()
+    return Notification.objects.filter(brand_id=brand_id, key=key).values_list("user_id", flat=True).iterator()
 
 
 def withdraw(*, brand_id: int, key: str, at: datetime) -> int:
     """Stop what has not been handed to a channel yet. Returns how many notices that spares customers."""
-    return Notice.objects.filter(brand_id=brand_id, key=key, closed_at__isnull=True).update(closed_at=at)
+    return Notification.objects.filter(brand_id=brand_id, key=key, closed_at__isnull=True).update(closed_at=at)
 
 
-def acknowledge(*, notice: Notice, at: datetime) -> None:
+def acknowledge(*, notification: Notification, at: datetime) -> None:
     """The customer has read it; the first time counts."""
-    Notice.objects.filter(pk=notice.pk, acknowledged_at__isnull=True).update(acknowledged_at=at)
+    Notification.objects.filter(pk=notification.pk, acknowledged_at__isnull=True).update(acknowledged_at=at)
 
 
-def close(*, notice_id: int, at: datetime) -> Notice | None:
+def close(*, notification_id: int, at: datetime) -> Notification | None:
     """Take a notice to send it: nothing is merged into it from now on. None: it was taken. Call in a transaction."""
-    notice = Notice.objects.select_for_update(of=("self",)).select_related("brand", "user").filter(pk=notice_id).first()
-    if notice is None or notice.closed_at:
+    notification = (
+        Notification.objects.select_for_update(of=("self",))
+        .select_related("brand", "user")
+        .filter(pk=notification_id)
+        .first()
+    )
+    if notification is None or notification.closed_at:
         return None
-    notice.closed_at = at
-    kept, notice.payload = notice.payload, {name: value for name, value in notice.payload.items() if name != "to"}
-    notice.save(update_fields=["closed_at", "payload"])
-    notice.payload = kept  # a test's address goes to its delivery, which keeps it encrypted
-    return notice
+    notification.closed_at = at
+    kept, notification.payload = (
+        notification.payload,
+        {name: value for name, value in notification.payload.items() if name != "to"},
+    )
+    notification.save(update_fields=["closed_at", "payload"])
+    notification.payload = kept  # a test's address goes to its delivery, which keeps it encrypted
+    return notification
 
 
 def _open(brand_id: int, user_ids: Sequence[int], news: NotificationRequest, at: datetime) -> list[tuple[Any, ...]]:
@@ -225,13 +235,13 @@ def _open(brand_id: int, user_ids: Sequence[int], news: NotificationRequest, at:
 
 
 def to_send(
-    notice_id: int, user_id: int, brand_id: int, *, wait_seconds: float = 0, retry_hours: int | None = None
+    notification_id: int, user_id: int, brand_id: int, *, wait_seconds: float = 0, retry_hours: int | None = None
 ) -> NewEvent:
     return NewEvent(
         kind=SEND,
-        payload={"notice_id": notice_id},
+        payload={"notice_id": notification_id},
         arguments={"brand_id": brand_id, "user_id": user_id},
-        event_id=uuid.uuid5(NOTICES, str(notice_id)),
+        event_id=uuid.uuid5(NOTICES, str(notification_id)),
         wait_seconds=wait_seconds,
         retry_hours=retry_hours,
     )
@@ -239,6 +249,6 @@ def to_send(
 
 def forget(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """For the erasure of a person's data: what was told goes, and what was not told yet never will be."""
-    theirs = Notice.objects.filter(user_id=user_id, brand_id=brand_id)
+    theirs = Notification.objects.filter(user_id=user_id, brand_id=brand_id)
     theirs.filter(closed_at__isnull=True).update(closed_at=at)
     theirs.update(payload={}, user_id=to)

@@ -1,4 +1,4 @@
-"""Sending: which channels a notice takes, and one delivery after another; the only writer of NoticeDelivery.
+"""Sending: which channels a notice takes, and one delivery after another; the only writer of NotificationDelivery.
 
 A delivery is an event of its own, in its channel's lane, so it is retried alone. What a crash between the channel's
 answer and our commit repeats has the same id: the Message-ID of an e-mail, the tag of a push message.
@@ -22,7 +22,14 @@ from core.redis.circuit_breaker import CircuitBreaker
 from events import leases, messages, publishing, worker_signals
 from events.messages import LeasedEvent, NewEvent, RetryLater
 from loyalty.members.masking import DOTS, masked_mail
-from loyalty.models.notifications import Channel, Notice, NoticeDelivery, NoticeSettings, Template, Topic
+from loyalty.models.notifications import (
+    Channel,
+    Notification,
+    NotificationDelivery,
+    NotificationSettings,
+    Template,
+    Topic,
+)
 from loyalty.notifications import batching, devices, preferences, rendering, suppression
 from loyalty.notifications.catalogue import KINDS
 from loyalty.notifications.channels import email, push, sms
@@ -31,7 +38,7 @@ from loyalty.notifications.preferences import Preferences
 from loyalty.notifications.rendering import Asked
 from loyalty.points import accounts
 
-Status = NoticeDelivery.Status
+Status = NotificationDelivery.Status
 CHANNELS: dict[str, Callable[[OutboundMessage], str]] = {
     Channel.EMAIL: email.send,
     Channel.SMS: sms.send,
@@ -53,42 +60,42 @@ class DeliveryTarget:
     refusal: str = ""
 
 
-def settings_of(brand_id: int) -> NoticeSettings:
+def settings_of(brand_id: int) -> NotificationSettings:
     """A brand that never set anything up sends nothing but recalls, from the installation's address."""
-    found = NoticeSettings.objects.filter(brand_id=brand_id).first()
-    return found or NoticeSettings(brand_id=brand_id, is_active=False)
+    found = NotificationSettings.objects.filter(brand_id=brand_id).first()
+    return found or NotificationSettings(brand_id=brand_id, is_active=False)
 
 
 def on_send_notice(delivery: LeasedEvent) -> None:
-    """The handler of `send-notice`: closes the notice and hands it to each of the customer's channels."""
+    """The handler of `send-notification`: closes the notice and hands it to each of the customer's channels."""
     at = timezone.now()
     with transaction.atomic():
         leases.finish(delivery)
-        notice = batching.close(notice_id=delivery.payload["notice_id"], at=at)
-        made = queue(notice, delivery.event_id, at=at) if notice else []
-        hours = RETRY_HOURS.get(notice.template, DAY) if notice else DAY
+        notification = batching.close(notification_id=delivery.payload["notice_id"], at=at)
+        made = queue(notification, delivery.event_id, at=at) if notification else []
+        hours = RETRY_HOURS.get(notification.template, DAY) if notification else DAY
         following = [to_deliver(row, hours) for row in made if row.status == Status.QUEUED]
         if following:
             publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
-def queue(notice: Notice, event_id: uuid.UUID, *, at: datetime) -> list[NoticeDelivery]:
+def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> list[NotificationDelivery]:
     """A delivery for each way; those that are refused are written down too, for whoever asks why nothing came."""
-    own, wishes = settings_of(notice.brand_id), preferences.read(notice.user_id, notice.brand_id)
-    ways = [test_way(notice)] if notice.is_test else list(ways_of(notice, own, wishes))
-    shut = suppression.among(brand_id=notice.brand_id, addresses=[(way.channel, way.address) for way in ways])
-    if not notice.is_test:
+    own, wishes = settings_of(notification.brand_id), preferences.read(notification.user_id, notification.brand_id)
+    ways = [test_way(notification)] if notification.is_test else list(ways_of(notification, own, wishes))
+    shut = suppression.among(brand_id=notification.brand_id, addresses=[(way.channel, way.address) for way in ways])
+    if not notification.is_test:
         ways = [replace(way, refusal=way.refusal or _refusal(way, shut)) for way in ways]
-    language = notice.payload.get("language") if notice.is_test else ""
-    return NoticeDelivery.objects.bulk_create(
-        NoticeDelivery(
-            notice=notice,
-            brand_id=notice.brand_id,
-            user_id=notice.user_id,
-            template=notice.template,
+    language = notification.payload.get("language") if notification.is_test else ""
+    return NotificationDelivery.objects.bulk_create(
+        NotificationDelivery(
+            notification=notification,
+            brand_id=notification.brand_id,
+            user_id=notification.user_id,
+            template=notification.template,
             channel=way.channel,
             language=language or wishes.language or own.language,
-            address=way.address if notice.is_test and way.channel == Channel.SMS else "",
+            address=way.address if notification.is_test and way.channel == Channel.SMS else "",
             masked_address=masked(way.channel, way.address),
             device_id=way.device_id,
             status=Status.SUPPRESSED if way.refusal else Status.QUEUED,
@@ -105,25 +112,25 @@ def _refusal(way: DeliveryTarget, shut: set[tuple[str, str]]) -> str:
     return _("This address takes nothing any more.") if (way.channel, way.address) in shut else ""
 
 
-def ways_of(notice: Notice, own: NoticeSettings, wishes: Preferences) -> Iterator[DeliveryTarget]:
+def ways_of(notification: Notification, own: NotificationSettings, wishes: Preferences) -> Iterator[DeliveryTarget]:
     """Every address that the brand could write to, with the customer's wishes. What is about safety is e-mailed at
     any rate.
     """
-    topic = topic_of(notice.template)
+    topic = topic_of(notification.template)
     on = channels_of(own) | ({Channel.EMAIL.value} if topic == Topic.SAFETY else set())
     if not (own.is_active or topic == Topic.SAFETY):
         return
-    for channel in KINDS[notice.template].channels:
+    for channel in KINDS[notification.template].channels:
         if channel in on:
             unwanted = "" if wishes.allows(topic, channel) else _("The customer does not want these.")
-            yield from addresses_of(notice, channel, wishes, refusal=unwanted or switched_off(notice))
+            yield from addresses_of(notification, channel, wishes, refusal=unwanted or switched_off(notification))
 
 
-def switched_off(notice: Notice) -> str:
-    return "" if notice.user.is_active else _("The customer's account is switched off.")
+def switched_off(notification: Notification) -> str:
+    return "" if notification.user.is_active else _("The customer's account is switched off.")
 
 
-def channels_of(own: NoticeSettings) -> set[str]:
+def channels_of(own: NotificationSettings) -> set[str]:
     """What the brand has switched on and set up."""
     ready = {
         Channel.EMAIL: own.email_on,
@@ -133,27 +140,29 @@ def channels_of(own: NoticeSettings) -> set[str]:
     return {channel.value for channel, is_ready in ready.items() if own.is_active and is_ready}
 
 
-def addresses_of(notice: Notice, channel: str, wishes: Preferences, *, refusal: str) -> Iterator[DeliveryTarget]:
+def addresses_of(
+    notification: Notification, channel: str, wishes: Preferences, *, refusal: str
+) -> Iterator[DeliveryTarget]:
     if channel == Channel.EMAIL:
-        yield DeliveryTarget(channel, notice.user.email, refusal=refusal)
+        yield DeliveryTarget(channel, notification.user.email, refusal=refusal)
     elif channel == Channel.SMS and wishes.phone:
         yield DeliveryTarget(channel, wishes.phone, refusal=refusal)
     elif channel == Channel.PUSH:
-        for device in devices.alive(user_id=notice.user_id, brand_id=notice.brand_id):
+        for device in devices.alive(user_id=notification.user_id, brand_id=notification.brand_id):
             yield DeliveryTarget(channel, device.token, device.pk, refusal=refusal)
 
 
-def test_way(notice: Notice) -> DeliveryTarget:
+def test_way(notification: Notification) -> DeliveryTarget:
     """Where a member of staff has a test sent: to their own address, or to the number that they gave."""
-    channel, device_id = notice.payload["channel"], notice.payload.get("device_id")
-    return DeliveryTarget(channel, notice.payload.get("to") or notice.user.email, device_id)
+    channel, device_id = notification.payload["channel"], notification.payload.get("device_id")
+    return DeliveryTarget(channel, notification.payload.get("to") or notification.user.email, device_id)
 
 
 def topic_of(template: str) -> Topic:
     return KINDS[template].topic
 
 
-def to_deliver(row: NoticeDelivery, retry_hours: int) -> NewEvent:
+def to_deliver(row: NotificationDelivery, retry_hours: int) -> NewEvent:
     return NewEvent(
         kind=f"send-{row.channel}",
         payload={"delivery_id": str(row.delivery_id)},
@@ -179,13 +188,13 @@ def on_deliver(delivery: LeasedEvent) -> None:
         if timezone.now() >= delivery.give_up_at:
             conclude(delivery, row, Status.FAILED, error=leases.readable(str(problem)))
         else:
-            NoticeDelivery.objects.filter(pk=row.pk).update(last_error=leases.readable(str(problem)))
+            NotificationDelivery.objects.filter(pk=row.pk).update(last_error=leases.readable(str(problem)))
             raise problem if isinstance(problem, RetryLater) else later(delivery, problem) from problem
     else:
         conclude(delivery, row, Status.SENT, provider_id=provider_id)
 
 
-def attempt(delivery: LeasedEvent, row: NoticeDelivery) -> str:
+def attempt(delivery: LeasedEvent, row: NotificationDelivery) -> str:
     """What the channel calls the message. Raises as it does; RetryLater while enough senders wait for the brand's."""
     breaker = breaker_of(row)
     seats = SEATS_OF_THE_SLOW if breaker.is_slow() else None
@@ -194,7 +203,7 @@ def attempt(delivery: LeasedEvent, row: NoticeDelivery) -> str:
             words = _("The service is slow, and others are served first.")
             raise RetryLater(words, after=messages.pause(min(delivery.attempts, 6)))
         wait_for_quota(delivery, row)
-        NoticeDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
+        NotificationDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         parcel, began = parcel_of(row), monotonic()
         try:
             return leases.readable(CHANNELS[row.channel](parcel))
@@ -202,7 +211,7 @@ def attempt(delivery: LeasedEvent, row: NoticeDelivery) -> str:
             breaker.took(monotonic() - began)
 
 
-def wait_for_quota(delivery: LeasedEvent, row: NoticeDelivery) -> None:
+def wait_for_quota(delivery: LeasedEvent, row: NotificationDelivery) -> None:
     """Count a mail when it is first sent. Raises RetryLater until tomorrow above the brand's quota.
 
     What is about safety or a password waits for nothing, and a mail that cannot wait until tomorrow is sent.
@@ -217,7 +226,7 @@ def wait_for_quota(delivery: LeasedEvent, row: NoticeDelivery) -> None:
         raise RetryLater(_("The brand's mails of today are used up."), after=tomorrow)
 
 
-def breaker_of(row: NoticeDelivery) -> CircuitBreaker:
+def breaker_of(row: NotificationDelivery) -> CircuitBreaker:
     """Remembers that a brand's service is slow, for all workers."""
     return CircuitBreaker(name=f"{row.channel}:{row.brand_id}")
 
@@ -227,15 +236,15 @@ def later(delivery: LeasedEvent, problem: NotSent) -> RetryLater:
     return RetryLater(str(problem), after=messages.pause(delivery.attempts))
 
 
-def pending(delivery: LeasedEvent) -> NoticeDelivery | None:
-    rows = NoticeDelivery.objects.select_related("brand", "user", "notice", "device")
+def pending(delivery: LeasedEvent) -> NotificationDelivery | None:
+    rows = NotificationDelivery.objects.select_related("brand", "user", "notification", "device")
     return rows.filter(delivery_id=delivery.payload["delivery_id"], status=Status.QUEUED).first()
 
 
-def parcel_of(row: NoticeDelivery) -> OutboundMessage:
+def parcel_of(row: NotificationDelivery) -> OutboundMessage:
     """Read anew at each attempt: the address may be a new one, and the customer may have opted out. Raises Failed."""
     own, wishes = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
-    if not row.notice.is_test and not wishes.allows(topic_of(row.template), row.channel):
+    if not row.notification.is_test and not wishes.allows(topic_of(row.template), row.channel):
         raise Failed(_("The customer does not want these."))
     address = address_of(row)
     if not address:
@@ -245,15 +254,15 @@ def parcel_of(row: NoticeDelivery) -> OutboundMessage:
         template=row.template,
         channel=row.channel,
         language=row.language,
-        facts=row.notice.payload,
+        facts=row.notification.payload,
         customer_name=accounts.names_of(row.user, row.brand_id)[0],
         user_id=row.user_id,
-        notice_id=row.notice_id,
+        notification_id=row.notification_id,
     )
     return OutboundMessage(row, own, rendering.compose(asked), address)
 
 
-def address_of(row: NoticeDelivery) -> str:
+def address_of(row: NotificationDelivery) -> str:
     if row.address:
         return row.address
     if row.channel == Channel.EMAIL:
@@ -264,7 +273,13 @@ def address_of(row: NoticeDelivery) -> str:
 
 
 def conclude(
-    delivery: LeasedEvent, row: NoticeDelivery, status: str, *, provider_id: str = "", error: str = "", stops: str = ""
+    delivery: LeasedEvent,
+    row: NotificationDelivery,
+    status: str,
+    *,
+    provider_id: str = "",
+    error: str = "",
+    stops: str = "",
 ) -> None:
     """Write down how it ended and finish the event, or neither."""
     at = timezone.now()
@@ -272,7 +287,7 @@ def conclude(
     with transaction.atomic():
         leases.finish(delivery, outcome=outcome, at=at)
         fields = {"status": status, "provider_id": provider_id, "last_error": error, "finished_at": at, "address": ""}
-        NoticeDelivery.objects.filter(pk=row.pk).update(**fields)
+        NotificationDelivery.objects.filter(pk=row.pk).update(**fields)
         if stops and row.channel == Channel.PUSH and row.device:
             devices.bury(device=row.device, at=at)
         elif stops:
@@ -297,6 +312,6 @@ def masked(channel: str, address: str) -> str:
 
 def forget(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """For the erasure of a person's data: that something was sent stays, and to which address goes."""
-    theirs = NoticeDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
+    theirs = NotificationDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
     theirs.filter(status=Status.QUEUED).update(status=Status.SUPPRESSED, last_error="", finished_at=at)
     theirs.update(address="", masked_address="", provider_id="", last_error="", user_id=to)

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from brands.models.people import User
 from core.json_values import iso
-from loyalty.models.notifications import Channel, Device, NoticeDelivery
+from loyalty.models.notifications import Channel, Device, NotificationDelivery
 from loyalty.notifications import batching, delivery, devices, preferences, suppression
 
 
@@ -31,7 +31,7 @@ def export(user_id: int, brand_id: int) -> dict[str, Any]:
                 "status": row.status,
                 "at": iso(row.created_at),
             }
-            for row in NoticeDelivery.objects.filter(**mine).order_by("id").iterator(chunk_size=500)
+            for row in NotificationDelivery.objects.filter(**mine).order_by("id").iterator(chunk_size=500)
         ),
     }
 

@@ -1,4 +1,4 @@
-"""What a customer wants to hear from a brand: the only code that writes NoticePreference."""
+"""What a customer wants to hear from a brand: the only code that writes NotificationPreference."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core.errors import Invalid
-from loyalty.models.notifications import PHONE, Channel, Language, NoticePreference, Topic
+from loyalty.models.notifications import PHONE, Channel, Language, NotificationPreference, Topic
 
 Switches = Mapping[str, Mapping[str, bool]]  # topic -> channel -> whether it is wanted
 
@@ -39,10 +39,10 @@ def is_forced(topic: str, channel: str) -> bool:
 
 def read(user_id: int, brand_id: int) -> Preferences:
     """One query; the defaults for a customer who never said anything."""
-    return of_rows(NoticePreference.objects.filter(user_id=user_id, brand_id=brand_id).first())
+    return of_rows(NotificationPreference.objects.filter(user_id=user_id, brand_id=brand_id).first())
 
 
-def of_rows(row: NoticePreference | None) -> Preferences:
+def of_rows(row: NotificationPreference | None) -> Preferences:
     return Preferences(row.language, row.phone, frozenset(row.opted_out)) if row else Preferences()
 
 
@@ -67,7 +67,7 @@ def change(
         fields["phone"] = checked_phone(phone)
     wishes = checked_switches(switches or {})
     with transaction.atomic():
-        row, _new = NoticePreference.objects.select_for_update().get_or_create(user_id=user_id, brand_id=brand_id)
+        row, _new = NotificationPreference.objects.select_for_update().get_or_create(user_id=user_id, brand_id=brand_id)
         off = set(row.opted_out)
         for name, wanted in wishes.items():
             off = off - {name} if wanted else off | {name}
@@ -86,7 +86,7 @@ def opt_out(user_id: int, brand_id: int, *, channel: str, topics: list[str], at:
 
 def forget(user_id: int, brand_id: int) -> None:
     """For the erasure of a person's data."""
-    NoticePreference.objects.filter(user_id=user_id, brand_id=brand_id).delete()
+    NotificationPreference.objects.filter(user_id=user_id, brand_id=brand_id).delete()
 
 
 def checked_language(language: str) -> str:

@@ -18,7 +18,7 @@ from brands.models.tenants import Brand
 from brands.tenants import contacts
 from brands.tenants.hostnames import hostname_of, site_at
 from loyalty.models.accounts import UserPoints
-from loyalty.models.notifications import Channel, NoticeTemplate, Template, Topic
+from loyalty.models.notifications import Channel, NotificationTemplate, Template, Topic
 from loyalty.notifications import catalogue, placeholders
 from loyalty.notifications.catalogue import KINDS, Words
 from loyalty.notifications.placeholders import Value, Values
@@ -58,7 +58,7 @@ class Asked:
     facts: Mapping[str, Any]
     customer_name: str = ""
     user_id: int = 0
-    notice_id: int = 0
+    notification_id: int = 0
 
 
 def compose(asked: Asked, words: Words | None = None) -> Composed:
@@ -73,7 +73,7 @@ def compose(asked: Asked, words: Words | None = None) -> Composed:
     opt_out = "" if KINDS[asked.template].topic == Topic.SAFETY else opt_out_link(asked)
     footer = footer_of(asked, values, opt_out)
     html = render_to_string(
-        "loyalty/notices/email.html",
+        "loyalty/notifications/email.html",
         {
             "brand": asked.brand,
             "language": asked.language,
@@ -98,7 +98,9 @@ def footer_of(asked: Asked, values: Values, opt_out: str) -> list[tuple[str, ...
 
 
 def words_of(brand: Brand, template: str, channel: str, language: str) -> Words:
-    own = NoticeTemplate.objects.filter(brand=brand, template=template, channel=channel, language=language).first()
+    own = NotificationTemplate.objects.filter(
+        brand=brand, template=template, channel=channel, language=language
+    ).first()
     return Words(own.subject, own.body) if own else catalogue.shipped(template, channel, language)
 
 
@@ -115,7 +117,7 @@ def values_of(asked: Asked) -> Values:
     if "contact" in found:
         found["contact"] = Value(found["contact"].text, href=contacts.link(found["contact"].text))
     if "acknowledge_link" in found:
-        link = address_of(asked.brand, ACKNOWLEDGE, {"n": asked.notice_id})
+        link = address_of(asked.brand, ACKNOWLEDGE, {"n": asked.notification_id})
         found["acknowledge_link"] = Value(link, catalogue.phrase(asked.language, "acknowledge_link"))
     if "password_link" in found:
         link = password_link(asked)

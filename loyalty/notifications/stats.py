@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q
 
-from loyalty.models.notifications import Notice, NoticeDelivery
+from loyalty.models.notifications import Notification, NotificationDelivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,10 @@ class Figures:
 
 def of(*, brand_id: int, key: str) -> Figures:
     """One query."""
-    deliveries = NoticeDelivery.objects.filter(notice=OuterRef("pk"))
-    waiting = Exists(deliveries.filter(status=NoticeDelivery.Status.QUEUED))
-    reached = Exists(deliveries.filter(status=NoticeDelivery.Status.SENT))
-    rows = Notice.objects.filter(brand_id=brand_id, key=key).annotate(reached=reached, waiting=waiting)
+    deliveries = NotificationDelivery.objects.filter(notification=OuterRef("pk"))
+    waiting = Exists(deliveries.filter(status=NotificationDelivery.Status.QUEUED))
+    reached = Exists(deliveries.filter(status=NotificationDelivery.Status.SENT))
+    rows = Notification.objects.filter(brand_id=brand_id, key=key).annotate(reached=reached, waiting=waiting)
     found = rows.aggregate(
         notified=Count("pk"),
         delivered=Count("pk", filter=Q(reached=True)),

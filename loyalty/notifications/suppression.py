@@ -1,15 +1,15 @@
-"""Addresses that take nothing for good: the only code that writes StoppedAddress."""
+"""Addresses that take nothing for good: the only code that writes SuppressedAddress."""
 
 from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
 
-from loyalty.models.notifications import StoppedAddress
+from loyalty.models.notifications import SuppressedAddress
 
 
 def stop(*, brand_id: int, channel: str, address: str, masked: str, reason: str, at: datetime) -> None:
     """Send nothing more to this address; a second reason replaces the first."""
-    StoppedAddress.objects.update_or_create(
+    SuppressedAddress.objects.update_or_create(
         brand_id=brand_id,
         channel=channel,
         digest=digest(channel, address),
@@ -20,13 +20,13 @@ def stop(*, brand_id: int, channel: str, address: str, masked: str, reason: str,
 def among(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     """Those of these pairs of channel and address that are stopped."""
     digests = {digest(channel, address): (channel, address) for channel, address in addresses}
-    found = StoppedAddress.objects.filter(brand_id=brand_id, digest__in=digests).values_list("digest", flat=True)
+    found = SuppressedAddress.objects.filter(brand_id=brand_id, digest__in=digests).values_list("digest", flat=True)
     return {digests[each] for each in found}
 
 
-def let_try_again(*, address: StoppedAddress) -> None:
+def let_try_again(*, address: SuppressedAddress) -> None:
     """Staff know better: the mailbox is back, the number was ported."""
-    StoppedAddress.objects.filter(pk=address.pk).delete()
+    SuppressedAddress.objects.filter(pk=address.pk).delete()
 
 
 def digest(channel: str, address: str) -> str:
@@ -36,4 +36,4 @@ def digest(channel: str, address: str) -> str:
 def forget(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> None:
     """For the erasure of a person's data; each address with its channel."""
     digests = [digest(channel, address) for channel, address in addresses]
-    StoppedAddress.objects.filter(brand_id=brand_id, digest__in=digests).delete()
+    SuppressedAddress.objects.filter(brand_id=brand_id, digest__in=digests).delete()

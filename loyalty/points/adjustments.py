@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from core.errors import Invalid
 from core.json_values import plain
@@ -110,7 +110,7 @@ def refuse_too_many(*, account: UserPoints, points: Decimal, deed: AuditContext)
 def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
     """As the audit trail has it; what was taken gives nothing back."""
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    made = AuditEntry.objects.filter(
+    made = AuditLogEntry.objects.filter(
         person=by, brand=brand_id, kind="loyalty.userpoints", at__gte=day, changes__has_key=LINE
     )
     balances = made.values_list("changes__points", flat=True)

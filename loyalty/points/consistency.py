@@ -41,7 +41,7 @@ CHECKS = {
     """,
     "event is done but its ledger line is missing": """
         SELECT 'event ' || e.event_id, 'line ' || (e.outcome->>'transaction_id'), 'none'
-          FROM loyalty_event e
+          FROM events_event e
          WHERE e.status = 'done' AND e.outcome->>'transaction_id' IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM loyalty_transaction t
                             WHERE t.loyalty_transaction_id = (e.outcome->>'transaction_id')::bigint)
@@ -51,12 +51,12 @@ CHECKS = {
         SELECT 'event ' || e.event_id, '1 and 1',
                count(*) FILTER (WHERE f.detail_type = 'balance-changed') || ' and '
                    || count(*) FILTER (WHERE f.detail_type = 'notify')
-          FROM loyalty_event e
-          LEFT JOIN loyalty_event f ON f.brand_id = e.brand_id AND f.detail_type IN ('balance-changed', 'notify')
+          FROM events_event e
+          LEFT JOIN events_event f ON f.brand_id = e.brand_id AND f.detail_type IN ('balance-changed', 'notify')
                 AND f.detail->'payload'->>'cause' = e.event_id::text
          WHERE e.status = 'done' AND e.outcome->>'transaction_id' IS NOT NULL
            AND e.finished_at >= greatest(now() - make_interval(days => {settings.EVENT_LOG_DAYS}),
-                                         (SELECT min(created_at) FROM loyalty_event
+                                         (SELECT min(created_at) FROM events_event
                                            WHERE detail_type IN ('balance-changed', 'notify')))
          GROUP BY e.id, e.event_id
         HAVING count(*) FILTER (WHERE f.detail_type = 'balance-changed') <> 1

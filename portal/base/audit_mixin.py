@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange, Changes
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from portal.lists import local_time
 from portal.unfold import ModelAdmin
@@ -120,7 +120,7 @@ class AuditLogAdminMixin(ModelAdmin):
     def log_deletions(self, *_what: Any) -> Any:
         """As for additions: delete_model has written it down."""
 
-    def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditEntry]:
+    def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditLogEntry]:
         raise NotImplementedError
 
     def history_view(
@@ -144,7 +144,7 @@ class AuditLogAdminMixin(ModelAdmin):
         return TemplateResponse(request, "admin/portal/history.html", context)
 
 
-def when(entry: AuditEntry) -> SafeString:
+def when(entry: AuditLogEntry) -> SafeString:
     return local_time.told(entry.at, entry.brand.zone if entry.brand else UTC)
 
 

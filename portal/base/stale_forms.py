@@ -19,7 +19,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from brands import audit_log
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from core.encryption import EncryptedTextField
 from core.errors import Invalid
 from portal.unfold import ModelForm
@@ -131,7 +131,7 @@ def changed(before: Version, now: Version) -> list[str]:
 def words(row: Model, names: Iterable[str]) -> str:
     """What changed, to what, when and by whom, as far as the history of the person's brands tells."""
     label = row._meta.label_lower  # noqa: SLF001 - as above
-    entries = AuditEntry.objects.filter(kind=label, row_id=str(row.pk)).select_related("person").order_by("-id")
+    entries = AuditLogEntry.objects.filter(kind=label, row_id=str(row.pk)).select_related("person").order_by("-id")
     history = list(entries[:ENTRIES])
     told = [_line(row, field, history) for field in columns(row, names)]
     return _(
@@ -140,7 +140,7 @@ def words(row: Model, names: Iterable[str]) -> str:
     ) % {"changes": "; ".join(told)}
 
 
-def _line(row: Model, field: "Field[Any, Any]", history: list[AuditEntry]) -> str:
+def _line(row: Model, field: "Field[Any, Any]", history: list[AuditLogEntry]) -> str:
     name = capfirst(str(field.verbose_name))
     entry = next((each for each in history if field.name in each.changes), None)
     shown = value_of(row, field)

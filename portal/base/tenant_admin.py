@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from brands.identity import customer_search, roles
 from brands.identity.roles import ACT, ADD, CHANGE, DELETE, VIEW, BrandScope
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
@@ -311,9 +311,9 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         self.note(request, changed, what, reason=reason)
         self.message_user(request, f"{what}: {len(changed)}")
 
-    def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditEntry]:
+    def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditLogEntry]:
         """What was done to a row, as far as it was done in brands of this person's."""
-        entries = AuditEntry.objects.filter(kind=self.opts.label_lower, row_id=str(obj.pk))
+        entries = AuditLogEntry.objects.filter(kind=self.opts.label_lower, row_id=str(obj.pk))
         return self.reach(request, VIEW).of(entries, "brand")
 
 

@@ -18,7 +18,7 @@ from brands.identity import roles
 from brands.identity.roles import ACT, VIEW, BrandScope
 from portal.base.tenant_admin import TenantAdmin
 
-JOB = "authcodes.job"
+JOB = "jobs.job"
 
 
 @cache

@@ -15,7 +15,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.shell.navigation import may_see
@@ -30,7 +30,7 @@ class KindFilter(DropdownFilter):
         seen = {label: name for label, name in kinds().items() if may_see(request, label)}
         return sorted(seen.items(), key=lambda kind: str(kind[1]))
 
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[AuditLogEntry]) -> QuerySet[AuditLogEntry]:
         if not self.value():
             return queryset
         if self.value() not in kinds():
@@ -43,7 +43,7 @@ def kinds() -> dict[str, str]:
     return {model._meta.label_lower: capfirst(str(model._meta.verbose_name)) for model in admin.site._registry}  # noqa: SLF001
 
 
-@admin.register(AuditEntry)
+@admin.register(AuditLogEntry)
 class AuditLogAdmin(ExportingAdmin):
     export_kind = "export-audit"
     pages_by_key = True
@@ -59,11 +59,11 @@ class AuditLogAdmin(ExportingAdmin):
     )
 
     @display(description=_("kind of row"), ordering="kind")
-    def kind_name(self, entry: AuditEntry) -> str:
+    def kind_name(self, entry: AuditLogEntry) -> str:
         return kinds().get(entry.kind, entry.kind)
 
     @display(description=_("what"))
-    def row(self, entry: AuditEntry) -> str | SafeString:
+    def row(self, entry: AuditLogEntry) -> str | SafeString:
         """A link where there is a page, and the row is still there."""
         rows = apps.get_model(entry.kind)._base_manager if entry.kind in kinds() else None  # noqa: SLF001
         if rows is None or not rows.filter(pk=entry.row_id).exists():
@@ -74,5 +74,5 @@ class AuditLogAdmin(ExportingAdmin):
         )
 
     @display(description=_("before and after"))
-    def changed(self, entry: AuditEntry) -> SafeString:
+    def changed(self, entry: AuditLogEntry) -> SafeString:
         return render_to_string("admin/portal/changes.html", {"lines": audit_log.lines(entry)})

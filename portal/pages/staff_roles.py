@@ -16,7 +16,7 @@ from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity import staff
 from brands.identity.roles import ACT, ADD, BrandScope, full_scope, reach
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.staff_login.models import StaffMail
 from core.errors import DomainError, Invalid
 from portal.base.audit_mixin import deed
@@ -34,7 +34,7 @@ class RoleForm(RoleMixin, TenantForm):
     def clean(self) -> dict[str, Any]:
         """Said here, where it can be put right; brands.identity.staff decides, when nobody else changes roles."""
         cleaned = super().clean()
-        if self.instance.pk and cleaned.get("role", Membership.Role.OWNER) != Membership.Role.OWNER:
+        if self.instance.pk and cleaned.get("role", StaffRole.Role.OWNER) != StaffRole.Role.OWNER:
             try:
                 staff.keep_an_owner(brand_ids=[self.instance.brand_id], without=self.instance.user_id, field="role")
             except Invalid as refusal:
@@ -79,10 +79,10 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
 
 
 def works_within(user: User, within: BrandScope) -> bool:
-    return user.is_staff and user.memberships.filter(brand__in=within.brand_ids).exists()
+    return user.is_staff and user.staff_roles.filter(brand__in=within.brand_ids).exists()
 
 
-@admin.register(Membership)
+@admin.register(StaffRole)
 class StaffRoleAdmin(TenantAdmin):
     form = RoleForm
     list_display = ("user", "role")
@@ -110,14 +110,14 @@ class StaffRoleAdmin(TenantAdmin):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj:
             return super().get_form(request, obj, change, **options)
-        form = type("BoundNewRoleForm", (NewRoleForm,), {"within": full_scope(request.user, ADD, "brands.membership")})
+        form = type("BoundNewRoleForm", (NewRoleForm,), {"within": full_scope(request.user, ADD, "brands.staffrole")})
         return super().get_form(request, obj, change, form=form, **options)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         fields = super().get_readonly_fields(request, obj)
         return [*fields, "user"] if obj else [*fields]
 
-    def create(self, request: HttpRequest, obj: Membership, form: Any) -> Membership:
+    def create(self, request: HttpRequest, obj: StaffRole, form: Any) -> StaffRole:
         password = form.cleaned_data["password1"]
         made = staff.assign_role(user=obj.user, brand=obj.brand, role=obj.role, password=password, at=timezone.now())
         if password:
@@ -127,11 +127,11 @@ class StaffRoleAdmin(TenantAdmin):
             )
         return made
 
-    def store(self, obj: Membership, fields: set[str]) -> None:  # noqa: ARG002 - only the role changes
-        staff.change_role(membership=obj, role=obj.role)
+    def store(self, obj: StaffRole, fields: set[str]) -> None:  # noqa: ARG002 - only the role changes
+        staff.change_role(staff_role=obj, role=obj.role)
 
-    def delete_row(self, obj: Membership) -> None:
-        staff.end_membership(membership=obj)
+    def delete_row(self, obj: StaffRole) -> None:
+        staff.remove_staff_role(staff_role=obj)
 
     def has_help_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """A colleague of the brand's, and never a superuser: what opens their account opens every brand."""
@@ -176,7 +176,7 @@ class StaffRoleAdmin(TenantAdmin):
                 form.add_error(None, refusal.message)
             else:
                 self.message_user(request, _("An e-mail is being sent to %(email)s.") % {"email": colleague.user.email})
-                return redirect("admin:brands_membership_change", colleague.pk)
+                return redirect("admin:brands_staffrole_change", colleague.pk)
         about = {"form": form, "words": words % {"email": colleague.user.email}, "button": button}
         context = {**self.admin_site.each_context(request), "opts": self.opts, "title": colleague, **about}
         return TemplateResponse(request, "staff_login/help.html", context)

@@ -18,7 +18,7 @@ from brands import audit_log
 from brands.audit_log import Changes
 from brands.identity import staff
 from brands.identity.roles import ADD, VIEW, BrandScope, reach
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from core.db import row_guard
 from core.errors import Invalid
@@ -102,7 +102,7 @@ class ColleagueForm(PersonForm):
     password2 = password_field(_("Password again"), required=True)
     brand = forms.ModelChoiceField(Brand.objects.none(), label=_("Brand"), widget=SelectWidget)
     role = forms.ChoiceField(
-        label=_("Role"), choices=[("", _("Choose a role")), *Membership.Role.choices], widget=SelectWidget
+        label=_("Role"), choices=[("", _("Choose a role")), *StaffRole.Role.choices], widget=SelectWidget
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -198,7 +198,7 @@ class UserAdmin(TenantAdmin):
 
 def brands_of(user: User) -> list[int | None]:
     """Whose trail tells of a change of a person: those they work for, else where they registered."""
-    return list(user.memberships.values_list("brand_id", flat=True)) or [user.registered_brand_id]
+    return list(user.staff_roles.values_list("brand_id", flat=True)) or [user.registered_brand_id]
 
 
 def seen(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
@@ -212,4 +212,4 @@ def seen(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
 
 
 def working_for(within: BrandScope) -> QuerySet[User]:
-    return User.objects.order_by().filter(memberships__brand__in=within.brand_ids)
+    return User.objects.order_by().filter(staff_roles__brand__in=within.brand_ids)

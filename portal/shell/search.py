@@ -34,13 +34,13 @@ WORDS = {
     "authcodes.batchrange": gettext_lazy("batches export"),
     "authcodes.product": gettext_lazy("articles export"),
     "authcodes.scan": gettext_lazy("export"),
-    "authcodes.job": gettext_lazy("export downloads"),
+    "jobs.job": gettext_lazy("export downloads"),
     "loyalty.userpoints": gettext_lazy("members people export"),
     "loyalty.loyaltytransaction": gettext_lazy("ledger points export"),
     "loyalty.redemption": gettext_lazy("till vouchers export"),
-    "brands.membership": gettext_lazy("staff colleagues roles"),
+    "brands.staffrole": gettext_lazy("staff colleagues roles"),
     "brands.apikey": gettext_lazy("api"),
-    "brands.auditentry": gettext_lazy("history log"),
+    "brands.auditlogentry": gettext_lazy("history log"),
 }
 
 

@@ -64,7 +64,7 @@ def note_party(request: HttpRequest) -> None:
     user: Any = request.user
     if not user.is_authenticated:
         return
-    if brand_ids := [each.brand_id for each in roles.memberships(user)]:
+    if brand_ids := [each.brand_id for each in roles.staff_roles(user)]:
         request_brands.note(request_brands.SESSION, brand_ids)
     else:
         request_brands.note_person(user.pk)

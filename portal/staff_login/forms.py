@@ -6,7 +6,7 @@ from django import forms
 from django.contrib.auth.forms import SetPasswordMixin
 from django.utils.translation import gettext_lazy as _
 
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from portal.unfold import PasswordWidget, TextWidget
 
 CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false", "autofocus": True}
@@ -81,7 +81,7 @@ class RoleMixin:
         super().__init__(*args, **options)
         fields: dict[str, Any] = self.fields  # type: ignore[attr-defined]
         if "role" in fields and not self.instance.pk:  # type: ignore[attr-defined]
-            fields["role"].choices = [("", _("Choose a role")), *Membership.Role.choices]
+            fields["role"].choices = [("", _("Choose a role")), *StaffRole.Role.choices]
 
 
 class JoinForm(NewPasswordForm):

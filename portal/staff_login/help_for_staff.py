@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from brands import audit_log
 from brands.audit_log import AuditedChange
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.staff_login import mails
 from brands.staff_login.models import StaffMail
 from core.db import row_guard
@@ -25,19 +25,19 @@ def may_help(helper: User, colleague: User) -> bool:
     return able and (helper.is_superuser or not colleague.is_superuser)
 
 
-def send_link(request: HttpRequest, membership: Membership, *, kind: StaffMail.Kind, reason: str) -> None:
+def send_link(request: HttpRequest, staff_role: StaffRole, *, kind: StaffMail.Kind, reason: str) -> None:
     """Mail a colleague a link to set a new password or to remove their second factors, and record it.
 
     The colleague's other brands stay safe: only they get the link, and removing factors takes their password.
 
     Raises RateLimited, and Invalid where the portal was opened at a brand's hostname.
     """
-    rate_limits.hit("staff_mail", "help", membership.user_id)
+    rate_limits.hit("staff_mail", "help", staff_role.user_id)
     helper = deed(request, reason)
-    words = _("%(who)s of %(brand)s had this link sent to you.") % {"who": helper.person, "brand": membership.brand}
+    words = _("%(who)s of %(brand)s had this link sent to you.") % {"who": helper.person, "brand": staff_role.brand}
     with (
         row_guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"),
         transaction.atomic(),
     ):
-        mails.write(user=membership.user, kind=kind, origin=mails.origin_of(request), words=words)
-        audit_log.record(deed=helper, action=ACTIONS[kind], rows=[AuditedChange(membership.user, membership.brand_id)])
+        mails.write(user=staff_role.user, kind=kind, origin=mails.origin_of(request), words=words)
+        audit_log.record(deed=helper, action=ACTIONS[kind], rows=[AuditedChange(staff_role.user, staff_role.brand_id)])

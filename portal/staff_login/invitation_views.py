@@ -53,7 +53,7 @@ def by_newcomer(request: HttpRequest, invitation: Invitation, user: User | None)
 @sensitive_variables()
 def join(request: HttpRequest, invitation: Invitation, form: NewPasswordForm, joined: list[User]) -> bool:
     told = form.cleaned_data
-    user, _membership = joining.join(
+    user, _staff_role = joining.join(
         invitation,
         password=told["password1"],
         first_name=told.get("first_name", ""),

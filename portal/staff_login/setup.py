@@ -79,7 +79,7 @@ def tell_added(request: HttpRequest, user: User, factor: Factor) -> None:
 
 def tell(request: HttpRequest, user: User, words: str) -> None:
     """Into the trail of each brand that the person works for, and to their mailbox."""
-    brands: list[int | None] = list(user.memberships.values_list("brand_id", flat=True)) or [None]
+    brands: list[int | None] = list(user.staff_roles.values_list("brand_id", flat=True)) or [None]
     done = deed(request)
     with transaction.atomic():
         by = AuditContext(user, done.at, done.request_id)

@@ -75,7 +75,7 @@ def test_batch_takes_all_its_settings(client: Client, brand: Brand, settings: An
     assert (batch.first_code, batch.last_code, batch.tag_version) == ("AUT-000007", "AUT-000031", 3)
     assert str(batch.expiration_date) == in_days(90)
     assert batch.created_by is not None
-    assert batch.created_by.memberships.get().brand == brand
+    assert batch.created_by.staff_roles.get().brand == brand
 
 
 def test_codes_of_a_new_batch_are_made_by_a_job(client: Client, brand: Brand) -> None:

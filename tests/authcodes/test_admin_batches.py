@@ -13,7 +13,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.recalls import recalls
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.tenants import Brand
 from jobs import runner
 from jobs.models import Job
@@ -277,7 +277,7 @@ def test_batch_without_codes_offers_the_job_that_makes_them(client, brand, owner
 
     shown = text(page(client, batch))
 
-    assert address("authcodes.job", "change", job.pk) in shown
+    assert address("jobs.job", "change", job.pk) in shown
     assert address("authcodes.batchrange", "assign", batch.pk) not in shown
 
 
@@ -304,7 +304,7 @@ def test_missing_codes_of_a_stopped_batch_are_made_from_its_page(client, owner, 
     answer = finish(client, stopped)
 
     job = Job.objects.first()
-    assert answer.headers["Location"] == address("authcodes.job", "change", job.pk)
+    assert answer.headers["Location"] == address("jobs.job", "change", job.pk)
     assert (job.kind, job.created_by, job.status) == ("generate", owner, "queued")
     assert "Generating: 40 %" in text(client.get(address("authcodes.batchrange")))
     runner.run(job.pk)
@@ -466,7 +466,7 @@ def test_whoever_changes_points_of_existing_codes_reads_the_cost_and_gives_a_rea
     assert "25 codes then pay up to 25,000 points in total." in text(asked)
     assert (before, batch.points_per_scan) == (None, 500)
     assert batch.changes.get(kind="edited").reason == "Autumn promotion"
-    assert AuditEntry.objects.filter(kind="authcodes.batchrange", reason="Autumn promotion").exists()
+    assert AuditLogEntry.objects.filter(kind="authcodes.batchrange", reason="Autumn promotion").exists()
 
 
 def test_unlimited_scans_have_no_upper_limit_of_points(client, batch):

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from authcodes.admin.jobs import AFTERWARDS
 from authcodes.models.imports import Import
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from jobs import files, runner
 from jobs.models import Job
 from tests.support import factories
@@ -51,7 +51,7 @@ def export_address(label, query=""):
 
 
 def download(client, job):
-    return client.get(address("authcodes.job", "download", job.pk))
+    return client.get(address("jobs.job", "download", job.pk))
 
 
 def said(answer):
@@ -64,10 +64,10 @@ def test_export_of_the_list_is_started_and_its_page_opened(client, brand):
     )
 
     job = Job.objects.get()
-    assert answer.headers["Location"] == address("authcodes.job", "change", job.pk)
+    assert answer.headers["Location"] == address("jobs.job", "change", job.pk)
     assert (job.kind, job.brand, job.status) == ("export-scans", brand, "queued")
     assert job.parameters == {"query": "reason__exact=accepted", "format": "xlsx", "time_zone": "UTC"}
-    assert job.created_by.memberships.get().brand == brand
+    assert job.created_by.staff_roles.get().brand == brand
 
 
 def test_list_leads_to_its_export_with_its_filters(client):
@@ -122,7 +122,7 @@ def test_export_for_another_brand_is_refused(client):
 def test_somebody_with_several_brands_exports_one_of_them(brand):
     other, third = factories.brand(name="Second"), factories.brand(name="Third")
     person = staff(brand, other)
-    Membership.objects.create(user=person, brand=third, role="support")
+    StaffRole.objects.create(user=person, brand=third, role="support")
     client = browser(person)
 
     offered = client.get(export_address("authcodes.scan")).context["form"].fields["brand"].queryset
@@ -161,20 +161,20 @@ def test_job_page_shows_progress_rate_and_log(client, brand):
         alive_at=now,
     )
 
-    shown = text(client.get(address("authcodes.job", "change", job.pk)))
+    shown = text(client.get(address("jobs.job", "change", job.pk)))
 
     assert "500,000 of 1,000,000 (50 %)" in shown
     assert "50,000 a second" in shown
     assert "Half of it." in shown
     assert f'data-job="{job.pk}"' in shown
     assert "portal/jobs.js" in shown
-    assert address("authcodes.job", "cancel", job.pk) in shown
+    assert address("jobs.job", "cancel", job.pk) in shown
 
 
 def test_script_is_told_the_same(client, brand):
     job = job_of(brand, status="running", done=1, total=4)
 
-    told = client.get(address("authcodes.job", "progress"), {"id": [job.pk, "x", "9" * 40]}).json()["jobs"]
+    told = client.get(address("jobs.job", "progress"), {"id": [job.pk, "x", "9" * 40]}).json()["jobs"]
 
     assert [(one["id"], one["percent"], one["words"], one["ended"]) for one in told] == [
         (job.pk, 25, "1 of 4 (25 %)", False)
@@ -182,7 +182,7 @@ def test_script_is_told_the_same(client, brand):
 
 
 def test_page_of_an_ended_job_is_not_watched(client, brand):
-    shown = text(client.get(address("authcodes.job", "change", with_file(job_of(brand)).pk)))
+    shown = text(client.get(address("jobs.job", "change", with_file(job_of(brand)).pk)))
 
     assert "data-job=" not in shown
     assert "work.csv" in shown
@@ -190,7 +190,7 @@ def test_page_of_an_ended_job_is_not_watched(client, brand):
 
 def test_job_is_cancelled_by_the_button_of_a_page_that_says_what_becomes_of_it(client, brand):
     job = job_of(brand)
-    where = address("authcodes.job", "cancel", job.pk)
+    where = address("jobs.job", "cancel", job.pk)
 
     shown = text(client.get(where))
     job.refresh_from_db()
@@ -205,7 +205,7 @@ def test_job_that_ended_is_not_cancelled(client, brand):
     job = with_file(job_of(brand))
 
     for ask in (client.get, client.post):
-        assert said(ask(address("authcodes.job", "cancel", job.pk)))[-1:] == ["The job has already finished."]
+        assert said(ask(address("jobs.job", "cancel", job.pk)))[-1:] == ["The job has already finished."]
 
 
 def test_cancelling_is_explained_for_every_kind_of_job():
@@ -243,7 +243,7 @@ def test_file_that_has_expired_is_explained(client, brand, gone):
     assert answer.status_code == 302
     assert said(answer) == ["The file has expired and is gone. Start the work again to get a new one."]
     if gone != "lost":
-        assert "has expired" in text(client.get(address("authcodes.job", "change", job.pk)))
+        assert "has expired" in text(client.get(address("jobs.job", "change", job.pk)))
 
 
 def test_job_without_a_file_says_so(client, brand):
@@ -260,20 +260,20 @@ def test_another_brands_job_does_not_exist(client, kind):
     zebra = factories.brand(name="zebra brand")
     job = with_file(job_of(zebra, kind, title="zebra title", log="zebra log"), name="zebra.csv", content=b"zebra")
 
-    answers = [download(client, job), client.get(address("authcodes.job", "change", job.pk))]
-    answers += [client.post(address("authcodes.job", "cancel", job.pk))]
-    told = client.get(address("authcodes.job", "progress"), {"id": job.pk})
+    answers = [download(client, job), client.get(address("jobs.job", "change", job.pk))]
+    answers += [client.post(address("jobs.job", "cancel", job.pk))]
+    told = client.get(address("jobs.job", "progress"), {"id": job.pk})
 
     assert [answer.status_code for answer in answers] == [404, 404, 404]
     assert told.json() == {"jobs": []}
-    assert not any("zebra" in text(answer) for answer in [*answers, client.get(address("authcodes.job"))])
+    assert not any("zebra" in text(answer) for answer in [*answers, client.get(address("jobs.job"))])
 
 
 def test_printer_does_not_see_jobs_about_customers(brand):
     client = browser(staff(brand, role="printer"))
     hidden, open_to = with_file(job_of(brand, "export-scans", title="Scans")), with_file(job_of(brand))
 
-    assert list(client.get(address("authcodes.job")).context["cl"].result_list) == [open_to]
+    assert list(client.get(address("jobs.job")).context["cl"].result_list) == [open_to]
     assert download(client, hidden).status_code == 404
     assert download(client, open_to).status_code == 200
 
@@ -282,16 +282,16 @@ def test_support_watches_and_takes_nothing_away(brand):
     client = browser(staff(brand, role="support"))
     job = with_file(job_of(brand, "export-scans"))
 
-    page = client.get(address("authcodes.job", "change", job.pk))
+    page = client.get(address("jobs.job", "change", job.pk))
 
     assert page.status_code == 200
-    assert address("authcodes.job", "download", job.pk) not in text(page)
+    assert address("jobs.job", "download", job.pk) not in text(page)
     assert download(client, job).status_code == 403
-    assert client.post(address("authcodes.job", "cancel", job.pk)).status_code == 403
+    assert client.post(address("jobs.job", "cancel", job.pk)).status_code == 403
 
 
 def uploaded(by):
-    brand = by.memberships.get().brand
+    brand = by.staff_roles.get().brand
     return Import.objects.create(brand=brand, kind="list", file="a.csv", file_name="a.csv", uploaded_by=by)
 
 
@@ -312,8 +312,8 @@ def test_who_did_not_start_a_job_cancels_it_where_they_lead(brand, kind):
 
     for role in ("owner", "manager", "printer", "support"):
         job, client = job_of(brand, kind, created_by=somebody, parameters=parameters), browser(staff(brand, role=role))
-        where = address("authcodes.job", "cancel", job.pk)
-        offered = where in text(client.get(address("authcodes.job", "change", job.pk)))
+        where = address("jobs.job", "cancel", job.pk)
+        offered = where in text(client.get(address("jobs.job", "change", job.pk)))
         allowed = client.post(where).status_code == 302
         job.refresh_from_db()
         assert offered is allowed is (job.status == "cancelled")
@@ -327,7 +327,7 @@ def test_printer_cancels_own_work_but_no_warning_of_customers(brand, kind, statu
     printer = staff(brand, role="printer")
     job = job_of(brand, kind, created_by=printer, parameters={"import_id": uploaded(printer).pk})
 
-    assert browser(printer).post(address("authcodes.job", "cancel", job.pk)).status_code == status
+    assert browser(printer).post(address("jobs.job", "cancel", job.pk)).status_code == status
 
 
 def test_who_is_no_staff_gets_no_file(brand):
@@ -343,7 +343,7 @@ def test_job_page_asks_as_much_of_a_long_log_as_of_none(client, brand):
 
     def asked(job):
         with CaptureQueriesContext(connection) as queries:
-            client.get(address("authcodes.job", "change", job.pk))
+            client.get(address("jobs.job", "change", job.pk))
         return len(queries)
 
     assert asked(short) == asked(long) <= 15

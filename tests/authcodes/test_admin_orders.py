@@ -9,7 +9,7 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from jobs.models import Job
 from tests.support import factories
 from tests.support.locks import holding
@@ -186,7 +186,7 @@ def test_many_codes_are_changed_by_a_job(client, owner, batch, monkeypatch):
 
     job = Job.objects.get()
     assert preview.context["as_job"]
-    assert answer["Location"] == address("authcodes.job", "change", job.pk)
+    assert answer["Location"] == address("jobs.job", "change", job.pk)
     assert (job.kind, job.total, job.created_by, job.brand) == ("change-codes", 10, owner, batch.brand)
     assert not AuthCode.objects.deactivated().exists()
 
@@ -232,7 +232,7 @@ def test_roles_that_may_change_codes(batch, role, status):
 
 def test_owner_elsewhere_changes_nothing_here(batch):
     person = staff(factories.brand())
-    Membership.objects.create(user=person, brand=batch.brand, role="support")
+    StaffRole.objects.create(user=person, brand=batch.brand, role="support")
 
     assert send(browser(person), batch, "deactivate", "confirm").status_code == 403
     assert not AuthCode.objects.deactivated().exists()

@@ -23,7 +23,7 @@ from authcodes.printing.qr.encoder import symbol
 from authcodes.printing.qr.verification import Unreadable
 from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.tenants import pictures
 from tests.support import factories
 from tests.support.concurrency import at_once
@@ -130,10 +130,10 @@ def test_confirmed_print_is_started_recorded_and_noted(client, owner, batch):
     answer = send(client, batch, "confirm", what="png")
 
     run = PrintRun.objects.get()
-    assert answer["Location"] == address("authcodes.job", "change", run.job_id)
+    assert answer["Location"] == address("jobs.job", "change", run.job_id)
     assert (run.batch, run.what, run.codes, run.started_by) == (batch, "png", 10, owner)
     assert (run.job.kind, run.job.total) == ("print-batch", 10)
-    noted = AuditEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk)).values_list(
+    noted = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk)).values_list(
         "action", flat=True
     )
     assert "Printed: AB-0001 … AB-0010" in noted
@@ -143,13 +143,13 @@ def test_file_is_downloaded_from_the_jobs_page(client, batch):
     send(client, batch, "confirm", what="png")
     run = finished(PrintRun.objects.get())
 
-    answer = client.get(address("authcodes.job", "download", run.job_id))
+    answer = client.get(address("jobs.job", "download", run.job_id))
 
     data = b"".join(answer.streaming_content)
     assert answer["Content-Type"] == "application/zip"
     assert [row["code"] for row in manifest(data)] == [f"AB-{number:04d}" for number in range(1, 11)]
     assert address("authcodes.printrun", "change", run.pk) in links(
-        text(client.get(address("authcodes.job", "change", run.job_id)))
+        text(client.get(address("jobs.job", "change", run.job_id)))
     )
 
 
@@ -535,7 +535,7 @@ def test_roles_print_as_the_table_says(brand, batch, role, status):
     assert client.get(address("authcodes.printrun", "codes")).status_code == status
     assert client.get(address("authcodes.printrun", "calibration")).status_code == status
     hidden = 404 if status == 403 else status  # whose page of print runs is not there either
-    assert client.get(address("authcodes.job", "download", run.job_id)).status_code == hidden
+    assert client.get(address("jobs.job", "download", run.job_id)).status_code == hidden
     page = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
     assert (where(batch) in links(page)) is (status == 200)
     codes = text(client.get(address("authcodes.authcode")))
@@ -557,7 +557,7 @@ def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
         address("authcodes.printrun", "change", run.pk),
         address("authcodes.printrun", "cover", run.pk),
         address("authcodes.printrun", "notice", recall.pk),
-        address("authcodes.job", "download", run.job_id),
+        address("jobs.job", "download", run.job_id),
     ):
         assert client.get(asked).status_code == 404, asked
         assert client.post(asked, {}).status_code == 404, asked
@@ -607,7 +607,7 @@ def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
 
 def test_who_lost_the_role_meanwhile_gets_no_codes(client, owner, brand, batch):
     client.post(address("authcodes.printrun", "codes"), {**GOOD, "brand": brand.pk, "confirm": "1"})
-    owner.memberships.update(role="support")
+    owner.staff_roles.update(role="support")
 
     run = finished(PrintRun.objects.get())
 

@@ -6,12 +6,12 @@ from django.utils import timezone
 
 from authcodes import errors
 from authcodes.models.batches import Recall
-from authcodes.models.recalls import LiftedRecall
+from authcodes.models.recalls import WithdrawnRecall
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from jobs.models import Job
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
@@ -56,8 +56,8 @@ def facts(answer):
     return found.batch, found.codes, found.scanned, found.customers
 
 
-def lift(client, recall, reason="Wrong batch"):
-    return client.post(address("authcodes.recall", "lift", recall.pk), {"reason": reason})
+def withdraw(client, recall, reason="Wrong batch"):
+    return client.post(address("authcodes.recall", "withdraw", recall.pk), {"reason": reason})
 
 
 def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, batch):
@@ -156,59 +156,59 @@ def test_recall_page_counts_scans_since_and_links_to_them(client, batch, recall)
     assert [row.reason for row in client.get(where).context["cl"].result_list] == ["recalled"]
 
 
-def test_owner_lifts_a_recall_and_what_was_said_is_kept(client, owner, batch, recall):
-    page = client.get(address("authcodes.recall", "lift", recall.pk))
-    lift(client, recall)
+def test_owner_withdraws_a_recall_and_what_was_said_is_kept(client, owner, batch, recall):
+    page = client.get(address("authcodes.recall", "withdraw", recall.pk))
+    withdraw(client, recall)
 
-    kept = LiftedRecall.objects.get()
+    kept = WithdrawnRecall.objects.get()
     assert facts(page)[0] == batch
     assert not Recall.objects.exists()
     assert {name: getattr(kept, name) for name in WORDS} == WORDS
-    assert (kept.batch, kept.lifted_by, kept.lift_reason) == (batch, owner, "Wrong batch")
+    assert (kept.batch, kept.withdrawn_by, kept.withdrawal_reason) == (batch, owner, "Wrong batch")
     assert kept.recalled_at == recall.recalled_at
     assert reason_now(batch.codes.first()) == "accepted"
-    assert "Recall lifted: R-1" in text(client.get(address("authcodes.batchrange", "history", batch.pk)))
+    assert "Recall withdrawn: R-1" in text(client.get(address("authcodes.batchrange", "history", batch.pk)))
 
 
-def test_lifted_batch_can_be_recalled_again(client, batch, recall):
-    lift(client, recall)
+def test_batch_whose_recall_was_withdrawn_can_be_recalled_again(client, batch, recall):
+    withdraw(client, recall)
 
     again = recalls.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "recall_id": "R-2"})
 
-    assert (again.recall_id, LiftedRecall.objects.count()) == ("R-2", 1)
+    assert (again.recall_id, WithdrawnRecall.objects.count()) == ("R-2", 1)
 
 
 @pytest.mark.parametrize("reason", ["", "  "])
-def test_lifting_needs_a_reason(client, recall, reason):
-    assert list(lift(client, recall, reason).context["form"].errors) == ["reason"]
+def test_withdrawing_needs_a_reason(client, recall, reason):
+    assert list(withdraw(client, recall, reason).context["form"].errors) == ["reason"]
     assert Recall.objects.exists()
 
 
-def test_recall_that_somebody_else_just_lifted_is_lifted_once(owner, recall):
-    recalls.lift_recall(recall=recall, reason="first", at=timezone.now(), by=owner)
+def test_recall_that_somebody_else_just_withdrew_is_withdrawn_once(owner, recall):
+    recalls.withdraw_recall(recall=recall, reason="first", at=timezone.now(), by=owner)
 
-    with pytest.raises(errors.BatchRefused, match="lifted already"):
-        recalls.lift_recall(recall=recall, reason="second", at=timezone.now(), by=owner)
+    with pytest.raises(errors.BatchRefused, match="already been withdrawn"):
+        recalls.withdraw_recall(recall=recall, reason="second", at=timezone.now(), by=owner)
 
-    assert LiftedRecall.objects.get().lift_reason == "first"
+    assert WithdrawnRecall.objects.get().withdrawal_reason == "first"
 
 
 @pytest.mark.parametrize("role", ["manager", "printer", "support"])
-def test_only_an_owner_lifts(brand, recall, role):
+def test_only_an_owner_withdraws(brand, recall, role):
     client = browser(staff(brand, role=role))
 
     page = client.get(address("authcodes.recall", "change", recall.pk))
 
-    assert address("authcodes.recall", "lift", recall.pk) not in text(page)
-    assert lift(client, recall).status_code == 403
+    assert address("authcodes.recall", "withdraw", recall.pk) not in text(page)
+    assert withdraw(client, recall).status_code == 403
     assert Recall.objects.exists()
 
 
-def test_owner_elsewhere_does_not_lift_here(recall, brand):
+def test_owner_elsewhere_does_not_withdraw_here(recall, brand):
     person = staff(factories.brand())
-    Membership.objects.create(user=person, brand=brand, role="manager")
+    StaffRole.objects.create(user=person, brand=brand, role="manager")
 
-    assert lift(browser(person), recall).status_code == 403
+    assert withdraw(browser(person), recall).status_code == 403
 
 
 def test_another_brands_recall_and_batch_do_not_exist(client):
@@ -216,7 +216,7 @@ def test_another_brands_recall_and_batch_do_not_exist(client):
     recall = recalls.recall_batch(batch=zebra, at=timezone.now(), **WORDS)
     free = factories.batch(zebra.brand, range_name="zebra too")
 
-    posted = [address("authcodes.recall", what, recall.pk) for what in ("lift", "affected")]
+    posted = [address("authcodes.recall", what, recall.pk) for what in ("withdraw", "affected")]
 
     assert [client.post(where, {"reason": "x"}).status_code for where in posted] == [404, 404]
     assert "zebra" not in text(client.get(address("authcodes.recall", "add") + f"?batch={free.pk}"))
@@ -243,33 +243,35 @@ def test_looking_at_the_export_of_affected_customers_starts_none(client, recall)
 
 
 def test_refusal_is_shown_when_somebody_was_faster(client, owner, recall, monkeypatch):
-    check = recalls.lift_recall
+    check = recalls.withdraw_recall
 
     def lose(**words):
         check(**{**words, "reason": "faster"})
         return check(**words)
 
-    monkeypatch.setattr(recalls, "lift_recall", lose)
+    monkeypatch.setattr(recalls, "withdraw_recall", lose)
 
-    answer = lift(client, recall)
+    answer = withdraw(client, recall)
 
-    assert [str(message) for message in get_messages(answer.wsgi_request)] == ["This recall is lifted already."]
+    assert [str(message) for message in get_messages(answer.wsgi_request)] == [
+        "This recall has already been withdrawn."
+    ]
 
 
-def test_lifted_recalls_are_listed_with_what_was_said(client, owner, batch, recall):
-    lift(client, recall)
-    kept = LiftedRecall.objects.get()
+def test_withdrawn_recalls_are_listed_with_what_was_said(client, owner, batch, recall):
+    withdraw(client, recall)
+    kept = WithdrawnRecall.objects.get()
 
-    [shown] = client.get(address("authcodes.liftedrecall")).context["cl"].result_list
-    page = text(client.get(address("authcodes.liftedrecall", "change", kept.pk)))
+    [shown] = client.get(address("authcodes.withdrawnrecall")).context["cl"].result_list
+    page = text(client.get(address("authcodes.withdrawnrecall", "change", kept.pk)))
 
     assert shown == kept
     assert all(words in page for words in (*WORDS.values(), "Wrong batch", owner.email))
 
 
-def test_lifted_recalls_are_for_reading(client, recall):
-    lift(client, recall)
-    kept = LiftedRecall.objects.get()
+def test_withdrawn_recalls_are_for_reading(client, recall):
+    withdraw(client, recall)
+    kept = WithdrawnRecall.objects.get()
 
-    assert client.get(address("authcodes.liftedrecall", "add")).status_code == 403
-    assert client.post(address("authcodes.liftedrecall", "delete", kept.pk), {"post": "yes"}).status_code == 403
+    assert client.get(address("authcodes.withdrawnrecall", "add")).status_code == 403
+    assert client.post(address("authcodes.withdrawnrecall", "delete", kept.pk), {"post": "yes"}).status_code == 403

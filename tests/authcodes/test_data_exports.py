@@ -13,7 +13,7 @@ from django.utils import timezone
 from authcodes import data_exports
 from authcodes.tasks import forget_files
 from brands.audit_log import AuditContext
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
 from events import worker
@@ -245,12 +245,12 @@ class TestStaff:
 
         owner.post(url, {"reason": "They asked by letter."})
         job = run_job(customer)
-        page = owner.get(address("authcodes.job", "change", job.pk))
-        file = owner.get(address("authcodes.job", "download", job.pk))
+        page = owner.get(address("jobs.job", "change", job.pk))
+        file = owner.get(address("jobs.job", "download", job.pk))
 
         assert customer.email in text(page)
         assert held(file)["loyalty"]["person"]["email"] == customer.email
-        told = AuditEntry.objects.filter(action__in=["Data exported", "Downloaded"]).order_by("id")
+        told = AuditLogEntry.objects.filter(action__in=["Data exported", "Downloaded"]).order_by("id")
         assert [(each.action, each.reason) for each in told] == [
             ("Data exported", "They asked by letter."),
             ("Downloaded", ""),
@@ -264,7 +264,7 @@ class TestStaff:
 
         url = address("loyalty.userpoints", "export_data", factories.account(customer, brand).pk)
         assert somebody.post(url, {"reason": "x"}).status_code in (403, 404)
-        assert somebody.get(address("authcodes.job", "download", job.pk)).status_code in (403, 404)
+        assert somebody.get(address("jobs.job", "download", job.pk)).status_code in (403, 404)
 
     def test_of_another_brand_do_not_see_it(self, brand, customer):
         job = start(brand, customer)
@@ -273,8 +273,8 @@ class TestStaff:
 
         url = address("loyalty.userpoints", "export_data", factories.account(customer, brand).pk)
         assert other.post(url, {"reason": "x"}).status_code == 404
-        assert other.get(address("authcodes.job", "download", job.pk)).status_code == 404
-        assert other.get(address("authcodes.job", "change", job.pk)).status_code == 404
+        assert other.get(address("jobs.job", "download", job.pk)).status_code == 404
+        assert other.get(address("jobs.job", "change", job.pk)).status_code == 404
 
 
 def erase(person, brand):

@@ -20,7 +20,7 @@ from authcodes.scanning.types import ScanContext
 from brands import errors
 from brands.identity import api_keys
 from brands.models.credentials import ApiKey
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.earning_rules import EarningRule
 from config.demo.data import FRESH_AT_LEAST, PLANS, SUPERUSER
@@ -110,7 +110,7 @@ def test_everything_that_opens_something_opens_it(ask: Ask) -> None:
         for staff in brand["staff"]:
             person = User.objects.get(email=staff["username"], is_staff=True, is_superuser=False)
             assert person.check_password(staff["password"])
-            assert Membership.objects.get(user=person).role == staff["role"]
+            assert StaffRole.objects.get(user=person).role == staff["role"]
         hostname = brand["origin"].removeprefix("http://")
         assert BrandHostname.objects.get(hostname=hostname).brand_id == brand["brand_id"]
 

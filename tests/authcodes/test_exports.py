@@ -15,7 +15,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.recalls import affected, recalls
 from authcodes.reports import columns
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from core.spreadsheets import report, xlsx
 from core.spreadsheets.csv_files import restored
 from core.spreadsheets.report import Format
@@ -274,7 +274,7 @@ def test_another_brands_customer_is_not_named():
 
 def test_what_the_list_shows_is_what_the_worker_asks_for():
     brand = berlin()
-    Membership.objects.create(user=(person := staff(brand)), brand=factories.brand(), role="support")
+    StaffRole.objects.create(user=(person := staff(brand)), brand=factories.brand(), role="support")
     scans = [scan(factories.code(brand)) for _ in range(40)]
 
     assert set(shown_to(person, Scan, "")) == set(scans)

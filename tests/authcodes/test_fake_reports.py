@@ -11,7 +11,7 @@ from authcodes.fraud import fake_reports
 from authcodes.models.fake_reports import FakeReport
 from brands.audit_log import AuditContext
 from brands.identity import tokens
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from loyalty.members import erasure
 from loyalty.points import accounts
 from tests.support import factories
@@ -120,7 +120,7 @@ def test_staff_close_and_open_reports_with_an_entry_in_the_trail(brand, role):
     client.post(listed, {"action": "close", "_selected_action": [row.pk]})
     row.refresh_from_db()
     assert (row.state, row.closed_by) == ("closed", person)
-    assert AuditEntry.objects.filter(kind="authcodes.fakereport", action="Closed", brand=brand).count() == 1
+    assert AuditLogEntry.objects.filter(kind="authcodes.fakereport", action="Closed", brand=brand).count() == 1
 
     client.post(listed, {"action": "reopen", "_selected_action": [row.pk]})
     row.refresh_from_db()

@@ -15,7 +15,7 @@ from jobs.models import Job
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db
-BEFORE = ("brands_user", "brands_apikey", "brands_membership")  # what says who asks
+BEFORE = ("brands_user", "brands_apikey", "brands_staffrole")  # what says who asks
 BRAND_WIDE = ("loyalty_walletissuer", "staff_login_invitation")  # guard.brand_wide says why
 READS = [
     "customer/loyalty/points",
@@ -90,7 +90,7 @@ def test_a_customers_data_is_exported_under_the_guard_of_the_brand(brand, settin
     with watched() as seen:
         runner.run(job.pk)
 
-    tables = ("loyalty_transaction", "authcodes_scan", "loyalty_noticedelivery", "loyalty_webhookdelivery")
+    tables = ("loyalty_transaction", "authcodes_scan", "loyalty_notificationdelivery", "loyalty_webhookdelivery")
     held = {(table, scope) for scope, sql in seen for table in tables if f'FROM "{table}"' in sql}
     assert held == {(table, row_guard.scope_of([brand.pk], customer.pk)) for table in tables}
 

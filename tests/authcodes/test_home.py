@@ -102,13 +102,13 @@ def test_support_sees_the_pages_of_its_job_only():
         "authcodes.printrun",
         "brands.apikey",
         "loyalty.currencyrate",
-        "loyalty.event",
-        "loyalty.noticesettings",
-        "loyalty.noticetemplate",
+        "events.event",
+        "loyalty.notificationsettings",
+        "loyalty.notificationtemplate",
         "loyalty.senderdomain",
         "loyalty.walletissuer",
     }
-    assert {"loyalty.userpoints", "loyalty.redemption", "authcodes.scan", "loyalty.noticedelivery"} <= seen
+    assert {"loyalty.userpoints", "loyalty.redemption", "authcodes.scan", "loyalty.notificationdelivery"} <= seen
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from authcodes.imports.uploads import ImportRefused
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from authcodes.tasks import forget_files
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from core.errors import Forbidden
 from jobs import queue, runner
 from jobs.models import Job
@@ -50,7 +50,7 @@ def codes(brand):
 
 def member(brand, role="owner"):
     person = factories.user(is_staff=True)
-    Membership.objects.create(user=person, brand=brand, role=role)
+    StaffRole.objects.create(user=person, brand=brand, role=role)
     return person
 
 

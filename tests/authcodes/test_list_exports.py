@@ -15,7 +15,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.reports.lists import REPORTS
 from brands.identity.roles import ACT, VIEW, may
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.tenants import Brand
 from jobs import erasure, queue, runner
 from jobs.models import Job
@@ -89,7 +89,7 @@ def test_each_list_is_exported_as_it_is_shown_of_its_own_brand(wanted: str) -> N
 def test_roles_take_away_what_they_see_if_they_run_jobs(brand: Brand, role: str) -> None:
     client = browser(staff(brand, role=role))
     for label in LISTS:
-        allowed = may(role, VIEW, label) and may(role, ACT, "authcodes.job")
+        allowed = may(role, VIEW, label) and may(role, ACT, "jobs.job")
 
         assert client.get(address(label, "export")).status_code == (200 if allowed else 403), label
         if may(role, VIEW, label):
@@ -112,7 +112,7 @@ def test_jobs_are_shown_to_those_who_may_see_the_list(brand: Brand) -> None:
     for kind in REPORTS:
         Job.objects.create(brand=brand, kind=kind, title=f"{kind} job")
 
-    shown = text(browser(staff(brand, role="printer")).get(address("authcodes.job")))
+    shown = text(browser(staff(brand, role="printer")).get(address("jobs.job")))
 
     visible = {kind for kind, (model, _) in REPORTS.items() if may("printer", VIEW, model._meta.label_lower)}
     assert {kind for kind in REPORTS if f"{kind} job" in shown} == visible
@@ -182,7 +182,7 @@ def test_a_lists_filters_hold_for_its_file(brand: Brand) -> None:
 
 
 def test_an_erasure_takes_every_file_that_names_customers() -> None:
-    tells_of_customers = {Scan._meta.label_lower, AuditEntry._meta.label_lower}
+    tells_of_customers = {Scan._meta.label_lower, AuditLogEntry._meta.label_lower}
     for kind, (model, report) in REPORTS.items():
         names = "customer_email" in report.columns or model._meta.label_lower in tells_of_customers
         assert (kind in erasure.NAMING) is names, kind

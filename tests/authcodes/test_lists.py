@@ -532,7 +532,7 @@ def opened(label: str, person: User, **query: Any) -> Any:
     return shown
 
 
-@pytest.mark.parametrize("label", [CODES, SCANS, "loyalty.event", "authcodes.batchrange"])
+@pytest.mark.parametrize("label", [CODES, SCANS, "events.event", "authcodes.batchrange"])
 def test_no_address_breaks_a_list(brand: Brand, label: str) -> None:
     scan(factories.code(brand))
     person = staff(brand)

@@ -13,7 +13,7 @@ from authcodes.codes.numbering import Numbering, shared
 from authcodes.errors import BatchRefused
 from authcodes.models.batches import BatchRange
 from authcodes.models.prefixes import CodePrefix
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from core.redis import rate_limits
 from tests.support import factories
 from tests.support.concurrency import at_once
@@ -208,7 +208,7 @@ def test_the_panel_answers_for_anothers_prefix_as_for_a_free_one(brand):
         return text(answer).replace(prefix, "")
 
     assert panel("BIS-") == panel("EMP-") == panel("NEW-")
-    assert not AuditEntry.objects.exists()
+    assert not AuditLogEntry.objects.exists()
 
 
 def test_asking_is_limited_per_person_and_brand_and_stands_in_the_trail(brand, settings):
@@ -225,12 +225,12 @@ def test_asking_is_limited_per_person_and_brand_and_stands_in_the_trail(brand, s
     assert answers[:3] == [["This prefix is taken. Choose another one."]] * 3
     assert "Too many" in answers[3][0]
     assert "Too many" in prefix_errors(owner, brand, "FREE-")[0]
-    trail = AuditEntry.objects.filter(brand=brand, person=owner).order_by("id")
+    trail = AuditLogEntry.objects.filter(brand=brand, person=owner).order_by("id")
     assert [(entry.action, entry.changes["prefix"][1]) for entry in trail] == [
         *(("Asked for codes that are taken", prefix) for prefix in "PQR"),
         *(("Tried too many code prefixes", prefix) for prefix in ("S", "FREE-")),
     ]
-    assert not AuditEntry.objects.filter(brand=other).exists()
+    assert not AuditLogEntry.objects.filter(brand=other).exists()
     assert prefix_errors(colleague, brand, "P") == ["This prefix is taken. Choose another one."]
 
 
@@ -325,7 +325,7 @@ def test_operators_move_and_free_prefixes(brand):
     assert (moved.status_code, freed.status_code) == (302, 302)
     assert CodePrefix.objects.get().brand == other
     assert BatchRange.objects.get() == used
-    trail = AuditEntry.objects.filter(kind="authcodes.codeprefix", row_id=str(reserved.pk)).order_by("id")
+    trail = AuditLogEntry.objects.filter(kind="authcodes.codeprefix", row_id=str(reserved.pk)).order_by("id")
     assert [(entry.brand, entry.action, entry.changes) for entry in trail] == [
         (brand, "Taken back by the operator", {}),
         (other, "Reserved by the operator", {}),

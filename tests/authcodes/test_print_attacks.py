@@ -211,7 +211,7 @@ def test_whatever_can_be_a_logo_is_one_still_picture_on_labels_that_scan(brand, 
 
 def test_files_are_for_the_brands_people_who_print(client, brand, batch):
     run = finished(printed(batch, what="png"))
-    file = address("authcodes.job", "download", run.job_id)
+    file = address("jobs.job", "download", run.job_id)
 
     assert client.get(file).status_code == 200
     assert browser(staff(brand, role="support")).get(file).status_code == 404  # support sees no print runs

@@ -22,10 +22,10 @@ def test_recall_and_its_lifting_are_noted(brand):
     batch, owner = factories.batch(brand), staff(brand)
     words = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "glass"}
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), by=owner, **words)
-    recalls.lift_recall(recall=recall, reason="no glass", at=timezone.now(), by=owner)
+    recalls.withdraw_recall(recall=recall, reason="no glass", at=timezone.now(), by=owner)
 
     lines = batch.changes.exclude(kind="generated").order_by("id")
     assert [(line.kind, line.reason, line.detail, line.changed_by) for line in lines] == [
         ("recalled", "glass", "R-1", owner),
-        ("recall_lifted", "no glass", "R-1", owner),
+        ("recall_withdrawn", "no glass", "R-1", owner),
     ]

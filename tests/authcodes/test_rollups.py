@@ -13,7 +13,15 @@ from django.utils import timezone
 
 from authcodes.dashboard import figures
 from authcodes.dashboard.filters import Filters, Status
-from authcodes.models.rollups import CellRollup, DayRollup, PlaceRollup, RollupMark, Scanner, ScannerRollup, VainAttempt
+from authcodes.models.rollups import (
+    BatchPlaceRollup,
+    DayRollup,
+    PlaceRollup,
+    RollupWatermark,
+    ScannerRollup,
+    UniqueScanner,
+    UnscannedCodeAttempt,
+)
 from authcodes.models.scans import Scan
 from authcodes.rollups import consistency, rollups
 from authcodes.scanning import scan
@@ -34,7 +42,7 @@ def brand(transactional_db: None) -> Brand:
 
 
 def rows(brand: Brand) -> list[Any]:
-    models = (DayRollup, PlaceRollup, CellRollup, ScannerRollup, Scanner, VainAttempt)
+    models = (DayRollup, PlaceRollup, BatchPlaceRollup, ScannerRollup, UniqueScanner, UnscannedCodeAttempt)
     return [
         sorted(
             [
@@ -102,7 +110,7 @@ def test_the_task_rolls_up_what_has_closed(brand: Brand) -> None:
 
     roll_up_closed_days()
 
-    assert RollupMark.objects.get(brand=brand).until == local(days_ago(1))
+    assert RollupWatermark.objects.get(brand=brand).until == local(days_ago(1))
     assert DayRollup.objects.get().accepted == 1
 
 
@@ -113,7 +121,7 @@ def test_a_brand_that_cannot_be_rolled_up_keeps_none_from_it(brand: Brand, caplo
 
     roll_up_closed_days()
 
-    assert RollupMark.objects.get().brand == later
+    assert RollupWatermark.objects.get().brand == later
     assert f"the days of the brand {brand.slug} could not be rolled up" in caplog.text
 
 
@@ -137,7 +145,7 @@ def test_a_day_rolled_up_out_of_order_hides_none_before_it(brand: Brand) -> None
 
     rollups.roll_up(brand=brand, day=local(days_ago(2)))
 
-    assert RollupMark.objects.get(brand=brand).until is None
+    assert RollupWatermark.objects.get(brand=brand).until is None
     assert figures.scans(brands=[brand], filters=Filters()).accepted == 2
 
 
@@ -152,7 +160,7 @@ def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuil
 
     assert before.days[0].day == local(days_ago(5)) - timedelta(days=1)
     assert figures.scans(brands=[brand], filters=Filters()) == before
-    assert RollupMark.objects.get(brand=brand).time_zone == "America/Los_Angeles"
+    assert RollupWatermark.objects.get(brand=brand).time_zone == "America/Los_Angeles"
 
 
 def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> None:
@@ -174,7 +182,7 @@ def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> No
         assert list(consistency.differences()) == []
         rollups.catch_up(brand=brand, at=timezone.now())
 
-    assert (before.errors, before.scanners, VainAttempt.objects.count()) == (1, 1, 0)
+    assert (before.errors, before.scanners, UnscannedCodeAttempt.objects.count()) == (1, 1, 0)
 
 
 def test_points_that_are_asked_for_again_after_weeks_are_found(brand: Brand) -> None:
@@ -203,7 +211,7 @@ def test_check_rollups_agrees_and_rebuild_makes_it_agree(brand: Brand) -> None:
     assert said.getvalue().endswith("Rollups and scans agree.\n")
 
 
-@pytest.mark.parametrize("model", [DayRollup, PlaceRollup, CellRollup])
+@pytest.mark.parametrize("model", [DayRollup, PlaceRollup, BatchPlaceRollup])
 @pytest.mark.parametrize("planted", ["changed", "missing", "added"])
 def test_check_rollups_finds_a_planted_difference_in_counts(brand: Brand, model: Any, planted: str) -> None:
     fill(brand, random.Random(6))
@@ -221,7 +229,7 @@ def test_check_rollups_finds_a_planted_difference_in_counts(brand: Brand, model:
         call_command("check_rollups", stdout=StringIO())
 
 
-@pytest.mark.parametrize("model", [ScannerRollup, Scanner, VainAttempt])
+@pytest.mark.parametrize("model", [ScannerRollup, UniqueScanner, UnscannedCodeAttempt])
 def test_check_rollups_finds_a_missing_scanner_or_attempt(brand: Brand, model: Any) -> None:
     fill(brand, random.Random(7))
     rollups.catch_up(brand=brand, at=timezone.now())

@@ -19,7 +19,7 @@ from authcodes.printing.qr.encoder import symbol
 from authcodes.recalls import recalls
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext, ScanLocation
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from tests.support import factories
 from tests.support.api import error
 from tests.support.print_jobs import SCHEME
@@ -34,7 +34,7 @@ def hub(api):
 def staff(api, brand):
     """A member of the brand's support team, with a token."""
     member = factories.user(is_staff=True)
-    Membership.objects.create(user=member, brand=brand, role="support")
+    StaffRole.objects.create(user=member, brand=brand, role="support")
     return api.as_customer(member)
 
 
@@ -170,22 +170,22 @@ def test_scans_of_one_moment_are_walked_too(hub, brand):
     assert second["pagination"]["has_more"] is False
 
 
-@pytest.mark.parametrize("role", Membership.Role.values)
+@pytest.mark.parametrize("role", StaffRole.Role.values)
 def test_staff_read_what_their_role_sees_and_those_who_print_the_images(api, brand, role):
     member = factories.user(is_staff=True)
-    Membership.objects.create(user=member, brand=brand, role=role)
+    StaffRole.objects.create(user=member, brand=brand, role=role)
     code = factories.code(brand)
 
-    sees_customers = role != Membership.Role.PRINTER
+    sees_customers = role != StaffRole.Role.PRINTER
     assert api.as_customer(member).get(f"auth-codes/{code}/scans").status_code == (200 if sees_customers else 404)
-    prints = role != Membership.Role.SUPPORT
+    prints = role != StaffRole.Role.SUPPORT
     assert addresses(api.as_customer(member), code.batch).status_code == (200 if prints else 403)
 
 
 def test_a_token_of_one_brand_does_not_open_another_of_the_same_person(api, brand):
     member, other = factories.user(is_staff=True), factories.brand()
     for each in (brand, other):
-        Membership.objects.create(user=member, brand=each, role="owner")
+        StaffRole.objects.create(user=member, brand=each, role="owner")
 
     response = api.as_customer(member, of=other).get(f"auth-codes/{factories.code(brand)}/scans")
 
@@ -193,10 +193,10 @@ def test_a_token_of_one_brand_does_not_open_another_of_the_same_person(api, bran
 
 
 def test_staff_in_the_portal_needs_no_token(staff, brand):
-    Membership.objects.update(role="manager")
+    StaffRole.objects.update(role="manager")
     code = factories.code(brand)
     browser = Client(REMOTE_ADDR=staff.address)
-    browser.force_login(Membership.objects.get().user)
+    browser.force_login(StaffRole.objects.get().user)
 
     assert browser.get(f"/api/v1/auth-codes/{code}/scans").status_code == 200
     assert browser.get(f"/api/v1/batch-ranges/{code.batch_id}/qr-codes").status_code == 200

@@ -11,7 +11,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from authcodes.scanning import locate
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from events.models import Event
@@ -506,7 +506,7 @@ def test_scan_is_pending_and_then_awarded(mine, brand, deliver):
 def test_scan_is_told_to_its_customer_hub_and_staff(api, mine, brand, customer):
     scan_id = mine.verify(factories.code(brand)).json()["scan_id"]
     support = factories.user(is_staff=True)
-    Membership.objects.create(user=support, brand=brand, role="support")
+    StaffRole.objects.create(user=support, brand=brand, role="support")
 
     readers = [mine, api.hub(), api.as_customer(support)]
 
@@ -517,7 +517,7 @@ def test_scan_is_told_to_nobody_else(api, mine, brand, customer):
     scan_id = mine.verify(factories.code(brand)).json()["scan_id"]
     other = factories.brand()
     others = factories.user(is_staff=True)
-    Membership.objects.create(user=others, brand=other, role="owner")
+    StaffRole.objects.create(user=others, brand=other, role="owner")
 
     readers = [
         api,

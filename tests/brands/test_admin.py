@@ -15,9 +15,9 @@ from django.utils import timezone
 from brands.errors import ApiKeyInvalid
 from brands.identity import api_keys, authentication, tokens
 from brands.identity import staff as people
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.credentials import ApiKey
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand, BrandHostname, validate_time_zone
 from core.errors import Invalid
 from portal.shell.login import LoginForm
@@ -82,7 +82,7 @@ def test_new_key_is_shown_in_the_answer_only(client: Client, brand: Brand, caplo
     assert not any(KEY.search(text(page)) for page in later)
     assert key not in str(client.cookies)
     assert key not in str(dict(client.session))
-    assert key not in str(AuditEntry.objects.values_list())
+    assert key not in str(AuditLogEntry.objects.values_list())
     assert key not in caplog.text
 
 
@@ -142,7 +142,7 @@ def test_rotated_key_and_its_successor_are_both_usable_for_a_while(client: Clien
     old.refresh_from_db()
     assert old.expires_at is not None
     assert timedelta(hours=23) < old.expires_at - timezone.now() <= timedelta(hours=24)
-    entries = AuditEntry.objects.filter(reason="Yearly")
+    entries = AuditLogEntry.objects.filter(reason="Yearly")
     assert {entry.row_id for entry in entries} == {str(pk) for pk in ApiKey.objects.values_list("pk", flat=True)}
     assert new_text not in str(entries.values_list())
 
@@ -160,12 +160,12 @@ def test_rotation_sent_twice_makes_one_successor(client: Client, brand: Brand) -
     sent = {"hours": 24, "reason": "Yearly"}
     its = address("brands.apikey", "rotate", old.pk)
     client.post(its, sent)
-    entries = AuditEntry.objects.count()
+    entries = AuditLogEntry.objects.count()
 
     again = client.post(its, sent)
 
     assert "2 usable hub keys" in str(again.context["form"].errors)
-    assert (ApiKey.objects.count(), AuditEntry.objects.count()) == (2, entries)
+    assert (ApiKey.objects.count(), AuditLogEntry.objects.count()) == (2, entries)
 
 
 @pytest.mark.parametrize(("sent", "field"), [({"hours": 5}, "hours"), ({"reason": ""}, "reason")])
@@ -209,7 +209,7 @@ def test_an_operator_makes_a_colleague_who_can_log_in(superuser: Client, brand: 
     assert made.status_code == 302
     person = User.objects.get(email="nora@example.com")
     assert (person.is_staff, person.is_superuser, person.check_password("a long one, 7")) == (True, False, True)
-    assert Membership.objects.get(user=person, brand=brand).role == "printer"
+    assert StaffRole.objects.get(user=person, brand=brand).role == "printer"
     assert browser(person).get(address("authcodes.batchrange")).status_code == 200
 
 
@@ -248,7 +248,7 @@ def test_owner_makes_no_account_and_learns_of_none(client: Client, brand: Brand)
 def test_no_form_for_a_role_has_one_chosen(client: Client, superuser: Client) -> None:
     forms = [
         superuser.get(address("brands.user", "add")),
-        client.get(address("brands.membership", "add")),
+        client.get(address("brands.staffrole", "add")),
         client.get(address("staff_login.invitation", "add")),
     ]
 
@@ -322,7 +322,7 @@ NEW_PASSWORD = {"password1": "a long one, 7", "password2": "a long one, 7"}
 
 def assign_role(client: Client, brand: Brand, person: User, **more: str) -> Any:
     sent = {"brand": brand.pk, "user": person.pk, "role": "support", **more}
-    return client.post(address("brands.membership", "add"), sent)
+    return client.post(address("brands.staffrole", "add"), sent)
 
 
 def test_customer_becomes_staff_with_a_new_password(superuser: Client, brand: Brand) -> None:
@@ -341,7 +341,7 @@ def test_customer_becomes_staff_with_a_new_password(superuser: Client, brand: Br
     fresh = tokens.verify_access(tokens.issue(user=person, brand=brand, at=timezone.now()).access)
     assert authentication.staff_may_read(person, fresh, brand.pk, "authcodes.scan")
     assert browser(person).get(address("loyalty.userpoints")).status_code == 200
-    entry = AuditEntry.objects.get(kind="brands.user", row_id=person.pk, brand=brand)
+    entry = AuditLogEntry.objects.get(kind="brands.user", row_id=person.pk, brand=brand)
     assert entry.changes == {"password": ["•••", "•••"], "is_staff": [False, True]}
 
 
@@ -356,7 +356,7 @@ def test_first_role_without_a_good_password_is_refused(
     assert list(errors(refused)) == ["password1"]
     with pytest.raises(Invalid):
         people.assign_role(user=customer, brand=brand, role="support", at=timezone.now())
-    assert not Membership.objects.filter(user=customer).exists()
+    assert not StaffRole.objects.filter(user=customer).exists()
 
 
 def test_staff_keep_their_password_with_another_role(brand: Brand) -> None:
@@ -368,7 +368,7 @@ def test_staff_keep_their_password_with_another_role(brand: Brand) -> None:
 
     person.refresh_from_db()
     assert person.check_password("correct horse battery")
-    assert Membership.objects.filter(user=person, brand=brand).exists()
+    assert StaffRole.objects.filter(user=person, brand=brand).exists()
 
 
 def test_the_form_of_roles_does_not_tell_what_a_customer_is_elsewhere(
@@ -377,7 +377,7 @@ def test_the_form_of_roles_does_not_tell_what_a_customer_is_elsewhere(
     """And takes nobody's account away: who works for a brand logs in nowhere as a customer."""
     shared, working = factories.customer(brand), factories.customer(brand, is_staff=True)
     factories.accounts.enrol(user_id=shared.pk, brand_id=factories.brand().pk, at=timezone.now())
-    Membership.objects.create(user=working, brand=factories.brand(), role="owner")
+    StaffRole.objects.create(user=working, brand=factories.brand(), role="owner")
 
     for sent in ({}, NEW_PASSWORD):
         told = [errors(assign_role(client, brand, person, **sent)) for person in (customer, shared, working)]
@@ -396,13 +396,13 @@ def test_operator_lets_a_customer_in_with_a_new_password(superuser: Client, cust
 
 
 def test_membership_keeps_its_person(client: Client, brand: Brand, customer: User) -> None:
-    membership = Membership.objects.create(user=staff(), brand=brand, role="support")
-    its = address("brands.membership", "change", membership.pk)
+    staff_role = StaffRole.objects.create(user=staff(), brand=brand, role="support")
+    its = address("brands.staffrole", "change", staff_role.pk)
 
     client.post(its, {**form_of(client.get(its)), "user": customer.pk, "role": "manager"})
 
-    changed = Membership.objects.get(pk=membership.pk)
-    assert (changed.user, changed.role) == (membership.user, "manager")
+    changed = StaffRole.objects.get(pk=staff_role.pk)
+    assert (changed.user, changed.role) == (staff_role.user, "manager")
 
 
 def save_hostnames(client: Client, brand: Brand, *rows: dict[str, Any]) -> Any:
@@ -550,5 +550,5 @@ def test_who_may_ask_for_confirmed_addresses_and_that_it_is_audited(brand: Brand
 
     brand.refresh_from_db()
     assert brand.requires_confirmed_email == may
-    told = AuditEntry.objects.filter(brand=brand, person=person, kind="brands.brand")
+    told = AuditLogEntry.objects.filter(brand=brand, person=person, kind="brands.brand")
     assert list(told.values_list("changes", flat=True)) == [{"requires_confirmed_email": [False, True]}] * may

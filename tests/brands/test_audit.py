@@ -12,9 +12,9 @@ from authcodes.codes import bulk_changes
 from authcodes.codes.ranges import CodeRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.imports import Import
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.credentials import ApiKey
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Milestone
 from tests.support import factories
@@ -48,7 +48,7 @@ def test_change_is_written_down_with_the_values_before_and_after(client: Client,
 
     answer = edit(client, product, "authcodes.product", title="Desk lamp")
 
-    entry = AuditEntry.objects.get()
+    entry = AuditLogEntry.objects.get()
     assert (entry.person, entry.brand, entry.request_id) == (owner, brand, answer["X-Request-ID"])
     assert entry.request_id != "req-1"  # which the caller sent
     assert (entry.kind, entry.row_id, entry.action) == ("authcodes.product", str(product.pk), "Changed")
@@ -58,7 +58,7 @@ def test_change_is_written_down_with_the_values_before_and_after(client: Client,
 def test_saving_without_a_change_leaves_no_entry(client: Client, brand: Brand) -> None:
     edit(client, factories.product(brand), "authcodes.product")
 
-    assert not AuditEntry.objects.exists()
+    assert not AuditLogEntry.objects.exists()
 
 
 def test_what_a_worker_counted_meanwhile_is_not_the_persons_doing(client: Client, brand: Brand) -> None:
@@ -69,25 +69,25 @@ def test_what_a_worker_counted_meanwhile_is_not_the_persons_doing(client: Client
 
     client.post(its, {**sent, "range_name": "New"})
 
-    assert AuditEntry.objects.get().changes == {"range_name": ["Old", "New"]}
+    assert AuditLogEntry.objects.get().changes == {"range_name": ["Old", "New"]}
 
 
 def test_new_row_is_written_down_with_its_values(client: Client, brand: Brand) -> None:
     client.post(address("authcodes.product", "add"), {"brand": brand.pk, "sku": "L-1", "title": "Lamp"})
 
-    entry = AuditEntry.objects.get()
+    entry = AuditLogEntry.objects.get()
     assert (entry.action, entry.row_name) == ("Added", str(brand.products.get()))
     assert entry.changes["title"] == [None, "Lamp"]
     assert entry.changes["brand"] == [None, f"{brand} (#{brand.pk})"]
 
 
 def test_deletion_keeps_what_the_row_was(client: Client, brand: Brand) -> None:
-    membership = Membership.objects.create(user=factories.user(email="nora@example.com"), brand=brand, role="support")
+    staff_role = StaffRole.objects.create(user=factories.user(email="nora@example.com"), brand=brand, role="support")
 
-    client.post(address("brands.membership", "delete", membership.pk), {"post": "yes"})
+    client.post(address("brands.staffrole", "delete", staff_role.pk), {"post": "yes"})
 
-    entry = AuditEntry.objects.get()
-    assert (entry.action, entry.row_id) == ("Deleted", str(membership.pk))
+    entry = AuditLogEntry.objects.get()
+    assert (entry.action, entry.row_id) == ("Deleted", str(staff_role.pk))
     assert entry.changes["role"] == ["support", None]
     assert entry.changes["user"][0].startswith("nora@example.com")
 
@@ -99,7 +99,7 @@ def test_tables_inside_a_page_are_written_down_with_it(client: Client, brand: Br
     edit(client, campaign, "campaigns.campaign", **{"milestones-0-reward_name": "A cup"})
 
     assert Milestone.objects.get().reward_name == "A cup"
-    [(name, values)] = AuditEntry.objects.get().changes.items()
+    [(name, values)] = AuditLogEntry.objects.get().changes.items()
     assert "reward_name" in name
     assert values == ["A mug", "A cup"]
 
@@ -112,7 +112,7 @@ def test_action_is_written_down_for_each_row_with_its_values(client: Client, own
         {"action": "block", "reason": "Agreed", "_selected_action": [member.pk for member in members]},
     )
 
-    entries = AuditEntry.objects.filter(action="Blocked", person=owner, brand=brand)
+    entries = AuditLogEntry.objects.filter(action="Blocked", person=owner, brand=brand)
     assert {entry.row_id for entry in entries} == {str(member.pk) for member in members}
     assert {tuple(entry.changes["status"]) for entry in entries} == {("active", "blocked")}
 
@@ -141,12 +141,12 @@ def test_passwords_never_get_into_the_trail(owner: User, brand: Brand) -> None:
 
     edit(client, owner, "brands.user", password1=secret, password2=secret, first_name="Anna")
 
-    entry = AuditEntry.objects.get()
+    entry = AuditLogEntry.objects.get()
     owner.refresh_from_db()
     assert owner.check_password(secret)
     assert entry.changes == {"first_name": [None, "Anna"], "password": ["•••", "•••"]}
     assert entry.brand == brand
-    assert owner.password not in text(client.get(address("brands.auditentry", "change", entry.pk)))
+    assert owner.password not in text(client.get(address("brands.auditlogentry", "change", entry.pk)))
 
 
 def test_new_colleagues_password_is_not_in_the_trail(brand: Brand) -> None:
@@ -155,9 +155,9 @@ def test_new_colleagues_password_is_not_in_the_trail(brand: Brand) -> None:
 
     client.post(address("brands.user", "add"), {**sent, "brand": brand.pk})
 
-    [entry] = AuditEntry.objects.all()
+    [entry] = AuditLogEntry.objects.all()
     assert entry.changes["role"] == [None, f"printer ({brand})"]
-    stored = str(AuditEntry.objects.values_list())
+    stored = str(AuditLogEntry.objects.values_list())
     assert "a long one" not in stored
     assert User.objects.get(email="nora@example.com").password not in stored
 
@@ -174,7 +174,7 @@ def test_own_password_change_is_written_down(client: Client, owner: User) -> Non
 
     owner.refresh_from_db()
     assert owner.check_password("a long one, 7")
-    assert AuditEntry.objects.get().changes == {"password": ["•••", "•••"]}
+    assert AuditLogEntry.objects.get().changes == {"password": ["•••", "•••"]}
 
 
 def test_key_leaves_its_beginning_only(client: Client, brand: Brand) -> None:
@@ -182,7 +182,7 @@ def test_key_leaves_its_beginning_only(client: Client, brand: Brand) -> None:
         address("brands.apikey", "add"), {"brand": brand.pk, "name": "Shop", "kind": "hub", "reason": "New shop"}
     )
 
-    entry, key = AuditEntry.objects.get(), ApiKey.objects.get()
+    entry, key = AuditLogEntry.objects.get(), ApiKey.objects.get()
     assert entry.reason == "New shop"
     assert entry.changes["prefix"] == [None, key.prefix]
     assert "digest" not in entry.changes
@@ -192,20 +192,22 @@ def test_recall_and_its_lifting_stand_there_with_their_reasons(client: Client, b
     batch = factories.batch(brand)
     words = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass inside"}
     client.post(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", {**words, "batch": batch.pk})
-    client.post(address("authcodes.recall", "lift", batch.recall.pk), {"reason": "Wrong batch"})
+    client.post(address("authcodes.recall", "withdraw", batch.recall.pk), {"reason": "Wrong batch"})
 
-    told = AuditEntry.objects.order_by("id").values_list("kind", "action", "reason")
+    told = AuditLogEntry.objects.order_by("id").values_list("kind", "action", "reason")
     assert sorted(told) == sorted(
         [
             ("authcodes.recall", "Added", "Glass inside"),
             ("authcodes.batchrange", "Recalled: R-1", "Glass inside"),
-            ("authcodes.recall", "Lifted", "Wrong batch"),
-            ("authcodes.batchrange", "Recall lifted: R-1", "Wrong batch"),
+            ("authcodes.recall", "Withdrawn", "Wrong batch"),
+            ("authcodes.batchrange", "Recall withdrawn: R-1", "Wrong batch"),
         ]
     )
 
 
-@pytest.mark.parametrize("statement", ["UPDATE brands_auditentry SET reason = 'x'", "DELETE FROM brands_auditentry"])
+@pytest.mark.parametrize(
+    "statement", ["UPDATE brands_auditlogentry SET reason = 'x'", "DELETE FROM brands_auditlogentry"]
+)
 def test_database_refuses_to_change_or_delete_entries(client: Client, brand: Brand, statement: str) -> None:
     edit(client, factories.product(brand), "authcodes.product", title="Desk lamp")
 
@@ -231,8 +233,8 @@ def test_history_of_a_row_shows_what_changed(client: Client, brand: Brand) -> No
 
 def test_history_has_pages(client: Client, owner: User, brand: Brand) -> None:
     product = factories.product(brand)
-    AuditEntry.objects.bulk_create(
-        AuditEntry(
+    AuditLogEntry.objects.bulk_create(
+        AuditLogEntry(
             brand=brand,
             person=owner,
             kind="authcodes.product",
@@ -252,8 +254,8 @@ def test_history_has_pages(client: Client, owner: User, brand: Brand) -> None:
 def test_what_another_brand_did_with_a_shared_person_stays_there(brand: Brand, client: Client) -> None:
     elsewhere = factories.brand(name="Zebra")
     shared = factories.customer(brand)
-    Membership.objects.create(user=shared, brand=elsewhere, role="support")
-    AuditEntry.objects.create(
+    StaffRole.objects.create(user=shared, brand=elsewhere, role="support")
+    AuditLogEntry.objects.create(
         brand=elsewhere, kind="brands.user", row_id=shared.pk, row_name="x", action="Zebra did something"
     )
 
@@ -262,7 +264,7 @@ def test_what_another_brand_did_with_a_shared_person_stays_there(brand: Brand, c
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 403), ("support", 403)])
 def test_trail_is_for_owners_and_managers(brand: Brand, role: str, status: int) -> None:
-    assert browser(staff(brand, role=role)).get(address("brands.auditentry")).status_code == status
+    assert browser(staff(brand, role=role)).get(address("brands.auditlogentry")).status_code == status
 
 
 def test_trail_is_filtered_by_person_kind_and_day(client: Client, owner: User, brand: Brand) -> None:
@@ -271,7 +273,7 @@ def test_trail_is_filtered_by_person_kind_and_day(client: Client, owner: User, b
     edit(other, factories.campaign(brand), "campaigns.campaign", campaign_name="Theirs")
 
     def found(**query: Any) -> list[str]:
-        rows = client.get(address("brands.auditentry"), query).context["cl"].result_list
+        rows = client.get(address("brands.auditlogentry"), query).context["cl"].result_list
         return [entry.kind for entry in rows]
 
     assert found() == ["campaigns.campaign", "authcodes.product"]
@@ -284,14 +286,14 @@ def test_trail_is_filtered_by_person_kind_and_day(client: Client, owner: User, b
 
 def test_list_of_the_trail_asks_as_much_for_many_entries_as_for_one(client: Client, owner: User, brand: Brand) -> None:
     def add(how_many: int) -> None:
-        AuditEntry.objects.bulk_create(
-            AuditEntry(brand=brand, person=owner, kind="x.y", row_id=n, row_name="x", action="x")
+        AuditLogEntry.objects.bulk_create(
+            AuditLogEntry(brand=brand, person=owner, kind="x.y", row_id=n, row_name="x", action="x")
             for n in range(how_many)
         )
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as asked:
-            client.get(address("brands.auditentry"))
+            client.get(address("brands.auditlogentry"))
         return len(asked)
 
     add(1)
@@ -315,7 +317,7 @@ def test_codes_that_are_switched_off_stand_in_the_history_of_their_batch(
         stretch = CodeRange(batch, codes[0].code, codes[1].code, 2)
         bulk_changes.change(codes=stretch, order=order, by=owner, at=timezone.now())
 
-    entry = AuditEntry.objects.get()
+    entry = AuditLogEntry.objects.get()
     assert (entry.kind, entry.row_id) == ("authcodes.batchrange", str(batch.pk))
     assert (entry.person, entry.brand, entry.reason) == (owner, brand, "Stolen")
     assert entry.changes == {"codes": [None, f"2: {codes[0].code} … {codes[1].code}"]}
@@ -328,6 +330,6 @@ def test_what_was_done_with_an_import_is_written_down(client: Client, owner: Use
 
     client.post(f"/admin/authcodes/import/{upload.pk}/discard/")
 
-    entry = AuditEntry.objects.get()
+    entry = AuditLogEntry.objects.get()
     assert (entry.kind, entry.row_id, entry.person) == ("authcodes.import", str(upload.pk), owner)
     assert entry.action.startswith("Discarded")

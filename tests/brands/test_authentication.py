@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from brands.errors import ApiKeyInvalid, TokenInvalid
 from brands.identity import api_keys, authentication, tokens
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.tenants import request_brands
 from core.errors import RateLimited
 from core.redis import client
@@ -198,25 +198,23 @@ def test_cookie_alone_does_not_write(brand):
     assert error_of(client.post("/api/staff")) == (403, "FORBIDDEN")
 
 
-@pytest.mark.parametrize("role", Membership.Role.values)
+@pytest.mark.parametrize("role", StaffRole.Role.values)
 def test_member_of_staff_has_a_role_at_their_own_brand(brand, role):
     staff = factories.user(is_staff=True)
-    Membership.objects.create(user=staff, brand=brand, role=role)
+    StaffRole.objects.create(user=staff, brand=brand, role=role)
 
     assert authentication.staff_role(staff, brand.pk) == role
     assert authentication.staff_role(staff, factories.brand().pk) is None
 
 
 def test_superuser_owns_every_brand(brand):
-    assert (
-        authentication.staff_role(factories.user(is_staff=True, is_superuser=True), brand.pk) == Membership.Role.OWNER
-    )
+    assert authentication.staff_role(factories.user(is_staff=True, is_superuser=True), brand.pk) == StaffRole.Role.OWNER
 
 
 @pytest.mark.parametrize("fields", [{"is_staff": False}, {"is_staff": True, "is_active": False}])
 def test_membership_of_one_who_may_not_log_in_is_no_role(brand, fields):
     user = factories.user(**fields)
-    Membership.objects.create(user=user, brand=brand, role="owner")
+    StaffRole.objects.create(user=user, brand=brand, role="owner")
 
     assert authentication.staff_role(user, brand.pk) is None
 

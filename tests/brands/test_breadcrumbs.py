@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from loyalty.models.notifications import StoppedAddress
+from loyalty.models.notifications import SuppressedAddress
 from portal.shell.navigation import GROUPS
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
@@ -33,10 +33,10 @@ def test_what_somebody_entered_keeps_its_letters(client, brand, customer):
     customer.email = "anna@example.com"
     customer.save()
     member = factories.account(customer, brand)
-    StoppedAddress.objects.create(brand=brand, channel="email", digest="d" * 64, masked_address="b•••@example.com")
+    SuppressedAddress.objects.create(brand=brand, channel="email", digest="d" * 64, masked_address="b•••@example.com")
 
     shown = header(client.get(address("loyalty.userpoints", "change", member.pk)))
-    stopped = header(client.get(address("loyalty.stoppedaddress", "change", StoppedAddress.objects.get().pk)))
+    stopped = header(client.get(address("loyalty.suppressedaddress", "change", SuppressedAddress.objects.get().pk)))
 
     assert f">anna@example.com at {brand}<" in shown
     assert ">b•••@example.com<" in stopped

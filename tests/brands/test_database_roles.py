@@ -9,7 +9,7 @@ from django.db.utils import IntegrityError
 from django.test.utils import isolate_apps
 
 from brands.isolation import checks, database_roles, policies
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from core.db import row_guard
 from core.db.postgresql import roles
 from tests.conftest import NOT_TRUNCATED
@@ -162,10 +162,10 @@ def test_the_guard_adds_no_condition_to_what_scans_and_accruals_ask(statement):
 
 
 def test_the_erasure_may_rewrite_names_in_the_audit_trail(brand):
-    assert AuditEntry.append_only == ("row_name", "reason", "changes")
+    assert AuditLogEntry.append_only == ("row_name", "reason", "changes")
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT has_column_privilege(%s, 'brands_auditentry', 'reason', 'UPDATE')",
+            "SELECT has_column_privilege(%s, 'brands_auditlogentry', 'reason', 'UPDATE')",
             [roles.application(connection.settings_dict)],
         )
         assert cursor.fetchone() == (True,)

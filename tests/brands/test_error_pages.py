@@ -18,7 +18,7 @@ def plain_http(settings: Any) -> None:
 
 
 def test_what_a_role_does_not_allow_is_said_once_with_a_way_home(brand: Brand) -> None:
-    response = browser(staff(brand, role="printer")).get(address("brands.auditentry"))
+    response = browser(staff(brand, role="printer")).get(address("brands.auditlogentry"))
 
     page = text(response)
     assert response.status_code == 403

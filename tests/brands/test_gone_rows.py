@@ -64,7 +64,7 @@ def gone(model: type[Model]) -> Any:
 
 def test_a_list_action_refuses_ids_that_name_no_row_of_the_brand(client: Client, own: Any, foreign: Any) -> None:
     asked = list(actions(client))
-    assert {"authcodes.authcode", "loyalty.event", "loyalty.userpoints"} <= {label for label, _ in asked}
+    assert {"authcodes.authcode", "events.event", "loyalty.userpoints"} <= {label for label, _ in asked}
     for label, action in asked:
         for given in [*WRONG, foreign[label].pk, gone(type(foreign[label]))]:
             answer = client.post(address(label), {"action": action, "_selected_action": [given], "index": "0"})
@@ -116,11 +116,11 @@ def alone(own: tuple[Brand, dict[str, Any]]) -> dict[str, Any]:
             label: rows[label]
             for label in [
                 "authcodes.printer",
-                "loyalty.noticetemplate",
-                "loyalty.noticesettings",
+                "loyalty.notificationtemplate",
+                "loyalty.notificationsettings",
                 "loyalty.currencyrate",
                 "campaigns.earningrule",
-                "brands.membership",
+                "brands.staffrole",
             ]
         },
     }

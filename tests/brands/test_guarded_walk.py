@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from brands.identity.roles import BrandScope
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from tests.support import factories
@@ -35,7 +35,7 @@ def client(foreign: Any) -> Client:
     """Of an owner of another brand, which shares a customer and a scan with the foreign one."""
     own, its = brand_with_one_of_each("aardvark")
     shared = factories.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
-    Membership.objects.create(user=shared, brand=foreign[0], role="support")
+    StaffRole.objects.create(user=shared, brand=foreign[0], role="support")
     UserPoints.objects.create(user=shared, brand=own)
     scan(its["authcodes.authcode"], user=foreign[1]["brands.user"], outcome="error", reason="other_brand")
     return browser(staff(own))

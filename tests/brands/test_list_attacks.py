@@ -21,7 +21,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.notifications import NoticeSettings
+from loyalty.models.notifications import NotificationSettings
 from tests.brands.chains import chains, own_models, questions
 from tests.support import factories
 from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, page, staff, text
@@ -98,7 +98,7 @@ def test_a_printer_cannot_read_another_brands_ledger_by_halves() -> None:
 def test_a_printer_cannot_read_what_brands_pay_others_for() -> None:
     here = factories.brand()
     client = printers_browser(here)
-    NoticeSettings.objects.create(brand=here, twilio_account_sid="AC0123456789")
+    NotificationSettings.objects.create(brand=here, twilio_account_sid="AC0123456789")
 
     for value in ("AC0", "AC1"):
         asked(client, address("authcodes.batchrange"), product__brand__notice_settings__twilio_account_sid__gte=value)
@@ -247,11 +247,11 @@ def test_own_rows_are_filtered_by(own: Any) -> None:
     [
         ("authcodes.authcode", "status=x"),
         ("authcodes.authcode", "created_at_from=yesterday"),
-        ("loyalty.event", "created_at_to=2026-02-30"),
+        ("events.event", "created_at_to=2026-02-30"),
         ("authcodes.authcode", "not_first_scanned=x"),
-        ("loyalty.event", "detail_type=unheard"),
+        ("events.event", "detail_type=unheard"),
         ("brands.user", "kind=x"),
-        ("brands.auditentry", "kind=x"),
+        ("brands.auditlogentry", "kind=x"),
         ("authcodes.authcode", "e=1&batch__id__exact=x"),
     ],
 )

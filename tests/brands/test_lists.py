@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from portal.lists import changelist
 from portal.lists.changelist import Count, EstimatingPaginator, counted
@@ -36,7 +36,7 @@ def many(brand: Brand, count: int) -> None:
         event(brand)
         printed(factories.batch(brand), by=customer)
         factories.level(brand, name=code.code, threshold=code.pk)
-        Membership.objects.create(user=customer, brand=brand, role="support")
+        StaffRole.objects.create(user=customer, brand=brand, role="support")
 
 
 @pytest.mark.parametrize("superuser", [False, True])
@@ -124,11 +124,11 @@ def test_estimates_pretend_to_no_more_than_they_know(count: Count, words: str) -
 def test_lists_say_when_their_count_is_an_estimate(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     client = browser(staff(brand))
     many(brand, 31)
-    assert "31 events" in text(client.get(address("loyalty.event")))
+    assert "31 events" in text(client.get(address("events.event")))
 
     monkeypatch.setattr(changelist, "MAX_COUNT_COST", 0)
 
-    for label in ("loyalty.event", "authcodes.scan"):
+    for label in ("events.event", "authcodes.scan"):
         assert "about " in text(client.get(address(label)))
 
 
@@ -137,8 +137,8 @@ def test_a_list_that_is_limited_says_so_and_leads_back(brand: Brand) -> None:
     event(brand)
     client = browser(staff(brand))
 
-    assert "Show all" not in text(client.get(address("loyalty.event")))
-    assert "1 result (" in " ".join(text(client.get(address("loyalty.event"), {"status__exact": "dead"})).split())
+    assert "Show all" not in text(client.get(address("events.event")))
+    assert "1 result (" in " ".join(text(client.get(address("events.event"), {"status__exact": "dead"})).split())
 
 
 def test_a_list_that_is_shown_whole_was_counted(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_days_are_included_from_first_to_last(brand: Brand, limits: dict[str, st
         event(brand, created_at=moment)
 
     asked = {f"created_at_{end}": day for end, day in limits.items()}
-    response = browser(staff(brand)).get(address("loyalty.event"), asked)
+    response = browser(staff(brand)).get(address("events.event"), asked)
 
     assert len(response.context["cl"].result_list) == found
 
@@ -181,10 +181,10 @@ def test_filters_of_choices_and_known_values(brand: Brand) -> None:
     client = browser(staff(brand))
 
     def found(**query: str) -> int:
-        return len(client.get(address("loyalty.event"), query).context["cl"].result_list)
+        return len(client.get(address("events.event"), query).context["cl"].result_list)
 
     assert found(status__exact="dead") == found(detail_type="notify") == 1
-    assert client.get(address("loyalty.event"), {"detail_type": "unheard of"}).status_code == 302
+    assert client.get(address("events.event"), {"detail_type": "unheard of"}).status_code == 302
 
 
 @pytest.mark.parametrize(

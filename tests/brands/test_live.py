@@ -56,22 +56,22 @@ def test_jobs_and_imports_are_watched_while_they_run(brand: Brand) -> None:
     job = Job.objects.create(brand=brand, kind="generate", title="x", status="running", done=1, total=4)
     upload = Import.objects.create(brand=brand, kind="list", file="x.csv", file_name="x.csv", uploaded_by=person)
 
-    told = rows_of(person, "authcodes.job", job.pk)[str(job.pk)]
+    told = rows_of(person, "jobs.job", job.pk)[str(job.pk)]
     assert "1 of 4 (25 %)" in told["progress"]
     assert all("data-live-row" in html for html in told.values())
     assert "data-live-row" in rows_of(person, "authcodes.import", upload.pk)[str(upload.pk)]["state"]
 
     Job.objects.update(status="done")
-    assert not any("data-live-row" in html for html in rows_of(person, "authcodes.job", job.pk)[str(job.pk)].values())
+    assert not any("data-live-row" in html for html in rows_of(person, "jobs.job", job.pk)[str(job.pk)].values())
 
 
-@pytest.mark.parametrize("label", ["authcodes.batchrange", "authcodes.job", "authcodes.import"])
+@pytest.mark.parametrize("label", ["authcodes.batchrange", "jobs.job", "authcodes.import"])
 def test_nobody_hears_of_another_brands_rows(brand: Brand, label: str) -> None:
     theirs = factories.brand()
     batch, person = in_the_making(theirs), staff(brand)
     upload = Import.objects.create(brand=theirs, kind="list", file="x", file_name="x", uploaded_by=staff(theirs))
     job = Job.objects.get()
-    key = {"authcodes.batchrange": batch, "authcodes.job": job, "authcodes.import": upload}[label].pk
+    key = {"authcodes.batchrange": batch, "jobs.job": job, "authcodes.import": upload}[label].pk
 
     assert rows_of(person, label, key) == {}
     assert rows_of(staff(theirs), label, key) != {}

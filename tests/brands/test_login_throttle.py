@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from brands.identity import login_throttle, staff
 from brands.identity.login_throttle import DAY_SECONDS, PORTAL, begin
-from brands.models.audit import AuditEntry
-from brands.models.people import Membership, User
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole, User
 from core.errors import RateLimited
 from core.redis import client as redis_client
 from events.models import Event
@@ -265,7 +265,7 @@ def test_staff_never_come_through_the_customers_door(shop, fields):
         shop, password=PASSWORD, **{name: value for name, value in fields.items() if name != "role"}
     )
     if role:
-        Membership.objects.create(user=person, brand=shop, role=role)
+        StaffRole.objects.create(user=person, brand=shop, role=role)
     wrong, right = guess(shop, person.email), guess(shop, person.email, PASSWORD)
 
     told = [{name: part for name, part in answer.json().items() if name != "request_id"} for answer in (wrong, right)]
@@ -285,7 +285,7 @@ def test_the_customers_door_never_touches_the_portals(shop):
 
 def colleague(brand):
     person = factories.user(password=PASSWORD, is_staff=True)
-    Membership.objects.create(user=person, brand=brand, role="manager")
+    StaffRole.objects.create(user=person, brand=brand, role="manager")
     return person
 
 
@@ -311,15 +311,15 @@ def test_logins_are_in_the_trail_and_a_flood_does_not_fill_it(shop):
     for _ in range(60):
         portal(person.email, WRONG)
         portal("nobody@example.com", WRONG)
-    entries = AuditEntry.objects.filter(kind="brands.user", row_id=str(person.pk))
+    entries = AuditLogEntry.objects.filter(kind="brands.user", row_id=str(person.pk))
 
     assert list(entries.order_by("id").values_list("action", flat=True)) == [
         "Logged in to the portal",
         *(f"Failed logins today: {number}" for number in (1, 5, 10, 20)),
         "Failed logins today: 50; new devices wait until tomorrow",
     ]
-    assert {entry.brand for entry in AuditEntry.objects.all()} == {shop}
-    assert not AuditEntry.objects.filter(brand=other).exists()
+    assert {entry.brand for entry in AuditLogEntry.objects.all()} == {shop}
+    assert not AuditLogEntry.objects.filter(brand=other).exists()
 
 
 def test_of_a_customer_of_another_brand_the_trail_tells_nothing(shop):
@@ -327,5 +327,5 @@ def test_of_a_customer_of_another_brand_the_trail_tells_nothing(shop):
     for _ in range(6):
         guess(shop, customer.email)
 
-    assert not AuditEntry.objects.exists()
+    assert not AuditLogEntry.objects.exists()
     assert User.objects.get(pk=customer.pk).is_active

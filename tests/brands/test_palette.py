@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from authcodes.models.codes import AuthCode
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from tests.support import factories
 from tests.support.portal import address, browser, staff
@@ -76,7 +76,7 @@ def test_what_was_found_is_forgotten_with_the_role(brand: Brand) -> None:
 
     client.post(reverse("admin:choose_brand"), {"looked_at": "", "next": "/admin/"})
     assert len(titles(client, "QQ-")) == 5
-    Membership.objects.filter(brand=brand).delete()
+    StaffRole.objects.filter(brand=brand).delete()
     assert titles(client, "QQ-") == []
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.messages import get_messages
 
 from brands.identity import staff as people
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from core.errors import Invalid
 from tests.support import factories
@@ -26,8 +26,8 @@ def owner(brand: Brand) -> User:
     return staff(brand)
 
 
-def of(user: User, brand: Brand) -> Membership:
-    return Membership.objects.get(user=user, brand=brand)
+def of(user: User, brand: Brand) -> StaffRole:
+    return StaffRole.objects.get(user=user, brand=brand)
 
 
 def owners(brand: Brand) -> list[int]:
@@ -38,16 +38,16 @@ def owners(brand: Brand) -> list[int]:
 class TestRules:
     def test_last_owner_keeps_the_role(self, brand: Brand, owner: User) -> None:
         with pytest.raises(Invalid, match="no owner left"):
-            people.change_role(membership=of(owner, brand), role="manager")
+            people.change_role(staff_role=of(owner, brand), role="manager")
         with pytest.raises(Invalid, match="no owner left"):
-            people.end_membership(membership=of(owner, brand))
+            people.remove_staff_role(staff_role=of(owner, brand))
 
         assert owners(brand) == [owner.pk]
 
     def test_one_of_two_owners_may_go(self, brand: Brand, owner: User) -> None:
         other = staff(brand)
 
-        people.change_role(membership=of(owner, brand), role="manager")
+        people.change_role(staff_role=of(owner, brand), role="manager")
 
         assert owners(brand) == [other.pk]
 
@@ -57,7 +57,7 @@ class TestRules:
         User.objects.exclude(pk=owner.pk).update(**{lacks: False})
 
         with pytest.raises(Invalid):
-            people.end_membership(membership=of(owner, brand))
+            people.remove_staff_role(staff_role=of(owner, brand))
 
     @pytest.mark.parametrize("field", ["is_active", "is_staff"])
     def test_last_owner_is_not_switched_off(self, owner: User, field: str) -> None:
@@ -72,15 +72,15 @@ class TestRules:
     def test_manager_of_a_brand_without_an_owner_may_go(self, brand: Brand) -> None:
         manager = staff(brand, role="manager")
 
-        people.end_membership(membership=of(manager, brand))
+        people.remove_staff_role(staff_role=of(manager, brand))
 
-        assert not brand.memberships.exists()
+        assert not brand.staff_roles.exists()
 
 
 @pytest.mark.django_db
 class TestPages:
     def test_last_owners_role_is_refused_at_its_field(self, brand: Brand, owner: User) -> None:
-        its = address("brands.membership", "change", of(owner, brand).pk)
+        its = address("brands.staffrole", "change", of(owner, brand).pk)
         client = browser(owner)
 
         refused = client.post(its, {**form_of(client.get(its)), "role": "support"})
@@ -89,7 +89,7 @@ class TestPages:
         assert owners(brand) == [owner.pk]
 
     def test_last_owners_membership_is_not_deleted(self, brand: Brand, owner: User) -> None:
-        its = address("brands.membership", "delete", of(owner, brand).pk)
+        its = address("brands.staffrole", "delete", of(owner, brand).pk)
 
         answer = browser(owner).post(its, {"post": "yes"})
 
@@ -113,7 +113,7 @@ class TestPages:
         """The other owner goes between this form's check and its save."""
         other = staff(brand)
         client = browser(owner)
-        its = address("brands.membership", "change", of(owner, brand).pk)
+        its = address("brands.staffrole", "change", of(owner, brand).pk)
         sent = {**form_of(client.get(its)), "role": "manager"}
         wait = people.lock_ownership
         monkeypatch.setattr(people, "lock_ownership", lambda: (wait(), of(other, brand).delete()))
@@ -136,16 +136,16 @@ def brands_left_alone(take_away: Any) -> int:
     return left
 
 
-def demote(membership: Membership) -> None:
-    people.change_role(membership=membership, role="manager")
+def demote(staff_role: StaffRole) -> None:
+    people.change_role(staff_role=staff_role, role="manager")
 
 
-def leave(membership: Membership) -> None:
-    people.end_membership(membership=membership)
+def leave(staff_role: StaffRole) -> None:
+    people.remove_staff_role(staff_role=staff_role)
 
 
-def switch_off(membership: Membership) -> None:
-    user = User.objects.get(pk=membership.user_id)
+def switch_off(staff_role: StaffRole) -> None:
+    user = User.objects.get(pk=staff_role.user_id)
     user.is_active = False
     people.save_account(user=user, fields=["is_active"])
 

@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from PIL import Image, ImageFile, PngImagePlugin
 
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Picture
 from brands.tenants import pictures
@@ -236,7 +236,7 @@ def test_an_owner_gives_the_brand_a_logo_another_one_and_none_again(brand):
 
     assert ((first.width, first.height), (second.width, second.height), brand.logo) == ((300, 100), (100, 100), None)
     assert not Picture.objects.exists()
-    told = AuditEntry.objects.filter(kind="brands.brand").order_by("id").values_list("changes", flat=True)
+    told = AuditLogEntry.objects.filter(kind="brands.brand").order_by("id").values_list("changes", flat=True)
     assert [entry["logo"] for entry in told] == [[None, "300 x 100"], ["300 x 100", "100 x 100"], ["100 x 100", None]]
 
 

@@ -16,7 +16,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import Printer
 from brands.identity.roles import CHANGE, TABLE, VIEW, may
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Milestone
 from loyalty.models.accounts import UserPoints
@@ -76,7 +76,7 @@ def foreign(both: Any) -> tuple[Brand, dict[str, Any]]:
 def owner(own: tuple[Brand, dict[str, Any]], foreign: tuple[Brand, dict[str, Any]]) -> User:
     """Owner of the one brand; beside it stands the other, and people whom both know."""
     shared = factories.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
-    Membership.objects.create(user=shared, brand=foreign[0], role="support")
+    StaffRole.objects.create(user=shared, brand=foreign[0], role="support")
     UserPoints.objects.create(user=shared, brand=own[0])
     # Somebody scanned a code of the one brand in the other's app: who it was is the other's to know.
     scan(own[1]["authcodes.authcode"], user=foreign[1]["brands.user"], outcome="error", reason="other_brand")
@@ -115,7 +115,7 @@ def test_lists_forms_and_histories_name_nobody_elses_rows(client: Client, own: A
         assert MARKER not in text(response).lower(), asked
     assert "aardvark" in text(client.get(address(label))) or label in {
         "campaigns.earningrule",
-        "loyalty.event",
+        "events.event",
         "loyalty.currencyrate",
     }
 
@@ -190,7 +190,7 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
     tables = {"milestones-TOTAL_FORMS": 0, "milestones-INITIAL_FORMS": 0}
     return {
         "brands.apikey": {"brand": brand.pk, "name": "n", "kind": "app", "reason": "n"},
-        "brands.membership": {
+        "brands.staffrole": {
             "brand": brand.pk,
             "user": its["brands.user"].pk,
             "role": "owner",
@@ -254,7 +254,7 @@ def test_rows_can_be_added_to_ones_own_brand_only(client: Client, own: Any, fore
     assert count() == before
 
     wanted = new_rows(*own)[label]
-    if label == "brands.membership":  # a role is for a colleague, here of another brand of the same owner
+    if label == "brands.staffrole":  # a role is for a colleague, here of another brand of the same owner
         other = factories.brand()
         wanted, client = {"brand": own[0].pk, "user": staff(other).pk, "role": "support"}, browser(staff(own[0], other))
         before = count()
@@ -372,7 +372,7 @@ class TestSeveralBrands:
     @pytest.fixture
     def client(self, own: Any, foreign: Any) -> Client:
         person = staff(own[0])
-        Membership.objects.create(user=person, brand=foreign[0], role="support")
+        StaffRole.objects.create(user=person, brand=foreign[0], role="support")
         return browser(person)
 
     def test_sees_both_and_whose_each_row_is(self, client: Client) -> None:
@@ -418,7 +418,7 @@ class TestSeveralBrands:
 
 @pytest.mark.parametrize(
     "lookup",
-    ["password__startswith=pbkdf2", "email__startswith=a", "memberships__user__password__startswith=p", "id=1"],
+    ["password__startswith=pbkdf2", "email__startswith=a", "staff_roles__user__password__startswith=p", "id=1"],
 )
 def test_a_list_answers_only_what_its_filters_ask(db, lookup):
     brand = factories.brand()

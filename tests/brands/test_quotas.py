@@ -14,7 +14,7 @@ from authcodes.codes.batches import BatchSettings
 from authcodes.imports import uploads
 from authcodes.models.batches import BatchRange
 from authcodes.models.imports import Import
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
 from core.errors import QuotaReached, RateLimited
@@ -287,7 +287,7 @@ def test_operator_sets_a_limit_which_the_trail_tells(brand):
     assert browser(operator).post(address("brands.brandquota", "add"), given).status_code == 302
 
     assert quotas.limit_of(brand.pk, quotas.Resource.JOBS) == 7
-    entry = AuditEntry.objects.get(kind="brands.brandquota")
+    entry = AuditLogEntry.objects.get(kind="brands.brandquota")
     assert (entry.person, entry.brand) == (operator, brand)
 
 

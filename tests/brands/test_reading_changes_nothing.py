@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from loyalty.models.webhooks import WebhookDelivery
 from tests.support.portal import LABELS, brand_with_one_of_each, browser, staff
@@ -122,9 +122,9 @@ def test_every_action_of_a_page_is_among_the_addresses(scenario: Any) -> None:
 
 def test_control_a_row_that_is_changed_is_seen(scenario: Any) -> None:
     before = state_of_tables()
-    Membership.objects.filter(brand=scenario[0]).update(role="owner")
+    StaffRole.objects.filter(brand=scenario[0]).update(role="owner")
 
-    assert {table for table, state in state_of_tables().items() if state != before[table]} == {"brands_membership"}
+    assert {table for table, state in state_of_tables().items() if state != before[table]} == {"brands_staffrole"}
 
 
 def test_control_sending_again_changes_rows(client: Client, scenario: Any) -> None:

@@ -94,7 +94,7 @@ def test_role_that_ends_ends_at_once(own: Any) -> None:
     person = staff(own[0])
     client = browser(person)
     assert client.get(address("authcodes.product")).status_code == 200
-    person.memberships.all().delete()
+    person.staff_roles.all().delete()
 
     assert client.get(address("authcodes.product")).status_code == 403
 

@@ -5,7 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from brands.identity import staff, tokens
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from tests.support import factories
 from tests.support.api import Api, error
 from tests.support.factories import PASSWORD
@@ -68,7 +68,7 @@ def test_switching_somebody_on_again_revives_nothing(brand, customer):
 
 def test_switching_staff_on_again_revives_no_session_of_the_portal(brand):
     person = factories.user(is_staff=True)
-    Membership.objects.create(user=person, brand=brand, role="manager")
+    StaffRole.objects.create(user=person, brand=brand, role="manager")
     client = Client()
     client.force_login(person)
     assert client.get("/admin/").status_code == 200

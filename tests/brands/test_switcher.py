@@ -9,7 +9,7 @@ from django.urls import reverse
 from authcodes.models.products import Product
 from brands.identity import roles
 from brands.identity.roles import BrandScope
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from brands.tenants import pictures
 from tests.brands.test_pictures import drawing
@@ -115,14 +115,14 @@ def test_nobody_elses_brand_can_be_chosen(client: Client, brands: list[Brand]) -
 
 def test_choice_ends_with_the_role(client: Client, person: User, brands: list[Brand]) -> None:
     choose(client, brands[1])
-    Membership.objects.filter(user=person, brand=brands[1]).delete()
+    StaffRole.objects.filter(user=person, brand=brands[1]).delete()
 
     assert products(client) == {"Aardvark lamp"}
 
 
 def test_role_that_counts_is_the_one_in_the_chosen_brand(brands: list[Brand]) -> None:
     person = staff(brands[0])
-    Membership.objects.create(user=person, brand=brands[1], role="printer")
+    StaffRole.objects.create(user=person, brand=brands[1], role="printer")
     client = browser(person)
     assert client.get(address("brands.apikey")).status_code == 200
 

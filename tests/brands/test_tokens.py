@@ -18,7 +18,7 @@ from brands.errors import TokenInvalid
 from brands.identity import jwks, tokens
 from brands.identity.tokens import Principal
 from brands.models.credentials import LoginSession
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from core.errors import Unavailable
 from core.http import client
 from loyalty.points import accounts
@@ -619,7 +619,7 @@ def test_the_external_issuer_speaks_for_nobody_else(spoken_for, brand):
     staff = factories.customer(brand, is_staff=True)
     superuser = factories.customer(brand, is_superuser=True)
     with_role = factories.customer(brand)
-    Membership.objects.create(user=with_role, brand=factories.brand(), role="support")
+    StaffRole.objects.create(user=with_role, brand=factories.brand(), role="support")
 
     assert [spoken_for(user) for user in (staff, superuser, with_role, factories.customer(factories.brand()))] == [
         401

@@ -152,14 +152,14 @@ def pictures(window: "Window", owner: dict[str, Any], scene: "Scene") -> Iterato
     yield "import", "authcodes/import/add/"
     yield "import-preview", f"authcodes/import/{scene.upload}/change/"
     yield "recall", f"authcodes/recall/add/?batch={scene.batch}"
-    yield "job", f"authcodes/job/{scene.export}/change/"
+    yield "job", f"jobs/job/{scene.export}/change/"
     yield "export", "authcodes/scan/export/?outcome__exact=success"
     yield "adjust", f"loyalty/userpoints/{scene.member}/adjust/"
     yield "erase", f"loyalty/userpoints/{scene.member}/erase/"
     yield "till", f"loyalty/redemption/till?code={scene.reward_code}"
-    yield "notices", "loyalty/noticetemplate/"
+    yield "notices", "loyalty/notificationtemplate/"
     words = "template=NOTIFY_CAMPAIGN_SUCCESS&channel=email&language=en"
-    yield "notice-preview", f"loyalty/noticetemplate/preview/?brand={scene.brand}&{words}"
+    yield "notice-preview", f"loyalty/notificationtemplate/preview/?brand={scene.brand}&{words}"
     yield "webhook-message", f"loyalty/webhookdelivery/{scene.message}/change/"
 
 

@@ -14,7 +14,7 @@ MORE = [
     "authcodes/scan/export/",
     "authcodes/recall/add/?batch={batch}",
     *(
-        f"loyalty/noticetemplate/preview/?brand={{brand}}&template=NOTIFY_RECALL&channel={channel}&language=ar"
+        f"loyalty/notificationtemplate/preview/?brand={{brand}}&template=NOTIFY_RECALL&channel={channel}&language=ar"
         for channel in ("email", "sms")
     ),
 ]

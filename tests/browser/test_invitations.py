@@ -6,7 +6,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from brands.models.people import Membership
+from brands.models.people import StaffRole
 from brands.staff_login import invitations
 from brands.staff_login.models import Invitation
 from tests.browser.window import DESKTOP, PHONE, Window
@@ -17,9 +17,9 @@ PASSWORD = "an0ther-pass-phrase"
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 def test_a_colleague_is_invited_and_comes_in(portal, browser, brand, window, size):
     owner = window("owner", size)
-    owner.goto("brands/membership/")
+    owner.goto("brands/staffrole/")
     if size == PHONE:  # the list's actions are behind its menu
-        owner.goto("brands/membership/invite")
+        owner.goto("brands/staffrole/invite")
     else:
         owner.link("Invite a colleague").first.click()
     owner.page.get_by_label("E-mail address").fill("nora@example.com")
@@ -43,7 +43,7 @@ def test_a_colleague_is_invited_and_comes_in(portal, browser, brand, window, siz
     newcomer.button("Accept the invitation").click()
     newcomer.page.wait_for_url(re.compile("/admin/$"))
 
-    assert Membership.objects.get(user__email="nora@example.com").role == "support"
+    assert StaffRole.objects.get(user__email="nora@example.com").role == "support"
     assert newcomer.complaints == []
     newcomer.close()
 

@@ -393,7 +393,7 @@ def test_bearer_token_of_an_event_is_in_no_table(hub, brand, customer, deliver):
 
     assert Event.objects.first().detail["arguments"] == {"brand_id": brand.pk, "user_id": customer.pk}
     assert tables_with(token) == []
-    assert tables_with(event["id"]) == ["loyalty_event"]
+    assert tables_with(event["id"]) == ["events_event"]
 
 
 def tables_with(text):

@@ -106,7 +106,7 @@ def test_an_export_from_one_host_is_downloaded_from_the_other(brand, bearer, hos
 
     with portal(staff(brand)) as http:
         job = exported(http, two, brand)
-        file = http.get(f"{one.url}/admin/authcodes/job/{job.pk}/download/")
+        file = http.get(f"{one.url}/admin/jobs/job/{job.pk}/download/")
 
     assert file.status_code == 200
     assert code.code in file.text
@@ -176,7 +176,7 @@ def test_a_replica_that_lags_behind_shows_nobody_the_past(brand, bearer, hosts, 
         with portal(staff(brand)) as http:
             page = http.get(f"{two.url}/admin/")
             job = exported(http, two, brand)
-            file = http.get(f"{two.url}/admin/authcodes/job/{job.pk}/download/").text
+            file = http.get(f"{two.url}/admin/jobs/job/{job.pk}/download/").text
     finally:
         replica.ask("SELECT pg_wal_replay_resume()::text")
 

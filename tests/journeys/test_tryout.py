@@ -18,7 +18,7 @@ from django.utils import timezone
 from PIL import Image
 
 from brands.models.tenants import Brand
-from loyalty.models.notifications import Channel, Language, Notice, Template
+from loyalty.models.notifications import Channel, Language, Notification, Template
 from loyalty.notifications import rendering
 from loyalty.wallets import cards
 from tests.support import factories
@@ -69,11 +69,11 @@ def test_links_of_mails_and_passes_open(tryout: tuple[Stack, str], settings: Any
     brand = Brand.objects.get(slug="demo-aurora")
     customer = factories.customer(brand)
 
-    notice = Notice.objects.create(brand=brand, user=customer, template=Template.RECALL, opened_at=timezone.now())
+    notice = Notification.objects.create(brand=brand, user=customer, template=Template.RECALL, opened_at=timezone.now())
 
     for template in (Template.RECALL, Template.PASSWORD_FORGOTTEN, Template.POINTS_EARNED, Template.ALREADY_REGISTERED):
         asked = rendering.sample(brand, template, Channel.EMAIL, Language.ENGLISH)
-        mail = rendering.compose(replace(asked, user_id=customer.pk, notice_id=notice.pk)).text
+        mail = rendering.compose(replace(asked, user_id=customer.pk, notification_id=notice.pk)).text
         links = re.findall(r"http\S+", mail)
         assert links, template
         for link in links:

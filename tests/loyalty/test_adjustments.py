@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from authcodes.scanning import consistency
 from brands.audit_log import AuditContext
-from brands.models.audit import AuditEntry
-from brands.models.people import Membership, User
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from core.errors import Invalid
 from events.models import Event
@@ -69,7 +69,7 @@ class TestRules:
                 adjust(account, points, key=KEY)
 
         assert numbers(account)[0] == 30
-        assert (LoyaltyTransaction.objects.count(), AuditEntry.objects.count(), Event.objects.count()) == (1, 1, 1)
+        assert (LoyaltyTransaction.objects.count(), AuditLogEntry.objects.count(), Event.objects.count()) == (1, 1, 1)
 
     def test_nobody_but_the_operator_adds_more_than_a_hundred_scans_earn(
         self, account: UserPoints, brand: Brand
@@ -91,7 +91,7 @@ class TestRules:
         Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=5)
         account.refresh_from_db()
         person, elsewhere = staff(brand), factories.brand(max_points_per_scan=5)
-        Membership.objects.create(user=person, brand=elsewhere, role="owner")
+        StaffRole.objects.create(user=person, brand=elsewhere, role="owner")
         adjust(account, 450, by=person, key=KEY)
         adjust(account, -300, by=person)  # gives nothing back
 
@@ -99,7 +99,7 @@ class TestRules:
             adjust(factories.account(factories.customer(brand), brand), "50.01", by=person)
 
         assert numbers(account)[0] == 150
-        assert AuditEntry.objects.filter(person=person).count() == 2
+        assert AuditLogEntry.objects.filter(person=person).count() == 2
         with pytest.raises(PointsAlreadyClaimed):
             adjust(account, 450, by=person, key=KEY)
         assert adjust(account, 50, by=person).points == 50
@@ -170,12 +170,12 @@ class TestRules:
 
         account.refresh_from_db()
         assert account.current_level == "Silver"
-        assert AuditEntry.objects.last().changes["current_level"] == ["Bronze", "Silver"]
+        assert AuditLogEntry.objects.last().changes["current_level"] == ["Bronze", "Silver"]
 
     def test_trail_which_cannot_forget_does_not_know_the_address(self, account: UserPoints) -> None:
         adjust(account, 5)
 
-        entry = AuditEntry.objects.get()
+        entry = AuditLogEntry.objects.get()
         assert account.user.email in str(account)
         assert account.user.email not in json.dumps([entry.row_name, entry.action, entry.changes])
 
@@ -183,7 +183,7 @@ class TestRules:
         owner = staff(brand)
         made = adjust(account, 30, by=owner)
 
-        entry = AuditEntry.objects.get()
+        entry = AuditLogEntry.objects.get()
         assert (entry.person, entry.brand, entry.reason, entry.request_id) == (owner, brand, "Goodwill", "req-1")
         assert (entry.kind, entry.row_id) == ("loyalty.userpoints", str(account.pk))
         assert entry.changes == {"points": ["0.00", "30.00"], "ledger line": [None, made.transaction_id]}
@@ -216,7 +216,7 @@ class TestPage:
         assert self.send(client, account).status_code == 302
 
         assert numbers(account)[0] == 25
-        assert AuditEntry.objects.get().person == owner
+        assert AuditLogEntry.objects.get().person == owner
         assert "Goodwill" in text(client.get(address("loyalty.userpoints", "history", account.pk)))
 
     def test_form_sent_twice_counts_once(self, client: Client, account: UserPoints) -> None:
@@ -356,4 +356,4 @@ class TestRaces:
         assert results.count("Adjustment") == 1
         assert results.count("PointsAlreadyClaimed") == 23
         assert numbers(account)[0] == 100 + points
-        assert LoyaltyTransaction.objects.count() == AuditEntry.objects.count() == Event.objects.count() == 2
+        assert LoyaltyTransaction.objects.count() == AuditLogEntry.objects.count() == Event.objects.count() == 2

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from brands.audit_log import AuditContext
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import UserLoyaltyCampaign
@@ -91,7 +91,7 @@ def test_member_is_blocked_on_their_own_page(client: Client, brand: Brand) -> No
     client.post(block, {"reason": "Sells codes"})
     member.refresh_from_db()
     assert member.status == UserPoints.Status.BLOCKED
-    assert AuditEntry.objects.get(kind="loyalty.userpoints").reason == "Sells codes"
+    assert AuditLogEntry.objects.get(kind="loyalty.userpoints").reason == "Sells codes"
 
     client.post(unblock, {"reason": "A mistake"})
     member.refresh_from_db()
@@ -197,7 +197,7 @@ def test_member_page_costs_the_same_whatever_the_member_did(
 def test_dead_events_get_another_chance(client: Client, brand: Brand) -> None:
     dead, done = event(brand, status="dead", attempts=9, last_error="no answer"), event(brand)
 
-    assert "Redelivered: 1" in act(client, "loyalty.event", "redeliver", dead, done)
+    assert "Redelivered: 1" in act(client, "events.event", "redeliver", dead, done)
 
     dead.refresh_from_db()
     done.refresh_from_db()
@@ -208,14 +208,14 @@ def test_events_are_found_by_their_id(client: Client, brand: Brand) -> None:
     wanted = event(brand)
     event(brand)
 
-    assert found(client, "loyalty.event", q=str(wanted.event_id)) == [wanted]
-    assert found(client, "loyalty.event", q="no id") == []
+    assert found(client, "events.event", q=str(wanted.event_id)) == [wanted]
+    assert found(client, "events.event", q="no id") == []
 
 
 def test_event_shows_what_it_holds(client: Client, brand: Brand) -> None:
     stored = event(brand, detail={"payload": {"name": "<b>Zoë</b>"}}, outcome={"points": 3})
 
-    shown = text(client.get(address("loyalty.event", "change", stored.pk)))
+    shown = text(client.get(address("events.event", "change", stored.pk)))
 
     assert "&lt;b&gt;Zoë&lt;/b&gt;" in shown
     assert "&quot;points&quot;: 3" in shown

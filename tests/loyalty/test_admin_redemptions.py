@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes, till
@@ -42,7 +42,7 @@ def test_till_shows_a_code_and_takes_it_once(brand, customer, redemption, role):
     assert "already" in text(second)
     redemption.refresh_from_db()
     assert redemption.status == "used"
-    assert AuditEntry.objects.filter(kind="loyalty.redemption").count() == 1
+    assert AuditLogEntry.objects.filter(kind="loyalty.redemption").count() == 1
 
 
 def test_till_tells_a_used_code_from_a_good_one(brand, redemption):
@@ -77,7 +77,7 @@ def test_whoever_handed_over_undoes_it_at_the_till_once(brand, redemption):
     assert "Undone: A mug. The code is good again." in text(undone)
     assert "used too long ago" in text(again)
     assert Redemption.objects.get().status == "issued"
-    assert AuditEntry.objects.filter(kind="loyalty.redemption", reason="Undone at the till.").count() == 1
+    assert AuditLogEntry.objects.filter(kind="loyalty.redemption", reason="Undone at the till.").count() == 1
 
 
 def test_nobody_undoes_at_the_till_what_others_handed_over_or_long_ago(brand, redemption, settings):
@@ -137,7 +137,7 @@ def test_manager_cancels_with_a_reason(brand, customer, redemption):
 
     assert Redemption.objects.get().status == "cancelled"
     assert UserPoints.objects.get().points == 30
-    assert AuditEntry.objects.get(kind="loyalty.redemption").reason == "Ordered twice"
+    assert AuditLogEntry.objects.get(kind="loyalty.redemption").reason == "Ordered twice"
 
 
 def test_manager_takes_a_use_back(brand, redemption):

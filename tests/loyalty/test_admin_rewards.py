@@ -2,7 +2,7 @@
 
 import pytest
 
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from tests.support import factories
 from tests.support.portal import address, browser, form_of, staff, text
 
@@ -34,7 +34,7 @@ def test_stock_that_nobody_corrects_stays_what_members_left(customer, shop):
 
     reward.refresh_from_db()
     assert (reward.name, reward.stock) == ("A mug", 7)
-    assert AuditEntry.objects.get().changes == {"name": ["Mug", "A mug"]}
+    assert AuditLogEntry.objects.get().changes == {"name": ["Mug", "A mug"]}
 
 
 def test_stock_is_corrected(shop):
@@ -44,7 +44,7 @@ def test_stock_is_corrected(shop):
 
     reward.refresh_from_db()
     assert reward.stock == 25
-    assert AuditEntry.objects.get().changes == {"stock": [10, 25]}
+    assert AuditLogEntry.objects.get().changes == {"stock": [10, 25]}
 
 
 def test_stock_that_members_took_from_meanwhile_is_corrected_knowingly(customer, shop):

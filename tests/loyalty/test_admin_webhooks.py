@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.test import Client
 from django.utils import timezone
 
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from loyalty.integrations import external_system, webhook_endpoints, webhook_events
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
@@ -69,11 +69,11 @@ def test_a_rotated_secret_is_shown_once_and_kept_out_of_the_audit_trail(client, 
     assert hook.secret in shown
     assert hook.previous_secret == old
     pages = (
-        text(client.get(its(hook))) + text(client.get(its(hook, "history"))) + str(list(AuditEntry.objects.values()))
+        text(client.get(its(hook))) + text(client.get(its(hook, "history"))) + str(list(AuditLogEntry.objects.values()))
     )
     assert hook.secret not in pages
     assert old not in pages
-    assert AuditEntry.objects.filter(action="Secret rotated", reason="Yearly").exists()
+    assert AuditLogEntry.objects.filter(action="Secret rotated", reason="Yearly").exists()
 
 
 def test_a_test_message_leads_to_its_own_page_which_looks_again(client, hook, shop):
@@ -156,7 +156,7 @@ def test_disabling_and_enabling_are_asked_why_and_written_down(client, hook):
     client.post(its(hook, "start"), {"reason": "Moved"})
     hook.refresh_from_db()
     assert hook.is_active
-    assert list(AuditEntry.objects.order_by("id").values_list("reason", flat=True)) == ["Moving", "Moved"]
+    assert list(AuditLogEntry.objects.order_by("id").values_list("reason", flat=True)) == ["Moving", "Moved"]
 
 
 @pytest.mark.parametrize("role", ["support", "printer"])
@@ -201,4 +201,4 @@ def test_a_changed_setting_of_the_external_system_is_in_the_audit_trail(client, 
     system.refresh_from_db()
 
     assert system.when_refused == "refuse"
-    assert AuditEntry.objects.get().changes == {"when_refused": ["hold", "refuse"]}
+    assert AuditLogEntry.objects.get().changes == {"when_refused": ["hold", "refuse"]}

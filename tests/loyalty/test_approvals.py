@@ -11,8 +11,8 @@ from authcodes.codes.batches import BatchSettings
 from authcodes.errors import BatchRefused
 from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
-from brands.models.audit import AuditEntry
-from brands.models.people import Membership
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from campaigns.models.earning_rules import EarningRule
 from core.errors import Forbidden, Invalid
@@ -86,9 +86,9 @@ def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_person_approve
     assert batch.points_per_scan == 5000
     approval.refresh_from_db()
     assert (approval.status, approval.decided_by) == ("approved", manager)
-    trail = AuditEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk), person=manager)
+    trail = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk), person=manager)
     assert [entry.changes for entry in trail] == [{"points_per_scan": [1000, 5000]}]
-    about = AuditEntry.objects.filter(kind="loyalty.pointsapproval").order_by("id")
+    about = AuditLogEntry.objects.filter(kind="loyalty.pointsapproval").order_by("id")
     assert [(entry.person, entry.action) for entry in about] == [
         (owner, "Approval requested"),
         (manager, "Approved"),
@@ -274,7 +274,7 @@ def test_another_brands_owner_does_not_see_the_request(brand, owner):
 
 def test_a_manager_who_lost_the_role_decides_nothing(brand, owner, manager):
     add_batch(owner, brand, points_per_scan=5000)
-    Membership.objects.filter(user=manager).update(role="support")
+    StaffRole.objects.filter(user=manager).update(role="support")
     manager.refresh_from_db()
 
     with pytest.raises(Forbidden):

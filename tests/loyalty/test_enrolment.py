@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from brands.audit_log import AuditContext
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from loyalty.members import enrolment
 from loyalty.models.accounts import UserPoints
 from tests.support import factories
@@ -43,7 +43,7 @@ def test_customer_enrolled_by_staff_earns(api, brand, newcomer, deliver):
     api.as_customer(newcomer).verify(factories.code(brand))
     deliver()
     assert UserPoints.objects.get(user=newcomer).points == 10
-    assert AuditEntry.objects.get(kind="loyalty.userpoints").action == "Enrolled"
+    assert AuditLogEntry.objects.get(kind="loyalty.userpoints").action == "Enrolled"
 
 
 def test_enrolling_again_changes_nothing_and_is_not_audited_again(brand, newcomer):
@@ -54,7 +54,7 @@ def test_enrolling_again_changes_nothing_and_is_not_audited_again(brand, newcome
     assert "Enrolled: 0. Members already: 1." in text(enrol(client, brand, addresses=newcomer.email))
     after = UserPoints.objects.get()
     assert (after.pk, after.enrolled_at) == (before.pk, before.enrolled_at)
-    assert AuditEntry.objects.filter(kind="loyalty.userpoints").count() == 1
+    assert AuditLogEntry.objects.filter(kind="loyalty.userpoints").count() == 1
 
 
 def test_nobody_learns_whether_another_brand_knows_an_address(brand):
@@ -119,7 +119,7 @@ def test_hub_enrols_by_id_and_by_address_once(api, brand, newcomer):
     assert (first.status_code, first.json()["data"]["created"]) == (201, True)
     assert (again.status_code, again.json()["data"]["created"]) == (200, False)
     assert first.json()["data"]["user_point_id"] == again.json()["data"]["user_point_id"] == account.pk
-    entry = AuditEntry.objects.get(kind="loyalty.userpoints")
+    entry = AuditLogEntry.objects.get(kind="loyalty.userpoints")
     assert (entry.action, entry.person, entry.reason.startswith("API key ")) == ("Enrolled", None, True)
 
 
@@ -152,4 +152,4 @@ def test_many_enrolments_at_once_make_one_member_and_one_entry(brand, newcomer):
         return enrolment.enrol_one(brand=brand, deed=deed, user_id=newcomer.pk)[1]
 
     assert sorted(at_once(work, range(24))) == [False] * 23 + [True]
-    assert UserPoints.objects.count() == AuditEntry.objects.filter(kind="loyalty.userpoints").count() == 1
+    assert UserPoints.objects.count() == AuditLogEntry.objects.filter(kind="loyalty.userpoints").count() == 1

@@ -21,9 +21,9 @@ from authcodes.models.code_history import CodeChange
 from authcodes.scanning import consistency
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.models.credentials import LoginSession
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from events import erasure as event_erasure
 from events import leases, messages, publishing, worker
 from events.models import Event
@@ -32,7 +32,7 @@ from jobs.models import Job
 from loyalty.members import erasure
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.notifications import Device, Notice, NoticeDelivery, NoticeSettings
+from loyalty.models.notifications import Device, Notification, NotificationDelivery, NotificationSettings
 from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.notifications import preferences
 from loyalty.points import adjustments
@@ -296,7 +296,7 @@ def test_wrong_password_erases_nothing(api, person, brand):
 
 
 def test_staff_are_not_erased(api, person, brand):
-    Membership.objects.create(user=person, brand=factories.brand(), role=Membership.Role.SUPPORT)
+    StaffRole.objects.create(user=person, brand=factories.brand(), role=StaffRole.Role.SUPPORT)
 
     answer = leave(api.as_customer(person))
 
@@ -330,7 +330,7 @@ def test_same_address_registers_anew(api, person, brand, deliver, settings):
 def test_trail_tells_that_somebody_was_erased_and_not_who(api, person, brand):
     erase(person, brand)
 
-    entry = AuditEntry.objects.get(action="Personal data erased")
+    entry = AuditLogEntry.objects.get(action="Personal data erased")
     assert (entry.reason, entry.brand) == ("Asked by letter", brand)
     assert entry.row_id == str(UserPoints.objects.get(brand=brand).pk)
     assert EMAIL not in entry.row_name
@@ -365,7 +365,7 @@ class TestPage:
         assert self.send(client, account).status_code == 302
 
         assert traces(*TRACES) == []
-        assert AuditEntry.objects.get(action="Personal data erased").person == owner
+        assert AuditLogEntry.objects.get(action="Personal data erased").person == owner
         assert self.send(client, account).status_code == 403
 
     @pytest.mark.parametrize("role", ["manager", "printer", "support"])
@@ -385,7 +385,7 @@ class TestPage:
         account, client = factories.account(person, brand), browser(staff(brand))
 
         assert "required" in text(self.send(client, account, reason=""))
-        Membership.objects.create(user=person, brand=brand, role=Membership.Role.SUPPORT)
+        StaffRole.objects.create(user=person, brand=brand, role=StaffRole.Role.SUPPORT)
         assert "works for a brand" in text(self.send(client, account))
         assert User.objects.filter(email=EMAIL).exists()
 
@@ -394,7 +394,7 @@ class TestPage:
 def test_waiting_notification_tells_nobody(brand, person, elsewhere):
     if elsewhere:
         factories.accounts.enrol(user_id=person.pk, brand_id=factories.brand().pk, at=timezone.now())
-    NoticeSettings.objects.create(brand=brand)
+    NotificationSettings.objects.create(brand=brand)
     told = {"template": "points-expiring", "points": 5, "expires_on": "2030-01-01"}
     message = messages.NewEvent(
         kind="notify", arguments={"brand_id": brand.pk, "user_id": person.pk}, payload={**told, "name": FIRST}
@@ -405,7 +405,7 @@ def test_waiting_notification_tells_nobody(brand, person, elsewhere):
     deliver_all()
 
     assert Event.objects.get(detail_type="notify").outcome["error"] == "PERSON_ERASED"
-    assert not Notice.objects.exists() and not NoticeDelivery.objects.exists()
+    assert not Notification.objects.exists() and not NotificationDelivery.objects.exists()
     assert mail.outbox == []
 
 
@@ -415,9 +415,9 @@ def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, col
 
     with pytest.raises(IntegrityError), transaction.atomic(), connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('audit.erasing', 'on', true)")
-        cursor.execute(f"UPDATE brands_auditentry SET {column} = 'other'")
+        cursor.execute(f"UPDATE brands_auditlogentry SET {column} = 'other'")
     with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("UPDATE brands_auditentry SET row_name = 'other'")
+        cursor.execute("UPDATE brands_auditlogentry SET row_name = 'other'")
 
 
 def wrote(brand, person, words):

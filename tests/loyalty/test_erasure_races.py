@@ -19,7 +19,13 @@ from events import leases, messages, worker
 from events.models import Event
 from loyalty.members import erasure, profile
 from loyalty.models.accounts import UserPoints
-from loyalty.models.notifications import Device, Notice, NoticeDelivery, NoticePreference, NoticeSettings
+from loyalty.models.notifications import (
+    Device,
+    Notification,
+    NotificationDelivery,
+    NotificationPreference,
+    NotificationSettings,
+)
 from loyalty.models.wallets import Platform, WalletDevice
 from loyalty.models.webhooks import WebhookDelivery
 from loyalty.notifications import batching, devices
@@ -55,7 +61,7 @@ def test_who_was_erased_meanwhile_is_not_written_back(brand, customer, write):
 
     assert isinstance(outcome, TokenInvalid)
     assert User.objects.get(pk=customer.pk).first_name == ""
-    assert not NoticePreference.objects.exists() and not Device.objects.exists()
+    assert not NotificationPreference.objects.exists() and not Device.objects.exists()
 
 
 def test_control_without_a_look_under_the_lock_the_name_is_back(brand, customer, monkeypatch):
@@ -90,7 +96,7 @@ def busy(brand, customer, shop, settings):
     """A brand that tells everybody of everything, and a customer of this and another brand who has just scanned."""
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
     reset_breakers()
-    NoticeSettings.objects.create(brand=brand, merge_seconds=0)
+    NotificationSettings.objects.create(brand=brand, merge_seconds=0)
     endpoint(brand, shop, types=["code.scanned"])
     factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
     passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
@@ -130,7 +136,7 @@ def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, b
         work()
 
     assert outcome_of(erasures[0]).stays_elsewhere
-    for table in (Notice, NoticeDelivery, WebhookDelivery, Scan):
+    for table in (Notification, NotificationDelivery, WebhookDelivery, Scan):
         assert not table.objects.filter(brand=brand, user=customer).exists(), table
     assert not Event.objects.filter(brand=brand, detail__arguments__user_id=customer.pk).exists()
     assert "".join(WebhookDelivery.objects.values_list("body", flat=True)) == ""
@@ -145,7 +151,7 @@ def test_control_who_takes_the_event_last_and_an_erasure_wait_for_each_other(bra
 
     def in_the_wrong_order():
         return while_uncommitted(
-            lambda: batching.close(notice_id=delivery.payload["notice_id"], at=timezone.now()),
+            lambda: batching.close(notification_id=delivery.payload["notice_id"], at=timezone.now()),
             lambda: erase(customer, brand),
             lambda: leases.finish(delivery),
         )

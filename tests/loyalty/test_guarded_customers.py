@@ -26,7 +26,7 @@ from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from core.db import row_guard
 from jobs.models import Job
 from loyalty.models.accounts import UserPoints
-from loyalty.models.notifications import Device, Notice, NoticeDelivery, NoticePreference
+from loyalty.models.notifications import Device, Notification, NotificationDelivery, NotificationPreference
 from loyalty.models.orders import CreditedOrder
 from loyalty.wallets import passes
 from tests.support import factories, wallets
@@ -43,15 +43,15 @@ FOREIGN_KEYS_OF_STAFF = {
     "authcodes.CodeChange",
     "authcodes.CodePrefix",
     "authcodes.Import",
-    "authcodes.LiftedRecall",
+    "authcodes.WithdrawnRecall",
     "authcodes.PrintRun",
     "authcodes.Recall",
-    "brands.AuditEntry",
-    "brands.Membership",
+    "brands.AuditLogEntry",
+    "brands.StaffRole",
     "loyalty.PointsApproval",
     "staff_login.Invitation",
 }
-FIGURES = {"authcodes.Scanner", "authcodes.ScannerRollup"}  # sums for the dashboard, which customers never read
+FIGURES = {"authcodes.UniqueScanner", "authcodes.ScannerRollup"}  # sums for the dashboard, which customers never read
 
 
 def reads():
@@ -75,12 +75,20 @@ def customer_with_everything(brand, campaign, marker):
     milestone = factories.milestone(campaign, len(marker), reward_name="A cup", auto_claim=False)
     UserLoyaltyCampaign.objects.create(user=person, campaign=campaign, progress=len(marker))
     RewardClaim.objects.create(user=person, milestone=milestone)
-    NoticePreference.objects.update_or_create(user=person, brand=brand, defaults={"phone": f"+49151{len(marker)}5678"})
+    NotificationPreference.objects.update_or_create(
+        user=person, brand=brand, defaults={"phone": f"+49151{len(marker)}5678"}
+    )
     Device.objects.create(user=person, brand=brand, token=f"{marker}-device", platform="ios")
     CreditedOrder.objects.create(user=person, brand=brand, order_id=f"{marker}-order", credited_at=timezone.now())
-    notice = Notice.objects.create(brand=brand, user=person, template="NOTIFY_LEVEL_REACHED", key=marker)
-    about = {"notice": notice, "brand": brand, "user": person, "template": notice.template, "event_id": uuid.uuid4()}
-    NoticeDelivery.objects.create(**about, channel="email", language="en", masked_address=f"{marker}@•••")
+    notification = Notification.objects.create(brand=brand, user=person, template="NOTIFY_LEVEL_REACHED", key=marker)
+    about = {
+        "notification": notification,
+        "brand": brand,
+        "user": person,
+        "template": notification.template,
+        "event_id": uuid.uuid4(),
+    }
+    NotificationDelivery.objects.create(**about, channel="email", language="en", masked_address=f"{marker}@•••")
     passes.issue(account=account, platform="apple", at=timezone.now())
     exported(person, brand, marker)
     code = factories.code(brand)
@@ -213,7 +221,7 @@ def test_a_customer_sees_no_row_of_what_is_not_for_customers(two, brand):
         "authcodes.Product",
         "authcodes.AuthCode",
         "brands.ApiKey",
-        "brands.AuditEntry",
+        "brands.AuditLogEntry",
         "loyalty.Event",
         "authcodes.BatchRange",
     }

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from brands.audit_log import AuditContext
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import RewardClaim
 from campaigns.progress import consistency as progress
 from core import json_values
@@ -367,8 +367,8 @@ def test_thing_of_a_blocked_member_waits_until_they_are_unblocked(reached, brand
 def test_the_notice_of_an_accrual_tells_of_the_thing(mine, reached):
     reached(reward_name="A sticker", auto_claim=True)
 
-    notice = Event.objects.get(detail_type="notify")
-    assert [reward["reward_name"] for reward in notice.detail["payload"]["rewards"]] == ["A sticker"]
+    notification = Event.objects.get(detail_type="notify")
+    assert [reward["reward_name"] for reward in notification.detail["payload"]["rewards"]] == ["A sticker"]
 
 
 def test_the_first_path_of_a_claim_answers_the_same(mine, brand, reached):
@@ -524,7 +524,7 @@ def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand,
     assert Reward.objects.get().stock == 3
     line = LoyaltyTransaction.objects.latest("pk")
     assert (line.reason, line.reason_id) == ("earned", f"redeem-undo:{redemption.pk}")
-    assert AuditEntry.objects.get().reason == "A mistake"
+    assert AuditLogEntry.objects.get().reason == "A mistake"
     told = Event.objects.filter(detail_type="balance-changed").order_by("pk")
     assert [event.status for event in told] == ["ignored", "pending"]
 

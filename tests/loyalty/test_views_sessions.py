@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from brands.models.credentials import LoginSession
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from events.models import Event
 from tests.support import factories
 from tests.support.api import error
@@ -62,7 +62,7 @@ def test_login_is_an_event(api, brand, member):
 
 def test_staff_do_not_log_in_as_customers(api, brand):
     person = factories.user(email="ada@example.com", password=PASSWORD, is_staff=True)
-    Membership.objects.create(user=person, brand=brand, role="support")
+    StaffRole.objects.create(user=person, brand=brand, role="support")
 
     assert error(log_in(api, brand_id=brand.pk)) == (401, "AUTHENTICATION_REQUIRED")
     assert not Event.objects.exists()

@@ -9,7 +9,7 @@ from django.utils import timezone
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from brands.audit_log import AuditContext
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from events import leases
 from events.models import Event
 from loyalty.integrations import webhook_delivery, webhook_endpoints, webhook_events
@@ -143,7 +143,7 @@ def test_a_receiver_that_is_gone_is_not_called_again(brand, hook, shop):
     assert (hook.state, waiting.state, dropped.state) == ("gone", State.FAILED, State.DROPPED)
     assert len(shop.calls) == 1
     assert not webhook_events.listens(brand_id=brand.pk, kind="points.earned")
-    entry = AuditEntry.objects.get(kind="loyalty.webhookendpoint")
+    entry = AuditLogEntry.objects.get(kind="loyalty.webhookendpoint")
     assert (entry.person, entry.action) == (None, "Disabled: the receiver answered 410 Gone")
 
 

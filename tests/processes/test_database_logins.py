@@ -23,7 +23,7 @@ SCRIPT = ROOT / "docs" / "operations" / "database-logins.sql"
 NAME = "made_for_logins"
 ROLES = "loyalty"  # of the script; they are called after compose's database
 LOGINS = ("owner", "web", "worker")
-PAGES = ("authcodes/batchrange/", "authcodes/scan/", "loyalty/loyaltytransaction/", "brands/auditentry/")
+PAGES = ("authcodes/batchrange/", "authcodes/scan/", "loyalty/loyaltytransaction/", "brands/auditlogentry/")
 FORBIDDEN = [
     "SET ROLE loyalty_owner",
     "ALTER TABLE brands_brand ADD x int",
@@ -201,7 +201,7 @@ def test_an_owner_works_in_the_portal(installation):
             "authcodes/batchrange/",
             "authcodes/scan/",
             "loyalty/loyaltytransaction/",
-            "brands/auditentry/",
+            "brands/auditlogentry/",
         ):
             found = browser.get(f"/admin/{page}")
             assert (found.status_code, found.url.path) == (200, f"/admin/{page}")

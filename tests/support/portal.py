@@ -24,8 +24,8 @@ from authcodes.printing import runs, selection
 from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.identity import api_keys
-from brands.models.audit import AuditEntry
-from brands.models.people import Membership, User
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole, User
 from brands.models.quotas import BrandQuota, StoppedAttempts
 from brands.models.tenants import Brand, BrandHostname
 from brands.staff_login.models import Invitation, SignInSettings
@@ -36,12 +36,12 @@ from loyalty.models.approvals import PointsApproval
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import (
-    Notice,
-    NoticeDelivery,
-    NoticeSettings,
-    NoticeTemplate,
+    Notification,
+    NotificationDelivery,
+    NotificationSettings,
+    NotificationTemplate,
     SenderDomain,
-    StoppedAddress,
+    SuppressedAddress,
 )
 from loyalty.models.orders import CurrencyRate
 from loyalty.models.rewards import Redemption
@@ -54,20 +54,20 @@ LABELS = sorted(model._meta.label_lower for model in admin.site._registry)
 READ_ONLY = [
     "authcodes.codechange",
     "authcodes.fakereport",
-    "authcodes.job",
-    "authcodes.liftedrecall",
+    "jobs.job",
+    "authcodes.withdrawnrecall",
     "authcodes.printrun",
     "authcodes.scan",
-    "brands.auditentry",
+    "brands.auditlogentry",
     "brands.stoppedattempts",
     "campaigns.rewardclaim",
     "campaigns.userloyaltycampaign",
-    "loyalty.event",
+    "events.event",
     "loyalty.loyaltytransaction",
-    "loyalty.noticedelivery",
+    "loyalty.notificationdelivery",
     "loyalty.pointsapproval",
     "loyalty.redemption",
-    "loyalty.stoppedaddress",
+    "loyalty.suppressedaddress",
     "loyalty.webhookdelivery",
     "loyalty.walletpass",
 ]
@@ -84,7 +84,7 @@ def address(label: str, what: str = "changelist", *args: Any) -> str:
 def staff(*brands: Brand, role: str = "owner", **fields: Any) -> User:
     person = factories.user(is_staff=True, **fields)
     for brand in brands:
-        Membership.objects.create(user=person, brand=brand, role=role)
+        StaffRole.objects.create(user=person, brand=brand, role=role)
     return person
 
 
@@ -154,7 +154,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
     run = printed(batch, by=colleague)
     PrintRun.objects.filter(pk=run.pk).update(sha256="0" * 64)  # as if its job were done: its page has a cover sheet
     return brand, {
-        "brands.auditentry": AuditEntry.objects.create(
+        "brands.auditlogentry": AuditLogEntry.objects.create(
             brand=brand,
             person=colleague,
             kind="brands.apikey",
@@ -164,7 +164,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         ),
         "brands.brand": brand,
         "brands.user": customer,
-        "brands.membership": Membership.objects.get(user=colleague),
+        "brands.staffrole": StaffRole.objects.get(user=colleague),
         "staff_login.invitation": Invitation.objects.create(
             brand=brand, email=f"invited@{marker}.example.com", role="support", expires_at=timezone.now()
         ),
@@ -186,7 +186,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"
         ),
-        **notices(brand, customer, marker),
+        **notifications(brand, customer, marker),
         "loyalty.webhookendpoint": webhook,
         "loyalty.webhookdelivery": WebhookDelivery.objects.create(
             endpoint=webhook, brand=brand, message_id=f"{marker}1", type="points.earned", body=f'{{"note": "{marker}"}}'
@@ -194,7 +194,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "loyalty.externalsystem": ExternalSystem.objects.create(
             brand=brand, url=f"https://{marker}.example.org/", secret=f"whsec_{marker}"
         ),
-        "loyalty.event": event(brand, source=f"{marker}.customer-app", detail={"payload": {"note": marker}}),
+        "events.event": event(brand, source=f"{marker}.customer-app", detail={"payload": {"note": marker}}),
         "loyalty.reward": reward,
         "loyalty.redemption": Redemption.objects.create(
             brand=brand,
@@ -222,7 +222,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "authcodes.authcode": batch.codes.get(),
         "authcodes.codechange": batch.changes.get(),
         "authcodes.recall": recalls.recall_batch(batch=recalled, at=timezone.now(), **words),
-        "authcodes.liftedrecall": recalls.lift_recall(
+        "authcodes.withdrawnrecall": recalls.withdraw_recall(
             recall=recall, reason=f"{marker} safe", at=timezone.now(), by=colleague
         ),
         "authcodes.fakereport": FakeReport.objects.create(
@@ -237,29 +237,39 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "authcodes.import": Import.objects.create(
             brand=brand, kind="list", file=f"{marker}.csv", file_name=f"{marker}.csv", uploaded_by=colleague
         ),
-        "authcodes.job": Job.objects.create(brand=brand, kind="generate", title=f"{marker} job", log=marker),
+        "jobs.job": Job.objects.create(brand=brand, kind="generate", title=f"{marker} job", log=marker),
         "authcodes.printer": Printer.objects.create(brand=brand, name=f"{marker} printer", scale="1.01"),
         "authcodes.printrun": run,
         "authcodes.scan": scan(batch.codes.get(), user=customer, location=f"{marker} town", device=f"{marker} phone"),
     }
 
 
-def notices(brand: Brand, customer: User, marker: str) -> dict[str, Model]:
+def notifications(brand: Brand, customer: User, marker: str) -> dict[str, Model]:
     """What the portal shows of notifications: settings, own words, one that was sent, an address that takes none."""
-    notice = Notice.objects.create(brand=brand, user=customer, template="NOTIFY_LEVEL_REACHED", key=f"{marker}:1")
-    about = {"notice": notice, "brand": brand, "user": customer, "template": notice.template, "event_id": uuid.uuid4()}
+    notification = Notification.objects.create(
+        brand=brand, user=customer, template="NOTIFY_LEVEL_REACHED", key=f"{marker}:1"
+    )
+    about = {
+        "notification": notification,
+        "brand": brand,
+        "user": customer,
+        "template": notification.template,
+        "event_id": uuid.uuid4(),
+    }
     where = {"channel": "email", "language": "en", "masked_address": f"c•••@{marker}.example.com"}
     words = {"template": "NOTIFY_LEVEL_REACHED", "channel": "email", "language": "en"}
     return {
-        "loyalty.noticesettings": NoticeSettings.objects.create(
+        "loyalty.notificationsettings": NotificationSettings.objects.create(
             brand=brand, sender_name=f"{brand.name} news", is_active=False
         ),
-        "loyalty.noticetemplate": NoticeTemplate.objects.create(brand=brand, subject=marker, body=marker, **words),
-        "loyalty.noticedelivery": NoticeDelivery.objects.create(**about, **where, provider_id=marker),
+        "loyalty.notificationtemplate": NotificationTemplate.objects.create(
+            brand=brand, subject=marker, body=marker, **words
+        ),
+        "loyalty.notificationdelivery": NotificationDelivery.objects.create(**about, **where, provider_id=marker),
         "loyalty.senderdomain": SenderDomain.objects.create(
             brand=brand, domain=f"{marker}.example.com", token=marker[:32]
         ),
-        "loyalty.stoppedaddress": StoppedAddress.objects.create(
+        "loyalty.suppressedaddress": SuppressedAddress.objects.create(
             brand=brand, channel="email", digest=marker, masked_address=where["masked_address"], reason=marker
         ),
     }

@@ -73,7 +73,7 @@ def exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]
 def generation_of(batch: BatchRange) -> str:
     """Where one can watch its codes being made, or read why they are not."""
     job = None if batch.is_generated else batches.generations_of(batch.pk).filter(brand=batch.brand_id).first()
-    return reverse("admin:authcodes_job_change", args=[job.pk]) if job else ""
+    return reverse("admin:jobs_job_change", args=[job.pk]) if job else ""
 
 
 def history_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:

@@ -231,7 +231,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", pk)
-        return redirect("admin:authcodes_job_change", job.pk)
+        return redirect("admin:jobs_job_change", job.pk)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

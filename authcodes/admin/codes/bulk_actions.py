@@ -164,7 +164,7 @@ def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, orde
     words = WORDS[order.kind]
     if codes.size > bulk_changes.CODES_AT_ONCE:
         job = bulk_changes.start_change(codes=codes, order=order, by=person(request))
-        return redirect("admin:authcodes_job_change", job.pk)
+        return redirect("admin:jobs_job_change", job.pk)
     changed = bulk_changes.change(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
     page.message_user(request, told_count(words.done, changed))
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)

@@ -19,7 +19,7 @@ COLOURS = {
     "deactivated": "danger",
     "reactivated": "success",
     "recalled": "danger",
-    "recall_lifted": "success",
+    "recall_withdrawn": "success",
     "edited": "info",
 }
 

@@ -18,7 +18,7 @@ from portal.shell.navigation import page_of
 
 # As the lists spell this filter.
 CAMPAIGN = "campaign__campaign_id__exact"
-CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "loyalty.event"
+CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "events.event"
 WEBHOOKS, QUOTAS, MAX_NOTICES = "loyalty.webhookendpoint", "brands.brandquota", 5
 
 

@@ -42,7 +42,7 @@ from brands.models.tenants import Brand
 from brands.tenants import quotas, stopped_attempts
 from brands.tenants.quotas import Usage
 from loyalty.admin.approvals import waiting_for
-from loyalty.models.notifications import NoticeSettings
+from loyalty.models.notifications import NotificationSettings
 from loyalty.models.webhooks import WebhookEndpoint
 
 REPORTS = "authcodes.fakereport"
@@ -261,13 +261,13 @@ class Page:
     @property
     def silent_steps(self) -> list[Step]:
         """While a brand is set up, whether its customers hear anything."""
-        if NoticeSettings.objects.filter(brand__in=self.brands, is_active=True).exists():
+        if NotificationSettings.objects.filter(brand__in=self.brands, is_active=True).exists():
             return []
-        title, label = _("Set up notifications"), "loyalty.noticesettings"
+        title, label = _("Set up notifications"), "loyalty.notificationsettings"
         if not self.those(ADD, label):
             return [Step(title, _("An owner or manager does this next."), "", "")]
         text = _("Customers are told nothing but recalls and what concerns their account.")
-        return [Step(title, text, reverse("admin:loyalty_noticesettings_changelist"), title)]
+        return [Step(title, text, reverse("admin:loyalty_notificationsettings_changelist"), title)]
 
     def step(self, label: str, title: str, words: str) -> list[Step]:
         if not self.those(ADD, label):

@@ -125,7 +125,7 @@ class PrintRunAdmin(TenantAdmin):
         told = {
             "print_state": self.state(run),
             "print_settings": documents.settings_of(run),
-            "print_job": reverse("admin:authcodes_job_change", args=[run.job_id]),
+            "print_job": reverse("admin:jobs_job_change", args=[run.job_id]),
             "print_cover": reverse("admin:authcodes_printrun_cover", args=[run.pk]) if run.sha256 else "",
         }
         return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
@@ -295,7 +295,7 @@ class PrintRunAdmin(TenantAdmin):
                 page_of(selection.batch, self.admin_site).note(
                     request, [selection.batch], _("Printed: %(run)s") % {"run": run}
                 )
-        return redirect("admin:authcodes_job_change", run.job_id)
+        return redirect("admin:jobs_job_change", run.job_id)
 
     def calibration(self, request: HttpRequest) -> HttpResponse:
         """A page of rulers and crosses, on the sheet and with the printer's settings that the form has."""

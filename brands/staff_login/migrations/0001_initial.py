@@ -74,7 +74,7 @@ class Migration(migrations.Migration):
             name='StaffMail',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('password_link', 'Link to set a new password'), ('factors_link', 'Link to remove second factors'), ('notice', 'Notice of a change'), ('invitation', 'Invitation to work for a brand'), ('quota', 'Notice of a quota')], max_length=20)),
+                ('kind', models.CharField(choices=[('password_link', 'Link to set a new password'), ('factors_link', 'Link to remove second factors'), ('notice', 'Notification of a change'), ('invitation', 'Invitation to work for a brand'), ('quota', 'Notification of a quota')], max_length=20)),
                 ('origin', models.CharField(help_text='Of the portal, as links begin.', max_length=300, verbose_name='origin')),
                 ('words', models.CharField(blank=True, max_length=300, verbose_name='words')),
                 ('created_at', core.moments.MomentField(default=django.utils.timezone.now, editable=False)),

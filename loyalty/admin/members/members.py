@@ -36,7 +36,7 @@ from loyalty.admin.notifications.deliveries import address_shown
 from loyalty.errors import PointsAlreadyClaimed
 from loyalty.members import blocking, numbers
 from loyalty.models.accounts import UserPoints
-from loyalty.models.notifications import Channel, Language, NoticeDelivery, Topic
+from loyalty.models.notifications import Channel, Language, NotificationDelivery, Topic
 from loyalty.notifications import devices, preferences
 from loyalty.points import adjustments
 from portal.base import customer_panels
@@ -140,20 +140,20 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         member = self.get_object(request, unquote(object_id))
-        told = self.notices_of(request, member)
+        told = self.notifications_of(request, member)
         told["panels"] = list(customer_panels.of_customer(request, member.user, member.brand))
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
 
-    def notices_of(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
+    def notifications_of(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
         """What the member wants to hear, and what was sent last; for those who may see that."""
-        if member.brand_id not in reach(request.user, VIEW, "loyalty.noticedelivery"):
+        if member.brand_id not in reach(request.user, VIEW, "loyalty.notificationdelivery"):
             return {}
-        notices = reverse("admin:loyalty_noticedelivery_changelist")
+        notifications = reverse("admin:loyalty_notificationdelivery_changelist")
         wishes = preferences.read(member.user_id, member.brand_id)
-        sent = NoticeDelivery.objects.filter(user=member.user_id, brand=member.brand_id)
+        sent = NotificationDelivery.objects.filter(user=member.user_id, brand=member.brand_id)
         sent = sent.select_related("user").order_by("-id")[:10]
         return {
-            "notices": [
+            "notifications": [
                 (row, badge(NOTICE_COLOURS[row.status], row.get_status_display()), address_shown(request.user, row))
                 for row in sent
             ],
@@ -164,7 +164,7 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
             "language": Language(wishes.language).label if wishes.language else "",
             "devices": len(devices.alive(user_id=member.user_id, brand_id=member.brand_id)),
             "zone": member.brand.zone,
-            "notices_address": f"{notices}?{urlencode({'q': member.user.email})}",
+            "notifications_address": f"{notifications}?{urlencode({'q': member.user.email})}",
         }
 
     @display(description=gettext_lazy("name"))

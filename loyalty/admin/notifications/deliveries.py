@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from loyalty.members.masking import masked_mail, sees_members
-from loyalty.models.notifications import Channel, NoticeDelivery
+from loyalty.models.notifications import Channel, NotificationDelivery
 from portal.base.badges import badge
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter
@@ -36,17 +36,17 @@ class AddressColumn:
     def __hash__(self) -> int:
         return hash(self.__name__)
 
-    def __call__(self, row: NoticeDelivery) -> str:
+    def __call__(self, row: NotificationDelivery) -> str:
         return address_shown(self.viewer, row)
 
 
-def address_shown(viewer: Any, row: NoticeDelivery) -> str:
+def address_shown(viewer: Any, row: NotificationDelivery) -> str:
     email: str = row.user.email
     is_theirs = row.channel == Channel.EMAIL and row.masked_address == masked_mail(email)[:120]
     return email if is_theirs and sees_members(viewer, row.brand_id) else row.masked_address
 
 
-@admin.register(NoticeDelivery)
+@admin.register(NotificationDelivery)
 class NotificationDeliveryAdmin(TenantAdmin):
     customer_path = "user"
     pages_by_key = True
@@ -57,7 +57,7 @@ class NotificationDeliveryAdmin(TenantAdmin):
         ("template", ChoicesFilter),
         ("created_at", DayFilter),
     )
-    linked_filters = ("notice__key",)
+    linked_filters = ("notification__key",)
     list_select_related = ("user",)
     search_fields = ("provider_id__exact",)
     search_help_text = _(
@@ -79,18 +79,18 @@ class NotificationDeliveryAdmin(TenantAdmin):
         return [(first[0], {**first[1], "fields": fields}), *others]
 
     @display(description=_("status"), ordering="status")
-    def state(self, row: NoticeDelivery) -> SafeString:
+    def state(self, row: NotificationDelivery) -> SafeString:
         return badge(COLOURS[row.status], row.get_status_display())
 
     @display(description=_("tells of"))
-    def covered(self, row: NoticeDelivery) -> str:
+    def covered(self, row: NotificationDelivery) -> str:
         """The ledger lines that are summed in it, or the events that it tells of."""
         lines = [
             (f"#{each['transaction_id']}: {each['points_earned']}",) if isinstance(each, dict) else (each,)
-            for each in row.notice.covers
+            for each in row.notification.covers
         ]
-        return format_html_join(" · ", "{}", lines) or row.notice.key or "-"
+        return format_html_join(" · ", "{}", lines) or row.notification.key or "-"
 
     @display(description=_("test"))
-    def is_test(self, row: NoticeDelivery) -> str:
-        return str(_("Yes") if row.notice.is_test else _("No"))
+    def is_test(self, row: NotificationDelivery) -> str:
+        return str(_("Yes") if row.notification.is_test else _("No"))

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from brands.models.tenants import Brand
 from core.errors import DomainError
-from loyalty.models.notifications import Channel, NoticeSettings
+from loyalty.models.notifications import Channel, NotificationSettings
 from loyalty.notifications import delivery, sender_names
 from loyalty.notifications.channels import push
 from portal.base.badges import badge
@@ -69,7 +69,7 @@ class NoticeSettingsForm(TenantForm):
             self.add_error("sender_name", words % {"name": brand.name})
 
 
-@admin.register(NoticeSettings)
+@admin.register(NotificationSettings)
 class NotificationSettingsAdmin(TenantAdmin):
     form = NoticeSettingsForm
     list_display = ("brand", "state", "channels", "language", "merge_seconds")
@@ -99,11 +99,11 @@ class NotificationSettingsAdmin(TenantAdmin):
         return [(title, {**about, "fields": without_secrets(about["fields"])}) for title, about in found]
 
     @display(description=gettext_lazy("state"))
-    def state(self, own: NoticeSettings) -> SafeString:
+    def state(self, own: NotificationSettings) -> SafeString:
         return badge("success", _("Sends")) if own.is_active else badge("", _("Recalls only"))
 
     @display(description=gettext_lazy("channels"))
-    def channels(self, own: NoticeSettings) -> str:
+    def channels(self, own: NotificationSettings) -> str:
         return ", ".join(str(Channel(name).label) for name in sorted(delivery.channels_of(own))) or "-"
 
 

@@ -8,14 +8,14 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from loyalty.models.notifications import StoppedAddress
+from loyalty.models.notifications import SuppressedAddress
 from loyalty.notifications import suppression
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter
 
 
-@admin.register(StoppedAddress)
+@admin.register(SuppressedAddress)
 class SuppressedAddressAdmin(TenantAdmin):
     list_display = ("masked_address", "channel", "reason", "stopped_at")
     list_filter = (("channel", ChoicesFilter), ("stopped_at", DayFilter))
@@ -27,9 +27,9 @@ class SuppressedAddressAdmin(TenantAdmin):
     def get_search_results(
         self,
         request: HttpRequest,  # noqa: ARG002 - Django's signature
-        queryset: QuerySet[StoppedAddress],
+        queryset: QuerySet[SuppressedAddress],
         search_term: str,
-    ) -> tuple[QuerySet[StoppedAddress], bool]:
+    ) -> tuple[QuerySet[SuppressedAddress], bool]:
         """Only digests are kept, so what is looked for is digested too."""
         if not search_term:
             return queryset, False
@@ -37,7 +37,7 @@ class SuppressedAddressAdmin(TenantAdmin):
         return queryset.filter(digest__in=names), False
 
     @admin.action(description=gettext_lazy("Let them try again"), permissions=["act"])
-    def let_try_again(self, request: HttpRequest, queryset: QuerySet[StoppedAddress]) -> None:
+    def let_try_again(self, request: HttpRequest, queryset: QuerySet[SuppressedAddress]) -> None:
         chosen: list[Any] = self.chosen(request, queryset)
         self.report(request, chosen, _("Tried again from now on"))
         for address in chosen:

@@ -18,7 +18,7 @@ from brands.identity.roles import ACT, ADD, VIEW
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from loyalty.admin.notifications.drafts import draft, names_of
-from loyalty.models.notifications import Channel, Language, NoticeTemplate, Template
+from loyalty.models.notifications import Channel, Language, NotificationTemplate, Template
 from loyalty.notifications import catalogue, placeholders, rendering, test_sends
 from loyalty.notifications.catalogue import KINDS, LONGEST, Words
 from loyalty.notifications.placeholders import BadWords
@@ -58,26 +58,26 @@ class NoticeTemplateForm(TenantForm):
             self.add_error(name, _("Write something here."))
 
 
-@admin.register(NoticeTemplate)
+@admin.register(NotificationTemplate)
 class NotificationTemplateAdmin(TenantAdmin):
     form = NoticeTemplateForm
     list_display = ("template", "channel", "language", "subject", "updated_at")
     list_filter = (("template", ChoicesFilter), ("channel", ChoicesFilter), ("language", ChoicesFilter))
-    list_before_template = "admin/loyalty/notices/overview.html"
-    change_form_outer_before_template = "admin/loyalty/notices/names.html"
-    change_form_outer_after_template = "admin/loyalty/notices/draft.html"
+    list_before_template = "admin/loyalty/notifications/overview.html"
+    change_form_outer_before_template = "admin/loyalty/notifications/names.html"
+    change_form_outer_after_template = "admin/loyalty/notifications/draft.html"
     fieldsets = (
         (None, {"fields": ("brand", CHOICE)}),
         (gettext_lazy("Words"), {"fields": ("subject", "body")}),
     )
 
     class Media:
-        js = ("portal/notice_editor.js",)
+        js = ("portal/notification_editor.js",)
 
     def get_urls(self) -> list[Any]:
         views = {"preview": self.preview, "draft": self.draft}
         own = [
-            path(f"{name}/", self.admin_site.admin_view(view), name=f"loyalty_noticetemplate_{name}")
+            path(f"{name}/", self.admin_site.admin_view(view), name=f"loyalty_notificationtemplate_{name}")
             for name, view in views.items()
         ]
         return [*own, *super().get_urls()]
@@ -103,7 +103,7 @@ class NotificationTemplateAdmin(TenantAdmin):
         brands = list(self.reach(request, VIEW).of(Brand.objects.all(), "pk")[:2])
         if len(brands) != 1:
             return {}
-        own = set(NoticeTemplate.objects.filter(brand=brands[0]).values_list(*CHOICE))
+        own = set(NotificationTemplate.objects.filter(brand=brands[0]).values_list(*CHOICE))
         rows = [
             {
                 "name": template.label,
@@ -122,7 +122,7 @@ class NotificationTemplateAdmin(TenantAdmin):
 
     def preview_address(self, brand_id: int, *wanted: str) -> str:
         query = urlencode([("brand", brand_id), *zip(CHOICE, wanted, strict=True)])
-        return f"{reverse('admin:loyalty_noticetemplate_preview')}?{query}"
+        return f"{reverse('admin:loyalty_notificationtemplate_preview')}?{query}"
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -135,14 +135,14 @@ class NotificationTemplateAdmin(TenantAdmin):
         told = self.about(request, self.get_object(request, unquote(object_id)))
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
 
-    def about(self, request: HttpRequest, row: NoticeTemplate | None) -> dict[str, Any]:
+    def about(self, request: HttpRequest, row: NotificationTemplate | None) -> dict[str, Any]:
         """Which names the words may hold, and where they are previewed."""
         template = row.template if row else request.GET.get("template", "")
         kinds = [template] if template in Template.values else Template.values
         names = dict(name for kind in kinds for name in names_of(kind))
         told: dict[str, Any] = {"names": list(names.items())}
         if self.reach(request, ADD):
-            told["draft_address"] = reverse("admin:loyalty_noticetemplate_draft")
+            told["draft_address"] = reverse("admin:loyalty_notificationtemplate_draft")
         if row:
             told["draft_of"] = {"brand": row.brand_id, **{name: getattr(row, name) for name in CHOICE}}
             told["preview_address"] = self.preview_address(row.brand_id, row.template, row.channel, row.language)
@@ -169,7 +169,7 @@ class NotificationTemplateAdmin(TenantAdmin):
             raise Http404
         if request.method == "POST":
             return self.tried(request, brand, wanted)
-        row = NoticeTemplate.objects.filter(brand=brand, **dict(zip(CHOICE, wanted, strict=True))).first()
+        row = NotificationTemplate.objects.filter(brand=brand, **dict(zip(CHOICE, wanted, strict=True))).first()
         template, channel, language = wanted
         context = {
             **self.admin_site.each_context(request),
@@ -192,20 +192,22 @@ class NotificationTemplateAdmin(TenantAdmin):
             "may_send": brand.pk in self.reach(request, ACT),
             "my_address": person(request).email,
         }
-        return TemplateResponse(request, "admin/loyalty/notices/preview.html", context)
+        return TemplateResponse(request, "admin/loyalty/notifications/preview.html", context)
 
     def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
         if not (brand_id.isascii() and brand_id.isdigit() and len(brand_id) < 19):
             return None
         return self.reach(request, VIEW).of(Brand.objects.all(), "pk").filter(pk=brand_id).first()
 
-    def edit_address(self, request: HttpRequest, brand: Brand, row: NoticeTemplate | None, wanted: list[str]) -> str:
+    def edit_address(
+        self, request: HttpRequest, brand: Brand, row: NotificationTemplate | None, wanted: list[str]
+    ) -> str:
         if brand.pk not in self.reach(request, ADD):
             return ""
         if row:
-            return reverse("admin:loyalty_noticetemplate_change", args=[row.pk])
+            return reverse("admin:loyalty_notificationtemplate_change", args=[row.pk])
         query = urlencode([("brand", brand.pk), *zip(CHOICE, wanted, strict=True)])
-        return f"{reverse('admin:loyalty_noticetemplate_add')}?{query}"
+        return f"{reverse('admin:loyalty_notificationtemplate_add')}?{query}"
 
     def tried(self, request: HttpRequest, brand: Brand, wanted: list[str]) -> HttpResponse:
         if brand.pk not in self.reach(request, ACT):

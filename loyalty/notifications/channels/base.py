@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from core.http.client import Answer
 from events.messages import RetryLater
-from loyalty.models.notifications import NoticeDelivery, NoticeSettings
+from loyalty.models.notifications import NotificationDelivery, NotificationSettings
 from loyalty.notifications.rendering import Composed
 
 MAX_WAIT = timedelta(hours=1)
@@ -18,8 +18,8 @@ MAX_WAIT = timedelta(hours=1)
 class OutboundMessage:
     """A delivery with its words and the address that it goes to."""
 
-    delivery: NoticeDelivery
-    settings: NoticeSettings
+    delivery: NotificationDelivery
+    settings: NotificationSettings
     composed: Composed
     address: str
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from brands.identity.staff import save_account
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.staff_login import factors, mails, sessions
 from brands.staff_login.models import Factor, SignInSettings, StaffSession
 from tests.brands.staff_login.signing_in import code_of, give_password, is_in, with_app
@@ -86,7 +86,8 @@ def test_the_first_factor_brings_recovery_codes_a_trail_and_a_notice(brand, coll
 
     assert len(re.findall(r"\b[0-9a-z]{5}-[0-9a-z]{5}\n", answer)) == 10
     assert (
-        AuditEntry.objects.filter(brand=brand, person=colleague, action__startswith="Second factor added").count() == 1
+        AuditLogEntry.objects.filter(brand=brand, person=colleague, action__startswith="Second factor added").count()
+        == 1
     )
     assert [each.to for each in mail.outbox] == [[colleague.email]]
     assert seed not in str(inside.session.items())

@@ -7,8 +7,8 @@ from django.test import Client
 from django.utils import timezone
 
 from brands.identity.staff import change_role
-from brands.models.audit import AuditEntry
-from brands.models.people import Membership, User
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole, User
 from brands.models.tenants import BrandHostname
 from brands.staff_login import invitations, mails, persons
 from brands.staff_login.models import MAX_ATTEMPTS, Invitation, SignInSettings, StaffMail
@@ -45,7 +45,7 @@ def invited(owner, brand, **told):
 
 
 def role_of(email, brand):
-    found = Membership.objects.filter(user__email=email, brand=brand).first()
+    found = StaffRole.objects.filter(user__email=email, brand=brand).first()
     return found and found.role
 
 
@@ -67,11 +67,11 @@ def test_a_new_person_sets_a_password_and_is_in(brand, owner, window):
 def test_the_trail_tells_who_invited_and_who_came(brand, owner, window):
     window.post(invited(owner, brand, role="owner"), PASSWORDS)
 
-    entries = AuditEntry.objects.filter(brand=brand).exclude(kind="brands.user").order_by("id")
+    entries = AuditLogEntry.objects.filter(brand=brand).exclude(kind="brands.user").order_by("id")
     assert list(entries.values_list("person__email", "kind", "action")) == [
         (owner.email, "staff_login.invitation", "Added"),
         (EMAIL, "staff_login.invitation", "Invitation accepted"),
-        (EMAIL, "brands.membership", "Added"),
+        (EMAIL, "brands.staffrole", "Added"),
     ]
     assert entries[0].changes["role"] == entries[2].changes["role"] == [None, "owner"]
 
@@ -189,7 +189,9 @@ def test_a_made_up_link_opens_nothing(db, window, token):
 def test_only_the_hash_of_a_link_is_stored(brand, owner):
     token = invited(owner, brand).split("/")[-2]
 
-    assert token not in str([*Invitation.objects.values(), *StaffMail.objects.values(), *AuditEntry.objects.values()])
+    assert token not in str(
+        [*Invitation.objects.values(), *StaffMail.objects.values(), *AuditLogEntry.objects.values()]
+    )
 
 
 def test_a_revoked_link_has_ended(brand, owner, window):
@@ -198,7 +200,7 @@ def test_a_revoked_link_has_ended(brand, owner, window):
 
     assert "has expired" in text(window.post(link, PASSWORDS))
     assert Invitation.objects.get().state(at=timezone.now()) == "revoked"
-    assert AuditEntry.objects.filter(brand=brand, action="Revoked").exists()
+    assert AuditLogEntry.objects.filter(brand=brand, action="Revoked").exists()
 
 
 def test_sending_again_ends_the_link_before(brand, owner, window):
@@ -214,7 +216,7 @@ def test_the_links_of_an_owner_who_is_one_no_more_have_ended(brand, owner, windo
     """Or they could have a second account of their own wait in some mailbox."""
     staff(brand, role="owner")
     link = invited(owner, brand)
-    change_role(membership=Membership.objects.get(user=owner), role="support")
+    change_role(staff_role=StaffRole.objects.get(user=owner), role="support")
 
     assert "has expired" in text(window.get(link))
 

@@ -5,8 +5,8 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from brands.models.audit import AuditEntry
-from brands.models.people import Membership
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole
 from brands.models.tenants import BrandHostname
 from brands.staff_login import factors, mails
 from brands.staff_login.models import Factor, StaffMail
@@ -42,7 +42,7 @@ def test_a_link_sets_a_new_password_once_and_ends_every_session(brand, colleague
     assert first.headers["Location"] == "/admin/login/"
     assert "has expired or was already used" in second.content.decode()
     assert (is_in(inside), is_in(window)) == (False, True)
-    assert AuditEntry.objects.filter(brand=brand, person=colleague, action__startswith="New password set").exists()
+    assert AuditLogEntry.objects.filter(brand=brand, person=colleague, action__startswith="New password set").exists()
 
 
 def test_the_second_factor_is_asked_after_a_new_password_too(colleague, window):
@@ -155,8 +155,8 @@ def owner(brand):
 
 
 def help_page(what, user, brand):
-    membership = Membership.objects.get(user=user, brand=brand)
-    return f"/admin/brands/membership/{membership.pk}/{what}/"
+    staff_role = StaffRole.objects.get(user=user, brand=brand)
+    return f"/admin/brands/staffrole/{staff_role.pk}/{what}/"
 
 
 def test_an_owner_has_factors_removed_by_the_colleague_alone(brand, owner, colleague, window):
@@ -173,7 +173,7 @@ def test_an_owner_has_factors_removed_by_the_colleague_alone(brand, owner, colle
 
     assert "The password is wrong" in wrong.content.decode()
     assert not factors.has_any(colleague)
-    trail = AuditEntry.objects.filter(brand=brand).order_by("id").values_list("person__email", "action", "reason")
+    trail = AuditLogEntry.objects.filter(brand=brand).order_by("id").values_list("person__email", "action", "reason")
     assert list(trail) == [
         (owner.email, "Link sent to remove second factors", "Lost phone"),
         (colleague.email, "All second factors removed by a link that was sent to this address", ""),

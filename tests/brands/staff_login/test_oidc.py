@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from brands.models.people import Membership, User
+from brands.models.people import StaffRole, User
 from brands.staff_login import oidc
 from brands.staff_login.models import SignInSettings, StaffSession
 from core.errors import Unavailable
@@ -117,7 +117,7 @@ def people(brand):
         "a superuser": lambda: staff(brand, is_superuser=True).email,
         "one who was switched off": lambda: staff(brand, is_active=False).email,
         "one who may not log in": lambda: (
-            Membership.objects.create(user=factories.user(), brand=brand, role="owner").user.email
+            StaffRole.objects.create(user=factories.user(), brand=brand, role="owner").user.email
         ),
     }
 
@@ -144,7 +144,7 @@ def test_another_brands_way_back_takes_no_answer(brand, provider, window):
         oidc_client_id=mine.oidc_client_id,
         oidc_client_secret=mine.oidc_client_secret,
     )
-    Membership.objects.create(user=User.objects.get(email=provider.email), brand=other, role="owner")
+    StaffRole.objects.create(user=User.objects.get(email=provider.email), brand=other, role="owner")
     brought = provider.agree(way_there(window, brand).headers["Location"])
 
     assert REFUSED in way_back(window, other, brought).content.decode()

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 
 from brands.identity import roles
-from brands.models.audit import AuditEntry
-from brands.models.people import Membership, User
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole, User
 from tests.brands.staff_login.provider import sign_in
 from tests.brands.staff_login.signing_in import give_password, is_in
 from tests.support import factories
@@ -23,11 +23,11 @@ def scoped(brand, provider, window):
     return window, person, other
 
 
-@pytest.mark.parametrize("label", ["brands.brand", "brands.membership", "brands.auditentry", "brands.user"])
+@pytest.mark.parametrize("label", ["brands.brand", "brands.staffrole", "brands.auditlogentry", "brands.user"])
 def test_the_other_brand_is_on_no_list(scoped, label):
     window, person, other = scoped
     colleague = staff(other, email="only-there@example.com")
-    AuditEntry.objects.create(
+    AuditLogEntry.objects.create(
         brand=other, person=person, kind="brands.brand", row_id=1, row_name="x", action="Only there"
     )
 
@@ -94,7 +94,7 @@ def test_who_becomes_a_superuser_meanwhile_is_out(scoped):
 
 def test_who_loses_the_role_sees_nothing_more(scoped, brand):
     window, person, _other = scoped
-    Membership.objects.filter(user=person, brand=brand).delete()
+    StaffRole.objects.filter(user=person, brand=brand).delete()
 
     assert window.get(address("brands.brand", "change", brand.pk)).status_code in {403, 404}
 

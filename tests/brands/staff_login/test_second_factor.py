@@ -8,8 +8,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from brands.models.audit import AuditEntry
-from brands.models.people import Membership
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole
 from brands.staff_login import factors
 from brands.staff_login.models import Factor, RecoveryCode, SignInSettings
 from tests.brands.staff_login.provider import sign_in
@@ -149,7 +149,7 @@ def test_the_second_step_without_the_first_leads_to_the_login(db, window, path):
     assert window.get(path).headers["Location"].startswith("/admin/login/")
 
 
-@pytest.mark.parametrize("role", list(Membership.Role))
+@pytest.mark.parametrize("role", list(StaffRole.Role))
 def test_who_must_have_a_factor_sees_nothing_before_it_is_set_up(brand, window, role):
     demand(brand)
     person = staff(brand, role=role, password=factories.PASSWORD)
@@ -171,7 +171,7 @@ def test_setting_up_an_app_ends_with_recovery_codes_and_the_portal(brand, collea
 
     assert len(re.findall(r"\b[0-9a-z]{5}-[0-9a-z]{5}\n", answer)) == 10
     assert is_in(window)
-    assert AuditEntry.objects.get(action__startswith="Second factor added").brand == brand
+    assert AuditLogEntry.objects.get(action__startswith="Second factor added").brand == brand
 
 
 def test_a_stolen_password_adds_no_second_factor_of_its_own(brand, colleague, window):

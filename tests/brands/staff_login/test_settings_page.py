@@ -2,7 +2,7 @@
 
 import pytest
 
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from brands.staff_login.models import SignInSettings
 from tests.support import factories
 from tests.support.portal import address, browser, errors, staff
@@ -37,7 +37,7 @@ def test_an_empty_secret_stays_as_it_was(brand, row):
 
     row.refresh_from_db()
     assert (row.oidc_active, row.oidc_client_secret) == (True, SECRET)
-    assert "oidc_client_secret" not in AuditEntry.objects.get().changes
+    assert "oidc_client_secret" not in AuditLogEntry.objects.get().changes
 
 
 def test_a_secret_is_never_sent_to_another_issuer(brand, row):
@@ -51,7 +51,7 @@ def test_the_trail_tells_of_a_new_secret_and_not_what_it_is(brand, row):
 
     row.refresh_from_db()
     assert row.oidc_client_secret == "another-secret"
-    assert "another-secret" not in str(AuditEntry.objects.get().changes)
+    assert "another-secret" not in str(AuditLogEntry.objects.get().changes)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from events import messages, publishing, worker
 from events.models import Event
-from loyalty.models.notifications import NoticeSettings, SenderDomain
+from loyalty.models.notifications import NotificationSettings, SenderDomain
 from tests.support import factories
 from tests.support.fake_providers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
 
@@ -40,25 +40,25 @@ def push(settings: Any) -> Iterator[Push]:
 
 
 @pytest.fixture
-def own(brand: Brand) -> NoticeSettings:
+def own(brand: Brand) -> NotificationSettings:
     domain = f"{brand.slug}.example.com"
     SenderDomain.objects.create(brand=brand, domain=domain, token="0" * 32, verified_at=timezone.now())
-    return NoticeSettings.objects.create(
+    return NotificationSettings.objects.create(
         brand=brand, merge_seconds=0, sender_address=f"hello@{domain}", sender_name=f"{brand.name} Club"
     )
 
 
 @pytest.fixture
-def with_sms(own: NoticeSettings, sms: Sms) -> Sms:
-    NoticeSettings.objects.filter(pk=own.pk).update(
+def with_sms(own: NotificationSettings, sms: Sms) -> Sms:
+    NotificationSettings.objects.filter(pk=own.pk).update(
         sms_on=True, twilio_account_sid=SID, twilio_auth_token=SMS_KEY, sms_sender="+15005550006"
     )
     return sms
 
 
 @pytest.fixture
-def with_push(own: NoticeSettings, push: Push) -> Push:
-    NoticeSettings.objects.filter(pk=own.pk).update(push_on=True, fcm_service_account=push.service_account)
+def with_push(own: NotificationSettings, push: Push) -> Push:
+    NotificationSettings.objects.filter(pk=own.pk).update(push_on=True, fcm_service_account=push.service_account)
     return push
 
 

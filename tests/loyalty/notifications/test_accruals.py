@@ -12,7 +12,7 @@ from authcodes.scanning.types import ScanContext
 from events import messages, publishing
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings
+from loyalty.models.notifications import Notification, NotificationDelivery, NotificationSettings
 from tests.support import factories
 from tests.support.live_stack import Stack, wait_until
 
@@ -28,11 +28,11 @@ def test_a_scans_points_are_told(brand, customer, own, box, work):
 
     work()
 
-    [notice] = Notice.objects.all()
+    [notification] = Notification.objects.all()
     [line] = LoyaltyTransaction.objects.all()
     scanned = Event.objects.get(detail_type="scan-auth")
-    assert notice.covers[0]["transaction_id"] == str(line.pk)
-    assert notice.covers[0]["cause"] == str(scanned.event_id)
+    assert notification.covers[0]["transaction_id"] == str(line.pk)
+    assert notification.covers[0]["cause"] == str(scanned.event_id)
     assert "New points: 10" in box.mails[0].get_body(("plain",)).get_content()
 
 
@@ -59,8 +59,8 @@ def test_steps_that_pay_nothing_are_not_told_but_what_they_bring_is(brand, custo
     work()
 
     assert [mail["Subject"] for mail in box.mails] == ["A reward is waiting for you: A mug"]
-    notices = Event.objects.filter(detail_type="notify").order_by("pk")
-    assert list(notices.values_list("status", flat=True)) == ["ignored", "done"]
+    notifications = Event.objects.filter(detail_type="notify").order_by("pk")
+    assert list(notifications.values_list("status", flat=True)) == ["ignored", "done"]
     assert list(consistency.differences()) == []
 
 
@@ -70,7 +70,7 @@ def test_without_notices_nothing_is_left_to_do(brand, customer, work):
     work()
 
     assert Event.objects.get(detail_type="notify").status == "ignored"
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def stack(box, tmp_path, settings):
 
 def test_workers_killed_again_and_again_tell_everybody_with_one_id_each(brand, stack, box):
     """What was sent but not yet noted when the worker died is sent again, with the same Message-ID."""
-    NoticeSettings.objects.create(brand=brand, merge_seconds=0)
+    NotificationSettings.objects.create(brand=brand, merge_seconds=0)
     customers = [factories.customer(brand) for _ in range(120)]
     for customer, code in zip(customers, factories.batch(brand, quantity=len(customers)).codes.all(), strict=True):
         scan_as(customer, code)
@@ -105,9 +105,9 @@ def test_workers_killed_again_and_again_tell_everybody_with_one_id_each(brand, s
 
     sent = Counter(mail["Message-ID"] for mail in box.mails)
     assert Event.objects.filter(attempts__gt=1).exists(), "no attempt was interrupted"
-    assert set(sent) == set(NoticeDelivery.objects.values_list("provider_id", flat=True))
-    assert len(sent) == len(customers) == Notice.objects.count()
+    assert set(sent) == set(NotificationDelivery.objects.values_list("provider_id", flat=True))
+    assert len(sent) == len(customers) == Notification.objects.count()
     assert set(box.recipients) == {customer.email for customer in customers}
-    assert set(NoticeDelivery.objects.values_list("status", flat=True)) == {"sent"}
-    covered = [line["transaction_id"] for notice in Notice.objects.all() for line in notice.covers]
+    assert set(NotificationDelivery.objects.values_list("status", flat=True)) == {"sent"}
+    covered = [line["transaction_id"] for notification in Notification.objects.all() for line in notification.covers]
     assert sorted(covered) == sorted(str(pk) for pk in LoyaltyTransaction.objects.values_list("pk", flat=True))

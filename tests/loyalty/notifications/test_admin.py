@@ -7,16 +7,22 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from loyalty.members import masking
-from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings, NoticeTemplate, StoppedAddress
+from loyalty.models.notifications import (
+    Notification,
+    NotificationDelivery,
+    NotificationSettings,
+    NotificationTemplate,
+    SuppressedAddress,
+)
 from loyalty.notifications import suppression
 from tests.support import factories
 from tests.support.fake_providers import SID, SMS_KEY, Push
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PREVIEW = "/admin/loyalty/noticetemplate/preview/"
+PREVIEW = "/admin/loyalty/notificationtemplate/preview/"
 WORDS = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "channel": "email", "language": "en"}
 
 
@@ -36,7 +42,7 @@ def client(owner):
 
 
 def settings_page(own):
-    return address("loyalty.noticesettings", "change", own.pk)
+    return address("loyalty.notificationsettings", "change", own.pk)
 
 
 # --- Settings --------------------------------------------------------------------------------------------------------
@@ -50,16 +56,16 @@ def test_secrets_are_stored_encrypted_and_never_shown_again(client, brand, own):
     saved = client.post(settings_page(own), {**sent, "fcm_service_account": account})
 
     assert saved.status_code == 302, errors(saved)
-    now = NoticeSettings.objects.get()
+    now = NotificationSettings.objects.get()
     assert (now.twilio_auth_token, now.fcm_service_account) == (SMS_KEY, account)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT twilio_auth_token, fcm_service_account FROM loyalty_noticesettings")
+        cursor.execute("SELECT twilio_auth_token, fcm_service_account FROM loyalty_notificationsettings")
         assert not {SMS_KEY, account} & set(cursor.fetchone())
-    for shown in (settings_page(own), address("loyalty.noticesettings", "history", own.pk)):
+    for shown in (settings_page(own), address("loyalty.notificationsettings", "history", own.pk)):
         said = html.unescape(text(client.get(shown)))
         assert SMS_KEY not in said
         assert "BEGIN PRIVATE KEY" not in said
-    assert SMS_KEY not in str(AuditEntry.objects.values_list("changes", flat=True))
+    assert SMS_KEY not in str(AuditLogEntry.objects.values_list("changes", flat=True))
 
 
 def test_another_name_than_the_brands_is_refused(client, brand, own):
@@ -75,7 +81,7 @@ def test_an_empty_secret_keeps_the_stored_one(client, brand, with_sms, own):
 
     client.post(settings_page(own), {**sent, "sender_name": f"{brand.name} again"})
 
-    now = NoticeSettings.objects.get()
+    now = NotificationSettings.objects.get()
     assert (now.sender_name, now.twilio_auth_token) == (f"{brand.name} again", SMS_KEY)
 
 
@@ -111,7 +117,7 @@ def test_support_sees_no_settings(brand, with_sms, own):
 
 
 def test_a_brands_own_words_begin_with_ours_and_replace_them(client, brand, customer, own, box, notify, work):
-    add = address("loyalty.noticetemplate", "add")
+    add = address("loyalty.notificationtemplate", "add")
     begun = form_of(client.get(add, WORDS))
     assert begun["subject"] == "New points at {brand_name}: {points_earned}"
 
@@ -141,13 +147,13 @@ def test_a_brands_own_words_begin_with_ours_and_replace_them(client, brand, cust
 def test_words_that_cannot_be_filled_in_are_refused(client, brand, wrong, field, complaint):
     sent = {"brand": brand.pk, **WORDS, "subject": "Hello", "body": "Hello", **wrong}
 
-    refused = client.post(address("loyalty.noticetemplate", "add"), sent)
+    refused = client.post(address("loyalty.notificationtemplate", "add"), sent)
 
     assert complaint in " ".join(errors(refused)[field])
-    assert not NoticeTemplate.objects.exists()
+    assert not NotificationTemplate.objects.exists()
 
 
-DRAFT = "/admin/loyalty/noticetemplate/draft/"
+DRAFT = "/admin/loyalty/notificationtemplate/draft/"
 
 
 def test_words_are_read_before_they_are_saved(client, brand):
@@ -161,8 +167,8 @@ def test_words_are_read_before_they_are_saved(client, brand):
     assert "&lt;b&gt;Hi" in shown["html"]
     assert "There is no {nobody} here." in wrong["problem"]
     assert "html" not in wrong
-    assert not NoticeTemplate.objects.exists()
-    assert DRAFT in text(client.get(address("loyalty.noticetemplate", "add")))
+    assert not NotificationTemplate.objects.exists()
+    assert DRAFT in text(client.get(address("loyalty.notificationtemplate", "add")))
 
 
 def test_another_choice_of_notice_brings_its_names_and_our_words(client, brand):
@@ -192,16 +198,16 @@ def test_drafts_are_for_who_writes_words_of_the_brand(client, brand):
 
 def test_the_same_words_are_written_once(client, brand):
     sent = {"brand": brand.pk, **WORDS, "subject": "Hello", "body": "Hello"}
-    client.post(address("loyalty.noticetemplate", "add"), sent)
+    client.post(address("loyalty.notificationtemplate", "add"), sent)
 
-    again = client.post(address("loyalty.noticetemplate", "add"), sent)
+    again = client.post(address("loyalty.notificationtemplate", "add"), sent)
 
     assert "has its own words" in text(again)
-    assert NoticeTemplate.objects.count() == 1
+    assert NotificationTemplate.objects.count() == 1
 
 
 def test_a_preview_is_locked_into_a_frame_that_runs_nothing(client, brand):
-    NoticeTemplate.objects.create(brand=brand, **WORDS, subject="<script>x", body='"><script>alert(1)</script>')
+    NotificationTemplate.objects.create(brand=brand, **WORDS, subject="<script>x", body='"><script>alert(1)</script>')
 
     shown = client.get(PREVIEW, {"brand": brand.pk, **WORDS})
 
@@ -234,11 +240,11 @@ def test_another_brands_preview_does_not_exist(client, brand):
 
     for call in (client.get, client.post):
         assert call(PREVIEW, {"brand": other.pk, **WORDS}).status_code == 404
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_every_notice_has_its_link_on_the_list(client, brand):
-    said = text(client.get(address("loyalty.noticetemplate")))
+    said = text(client.get(address("loyalty.notificationtemplate")))
 
     assert said.count(PREVIEW) == (5 * 3 + 6) * 3  # what concerns the account goes by e-mail alone
 
@@ -252,8 +258,8 @@ def test_a_trial_goes_to_who_asked_for_it(client, brand, owner, box, work):
 
     assert box.recipients == [owner.email]
     assert box.mails[0]["Subject"].startswith("Neue Punkte")
-    row = NoticeDelivery.objects.get()
-    assert (row.status, row.notice.is_test) == ("sent", True)
+    row = NotificationDelivery.objects.get()
+    assert (row.status, row.notification.is_test) == ("sent", True)
 
 
 def test_a_trial_by_sms_keeps_no_number(client, brand, owner, with_sms, work):
@@ -262,7 +268,7 @@ def test_a_trial_by_sms_keeps_no_number(client, brand, owner, with_sms, work):
 
     assert "Test message queued" in text(sent)
     assert with_sms.messages[0]["To"] == "+4930123456"
-    assert "123456" not in str(list(Notice.objects.values())) + str(list(NoticeDelivery.objects.values()))
+    assert "123456" not in str(list(Notification.objects.values())) + str(list(NotificationDelivery.objects.values()))
 
 
 @pytest.mark.parametrize(
@@ -274,14 +280,14 @@ def test_a_trial_by_sms_keeps_no_number(client, brand, owner, with_sms, work):
 )
 def test_a_trial_that_cannot_go_out_says_why(client, brand, wanted, said):
     assert said in text(client.post(PREVIEW, {"brand": brand.pk, **WORDS, **wanted}, follow=True))
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_a_trial_without_a_number_says_so(client, brand, with_sms):
     for phone in ("", "030 123"):
         answer = client.post(PREVIEW, {"brand": brand.pk, **WORDS, "channel": "sms", "phone": phone}, follow=True)
         assert "number" in text(answer)
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_support_neither_looks_nor_sends(brand, customer):
@@ -297,10 +303,10 @@ def test_the_log_tells_what_became_of_each(client, brand, customer, own, box, no
     box.refusals[customer.email] = "550 no such user"
     notify(customer, points_earned=7)
     work()
-    row = NoticeDelivery.objects.get()
+    row = NotificationDelivery.objects.get()
 
-    listed = text(client.get(address("loyalty.noticedelivery"), {"q": customer.email}))
-    shown = text(client.get(address("loyalty.noticedelivery", "change", row.pk)))
+    listed = text(client.get(address("loyalty.notificationdelivery"), {"q": customer.email}))
+    shown = text(client.get(address("loyalty.notificationdelivery", "change", row.pk)))
 
     assert "Bounced" in listed
     assert "SMTP 550 no such user" in shown
@@ -311,7 +317,7 @@ def test_the_log_tells_what_became_of_each(client, brand, customer, own, box, no
 def test_the_log_costs_the_same_however_long_it_is(client, brand, customer, own, box, notify, work):
     def queries():
         with CaptureQueriesContext(connection) as asked:
-            client.get(address("loyalty.noticedelivery"))
+            client.get(address("loyalty.notificationdelivery"))
         return len(asked)
 
     notify(customer)
@@ -339,9 +345,9 @@ def test_a_members_page_shows_wishes_and_what_was_sent(client, brand, customer, 
 def test_who_may_see_members_reads_their_whole_address_in_every_list(brand, customer, own, notify, work, role):
     notify(customer)
     work()
-    reader, row = browser(staff(brand, role=role)), NoticeDelivery.objects.get(user=customer)
+    reader, row = browser(staff(brand, role=role)), NotificationDelivery.objects.get(user=customer)
 
-    pages = [address("loyalty.noticedelivery"), address("loyalty.noticedelivery", "change", row.pk)]
+    pages = [address("loyalty.notificationdelivery"), address("loyalty.notificationdelivery", "change", row.pk)]
     shown = [text(reader.get(each)) for each in pages]
 
     assert [row.masked_address in each for each in shown] == [False, False]
@@ -351,11 +357,11 @@ def test_who_may_see_members_reads_their_whole_address_in_every_list(brand, cust
 def test_an_address_of_before_stays_masked(client, brand, customer, own, notify, work):
     notify(customer)
     work()
-    row = NoticeDelivery.objects.get(user=customer)
+    row = NotificationDelivery.objects.get(user=customer)
     customer.email = "another@example.org"
     customer.save()
 
-    assert row.masked_address in text(client.get(address("loyalty.noticedelivery")))
+    assert row.masked_address in text(client.get(address("loyalty.notificationdelivery")))
 
 
 def test_masks_depend_on_the_role_alone(brand, customer):
@@ -374,12 +380,12 @@ def test_a_stopped_address_is_found_and_let_try_again(client, brand, customer, o
     box.refusals[customer.email] = "550 no"
     notify(customer)
     work()
-    row = StoppedAddress.objects.get()
-    its = address("loyalty.stoppedaddress")
+    row = SuppressedAddress.objects.get()
+    its = address("loyalty.suppressedaddress")
 
     assert row.masked_address in text(client.get(its, {"q": customer.email.upper()}))
     client.post(its, {"action": "let_try_again", "_selected_action": [row.pk]})
 
-    assert not StoppedAddress.objects.exists()
-    assert AuditEntry.objects.filter(kind="loyalty.stoppedaddress").exists()
+    assert not SuppressedAddress.objects.exists()
+    assert AuditLogEntry.objects.filter(kind="loyalty.suppressedaddress").exists()
     assert suppression.among(brand_id=brand.pk, addresses=[("email", customer.email)]) == set()

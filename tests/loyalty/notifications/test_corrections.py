@@ -10,8 +10,8 @@ from django.utils import timezone
 from brands import errors
 from brands.audit_log import AuditContext
 from brands.identity import login_throttle
-from brands.models.audit import AuditEntry
-from brands.models.people import Membership, User
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole, User
 from loyalty.members import confirmations, corrections, erasure
 from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
@@ -90,7 +90,7 @@ def test_staff_correct_a_name_and_say_why(brand, customer, member, role):
 
     assert correct_name(member, person).status_code == 302
 
-    entry = AuditEntry.objects.get(action="Name corrected")
+    entry = AuditLogEntry.objects.get(action="Name corrected")
     assert entry.changes == {"first_name": ["Adda", "Augusta"], "last_name": [None, "King"]}
     assert (entry.person, entry.reason, entry.brand) == (person, "As on her card", brand)
     assert "Augusta King" in text(browser(person).get(reverse("admin:loyalty_userpoints_change", args=[member.pk])))
@@ -99,7 +99,7 @@ def test_staff_correct_a_name_and_say_why(brand, customer, member, role):
 def test_without_a_reason_nothing_is_corrected(brand, member):
     assert correct_name(member, staff(brand), reason="").context["form"].errors.keys() == {"reason"}
     assert ask_for(member, staff(brand), reason="").context["form"].errors.keys() == {"reason"}
-    assert not AuditEntry.objects.filter(action="Name corrected").exists()
+    assert not AuditLogEntry.objects.filter(action="Name corrected").exists()
     assert not EmailConfirmation.objects.exists()
 
 
@@ -120,7 +120,7 @@ def test_a_name_is_corrected_for_one_brand_alone(api, brand, customer, member, s
     assert customer.first_name == "Ada"
     assert accounts.names_of(customer, brand.pk) == ("Augusta", "King")
     assert accounts.names_of(customer, shared.pk) == ("Ada", "")
-    assert list(AuditEntry.objects.filter(action="Name corrected").values_list("brand", flat=True)) == [brand.pk]
+    assert list(AuditLogEntry.objects.filter(action="Name corrected").values_list("brand", flat=True)) == [brand.pk]
     seen_there = text(
         browser(staff(shared)).get(
             reverse("admin:loyalty_userpoints_change", args=[customer.points_rows.get(brand=shared).pk])
@@ -175,7 +175,7 @@ def test_a_new_address_takes_effect_when_it_is_confirmed(api, brand, own, custom
     customer.refresh_from_db()
     assert (customer.email, bool(customer.email_verified_at)) == (NEW, True)
     assert error(token_before.get("customer/profile"))[0] == 401
-    entry = AuditEntry.objects.get(action="E-mail address changed")
+    entry = AuditLogEntry.objects.get(action="E-mail address changed")
     assert (entry.changes, entry.brand) == ({"email": [old, NEW]}, brand)
     assert error(confirm(api, token))[0] == 400
     assert api.post("auth/token", {"email": NEW, "password": PASSWORD, "brand_id": brand.pk}).status_code == 200
@@ -205,7 +205,7 @@ def test_nobody_learns_what_a_member_is_elsewhere(api, brand, own, customer, mem
     if kind == "staff elsewhere":
         other = factories.brand()
         User.objects.filter(pk=customer.pk).update(is_staff=True)
-        customer.memberships.create(brand=other, role="owner")
+        customer.staff_roles.create(brand=other, role="owner")
     if kind == "superuser":
         User.objects.filter(pk=customer.pk).update(is_staff=True, is_superuser=True)
     if kind == "address taken":
@@ -231,7 +231,7 @@ def test_nobody_learns_what_a_member_is_elsewhere(api, brand, own, customer, mem
 
 def test_a_colleagues_address_is_theirs_to_change(brand, customer, member):
     User.objects.filter(pk=customer.pk).update(is_staff=True)
-    customer.memberships.create(brand=brand, role="manager")
+    customer.staff_roles.create(brand=brand, role="manager")
 
     assert "colleague" in text(ask_for(member, staff(brand)))
     assert not EmailConfirmation.objects.exists()
@@ -281,7 +281,7 @@ def test_wrong_passwords_with_a_link_are_seen_by_the_brand_that_sent_it(api, bra
 
     confirm(api, token, "wrong")
 
-    entry = AuditEntry.objects.get(action__startswith="Wrong passwords for a new e-mail address")
+    entry = AuditLogEntry.objects.get(action__startswith="Wrong passwords for a new e-mail address")
     assert entry.brand == brand
 
 
@@ -290,12 +290,12 @@ def test_a_wrong_password_tells_no_brand_that_a_member_works_elsewhere(
 ):
     ask_for(member, staff(brand))
     token = next(token for to, _words, token in mailed() if to == NEW)
-    Membership.objects.create(user=customer, brand=shared, role="owner")
+    StaffRole.objects.create(user=customer, brand=shared, role="owner")
     User.objects.filter(pk=customer.pk).update(is_staff=True)
 
     confirm(api, token, "wrong")
 
-    assert AuditEntry.objects.get(action__startswith="Wrong passwords for a new e-mail address").brand == brand
+    assert AuditLogEntry.objects.get(action__startswith="Wrong passwords for a new e-mail address").brand == brand
 
 
 def test_links_to_a_new_password_end_with_the_address(api, brand, own, customer, member, mailed):
@@ -374,7 +374,7 @@ def test_an_erasure_takes_corrections_along(brand, own, customer, member, shared
     member.refresh_from_db()
     assert (member.first_name, member.last_name) == (None, None)
     assert not EmailConfirmation.objects.exists()
-    assert "Augusta" not in str(list(AuditEntry.objects.values_list("changes", "reason", "row_name")))
+    assert "Augusta" not in str(list(AuditLogEntry.objects.values_list("changes", "reason", "row_name")))
 
 
 def test_who_was_erased_is_corrected_no_more(brand, customer, member):

@@ -8,7 +8,7 @@ from django.urls import reverse
 from brands.models.tenants import Brand
 from events import worker
 from events.models import Event
-from loyalty.models.notifications import Notice, NoticeSettings
+from loyalty.models.notifications import Notification, NotificationSettings
 from tests.support import factories
 from tests.support.portal import address, browser, form_of, staff, text
 
@@ -27,7 +27,7 @@ def test_brand_made_in_the_portal_has_settings_that_send(db):
     answer = operator.post(address("brands.brand", "add"), sent)
 
     assert answer.status_code == 302
-    own = NoticeSettings.objects.get(brand__slug="fir")
+    own = NotificationSettings.objects.get(brand__slug="fir")
     assert (own.is_active, own.email_on) == (True, True)
 
 
@@ -38,7 +38,7 @@ def test_points_of_a_new_brands_customer_become_a_notice(api, brand, customer, d
     worker.drain(lane="notices")
 
     assert Event.objects.get(detail_type="notify").status == "done"
-    assert Notice.objects.filter(brand=brand, user=customer).exists()
+    assert Notification.objects.filter(brand=brand, user=customer).exists()
 
 
 def test_front_page_says_that_a_brand_sends_nothing(brand):
@@ -48,5 +48,5 @@ def test_front_page_says_that_a_brand_sends_nothing(brand):
     assert Brand.objects.count() == 1
 
     assert "Set up notifications" in text(owner.get(reverse("admin:index")))
-    NoticeSettings.objects.create(brand=brand)
+    NotificationSettings.objects.create(brand=brand)
     assert "Set up notifications" not in text(owner.get(reverse("admin:index")))

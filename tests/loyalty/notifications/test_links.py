@@ -5,7 +5,7 @@ from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
-from loyalty.models.notifications import Notice
+from loyalty.models.notifications import Notification
 from loyalty.notifications import preferences, rendering
 from loyalty.notifications.rendering import ACKNOWLEDGE, OPT_OUT
 from tests.support import factories
@@ -86,18 +86,20 @@ def test_a_link_about_what_is_gone_leads_nowhere(browser, customer, brand, name,
 
 def test_a_recall_is_acknowledged_by_the_button_and_once(browser, customer, brand):
     facts = {"product_name": "Jacket", "message": "<b>Stop</b>", "recall_id": "R-1", "contact": "us"}
-    notice = Notice.objects.create(brand=brand, user=customer, template="NOTIFY_RECALL", key="recall:1", payload=facts)
-    its = path(brand, ACKNOWLEDGE, {"n": notice.pk})
+    notification = Notification.objects.create(
+        brand=brand, user=customer, template="NOTIFY_RECALL", key="recall:1", payload=facts
+    )
+    its = path(brand, ACKNOWLEDGE, {"n": notification.pk})
 
     assert "&lt;b&gt;Stop&lt;/b&gt;" in browser.get(its).content.decode()
-    notice.refresh_from_db()
-    assert notice.acknowledged_at is None
+    notification.refresh_from_db()
+    assert notification.acknowledged_at is None
     assert "Thank you" in browser.post(its).content.decode()
-    notice.refresh_from_db()
-    first = notice.acknowledged_at
+    notification.refresh_from_db()
+    first = notification.acknowledged_at
     browser.post(its)
-    notice.refresh_from_db()
-    assert notice.acknowledged_at == first is not None
+    notification.refresh_from_db()
+    assert notification.acknowledged_at == first is not None
 
 
 def test_another_brands_wishes_stay(browser, customer, brand, stop):

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from brands.models.people import User
 from loyalty.members import passwords
 from loyalty.models.accounts import UserPoints
-from loyalty.models.notifications import NoticeSettings
+from loyalty.models.notifications import NotificationSettings
 from tests.support import factories
 from tests.support.api import Api, error, somewhere
 from tests.support.factories import PASSWORD
@@ -116,7 +116,7 @@ def test_which_addresses_are_known_is_not_told(api, brand, member, box, work):
 
 
 def test_one_mail_is_sent_however_often_it_is_asked_for_and_whatever_is_switched_off(api, brand, member, box, work):
-    NoticeSettings.objects.create(brand=brand, is_active=False)
+    NotificationSettings.objects.create(brand=brand, is_active=False)
     for _ in range(3):
         forgot(api, member.email.upper())
     work()

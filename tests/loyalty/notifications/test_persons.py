@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from events.models import Event
 from loyalty.members.personal_data import as_json
-from loyalty.models.notifications import Device, Notice, NoticeDelivery, StoppedAddress
+from loyalty.models.notifications import Device, Notification, NotificationDelivery, SuppressedAddress
 from loyalty.notifications import devices, personal_data, preferences
 from tests.support import factories
 
@@ -41,10 +41,10 @@ def test_everything_is_forgotten_and_nothing_more_is_sent(brand, known, box, wor
     Event.objects.filter(detail_type="notify", status="pending").update(status="dead")
     work()
 
-    tables = [Notice, NoticeDelivery, Device, StoppedAddress]
+    tables = [Notification, NotificationDelivery, Device, SuppressedAddress]
     kept = str([list(table.objects.values()) for table in tables])
     assert not any(word in kept for word in (known.email, "example.com", "123456", "t0ken", "secret"))
-    assert not StoppedAddress.objects.exists()
+    assert not SuppressedAddress.objects.exists()
     assert box.mails == []
     assert preferences.read(known.pk, brand.pk) == preferences.Preferences()
 
@@ -53,4 +53,4 @@ def test_other_brands_remember(brand, known):
     personal_data.erase(known.pk, factories.brand().pk, to=known.pk, at=timezone.now())
 
     assert preferences.read(known.pk, brand.pk).phone == NUMBER
-    assert StoppedAddress.objects.exists()
+    assert SuppressedAddress.objects.exists()

@@ -14,7 +14,7 @@ from brands.tenants import contacts
 from events.models import Event
 from jobs import runner
 from jobs.models import Job
-from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings
+from loyalty.models.notifications import Notification, NotificationDelivery, NotificationSettings
 from loyalty.notifications import batching, catalogue, preferences
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
@@ -78,11 +78,11 @@ def test_a_customer_of_another_brand_is_theirs_to_tell(brand, batch, box, work):
     recall_it(batch)
     work()
 
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_no_opt_out_and_no_switch_keeps_a_recall_back(brand, customer, batch, box, work):
-    NoticeSettings.objects.create(brand=brand, is_active=False, email_on=False)
+    NotificationSettings.objects.create(brand=brand, is_active=False, email_on=False)
     topics = ["points", "offers", "safety"]
     preferences.opt_out(customer.pk, brand.pk, channel="email", topics=topics, at=timezone.now())
     scanned(batch, customer)
@@ -170,12 +170,12 @@ def test_a_lifted_recall_is_told_to_nobody_more(brand, customer, batch, box, wor
     scanned(batch, customer)
     recall = recall_it(batch)
 
-    recalls.lift_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(brand))
+    recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(brand))
     work()
     job = tell(recall)
 
-    assert (box.mails, NoticeDelivery.objects.count()) == ([], 0)
-    assert "lifted" in job.log
+    assert (box.mails, NotificationDelivery.objects.count()) == ([], 0)
+    assert "withdrawn" in job.log
 
 
 def test_the_form_tells_customers_unless_told_not_to(brand, customer, batch):
@@ -299,7 +299,7 @@ def test_the_recalls_page_shows_how_many_know(brand, customer, batch, box, work)
     client = browser(staff(brand))
 
     said = text(client.get(address("authcodes.recall", "change", recall.pk)))
-    log = client.get(address("loyalty.noticedelivery"), {"notice__key": notifications.key_of(recall)})
+    log = client.get(address("loyalty.notificationdelivery"), {"notification__key": notifications.key_of(recall)})
 
     assert re.search(r"Delivered</dt><dd>1<", said)
     assert [row.user for row in log.context["cl"].result_list] == [customer]

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from core.errors import Invalid
 from events.models import Event
-from loyalty.models.notifications import NoticeSettings, SenderDomain
+from loyalty.models.notifications import NotificationSettings, SenderDomain
 from loyalty.notifications import sender_domains
 from loyalty.tasks import check_sender_domains
 from tests.support import factories
@@ -37,7 +37,7 @@ def domain(brand):
 def sends_from(brand):
     def send(sender_address, sender_name=""):
         own = {"merge_seconds": 0, "sender_address": sender_address, "sender_name": sender_name or f"{brand.name} Ltd"}
-        NoticeSettings.objects.update_or_create(brand=brand, defaults=own)
+        NotificationSettings.objects.update_or_create(brand=brand, defaults=own)
 
     return send
 
@@ -210,4 +210,4 @@ def test_staff_add_look_again_and_remove_a_domain(brand, names, work):
     assert "Proven" in text(page.get(address("loyalty.senderdomain")))
     page.post(address("loyalty.senderdomain", "delete", domain.pk), {"post": "yes"})
     assert not SenderDomain.objects.exists()
-    assert AuditEntry.objects.filter(kind="loyalty.senderdomain").count() == 3
+    assert AuditLogEntry.objects.filter(kind="loyalty.senderdomain").count() == 3

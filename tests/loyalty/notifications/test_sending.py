@@ -11,7 +11,13 @@ from brands.tenants import quotas
 from core.redis import client
 from events import messages, worker, worker_signals
 from events.models import Event
-from loyalty.models.notifications import Notice, NoticeDelivery, NoticeSettings, StoppedAddress, Template
+from loyalty.models.notifications import (
+    Notification,
+    NotificationDelivery,
+    NotificationSettings,
+    SuppressedAddress,
+    Template,
+)
 from loyalty.notifications import delivery, devices, preferences, suppression
 from tests.support import factories
 from tests.support.fake_http import reset_breakers
@@ -30,7 +36,7 @@ def device(customer, brand, token="t0ken"):
 
 
 def log():
-    return list(NoticeDelivery.objects.order_by("id").values_list("channel", "status"))
+    return list(NotificationDelivery.objects.order_by("id").values_list("channel", "status"))
 
 
 # --- E-mail ----------------------------------------------------------------------------------------------------------
@@ -50,7 +56,7 @@ def test_points_are_told_by_email(brand, customer, own, box, notify, work):
     text, html = mail.iter_parts()
     assert (text.get_content_type(), html.get_content_type()) == ("text/plain", "text/html")
     assert "Your balance: 4,800" in text.get_content()
-    row = NoticeDelivery.objects.get()
+    row = NotificationDelivery.objects.get()
     assert (row.status, row.attempts, row.provider_id, row.address) == ("sent", 1, mail["Message-ID"], "")
     assert row.masked_address == f"{customer.email[0]}•••@example.com"
     assert mail["Message-ID"] == f"<{row.delivery_id}@{brand.slug}.example.com>"
@@ -73,16 +79,16 @@ def test_mails_above_the_quota_wait_until_tomorrow_and_passwords_do_not(brand, c
     assert log() == [("email", "sent"), ("email", "queued")]
     due = Event.objects.get(detail_type="send-email", status="pending").due_at
     assert abs(due - quotas.begin_of_day(timezone.now()) - timedelta(days=1)) < timedelta(seconds=5)
-    NoticeDelivery.objects.filter(status="queued").update(template=Template.PASSWORD_FORGOTTEN)
+    NotificationDelivery.objects.filter(status="queued").update(template=Template.PASSWORD_FORGOTTEN)
     Event.objects.pending().update(due_at=timezone.now())
     deliver()
-    assert NoticeDelivery.objects.get(template=Template.PASSWORD_FORGOTTEN).attempts == 1
+    assert NotificationDelivery.objects.get(template=Template.PASSWORD_FORGOTTEN).attempts == 1
 
 
 def test_a_brand_that_sends_nothing_ignores_it(brand, customer, box, notify, work):
     notify(customer)
     work()
-    NoticeSettings.objects.create(brand=brand, is_active=False)
+    NotificationSettings.objects.create(brand=brand, is_active=False)
     notify(customer)
     work()
 
@@ -100,10 +106,10 @@ def test_points_close_together_become_one_notice_with_their_sum(brand, customer,
     [mail] = box.mails
     assert "15.50" in mail["Subject"]
     assert "Your balance: 15.50" in mail.get_body(("plain",)).get_content()
-    notice = Notice.objects.get()
+    notification = Notification.objects.get()
     told = Event.objects.filter(detail_type="notify").order_by("id")
-    assert [covered["event"] for covered in notice.covers] == [str(event.event_id) for event in told]
-    assert [covered["points_earned"] for covered in notice.covers] == [10, 5, 0.5]
+    assert [covered["event"] for covered in notification.covers] == [str(event.event_id) for event in told]
+    assert [covered["points_earned"] for covered in notification.covers] == [10, 5, 0.5]
 
 
 def test_the_balance_is_the_newest_ones_however_they_come(brand, customer, own, box, notify, work):
@@ -126,7 +132,7 @@ def test_what_is_earned_after_a_notice_is_told_in_the_next(brand, customer, own,
 
 
 def test_a_notice_waits_for_more(brand, customer, own, box, notify):
-    NoticeSettings.objects.filter(pk=own.pk).update(merge_seconds=60)
+    NotificationSettings.objects.filter(pk=own.pk).update(merge_seconds=60)
     notify(customer)
 
     from events import worker
@@ -163,7 +169,7 @@ def test_who_opted_out_is_told_nothing_and_the_log_says_so(brand, customer, own,
     work()
 
     assert (box.mails, log()) == ([], [("email", "suppressed")])
-    assert "does not want" in NoticeDelivery.objects.get().last_error
+    assert "does not want" in NotificationDelivery.objects.get().last_error
 
 
 def test_an_opt_out_between_two_attempts_counts(brand, customer, own, box, notify, work):
@@ -191,7 +197,7 @@ def test_an_opt_out_between_two_attempts_counts(brand, customer, own, box, notif
 def test_names_cannot_smuggle_in_headers(brand, customer, own, box, notify, work, first_name, sender, brand_name):
     type(customer).objects.filter(pk=customer.pk).update(first_name=first_name)
     type(brand).objects.filter(pk=brand.pk).update(name=brand_name)
-    NoticeSettings.objects.filter(pk=own.pk).update(sender_name=sender)
+    NotificationSettings.objects.filter(pk=own.pk).update(sender_name=sender)
     notify(customer)
 
     work()
@@ -225,8 +231,8 @@ def test_an_address_that_does_not_exist_is_written_to_once(brand, customer, own,
     work()
 
     assert log() == [("email", "bounced"), ("email", "suppressed")]
-    assert NoticeDelivery.objects.first().attempts == 0
-    stop = StoppedAddress.objects.get()
+    assert NotificationDelivery.objects.first().attempts == 0
+    stop = SuppressedAddress.objects.get()
     assert "550" in stop.reason
     assert customer.email not in f"{stop.masked_address}{stop.digest}{stop.reason}"
 
@@ -237,7 +243,7 @@ def test_staff_let_an_address_try_again(brand, customer, own, box, notify, work)
     work()
     box.refusals.clear()
 
-    suppression.let_try_again(address=StoppedAddress.objects.get())
+    suppression.let_try_again(address=SuppressedAddress.objects.get())
     notify(customer)
     work()
 
@@ -252,7 +258,7 @@ def test_what_is_not_the_addresss_fault_does_not_stop_it(brand, customer, own, b
     work()
 
     assert log() == [("email", "failed")]
-    assert not StoppedAddress.objects.exists()
+    assert not SuppressedAddress.objects.exists()
 
 
 def test_a_mail_that_is_refused_for_now_comes_later_with_the_same_id(brand, customer, own, box, notify, work):
@@ -261,7 +267,7 @@ def test_a_mail_that_is_refused_for_now_comes_later_with_the_same_id(brand, cust
 
     work_until_done(work)
 
-    row = NoticeDelivery.objects.get()
+    row = NotificationDelivery.objects.get()
     assert (row.status, row.attempts, len(box.mails)) == ("sent", 3, 1)
     assert box.mails[0]["Message-ID"] == row.provider_id
 
@@ -278,7 +284,7 @@ def test_a_mail_server_that_is_away_costs_no_mail(brand, customer, own, box, not
     notify(customer)
     settings.EMAIL_PORT = 1
     work()
-    assert (log(), "Refused" in NoticeDelivery.objects.get().last_error) == ([("email", "queued")], True)
+    assert (log(), "Refused" in NotificationDelivery.objects.get().last_error) == ([("email", "queued")], True)
 
     settings.EMAIL_PORT = box.port
     work_until_done(work)
@@ -322,7 +328,7 @@ def test_points_are_told_by_sms_to_who_gave_a_number(brand, customer, own, box, 
     assert with_sms.messages == [
         {"To": SMS_NUMBER, "From": "+15005550006", "Body": f"{brand.name}: neue Punkte 10, Stand 20."}
     ]
-    row = NoticeDelivery.objects.get(channel="sms")
+    row = NotificationDelivery.objects.get(channel="sms")
     assert (row.status, row.masked_address, row.provider_id) == ("sent", "+49•••56", f"SM{1:032d}")
 
 
@@ -356,18 +362,18 @@ def test_a_busy_sms_service_is_asked_again(brand, customer, own, box, with_sms, 
     work_until_done(work)
 
     assert len(with_sms.messages) == 1
-    assert NoticeDelivery.objects.get(channel="sms").attempts == 2
+    assert NotificationDelivery.objects.get(channel="sms").attempts == 2
 
 
 def test_a_wrong_sms_key_waits_until_it_is_mended(brand, customer, own, box, with_sms, notify, work):
     prefer(customer, brand, phone=SMS_NUMBER)
-    key = NoticeSettings.objects.get().twilio_auth_token
-    mend = NoticeSettings.objects.get()
+    key = NotificationSettings.objects.get().twilio_auth_token
+    mend = NotificationSettings.objects.get()
     mend.twilio_auth_token = "wrong"
     mend.save()
     notify(customer)
     work()
-    row = NoticeDelivery.objects.get(channel="sms")
+    row = NotificationDelivery.objects.get(channel="sms")
     assert (row.status, "401" in row.last_error, key in row.last_error) == ("queued", True, False)
 
     mend.twilio_auth_token = key
@@ -387,7 +393,7 @@ def test_words_that_postgresql_does_not_take_send_nothing_twice(
 
     work()
 
-    row = NoticeDelivery.objects.get(channel="sms")
+    row = NotificationDelivery.objects.get(channel="sms")
     assert (row.status, "\0" in row.last_error) == (ends, False)
     assert "ValueError" not in Event.objects.get(detail_type="send-sms").last_error
     if ends != "queued":
@@ -404,7 +410,7 @@ def rest():
 
 def test_a_brands_slow_service_leaves_senders_for_others(brand, customer, own, box, with_sms, rest, notify, work):
     prefer(customer, brand, phone=SMS_NUMBER)
-    row = NoticeDelivery(brand=brand, channel="sms")
+    row = NotificationDelivery(brand=brand, channel="sms")
     breaker = delivery.breaker_of(row)
     breaker.took(5)
     notify(customer)
@@ -414,9 +420,9 @@ def test_a_brands_slow_service_leaves_senders_for_others(brand, customer, own, b
             waiting.enter_context(worker_signals.acquire_slot(lane=breaker.name, seats=delivery.SEATS_OF_THE_SLOW))
         work()
 
-        held = NoticeDelivery.objects.get(channel="sms")
+        held = NotificationDelivery.objects.get(channel="sms")
         assert (held.status, held.attempts, with_sms.messages) == ("queued", 0, [])
-        assert delivery.breaker_of(NoticeDelivery(brand=factories.brand(), channel="sms")).is_slow() is False
+        assert delivery.breaker_of(NotificationDelivery(brand=factories.brand(), channel="sms")).is_slow() is False
     work()
 
     assert len(with_sms.messages) == 1
@@ -436,7 +442,7 @@ def test_points_are_told_on_every_device(brand, customer, own, box, with_push, n
     assert with_push.grants == 1
     message = with_push.messages[0]
     assert message["notification"]["title"] == brand.name
-    row = NoticeDelivery.objects.get(delivery_id=message["data"]["notice_id"])
+    row = NotificationDelivery.objects.get(delivery_id=message["data"]["notice_id"])
     assert message["apns"]["headers"]["apns-collapse-id"] == str(row.delivery_id)
     assert row.provider_id.startswith("projects/acme/messages/")
 
@@ -452,7 +458,7 @@ def test_a_device_that_is_gone_gets_nothing_more(brand, customer, own, box, with
 
     assert [status for channel, status in log() if channel == "push"] == ["bounced"]
     assert devices.alive(user_id=customer.pk, brand_id=brand.pk) == []
-    assert not StoppedAddress.objects.exists()
+    assert not SuppressedAddress.objects.exists()
 
 
 def test_an_access_token_that_was_withdrawn_is_asked_for_again(brand, customer, own, box, with_push, notify, work):
@@ -538,6 +544,6 @@ def test_accruals_at_once_lose_no_point(brand, customer, own, box, notify, work)
         thread.join()
     work()
 
-    covered = [line for notice in Notice.objects.all() for line in notice.covers]
+    covered = [line for notification in Notification.objects.all() for line in notification.covers]
     assert len({line["event"] for line in covered}) == len(covered) == 40
-    assert sum(notice.payload["points_earned"] for notice in Notice.objects.all()) == 40
+    assert sum(notification.payload["points_earned"] for notification in Notification.objects.all()) == 40

@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from brands.models.audit import AuditEntry
+from brands.models.audit import AuditLogEntry
 from events.models import Event
 from loyalty.members import numbers
 from loyalty.models.wallets import WalletIssuer, WalletPass
@@ -120,7 +120,7 @@ def test_renewed_certificate_replaces_the_old_one_and_brings_what_waited(owner, 
     row.refresh_from_db()
     assert row.expires_at.date() == (NOW + 90 * DAY).date()
     assert Event.objects.filter(detail_type="refresh-pass", status="pending").count() == 1
-    entry = AuditEntry.objects.get(kind="loyalty.walletissuer")
+    entry = AuditLogEntry.objects.get(kind="loyalty.walletissuer")
     assert entry.changes["private_key"] == ["•••", "•••"]
     assert entry.changes["expires_at"][1] == str((NOW + 90 * DAY).date())
 
@@ -176,7 +176,7 @@ def test_owner_updates_all_passes(owner, brand):
     row.refresh_from_db()
     assert row.look == 2
     assert Event.objects.filter(detail_type="refresh-pass", status="pending").count() == 3
-    assert AuditEntry.objects.get(kind="loyalty.walletissuer").action == "All passes updated: 3"
+    assert AuditLogEntry.objects.get(kind="loyalty.walletissuer").action == "All passes updated: 3"
 
 
 # --- Passes ----------------------------------------------------------------------------------------------------------

@@ -20,14 +20,14 @@ class AuthCodeInvalid(DomainError):
 
 class ScanLimitReached(DomainError):
     code = "SCAN_LIMIT_REACHED"
-    default_message = _("This code has been scanned as often as it may be.")
+    default_message = _("This code has reached its scan limit.")
 
 
 class ScanNotAdoptable(DomainError):
     """One answer for a wrong or late token, a scan that is no guest's, and one that somebody else was faster with."""
 
     code = "SCAN_NOT_ADOPTABLE"
-    default_message = _("This scan cannot be taken over any more. Scan the code again.")
+    default_message = _("This scan can no longer be claimed. Scan the code again.")
 
 
 class CodeRecalled(DomainError):

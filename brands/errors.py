@@ -12,7 +12,7 @@ class TokenInvalid(DomainError):
 
 class ApiKeyInvalid(DomainError):
     code = "API_KEY_INVALID"
-    default_message = _("The api-key header is missing or names no usable key.")
+    default_message = _("The api-key header is missing or its key is not valid.")
 
 
 class OriginNotAllowed(DomainError):
@@ -22,7 +22,7 @@ class OriginNotAllowed(DomainError):
 
 class BrandMismatch(DomainError):
     code = "BRAND_MISMATCH"
-    default_message = _("The brand of the key, the token and the request are not the same.")
+    default_message = _("The key, the token and the request belong to different brands.")
 
 
 class UserNotFound(DomainError):

@@ -47,7 +47,7 @@ def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Itera
     allowed = environ["PATH_INFO"] == "/metrics" and environ["REQUEST_METHOD"] in {"GET", "HEAD"}
     if not allowed or not may_read(environ, environ["REMOTE_ADDR"]):
         start_response("404 Not Found", [("Content-Type", "text/plain")])
-        return [b"There is nothing here.\n"]
+        return [b"Not found.\n"]
     body, content_type = written([collected], environ.get("HTTP_ACCEPT", ""))
     start_response("200 OK", [("Content-Type", content_type), ("Content-Length", str(len(body)))])
     return [body]

@@ -17,5 +17,5 @@ CODES = frozenset(ALL.split())
 def validate(code: str) -> None:
     if code not in CODES:
         raise ValidationError(
-            _("%(code)s is not a currency code. Write three letters, such as EUR."), params={"code": code}
+            _("%(code)s is not a currency code. Enter three letters, such as EUR."), params={"code": code}
         )

@@ -11,7 +11,7 @@ class DomainError(Exception):
     """An expected no. `code` is the API's error code; core.api.exception_handler maps it to an HTTP status."""
 
     code: ClassVar[str] = "REFUSED"
-    default_message: ClassVar[Any] = _("The request was refused.")
+    default_message: ClassVar[Any] = _("The request was rejected.")
 
     def __init__(self, message: str = "", *, details: dict[str, Any] | None = None) -> None:
         self.message = str(message or self.default_message)
@@ -30,12 +30,12 @@ class QuotaReached(Invalid):
 
 class NotFound(DomainError):
     code = "NOT_FOUND"
-    default_message = _("There is nothing here.")
+    default_message = _("Not found.")
 
 
 class Forbidden(DomainError):
     code = "FORBIDDEN"
-    default_message = _("You may not do this.")
+    default_message = _("You do not have permission to do this.")
 
 
 class AuthenticationRequired(DomainError):
@@ -58,7 +58,7 @@ class Unavailable(DomainError):
     """Something this request needs does not answer; `retry_after` is in whole seconds."""
 
     code = "UNAVAILABLE"
-    default_message = _("The service cannot answer right now. Try again shortly.")
+    default_message = _("Service temporarily unavailable. Try again in a few seconds.")
 
     def __init__(self, message: str = "", *, retry_after: int = 5) -> None:
         super().__init__(message)
@@ -67,7 +67,7 @@ class Unavailable(DomainError):
 
 class RequestInProgress(DomainError):
     code = "REQUEST_IN_PROGRESS"
-    default_message = _("The same request is being worked on. Ask again in a moment.")
+    default_message = _("The same request is still being processed. Try again in a moment.")
 
 
 class IdempotencyKeyReused(DomainError):

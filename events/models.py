@@ -32,9 +32,9 @@ class Event(models.Model):
     class Status(models.TextChoices):
         PENDING = "pending", _("Pending")
         DONE = "done", _("Done")
-        REFUSED = "refused", _("Refused")
-        IGNORED = "ignored", _("Ignored: no handler")
-        DEAD = "dead", _("Dead: gave up")
+        REFUSED = "refused", _("Rejected")
+        IGNORED = "ignored", _("Ignored (no handler)")
+        DEAD = "dead", _("Failed")
 
     event_id = models.UUIDField(default=uuid.uuid4, help_text=_("The envelope's id, unique per source."))
     source = models.CharField(max_length=120)
@@ -44,24 +44,25 @@ class Event(models.Model):
     region = models.CharField(max_length=64, blank=True)
     time = MomentField(default=timezone.now)
     lane = models.CharField(
-        max_length=10, default="points", db_default="points", help_text=_("Slow kinds wait in lanes of their own.")
+        max_length=10,
+        default="points",
+        db_default="points",
+        help_text=_("Slow kinds of events have lanes of their own."),
     )
-    detail = models.JSONField(help_text=_("arguments and payload; never a bearer token."))
+    detail = models.JSONField(help_text=_("Arguments and payload. Never contains a bearer token."))
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
     attempts = models.PositiveIntegerField(default=0)
     crashes = models.PositiveSmallIntegerField(
         _("crashes"),
         default=0,
         db_default=0,
-        help_text=_("Attempts in a row, of this event alone, whose process did not live on."),
+        help_text=_("Consecutive attempts during which the worker process died."),
     )
-    due_at = MomentField(
-        default=timezone.now, help_text=_("When it may be delivered; a worker that holds it moves this ahead.")
-    )
+    due_at = MomentField(default=timezone.now, help_text=_("When it is due. A worker that leases it postpones this."))
     give_up_at = MomentField(default=default_give_up_at, help_text=_("A failure after this moment is final."))
-    outcome = models.JSONField(null=True, blank=True, help_text=_("The stored answer, or the refusal."))
+    outcome = models.JSONField(null=True, blank=True, help_text=_("The stored response or error."))
     request_id = models.CharField(
-        max_length=64, blank=True, default="", db_default="", help_text=_("The request that it follows from.")
+        max_length=64, blank=True, default="", db_default="", help_text=_("The request that caused it.")
     )
     last_error = models.TextField(blank=True)
     held_for = models.BigIntegerField(

@@ -56,7 +56,7 @@ class Job(models.Model):
 
     class Kind(models.TextChoices):
         GENERATE = "generate", _("Generate codes")
-        CHANGE_CODES = "change-codes", _("Change many codes")
+        CHANGE_CODES = "change-codes", _("Change codes in bulk")
         CHECK_IMPORT = "check-import", _("Check an import")
         COMMIT_IMPORT = "commit-import", _("Commit an import")
         UNDO_IMPORT = "undo-import", _("Undo an import")
@@ -66,16 +66,16 @@ class Job(models.Model):
         EXPORT_BATCHES = "export-batches", _("Export batches")
         EXPORT_PRODUCTS = "export-products", _("Export products")
         EXPORT_MEMBERS = "export-members", _("Export members")
-        EXPORT_LEDGER = "export-ledger", _("Export transactions")
+        EXPORT_LEDGER = "export-ledger", _("Export the points ledger")
         EXPORT_REDEMPTIONS = "export-redemptions", _("Export redemptions")
         EXPORT_CLAIMS = "export-claims", _("Export reward claims")
         EXPORT_PROGRESS = "export-progress", _("Export campaign progress")
-        EXPORT_AUDIT = "export-audit", _("Export the audit trail")
+        EXPORT_AUDIT = "export-audit", _("Export the audit log")
         EXPORT_AFFECTED = "export-affected", _("Export customers affected by a recall")
         EXPORT_CUSTOMER_DATA = "export-customer-data", _("Export a customer's data")
-        NOTIFY_RECALL = "notify-recall", _("Tell customers of a recall")
+        NOTIFY_RECALL = "notify-recall", _("Notify customers of a recall")
         PRINT_BATCH = "print-batch", _("Print a batch's codes")
-        PRINT_LIST = "print-list", _("Print the codes of a list")
+        PRINT_LIST = "print-list", _("Print codes from a list")
 
     class Status(models.TextChoices):
         QUEUED = "queued", _("Queued")
@@ -88,19 +88,19 @@ class Job(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="jobs")
     kind = models.CharField(max_length=32, choices=Kind.choices)
-    title = models.CharField(max_length=200, help_text=_("What it is about, in a few words."))
+    title = models.CharField(max_length=200, help_text=_("A short description."))
     parameters = models.JSONField(default=dict, editable=False)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     done = models.PositiveBigIntegerField(default=0)
     total = models.PositiveBigIntegerField(default=0)
-    log = models.TextField(blank=True, help_text=_("A line for each thing worth knowing."))
+    log = models.TextField(blank=True, help_text=_("Messages of the job, one per line."))
     attempts = models.PositiveIntegerField(default=0)
     interruptions = models.PositiveIntegerField(
         _("interruptions"),
         default=0,
         db_default=0,
         editable=False,
-        help_text=_("Attempts that ended because the database went away, not their workers."),
+        help_text=_("Attempts that ended because the database was unavailable."),
     )
     cancel_requested = models.BooleanField(default=False)
     result = models.FileField(upload_to="jobs/%Y/%m/", blank=True, max_length=255)
@@ -119,9 +119,9 @@ class Job(models.Model):
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = MomentField(default=timezone.now, editable=False)
     started_at = MomentField(null=True, blank=True)
-    alive_at = MomentField(null=True, blank=True, help_text=_("When its worker last gave a sign."))
+    alive_at = MomentField(null=True, blank=True, help_text=_("The worker's last heartbeat."))
     finished_at = MomentField(null=True, blank=True)
-    expires_at = MomentField(null=True, blank=True, help_text=_("From then on the file is gone."))
+    expires_at = MomentField(null=True, blank=True, help_text=_("The file is deleted after this time."))
 
     objects = JobQuerySet.as_manager()
 

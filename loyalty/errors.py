@@ -18,7 +18,8 @@ class MemberBlocked(DomainError):
 class EmailNotConfirmed(DomainError):
     code = "EMAIL_NOT_CONFIRMED"
     default_message = _(
-        "This brand gives points to confirmed e-mail addresses only. They follow when the customer has confirmed it."
+        "This brand credits points only to confirmed e-mail addresses. The "
+        "points follow once the customer confirms theirs."
     )
 
 
@@ -29,22 +30,22 @@ class UserNotEnrolled(DomainError):
 
 class PointsAlreadyClaimed(DomainError):
     code = "POINTS_ALREADY_CLAIMED"
-    default_message = _("Points for this were already credited to this customer.")
+    default_message = _("Points for this have already been credited to this customer.")
 
 
 class ExternallyRefused(DomainError):
     code = "EXTERNALLY_REFUSED"
-    default_message = _("The brand's own loyalty system refuses points for this.")
+    default_message = _("The brand's external loyalty system rejected the points.")
 
 
 class NotEligible(DomainError):
     code = "NOT_ELIGIBLE"
-    default_message = _("The brand gives nothing for this action.")
+    default_message = _("The brand gives no points for this action.")
 
 
 class CurrencyNotAccepted(DomainError):
     code = "CURRENCY_NOT_ACCEPTED"
-    default_message = _("The brand counts in another currency and has stated no rate for this one.")
+    default_message = _("The brand uses another currency and has no rate for this one.")
 
 
 class OrderOfAnother(DomainError):
@@ -53,7 +54,7 @@ class OrderOfAnother(DomainError):
 
 
 class NotEnoughPoints(Invalid):
-    default_message = _("The account does not hold so many points.")
+    default_message = _("The account does not have enough points.")
 
 
 class RewardNotFound(DomainError):
@@ -63,49 +64,49 @@ class RewardNotFound(DomainError):
 
 class RewardNotAvailable(DomainError):
     code = "REWARD_NOT_AVAILABLE"
-    default_message = _("This reward cannot be had at the moment.")
+    default_message = _("This reward is currently unavailable.")
 
 
 class OutOfStock(DomainError):
     code = "OUT_OF_STOCK"
-    default_message = _("None of this reward is left.")
+    default_message = _("This reward is out of stock.")
 
 
 class NotEnoughPointsForReward(DomainError):
     code = "NOT_ENOUGH_POINTS"
-    default_message = _("The balance is smaller than what this reward costs.")
+    default_message = _("Not enough points for this reward.")
 
 
 class LevelTooLow(DomainError):
     code = "LEVEL_TOO_LOW"
-    default_message = _("This reward is for members of a higher level.")
+    default_message = _("This reward requires a higher level.")
 
 
 class RedemptionLimitReached(DomainError):
     code = "REDEMPTION_LIMIT_REACHED"
-    default_message = _("This member has taken as many of this reward as one may.")
+    default_message = _("Redemption limit reached for this reward.")
 
 
 class RedemptionCodeUnknown(DomainError):
     code = "REDEMPTION_CODE_UNKNOWN"
-    default_message = _("This brand gave no such code. Look for a slip.")
+    default_message = _("Code not found. Check it for typos.")
 
 
 class RedemptionUsed(DomainError):
     code = "REDEMPTION_USED"
-    default_message = _("This code was used already.")
+    default_message = _("This code has already been used.")
 
 
 class UndoNotPossible(DomainError):
     code = "UNDO_NOT_POSSIBLE"
-    default_message = _("This reward can no longer be given back. Ask the brand.")
+    default_message = _("This reward can no longer be cancelled. Contact the brand.")
 
 
 class RedemptionExpired(DomainError):
     code = "REDEMPTION_EXPIRED"
-    default_message = _("This code is past its last day.")
+    default_message = _("This code has expired.")
 
 
 class RedemptionCancelled(DomainError):
     code = "REDEMPTION_CANCELLED"
-    default_message = _("This code was cancelled, and its points went back.")
+    default_message = _("This code was cancelled and its points were refunded.")

@@ -39,7 +39,7 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
     for reward in known["rewards"] or []:
         if str(reward["id"]) == number and reward["available"]:
             left = round(balance - reward["cost"], 2)
-            text = _("Take {name}? Its price in points: {cost}. Left after that: {left}.")
+            text = _("Redeem {name}? Price in points: {cost}. Left after that: {left}.")
             amounts = {"cost": presenters.format_number(reward["cost"]), "left": presenters.format_number(left)}
             return {**reward, "question": text.format(name=reward["name"], **amounts)}
     return None
@@ -61,7 +61,7 @@ def complaint(answer: Answer) -> str:
     if answer.error == "RATE_LIMITED":
         return _("Too many attempts. Wait a moment before you try again.")
     if answer.error == "UNAVAILABLE":
-        return _("The service cannot answer right now. Try again in a moment.")
+        return _("The service is temporarily unavailable. Try again in a moment.")
     fields = answer.body.get("details", {}).get("fields", {}) if isinstance(answer.body.get("details"), dict) else {}
     messages = [str(message) for complaints in fields.values() for message in complaints]
     return " ".join(messages) or str(answer.body.get("message", "")) or _("That did not work. Try again.")

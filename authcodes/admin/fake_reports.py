@@ -56,9 +56,9 @@ class FakeReportAdmin(TenantAdmin):
         by, at = person(request), timezone.now()
         self.change(request, queryset, lambda rows: fake_reports.close(reports=rows, by=by, at=at), _("Closed"))
 
-    @admin.action(description=gettext_lazy("Open again"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Reopen"), permissions=["act"])
     def reopen(self, request: HttpRequest, queryset: QuerySet[FakeReport]) -> None:
-        self.change(request, queryset, lambda rows: fake_reports.reopen(reports=rows), _("Opened again"))
+        self.change(request, queryset, lambda rows: fake_reports.reopen(reports=rows), _("Reopened"))
 
     def change(
         self,

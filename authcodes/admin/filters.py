@@ -143,7 +143,7 @@ class CodeLocationFilter(InventoryFilter):
 
 
 class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
-    """Codes that were not first scanned then and there; only the dashboard asks so."""
+    """Codes that were not first scanned there in this period; only the dashboard asks so."""
 
     title = _("first scan")
     parameter_name = "not_first_scanned"

@@ -46,7 +46,7 @@ COLOURS = {
     "discarded": "",
 }
 GUIDE = {
-    "auth_code": gettext_lazy("The code as printed, once in the file. Required."),
+    "auth_code": gettext_lazy("The code as printed. Each code once per file. Required."),
     "inventory_location": gettext_lazy(
         "Where the item is stored, at most 120 characters. Leave empty to keep the current value."
     ),
@@ -130,7 +130,7 @@ class ImportAdmin(LiveAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is None:
-            words = {"product": _("Only for a list of codes: the product that they are for.")}
+            words = {"product": _("The product of the codes. Only for a list of codes.")}
             options |= {"form": UploadForm, "help_texts": words}
         return super().get_form(request, obj, change, **options)
 
@@ -208,7 +208,7 @@ class ImportAdmin(LiveAdmin):
         except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return redirect("admin:authcodes_import_change", pk)
-        self.log_addition(request, made, _("Uploaded again, corrected: %(file)s") % {"file": before})
+        self.log_addition(request, made, _("Corrected file uploaded: %(file)s") % {"file": before})
         return redirect("admin:authcodes_import_change", made.pk)
 
     def commit(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -225,7 +225,7 @@ class ImportAdmin(LiveAdmin):
         return self.act(request, pk, lambda upload: retention.discard(upload=upload, by=person(request)), done)
 
     def undo(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = _("Being undone: every code gets back what it held before.")
+        done = _("The import is being undone. Every code returns to its previous values.")
         return self.act(
             request, pk, lambda upload: imports.undo(upload=upload, by=person(request), at=timezone.now()), done
         )

@@ -176,7 +176,7 @@ class JobAdmin(LiveAdmin):
         except FileNotFoundError:
             content = None
         if content is None:
-            gone = _("The file has expired and is gone. Start the work again to get a new one.")
+            gone = _("The file has expired. Start the job again to create a new one.")
             words = gone if job.expires_at else _("There is no file to download.")
             self.message_user(request, words, messages.ERROR)
             return redirect("admin:jobs_job_change", pk)

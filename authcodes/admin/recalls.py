@@ -84,17 +84,17 @@ class LiftForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         widget=TextareaWidget,
-        help_text=gettext_lazy("Why the products are safe after all; kept with the recall, for staff only."),
+        help_text=gettext_lazy("Why the products are safe. Stored with the recall, for staff only."),
     )
 
 
 class RecallForm(TenantForm):
     tell_customers = forms.BooleanField(
-        label=gettext_lazy("Tell customers"),
+        label=gettext_lazy("Notify customers"),
         required=False,
         initial=True,
         widget=SwitchWidget,
-        help_text=gettext_lazy("Everybody who scanned a code of the batch is told, by e-mail at least."),
+        help_text=gettext_lazy("Everyone who scanned a code of this batch is notified, at least by e-mail."),
     )
     confirmation = confirmation_field()
     shown = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -167,7 +167,7 @@ class RecallAdmin(TenantAdmin):
 
     def facts_first(self, request: HttpRequest) -> HttpResponse:
         """Nobody recalls what they have not been told the extent of."""
-        words = _("Nothing was recalled. Read here what the recall changes, then confirm it on this page.")
+        words = _("Nothing has been recalled yet. Check what the recall changes, then confirm it on this page.")
         self.message_user(request, words, messages.ERROR)
         return redirect(f"{request.path}?{urlencode({'batch': request.POST.get('batch', '')})}")
 
@@ -249,7 +249,7 @@ class RecallAdmin(TenantAdmin):
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": _("Tell customers of the recall %(recall)s") % {"recall": recall},
+            "title": _("Notify customers of recall %(recall)s?") % {"recall": recall},
             "original": recall,
             "recall": recall,
             "preview": preview,
@@ -260,7 +260,7 @@ class RecallAdmin(TenantAdmin):
     def told(self, request: HttpRequest, recall: Recall) -> HttpResponse:
         with transaction.atomic():
             notifications.start(recall=recall, by=person(request))
-            self.note(request, [recall], _("Customers told"))
+            self.note(request, [recall], _("Customer notifications"))
         self.message_user(request, _("Sending e-mails. This page shows how many customers have been notified."))
         return redirect("admin:authcodes_recall_change", recall.pk)
 
@@ -292,7 +292,7 @@ class RecallAdmin(TenantAdmin):
         except BatchRefused as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
-            self.message_user(request, _("The recall is withdrawn. Its codes scan as before."))
+            self.message_user(request, _("Recall withdrawn. The codes scan as before."))
         return redirect("admin:authcodes_recall_changelist")
 
     def note_on_batch(self, request: HttpRequest, batch: BatchRange, words: str, reason: str) -> None:

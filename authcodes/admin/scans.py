@@ -131,6 +131,6 @@ def panel(customer: User, brand: Brand) -> Panel:
             )
             for scan in scans.order_by("-scanned_at", "-scan_id")[: customer_panels.MOST]
         ],
-        gettext("Nothing was scanned yet."),
+        gettext("No scans yet."),
         customer_panels.list_of(Scan, customer),
     )

@@ -15,7 +15,7 @@ class WithdrawnRecallAdmin(TenantAdmin):
     list_filter = (("batch__product", OwnRowsFilter), ("withdrawn_at", DayFilter))
     list_select_related = ("batch", "withdrawn_by")
     search_fields = ("recall_id", "batch__range_name")
-    search_help_text = _("A recall id, or a part of the batch's name.")
+    search_help_text = _("A recall id, or part of the batch's name.")
     fieldsets = (
         (None, {"fields": (("batch", "recall_id"), "contact", "message", "reason", ("recalled_at", "recalled_by"))}),
         (_("Withdrawn"), {"fields": ("withdrawal_reason", ("withdrawn_at", "withdrawn_by"))}),

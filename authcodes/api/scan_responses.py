@@ -26,14 +26,14 @@ SUCCESS_MESSAGES = {
     Status.ALREADY_CLAIMED: _("Genuine product. You already have the points for this code."),
     Status.NOT_ELIGIBLE: _("Genuine product."),
 }
-PRODUCT_INACTIVE_MESSAGE = _("Genuine product. It is no longer sold, and earns no points.")
+PRODUCT_INACTIVE_MESSAGE = _("Genuine product. It is no longer sold and earns no points.")
 LIMIT_MESSAGE = _("This code has already been scanned.")
-RESERVED_MESSAGE = _("Somebody who is not logged in has just scanned this code. Log in to claim it, or try later.")
+RESERVED_MESSAGE = _("Someone who is not logged in has just scanned this code. Log in to claim it, or try again later.")
 RESERVED_BY_CUSTOMER_MESSAGE = _(
-    "Somebody has just scanned this code and has not claimed it yet. Log in to claim it, or try later."
+    "Someone has just scanned this code but has not claimed it yet. Log in to claim it, or try again later."
 )
 UNCONFIRMED_RESERVED_MESSAGE = _(
-    "Somebody else has just scanned this code. Confirm your e-mail address to claim it, or try later."
+    "Someone else has just scanned this code. Confirm your e-mail address to claim it, or try again later."
 )
 INVALID_MESSAGE = _("This code is not valid. Check it and try again, or ask the brand's support.")
 

@@ -122,7 +122,7 @@ def objections(*, brand: Brand, wanted: BatchSettings, at: datetime) -> dict[str
 
 
 def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[tuple[str, bool, str]]:
-    yield "range_name", not wanted.range_name.strip(), _("Give the range a name.")
+    yield "range_name", not wanted.range_name.strip(), _("Enter a name for the range.")
     taken = BatchRange.objects.filter(brand=brand, range_name=wanted.range_name).exists()
     yield "range_name", taken, _("This brand already has a range of this name.")
     most = settings.BATCH_MAX_CODES
@@ -136,7 +136,7 @@ def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[t
     too_long = len(wanted.prefix) + wanted.number_width > MAX_CODE_LENGTH
     yield "prefix", too_long, _("A code has at most %(most)d characters.") % {"most": MAX_CODE_LENGTH}
     no_limit = wanted.scan_limit is not None and wanted.scan_limit < 1
-    yield "scan_limit", no_limit, _("Write 1 or more, or leave it empty.")
+    yield "scan_limit", no_limit, _("Enter 1 or more, or leave it empty.")
     today = at.astimezone(brand.zone).date()
     past = wanted.expiration_date is not None and wanted.expiration_date < today
     yield "expiration_date", past, _("The expiration date is in the past.")
@@ -153,11 +153,11 @@ def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[t
     unsignable = wanted.signed and signed_tags.current_version() is None
     yield "signed", unsignable, _("No secret for signed codes is configured: set CODE_TAG_SECRETS.")
     plain = brand.protected_batches_only and not wanted.signed
-    yield "signed", plain, _("This brand makes protected batches only.")
+    yield "signed", plain, _("This brand only allows protected batches.")
 
 
 def _overflow(wanted: BatchSettings) -> str:
-    return _("The last number, %(last)d, does not fit %(width)d digits. Allow more digits.") % {
+    return _("The last number, %(last)d, has more than %(width)d digits. Allow more digits.") % {
         "last": wanted.numbering.end,
         "width": wanted.number_width,
     }
@@ -210,9 +210,9 @@ def finish_generation(*, batch: BatchRange, by: User | None) -> Job:
     with transaction.atomic():
         held = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(pk=batch.pk)
         if held.is_generated:
-            raise BatchRefused(_("All codes of this batch are made."))
+            raise BatchRefused(_("All codes of this batch have already been generated."))
         if generations_of(held.pk).unfinished().exists():
-            raise BatchRefused(_("The codes of this batch are being made already."))
+            raise BatchRefused(_("The codes of this batch are already being generated."))
         return start_generation(batch=held, by=by)
 
 
@@ -229,7 +229,7 @@ def run_generation(run: runner.Run) -> None:
         (run.progress if done < quantity else run.tell)(done, quantity)
 
     made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=told)
-    run.log(_("%(number)d codes made.") % {"number": made})
+    run.log(_("%(number)d codes generated.") % {"number": made})
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ def set_approved(
     """What settings.APPROVED_POINTS names. Raises BatchRefused if the batch is worth another total by now."""
     now = worth(batch=row, values=values)
     if now != max_total:
-        message = _("The batch has changed since this was requested, and so has its total of points. Request it again.")
+        message = _("The batch and its total points have changed since this was requested. Request it again.")
         raise BatchRefused(message)
     change_batch(batch=row, changed=values, by=by, at=at)
 

@@ -156,7 +156,7 @@ def _keeps_points(by: User | None, brand_ids: Iterable[int]) -> bool:
 def _take_turn(cursor: Any, brand_id: int, *, waits: bool) -> None:
     cursor.execute(TURN if waits else TURN_IF_FREE, [brand_id])
     if not waits and not cursor.fetchone()[0]:
-        raise BatchRefused(_("Another change of this brand's codes is running. Try again when it is done."))
+        raise BatchRefused(_("Another change to this brand's codes is running. Try again when it has finished."))
 
 
 def _deed(order: CodeChangeRequest, by: User | None, at: datetime, action_id: UUID | None) -> CodeChangeContext:
@@ -183,14 +183,16 @@ def _update(
 def _refuse_partly(cursor: Any, order: CodeChangeRequest, which: str, where: dict[str, Any], *, missing: int) -> None:
     """Roll back what could be done to some of the codes only."""
     if order.kind == Kind.ASSIGNED and missing:
-        told = _("%(number)s of the codes have another product. Nothing was changed.") % {"number": f"{missing:,}"}
+        told = _("No codes were changed: %(number)s of them are assigned to another product.") % {
+            "number": f"{missing:,}"
+        }
         message = f"{TAKEN}: {told}"
         raise BatchRefused(message)
     if order.kind == Kind.UNASSIGNED:
         cursor.execute(STILL_ASSIGNED.format(which=which), where)
         scanned = cursor.fetchone()[0]
         if scanned:
-            message = _("Nothing was changed: %(number)s of the codes have been scanned and keep their product.")
+            message = _("No codes were changed: %(number)s of them have been scanned and cannot be unassigned.")
             raise BatchRefused(message % {"number": f"{scanned:,}"})
 
 
@@ -238,7 +240,7 @@ def run_change(run: runner.Run) -> None:
     run.tell(done, codes.size)
     changed = history.codes_of(action_id)
     words = _("%(number)s codes changed.") % {"number": f"{changed:,}"}
-    run.log(words if changed else _("Nothing was left to change."))
+    run.log(words if changed else _("No codes needed to change."))
 
 
 def _asked(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:

@@ -125,7 +125,7 @@ def note_import(deed: CodeChangeContext, *, upload: Import) -> None:
 
 
 def _tell_trail(deed: CodeChangeContext, runs: Iterable[CodeChange]) -> None:
-    """Write into the audit trail what no form there tells of, as done to the batches."""
+    """Write into the audit log what no form there tells of, as done to the batches."""
     if deed.kind in AUDITED_KINDS:
         product = {"product": (None, str(deed.product))} if deed.product else {}
         rows = [

@@ -63,7 +63,7 @@ def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) 
             return found
         most = settings.CODE_PREFIXES_PER_BRAND
         if own.count() >= most and not (by and by.is_superuser):
-            message = _("This brand has reserved %(most)d prefixes, the most it may have. Use one of them.")
+            message = _("This brand has reserved the maximum of %(most)d prefixes. Use one of them.")
             raise BatchRefused(message % {"most": most}, details={"field": "prefix"})
         with refusing_taken():
             return CodePrefix.objects.create(brand=brand, prefix=prefix, reserved_at=at, reserved_by=by)
@@ -80,7 +80,9 @@ def free(*, reserved: CodePrefix) -> None:
     with transaction.atomic():
         CodePrefix.objects.select_for_update().filter(pk=reserved.pk).first()
         if BatchRange.objects.filter(brand=reserved.brand_id, prefix=reserved.prefix).exists():
-            raise BatchRefused(_("Batches use this prefix, so nobody can free it. Move it to another brand."))
+            raise BatchRefused(
+                _("Batches use this prefix, so it cannot be released. Move it to another brand instead.")
+            )
         CodePrefix.objects.filter(pk=reserved.pk).delete()
 
 
@@ -99,7 +101,7 @@ def ask(*, brand: Brand, prefix: str, deed: AuditContext, numbering: Numbering |
 
     Each question about a prefix that is not the brand's own counts against the limit `prefix` of the person at this
     brand, and `prefix_brand` of all its people, of whom an owner makes as many as they like; and each that is answered
-    with no stands in the audit trail. Raises BatchRefused, or RateLimited.
+    with no stands in the audit log. Raises BatchRefused, or RateLimited.
     """
     person = deed.person
     own = is_reserved(brand=brand, prefix=prefix)
@@ -117,7 +119,7 @@ def ask(*, brand: Brand, prefix: str, deed: AuditContext, numbering: Numbering |
         _note(brand, deed, _("Tried too many code prefixes"), prefix)
         raise
     except BatchRefused:
-        _note(brand, deed, _("Asked for codes that are taken"), prefix)
+        _note(brand, deed, _("Requested codes that are already in use"), prefix)
         raise
 
 

@@ -63,7 +63,7 @@ def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
         code = numbering.find(text.strip())
         if code is None:
             ends_told = {"first": batch.first_code, "last": batch.last_code}
-            message = _("This batch has no such code. Its codes are %(first)s to %(last)s.") % ends_told
+            message = _("This code is not in the batch. Its codes are %(first)s to %(last)s.") % ends_told
             raise BatchRefused(message, details={"field": field})
         ends.append(code)
     low, high = (numbering.number(code) or 0 for code in ends)
@@ -71,7 +71,7 @@ def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
         message = _("The range ends before it starts.")
         raise BatchRefused(message, details={"field": "last"})
     if high - batch.starting_number >= batch.generated_count:
-        message = _("Some of these codes are still being made. Wait for the batch to be ready.")
+        message = _("Some of these codes are still being generated. Wait until the batch is ready.")
         raise BatchRefused(message, details={"field": "last"})
     return CodeRange(batch, ends[0], ends[1], high - low + 1)
 

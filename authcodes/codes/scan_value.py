@@ -31,7 +31,7 @@ def refuse_points(*, brand: Brand, points: int | None, by: User | None) -> None:
 def why_not(*, brand: Brand, by: User | None) -> str:
     """What somebody reads who asked for more."""
     if max_points(brand=brand, by=by) < 0:
-        return _("Only managers and owners set points.")
+        return _("Only managers and owners can set points.")
     message = _("At most %(most)s points per scan. A batch or product can have more with a second person's approval.")
     return message % {"most": f"{brand.max_points_per_scan:,}"}
 
@@ -50,5 +50,7 @@ def refuse_product(*, product: Product, by: User | None) -> None:
 
 def why_not_product(brand: Brand) -> str:
     """What somebody reads who may make no codes for a product."""
-    message = _("Scans of this product earn more than %(most)s points: only managers and owners make codes for it.")
+    message = _(
+        "Scans of this product earn more than %(most)s points. Only managers and owners can generate codes for it."
+    )
     return message % {"most": f"{brand.max_points_per_scan:,}"}

@@ -197,7 +197,7 @@ def _batches(group: Group, filters: Filters, parameters: Parameters) -> str:
 
 
 def _first_scans(group: Group, filters: Filters, parameters: Parameters, batches: str) -> str:
-    """How many codes of `batches` were first scanned then and there."""
+    """How many codes of `batches` were first scanned there in this period."""
     source = Sources(group, filters, parameters)
     parts = [*source.rolled(["batch_id"]), *source.single(["batch_id"])]
     return f"""

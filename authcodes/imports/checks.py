@@ -28,15 +28,15 @@ NO_SKU = "Product SKU not found"
 PRODUCT_NOT_SOLD = gettext_lazy("This product is no longer sold")
 NO_CODE = gettext_lazy("Auth code not found")
 SHORTENED = gettext_lazy(
-    "Auth code not found: a spreadsheet shortened this number. Format the column as text and write the code in full."
+    "Auth code not found: a spreadsheet shortened this number. Format the column as text and enter the full code."
 )
 AMBIGUOUS = gettext_lazy(
     "Auth code not found: leading zeros may be missing, and more than one code fits. "
-    "Format the column as text and write it all."
+    "Format the column as text and enter the full code."
 )
 ROUNDED_OFF = gettext_lazy(
     "Auth code not found: a spreadsheet may have rounded this number to 15 digits. "
-    "Format the column as text and write it all."
+    "Format the column as text and enter the full code."
 )
 # %s is a line of the file.
 CODE_TWICE = gettext_lazy("This code is already on line %s.")

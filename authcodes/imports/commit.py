@@ -60,7 +60,7 @@ def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
 def _why_not_committed(upload: Import) -> str:
     if upload.status == Import.Status.CHECKED:
         return _("Nothing was imported: no row is without errors.")
-    message = _("Nothing was imported: this import is not waiting for it. It is: %(status)s")
+    message = _("Import not committed. Its status is: %(status)s")
     return message % {"status": upload.get_status_display()}
 
 
@@ -79,7 +79,7 @@ def run_commit(run: runner.Run) -> None:
         raise
     run.tell(upload.codes, upload.codes)
     told = _("%(number)d codes assigned.") % {"number": changed}
-    run.log(told if changed else _("This import was committed before."))
+    run.log(told if changed else _("This import has already been committed."))
 
 
 def _carry_out(upload: Import, by: User | None) -> int:
@@ -97,7 +97,8 @@ def _carry_out(upload: Import, by: User | None) -> int:
         expected = _good_rows(upload).aggregate(codes=Sum("codes"))["codes"] or 0
         if changed != expected:
             message = _(
-                "Nothing was imported: %(number)d codes were given another product meanwhile. The preview shows them."
+                "Nothing was imported: %(number)d codes have been assigned to another "
+                "product in the meantime. The preview shows them."
             )
             raise ImportRefused(message % {"number": expected - changed})
         return changed
@@ -134,8 +135,8 @@ def run_undo(run: runner.Run) -> None:
         undoing.update(status=Import.Status.COMMITTED)
         raise
     run.tell(upload.codes, upload.codes)
-    told = _("%(number)d codes are as they were before.") % {"number": restored}
-    run.log(told if restored else _("This import was undone before."))
+    told = _("%(number)d codes restored.") % {"number": restored}
+    run.log(told if restored else _("This import has already been undone."))
 
 
 def _take_back(upload: Import, by: User | None) -> int:

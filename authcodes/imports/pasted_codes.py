@@ -40,10 +40,10 @@ def parse_pasted(*, text: str, product: Product) -> list[PastedCode]:
     """
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
-        message = _("Write at least one code.")
+        message = _("Enter at least one code.")
         raise BatchRefused(message, details={"field": "codes"})
     if len(lines) > MAX_LINES:
-        message = _("Write at most %(most)s codes at once, or upload them as a CSV.") % {"most": f"{MAX_LINES:,}"}
+        message = _("Enter at most %(most)s codes at once, or upload them as a CSV file.") % {"most": f"{MAX_LINES:,}"}
         raise BatchRefused(message, details={"field": "codes"})
     return [PastedCode(row.line, row.values[0], row.code, row.error) for row in _checked(lines, product)]
 

@@ -22,7 +22,7 @@ def discard(*, upload: Import, by: User) -> None:
     idle = Import.objects.filter(pk=upload.pk, status__in=[Import.Status.CHECKED, Import.Status.REFUSED])
     with transaction.atomic():
         if not idle.update(status=Import.Status.DISCARDED):
-            raise ImportRefused(_("Only an import that waits for its commit can be discarded."))
+            raise ImportRefused(_("Only an import that has not been committed can be discarded."))
         _forget_content(upload)
     upload.refresh_from_db(fields=["status", "file"])
 

@@ -91,10 +91,12 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
     if kind == Import.Kind.LIST and product is not None and not product.is_active:
         raise ImportRefused(_("This product is no longer sold."), details={"field": "product"})
     if not file.size:
-        empty = _("the file is empty. Begin with the template.")
+        empty = _("the file is empty. Start from the template.")
         raise ImportRefused(f"{FORMAT}: {empty}", details={"field": "file"})
     if file.size > MAX_BYTES:
-        message = _("The file has more than %(most)d MB. Divide it.") % {"most": MAX_BYTES // 1_000_000}
+        message = _("The file is larger than %(most)d MB. Split it into smaller files.") % {
+            "most": MAX_BYTES // 1_000_000
+        }
         raise ImportRefused(message, details={"field": "file"})
     made = Import(brand=brand, kind=kind, file_name=name, sha256=_digest(file), uploaded_by=by)
     made.product = product if kind == Import.Kind.LIST else None
@@ -183,7 +185,9 @@ def refuse_repeated(upload: Import) -> None:
     same = Import.objects.filter(brand=upload.brand_id, kind=upload.kind, product=upload.product_id)
     done = same.filter(sha256=upload.sha256, status=Import.Status.COMMITTED).exclude(pk=upload.pk).first()
     if done:
-        message = _("This very file was committed as import %(number)d. Change the file, or undo that import first.")
+        message = _(
+            "This file has already been committed as import %(number)d. Change the file or undo that import first."
+        )
         raise ImportRefused(message % {"number": done.pk})
 
 
@@ -200,11 +204,13 @@ def _store(upload: Import, run: runner.Run) -> int:
         while portion := _copy(upload, run, list(itertools.islice(rows, PORTION)), error_at):
             stored += portion
             if stored > MAX_ROWS:
-                message = _("The file has more than %(most)s rows. Divide it.") % {"most": f"{MAX_ROWS:,}"}
+                message = _("The file has more than %(most)s rows. Split it into smaller files.") % {
+                    "most": f"{MAX_ROWS:,}"
+                }
                 raise ImportRefused(message)
             run.progress(min(file.tell(), upload.file.size), upload.file.size)
     if not stored:
-        raise ImportRefused(f"{FORMAT}: {_('there is no row below the header.')}")
+        raise ImportRefused(f"{FORMAT}: {_('the file has no rows below the header.')}")
     return stored
 
 
@@ -238,7 +244,7 @@ def _forget(upload: Import) -> None:
 def check_may_act(upload: Import, by: User) -> None:
     """Raises Forbidden."""
     if not may_act(upload, by):
-        raise Forbidden(_("Only who uploaded this file, a manager or an owner of the brand may do this."))
+        raise Forbidden(_("Only the uploader, a manager or an owner can do this."))
 
 
 def may_act(upload: Import, by: User) -> bool:

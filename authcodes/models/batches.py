@@ -62,7 +62,7 @@ class BatchRange(models.Model):
         max_length=1,
         choices=ErrorCorrection.choices,
         default=ErrorCorrection.M,
-        help_text=_("Of its QR codes: how much of one may be dirty or torn. More makes its modules smaller."),
+        help_text=_("How much of a QR code can be damaged and still scan. A higher level makes its modules smaller."),
     )
     first_code = models.CharField(max_length=64, db_collation="C", editable=False)
     last_code = models.CharField(max_length=64, db_collation="C", editable=False)
@@ -117,7 +117,7 @@ class Recall(models.Model):
     recall_id = models.CharField(max_length=64, help_text=_("The number customers and authorities know it by."))
     contact = models.CharField(max_length=200, help_text=_("Phone, e-mail or page for affected customers."))
     message = models.TextField(help_text=_("What the customer should do."))
-    reason = models.TextField(help_text=_("Why; for staff only."))
+    reason = models.TextField(help_text=_("For staff only."))
     recalled_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False)
     recalled_at = MomentField(default=timezone.now, editable=False)
 

@@ -27,7 +27,7 @@ class CodeChange(models.Model):
     class Kind(models.TextChoices):
         GENERATED = "generated", _("Generated")
         ASSIGNED = "assigned", _("Assigned")
-        UNASSIGNED = "unassigned", _("Assignment taken back")
+        UNASSIGNED = "unassigned", _("Unassigned")
         IMPORTED = "imported", _("Assigned by import")
         IMPORT_UNDONE = "import_undone", _("Import undone")
         DEACTIVATED = "deactivated", _("Deactivated")

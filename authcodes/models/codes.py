@@ -42,7 +42,7 @@ class AuthCode(models.Model):
         default=0,
         db_default=0,
         editable=False,
-        help_text=_("Of the scans, guests' that nobody claimed in time."),
+        help_text=_("Scans by guests that were not claimed in time."),
     )
     first_scan_at = MomentField(null=True, blank=True, editable=False)
     first_scan_location = models.CharField(max_length=200, blank=True, editable=False)

@@ -21,7 +21,7 @@ class FakeReport(models.Model):
         CLOSED = "closed", _("Closed")
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
-    code = models.CharField(_("code"), max_length=64, help_text=_("As it was read, shortened."))
+    code = models.CharField(_("code"), max_length=64, help_text=_("As scanned, shortened."))
     auth_code = models.ForeignKey(
         AuthCode, on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("auth code")
     )

@@ -22,8 +22,8 @@ class Import(models.Model):
 
     class Status(models.TextChoices):
         CHECKING = "checking", _("Being checked")
-        REFUSED = "refused", _("Refused: the file cannot be read")
-        CHECKED = "checked", _("Checked: look at the preview")
+        REFUSED = "refused", _("Rejected: the file cannot be read")
+        CHECKED = "checked", _("Checked: review the preview")
         COMMITTING = "committing", _("Being committed")
         COMMITTED = "committed", _("Committed")
         UNDOING = "undoing", _("Being undone")
@@ -33,7 +33,12 @@ class Import(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="imports")
     kind = models.CharField(max_length=6, choices=Kind.choices)
     product = models.ForeignKey(
-        Product, on_delete=models.PROTECT, null=True, blank=True, related_name="+", help_text=_("A list's product.")
+        Product,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text=_("The product of a list of codes."),
     )
     file = models.FileField(
         upload_to="imports/%Y/%m/",
@@ -44,11 +49,11 @@ class Import(models.Model):
     file_bytes = models.PositiveBigIntegerField(_("file bytes"), default=0, db_default=0, editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.CHECKING)
-    problem = models.TextField(blank=True, help_text=_("Why the whole file was refused."))
+    problem = models.TextField(blank=True, help_text=_("Why the file was rejected."))
     rows = models.PositiveIntegerField(default=0)
     bad_rows = models.PositiveIntegerField(default=0)
-    repaired_rows = models.PositiveIntegerField(default=0, help_text=_("Rows whose eaten leading zeros were restored."))
-    codes = models.PositiveIntegerField(default=0, help_text=_("Codes that the good rows name."))
+    repaired_rows = models.PositiveIntegerField(default=0, help_text=_("Rows whose leading zeros were restored."))
+    codes = models.PositiveIntegerField(default=0, help_text=_("Codes in the rows without errors."))
     skip_bad = models.BooleanField(default=False)
     uploaded_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     uploaded_at = MomentField(default=timezone.now, editable=False)

@@ -23,8 +23,8 @@ class PrintRun(models.Model):
         SVG = "svg", _("QR images, SVG (ZIP)")
 
     class Payload(models.TextChoices):
-        ADDRESS = "address", _("Address that a phone's camera opens")
-        CODE = "code", _("The code alone")
+        ADDRESS = "address", _("Web address (opens with a phone's camera)")
+        CODE = "code", _("Code only")
         GS1 = "gs1", _("GS1 Digital Link (products with a GTIN)")
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="print_runs", db_index=False)
@@ -40,17 +40,17 @@ class PrintRun(models.Model):
     what = models.CharField(_("what"), max_length=6, choices=What.choices)
     first_code = models.CharField(max_length=64, db_collation="C")
     last_code = models.CharField(max_length=64, db_collation="C")
-    codes = models.PositiveIntegerField(_("number"), help_text=_("How many codes."))
+    codes = models.PositiveIntegerField(_("number"), help_text=_("Number of codes."))
     settings = models.JSONField(default=dict, editable=False)
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="print_run")
     sha256 = models.CharField(_("SHA-256 of the file"), max_length=64, blank=True)
     manifest_sha256 = models.CharField(_("SHA-256 of the manifest"), max_length=64, blank=True)
-    pages = models.PositiveIntegerField(null=True, blank=True, help_text=_("Of label sheets."))
+    pages = models.PositiveIntegerField(null=True, blank=True, help_text=_("For label sheets."))
     read_back = models.PositiveIntegerField(
-        null=True, blank=True, help_text=_("How many codes were read again from what was made, and were right.")
+        null=True, blank=True, help_text=_("Codes that were read back from the output and matched.")
     )
     pages_read = models.PositiveIntegerField(
-        null=True, blank=True, help_text=_("How many pages were read again from the finished file.")
+        null=True, blank=True, help_text=_("Pages that were read back from the finished file.")
     )
     started_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("who")
@@ -78,19 +78,23 @@ class Printer(models.Model):
     """A printer of the brand's, and what makes up for it: how far it is off, to the right and down, and its scale."""
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="printers", db_index=False)
-    name = models.CharField(_("name"), max_length=60, help_text=_("As people call it, such as “Warehouse, left”."))
+    name = models.CharField(_("name"), max_length=60, help_text=_("A name that staff know, such as “Warehouse, left”."))
     offset_x = models.DecimalField(
-        _("shift to the right, in mm"), max_digits=5, decimal_places=2, default=0, help_text=_("Negative: to the left.")
+        _("shift to the right, in mm"),
+        max_digits=5,
+        decimal_places=2,
+        default=0,
+        help_text=_("Negative values shift to the left."),
     )
     offset_y = models.DecimalField(
-        _("shift down, in mm"), max_digits=5, decimal_places=2, default=0, help_text=_("Negative: up.")
+        _("shift down, in mm"), max_digits=5, decimal_places=2, default=0, help_text=_("Negative values shift up.")
     )
     scale = models.DecimalField(
         _("scale"),
         max_digits=6,
         decimal_places=5,
         default=Decimal(1),
-        help_text=_("1 is as it is; 1.005 makes up for a printer whose 100 mm are 99.5 mm."),
+        help_text=_("1 means no correction. 1.005 corrects a printer that prints 100 mm as 99.5 mm."),
     )
 
     class Meta:

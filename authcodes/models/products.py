@@ -21,7 +21,11 @@ class Product(models.Model):
         max_digits=12, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
     )
     redeem_point_value = models.PositiveIntegerField(
-        null=True, blank=True, help_text=_("Points of a scan, whatever the level says. 0 or empty: by level.")
+        null=True,
+        blank=True,
+        help_text=_(
+            "Points of a scan, regardless of the member's level. Enter 0 or leave empty to use the level's points."
+        ),
     )
     gtin = models.CharField(
         max_length=14,
@@ -39,7 +43,7 @@ class Product(models.Model):
     is_active = models.BooleanField(
         _("sold"),
         default=True,
-        help_text=_("Clear it for a product no longer sold: its codes stay genuine and scans earn no more points."),
+        help_text=_("Untick for a product that is no longer sold. Its codes stay genuine, but scans earn no points."),
     )
     created_at = MomentField(default=timezone.now, editable=False)
 

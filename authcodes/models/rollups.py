@@ -33,12 +33,12 @@ class Counts(models.Model):
     """Of the scans that fall into one row."""
 
     accepted = models.PositiveIntegerField()
-    first_scans = models.PositiveIntegerField(help_text=_("Accepted scans that were their code's first."))
+    first_scans = models.PositiveIntegerField(help_text=_("Accepted first scans of a code."))
     warnings = models.PositiveIntegerField()
     errors = models.PositiveIntegerField()
-    recalled = models.PositiveIntegerField(help_text=_("Those of the warnings that were scans of a recalled batch."))
+    recalled = models.PositiveIntegerField(help_text=_("Warnings from scans of a recalled batch."))
     points = models.DecimalField(max_digits=16, decimal_places=2)
-    unsettled = models.PositiveIntegerField(help_text=_("Scans whose points or place were still to come."))
+    unsettled = models.PositiveIntegerField(help_text=_("Scans whose points or place are still pending."))
 
     class Meta:
         abstract = True
@@ -163,7 +163,7 @@ class RollupWatermark(models.Model):
     until = DayField(null=True)
 
     class Meta:
-        verbose_name = _("rollup mark")
+        verbose_name = _("rollup watermark")
 
     def __str__(self) -> str:
         return f"{self.brand_id} until {self.until}"

@@ -53,7 +53,7 @@ class Scan(models.Model):
     scan_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     auth_code = models.ForeignKey(AuthCode, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False)
-    code = models.CharField(max_length=64, help_text=_("As it was read, shortened."))
+    code = models.CharField(max_length=64, help_text=_("As scanned, shortened."))
     user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False)
     # Copies from the moment of the scan: reports need no join, and a later assignment does not rewrite history.
     batch = models.ForeignKey(
@@ -72,11 +72,11 @@ class Scan(models.Model):
         _("e-mail address not confirmed"),
         default=False,
         db_default=False,
-        help_text=_("The brand asked for a confirmed e-mail address, and the customer's was not."),
+        help_text=_("The brand requires a confirmed e-mail address, and the customer's was not confirmed."),
     )
     points_promised = models.DecimalField(max_digits=10, decimal_places=2, default=0)
     points_awarded = models.DecimalField(max_digits=10, decimal_places=2, default=0)
-    scan_count = models.PositiveIntegerField(default=0, help_text=_("The code's count after this scan."))
+    scan_count = models.PositiveIntegerField(default=0, help_text=_("Number of scans of the code, including this one."))
     latitude = models.FloatField(null=True)
     longitude = models.FloatField(null=True)
     location = models.CharField(max_length=200, blank=True, help_text=_("City, region."))

@@ -31,7 +31,7 @@ def check(selection: Selection, wanted: PrintRequest) -> None:
         sizes = {"least": images.MIN_SIZE_MM, "most": images.MAX_SIZE_MM}
         raise Invalid(_("Choose a size between %(least)s and %(most)s mm.") % sizes, details={"field": "size_mm"})
     if wanted.payload != Payload.CODE and not hostname_of(selection.brand.pk):
-        words = _("The brand has no hostname to print. Add one, or print the code alone.")
+        words = _("The brand has no hostname to print. Add one, or print the code only.")
         raise Invalid(words, details={"field": "payload"})
     if wanted.payload == Payload.GS1:
         _check_gs1(selection)
@@ -57,7 +57,7 @@ def _check_gs1(selection: Selection) -> None:
     elif wrong and (found := codes.filter(product__in=wrong).values_list("product__gtin", flat=True)[:1]):
         words = _("The GTIN %(gtin)s has a wrong check digit.") % {"gtin": found[0]}
     elif any(len(images.printed(code)) > MAX_SERIAL_LENGTH for code in selection.samples()):
-        words = _("A GS1 serial number has at most %(most)d characters; these codes are longer as they are printed.")
+        words = _("A GS1 serial number has at most %(most)d characters. Some printed codes are longer.")
         words %= {"most": MAX_SERIAL_LENGTH}
     if words:
         raise Invalid(words, details={"field": "payload"})
@@ -67,7 +67,7 @@ def warnings(selection: Selection, wanted: PrintRequest, *, thorough: bool = Tru
     """What to think about before paper is used. If not `thorough`, what the first code and the settings tell."""
     found = []
     if thorough and (off := selection.codes.filter(brand=selection.brand).deactivated().count()):
-        words = _("%(count)s of these codes are deactivated. They are printed, and scan as not valid.")
+        words = _("%(count)s of these codes are deactivated. They will be printed but scan as not valid.")
         found.append(words % {"count": f"{off:,}"})
     if wanted.is_labels:
         return [*found, *_sheet_warnings(wanted), *_label_warnings(selection, wanted, thorough=thorough)]
@@ -76,7 +76,7 @@ def warnings(selection: Selection, wanted: PrintRequest, *, thorough: bool = Tru
     across = images.module_mm(symbol(sample, wanted.level_of(densest.batch)), wanted.image_mm)
     if across < images.MIN_MODULE_MM:
         told = {"across": f"{across:.3f}", "least": images.MIN_MODULE_MM}
-        words = _("A module would be %(across)s mm wide. Below %(least)s mm codes may not scan: print larger.")
+        words = _("A module would be %(across)s mm wide. Codes below %(least)s mm may not scan. Print them larger.")
         found.append(words % told)
     return found
 
@@ -96,7 +96,7 @@ def _sheet_warnings(wanted: PrintRequest) -> list[str]:
     if wanted.sheet or wanted.fitting == PRESETS[wanted.preset]:
         return []
     told = {"size": plain(wanted.size_mm), "chosen": PRESETS[wanted.preset].title, "other": wanted.fitting.title}
-    return [_("Codes of %(size)s mm do not fit “%(chosen)s”. The size counts: “%(other)s” is printed instead.") % told]
+    return [_("Codes of %(size)s mm do not fit “%(chosen)s”. “%(other)s” will be printed instead.") % told]
 
 
 def _label_warnings(selection: Selection, wanted: PrintRequest, *, thorough: bool) -> list[str]:

@@ -149,7 +149,7 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     """How the run was printed, as lines of a name and a value."""
     wanted = PrintRequest.read(run.settings)
     payload = PrintRun.Payload(wanted.payload).label
-    lines = [(_("QR code says"), str(payload)), (_("Error correction"), wanted.level or _("As each batch says"))]
+    lines = [(_("QR code content"), str(payload)), (_("Error correction"), wanted.level or _("From each batch"))]
     if not wanted.is_labels:
         return [*lines, (_("Image size"), f"{plain(wanted.image_mm)} mm")]
     design = wanted.design()
@@ -159,11 +159,11 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     label = f"{plain(sheet.label_width)} x {plain(sheet.label_height)} mm"
     return [
         *lines,
-        (_("QR code's size"), f"{plain(design.qr_mm)} mm"),
+        (_("QR code size"), f"{plain(design.qr_mm)} mm"),
         (_("Sheet"), name),
         (_("Page"), page),
         (_("Label"), label),
-        (_("Labels a page"), f"{sheet.columns} x {sheet.rows}"),
+        (_("Labels per page"), f"{sheet.columns} x {sheet.rows}"),
         (_("First label"), str(wanted.start)),
         (_("Order"), _("Column by column") if wanted.by_column else _("Row by row")),
         (_("Cut marks"), _("Yes") if wanted.cut_marks else _("No")),

@@ -190,9 +190,9 @@ class VerificationProgress:
 def _told(found: dict[str, Any]) -> str:
     numbers = {name: f"{found[name]:,}" for name in ("codes", "pages", "read_back", "pages_read") if name in found}
     made = _("%(codes)s labels on %(pages)s pages.") if "pages" in found else _("%(codes)s images.")
-    lines = [made % numbers, _("%(read_back)s codes were read again, and say what they should.") % numbers]
+    lines = [made % numbers, _("%(read_back)s codes were read back and match.") % numbers]
     if "pages_read" in found:
-        lines.append(_("%(pages_read)s pages were read again from the finished file.") % numbers)
+        lines.append(_("%(pages_read)s pages of the finished file were read back.") % numbers)
     return " ".join(lines)
 
 

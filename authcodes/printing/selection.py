@@ -76,7 +76,7 @@ def design_of(selection: Selection, wanted: PrintRequest) -> Design:
     """
     logo = logo_of(selection.brand.pk) if wanted.logo else None
     if wanted.logo_sha256 and sha256_of(logo) != wanted.logo_sha256:
-        raise Invalid(_("The brand's logo was changed after this was started. Look at the labels and start it again."))
+        raise Invalid(_("The brand's logo changed after this run was started. Check the labels and start it again."))
     return wanted.design(logo)
 
 

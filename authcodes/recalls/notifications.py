@@ -36,7 +36,7 @@ def start(*, recall: Recall, by: User | None) -> Job:
     return queue.start(
         brand=recall.batch.brand,
         kind=Job.Kind.NOTIFY_RECALL,
-        title=_("Tell customers of the recall %(recall)s") % {"recall": recall.recall_id},
+        title=_("Notify customers of recall %(recall)s?") % {"recall": recall.recall_id},
         parameters={"recall": recall.pk},
         by=by,
     )
@@ -59,7 +59,7 @@ def run(run: runner.Run) -> None:
         told += batching.announce(brand_id=brand_id, user_ids=chunk, news=news_of(recall), at=timezone.now())
         done += len(chunk)
         (run.progress if done < len(customers) else run.tell)(done, len(customers))
-    words = _("%(told)s customers are told; %(before)s were told before.")
+    words = _("%(told)s customers notified; %(before)s had been notified before.")
     run.log(words % {"told": f"{told:,}", "before": f"{done - told:,}"})
 
 

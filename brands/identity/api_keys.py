@@ -72,7 +72,7 @@ def create(
         # Keys of a brand are made one after the other, or two calls would both count one and make a third.
         Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
         if usable(brand=brand, kind=kind, at=at) >= USABLE_AT_ONCE:
-            message = _("This brand has %(most)d usable %(kind)s keys. Revoke one before you make another.")
+            message = _("This brand has %(most)d usable %(kind)s keys. Revoke one before you create another.")
             raise Invalid(message % {"most": USABLE_AT_ONCE, "kind": kind})
         key = ApiKey.objects.create(
             brand=brand,

@@ -33,7 +33,7 @@ def assign_role(*, user: User, brand: Brand, role: str, password: str = "", at: 
         made = StaffRole.objects.create(user=user, brand=brand, role=role)
         if not User.objects.filter(pk=user.pk, is_staff=True).exists():
             if not password:
-                raise Invalid(_("Set a password: this is their first role."), details={"field": "password1"})
+                raise Invalid(_("Set a password. This is the person's first role."), details={"field": "password1"})
             User.objects.filter(pk=user.pk).update(is_staff=True)
             set_password(user=user, password=password, at=at)
     return made
@@ -112,7 +112,7 @@ def keep_an_owner(*, brand_ids: Iterable[int], without: int, field: str = "") ->
     """Raises Invalid for a brand that nobody but `without`, a user's id, owns."""
     for brand in Brand.objects.filter(pk__in=brand_ids):
         if set(owners_of(brand)) == {without}:
-            words = _("%(brand)s would have no owner left. Make somebody else an owner first.") % {"brand": brand}
+            words = _("%(brand)s would have no owner left. Make someone else an owner first.") % {"brand": brand}
             raise Invalid(words, details={"field": field} if field else None)
 
 

@@ -16,11 +16,11 @@ DOMAIN = "erased.invalid"  # RFC 2606: no mail can ever reach it
 
 class StaffNotErased(DomainError):
     code = "STAFF_NOT_ERASED"
-    default_message = _("This person works for a brand here. End their roles before their data is erased.")
+    default_message = _("This person has staff roles. Remove them before erasing the personal data.")
 
 
 def refuse_staff(user: User) -> None:
-    """Raises StaffNotErased: what staff did stays told in the audit trail."""
+    """Raises StaffNotErased: what staff did stays told in the audit log."""
     if user.is_staff or user.is_superuser or user.staff_roles.exists():
         raise StaffNotErased
 

@@ -1,4 +1,4 @@
-"""The audit trail: who changed which row, and why."""
+"""The audit log: who changed which row, and why."""
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -22,7 +22,7 @@ class AuditLogEntry(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="audit_entries")
     kind = models.CharField(max_length=100, help_text=_("The changed row's model: app.model"))
     row_id = models.CharField(max_length=64)
-    row_name = models.CharField(_("what"), max_length=200, help_text=_("As the row was called at the time."))
+    row_name = models.CharField(_("what"), max_length=200, help_text=_("The row's name at the time."))
     action = models.CharField(max_length=200)
     changes = models.JSONField(
         default=dict, encoder=DjangoJSONEncoder, help_text=_("Of each changed field the value before and after.")
@@ -31,8 +31,8 @@ class AuditLogEntry(models.Model):
     request_id = models.CharField(_("request id"), max_length=64, blank=True)
 
     class Meta:
-        verbose_name = _("audit entry")
-        verbose_name_plural = _("audit entries")
+        verbose_name = _("audit log entry")
+        verbose_name_plural = _("audit log entries")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["kind", "row_id", "-id"], name="audit_of_a_row"),

@@ -21,7 +21,7 @@ class ApiKey(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="api_keys")
     kind = models.CharField(max_length=3, choices=Kind.choices)
     name = models.CharField(max_length=120)
-    prefix = models.CharField(max_length=16, editable=False, help_text=_("The visible beginning of the key."))
+    prefix = models.CharField(max_length=16, editable=False, help_text=_("The visible start of the key."))
     digest = models.BinaryField(max_length=32, editable=False)
     created_at = MomentField(default=timezone.now, editable=False)
     last_used_at = MomentField(null=True, blank=True, editable=False)
@@ -31,7 +31,7 @@ class ApiKey(models.Model):
         _("of the scan page"),
         default=False,
         editable=False,
-        help_text=_("Made for the page that a phone camera opens. Revoked, the page makes itself another."),
+        help_text=_("Created for the scan page. If it is revoked, the scan page creates another."),
     )
 
     class Meta:

@@ -38,7 +38,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         Brand, on_delete=models.PROTECT, null=True, blank=True, related_name="registered_users"
     )
     is_staff = models.BooleanField(default=False, help_text=_("May log in to the portal."))
-    is_active = models.BooleanField(default=True, help_text=_("Off: refused everywhere from the next request on."))
+    is_active = models.BooleanField(default=True, help_text=_("Untick to block this account from the next request on."))
     last_login = MomentField(_("last login"), null=True, blank=True)
     date_joined = MomentField(default=timezone.now, editable=False)
     email_verified_at = MomentField(

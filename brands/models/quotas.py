@@ -10,7 +10,7 @@ class StoppedAttempts(models.Model):
     """How many attempts at a brand the limits of guessing stopped in one hour."""
 
     class Kind(models.TextChoices):
-        CODES = "codes", _("Codes: more different ones than customers try")
+        CODES = "codes", _("Codes: more than customers normally try")
         LOGINS = "logins", _("Logins of customers: wrong passwords")
 
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+", verbose_name=_("brand"))
@@ -60,8 +60,8 @@ class BrandQuota(models.Model):
         STORAGE = "storage", _("Storage in bytes")
         JOBS = "jobs", _("Jobs a day")
         EVENTS = "events", _("Events a day")
-        WEBHOOKS = "webhooks", _("Webhook messages a day")
-        MAILS = "mails", _("Mails a day")
+        WEBHOOKS = "webhooks", _("Webhook deliveries a day")
+        MAILS = "mails", _("E-mails a day")
 
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="quotas")
     resource = models.CharField(_("resource"), max_length=10, choices=Resource.choices)

@@ -34,7 +34,7 @@ def validate_time_zone(name: str) -> None:
 
 def colour_field(name: Any, default: str, words: Any) -> "models.CharField[str, str]":
     """A colour as `#rrggbb`; nothing else may get into a style sheet or a wallet pass."""
-    known = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Write a colour like #1a2b3c."))
+    known = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Enter a colour such as #1a2b3c."))
     return models.CharField(name, max_length=7, default=default, validators=[known], help_text=words)
 
 
@@ -71,7 +71,7 @@ def link_field(name: Any, help_text: Any) -> Any:
         max_length=500,
         blank=True,
         db_default="",
-        validators=[URLValidator(schemes=["https"], message=_("Write an address that begins with https://."))],
+        validators=[URLValidator(schemes=["https"], message=_("Enter an address that begins with https://."))],
         help_text=help_text,
     )
 
@@ -83,8 +83,8 @@ class Brand(models.Model):
 
     class Expiry(models.TextChoices):
         NEVER = "never", _("Never")
-        DAYS = "days", _("So many days after they were earned")
-        MONTHS = "months", _("So many months after they were earned")
+        DAYS = "days", _("A number of days after they were earned")
+        MONTHS = "months", _("A number of months after they were earned")
         MONTH_END = "month_end", _("At the end of a month")
         YEAR_END = "year_end", _("At the end of a year")
 
@@ -98,10 +98,14 @@ class Brand(models.Model):
         default="EUR",
         db_default="EUR",
         validators=[currencies.validate],
-        help_text=_("In which orders are counted; another earns points only at a rate that the brand states."),
+        help_text=_("The currency of orders. Orders in other currencies earn points only if you enter a rate."),
     )
-    loyalty_active = models.BooleanField(default=True, help_text=_("Off: scans still answer, nothing earns points."))
-    auto_enroll = models.BooleanField(default=True, help_text=_("Enrol a customer at the first qualifying action."))
+    loyalty_active = models.BooleanField(
+        default=True, help_text=_("If unticked, codes can still be scanned but nothing earns points.")
+    )
+    auto_enroll = models.BooleanField(
+        default=True, help_text=_("Enrol customers automatically at their first qualifying action.")
+    )
     daily_point_limit = models.DecimalField(
         max_digits=10, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
     )
@@ -126,8 +130,8 @@ class Brand(models.Model):
         default=False,
         db_default=False,
         help_text=_(
-            "Customers earn points only after they have confirmed their e-mail address. "
-            "What they do before that waits for 30 days, and its points follow when they confirm."
+            "Customers earn points only once they have confirmed their e-mail address. Points for "
+            "earlier actions are held for 30 days and credited when they confirm."
         ),
     )
     points_expire = models.CharField(
@@ -136,18 +140,20 @@ class Brand(models.Model):
     points_expire_after = models.PositiveIntegerField(
         default=0,
         db_default=0,
-        help_text=_("Days or months; at the end of a month or year: of how many later than the one of earning."),
+        help_text=_(
+            "Number of days or months. For the end of a month or year: how many months or years after earning."
+        ),
     )
     expiry_warning_days = models.PositiveIntegerField(
         default=14,
         db_default=14,
         validators=[MaxValueValidator(90)],
-        help_text=_("How many days before their points expire members are told; 0: they are not."),
+        help_text=_("Days before expiry on which members are notified. Enter 0 to send no notification."),
     )
-    colour_background = colour_field(_("background colour"), "#ffffff", _("Behind everything."))
+    colour_background = colour_field(_("background colour"), "#ffffff", _("Colour of the page background."))
     colour_text = colour_field(_("text colour"), "#1f2328", _("Must be easy to read on the background."))
     colour_accent = colour_field(_("accent colour"), "#0b57d0", _("Buttons, links and bars."))
-    terms_url = link_field(_("terms"), _("Customers who register on the scan page accept them."))
+    terms_url = link_field(_("terms"), _("Customers accept them when they register on the scan page."))
     privacy_url = link_field(_("privacy notice"), _("Shown on the scan page, and to customers who register there."))
     logo = models.ForeignKey(
         Picture, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("logo")
@@ -200,9 +206,11 @@ class BrandHostname(models.Model):
     hostname = models.CharField(
         max_length=253,
         unique=True,
-        validators=[RegexValidator(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$", _("Write a lowercase hostname."))],
+        validators=[
+            RegexValidator(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$", _("Enter the hostname in lowercase."))
+        ],
     )
-    is_primary = models.BooleanField(default=False, help_text=_("The one that new QR codes are printed with."))
+    is_primary = models.BooleanField(default=False, help_text=_("The hostname that new QR codes are printed with."))
 
     class Meta:
         ordering = ["hostname"]

@@ -59,20 +59,20 @@ def add_app(*, user: User, seed: str, code: str, at: datetime) -> Factor:
     """Raises Invalid for a wrong code, and where the person has an app already."""
     step = step_of(seed, code, at)
     if step is None:
-        raise Invalid(_("This code is wrong, or too old. Type the one that the app shows now."))
+        raise Invalid(_("This code is wrong or has expired. Enter the code that the app shows now."))
     try:
         with transaction.atomic():
             return Factor.objects.create(
                 user=user, kind=Factor.Kind.TOTP, name=_("Authenticator app"), secret=seed, last_counter=step
             )
     except IntegrityError:
-        raise Invalid(_("You have an authenticator app already. Remove it first.")) from None
+        raise Invalid(_("You already have an authenticator app. Remove it first.")) from None
 
 
 def add_passkey(*, user: User, name: str, credential: str, counter: int) -> Factor:
     """Raises Invalid for one too many."""
     if Factor.objects.filter(user=user, kind=Factor.Kind.PASSKEY).count() >= MAX_PASSKEYS:
-        raise Invalid(_("You have %(most)d passkeys already. Remove one first.") % {"most": MAX_PASSKEYS})
+        raise Invalid(_("You already have %(most)d passkeys. Remove one first.") % {"most": MAX_PASSKEYS})
     return Factor.objects.create(
         user=user, kind=Factor.Kind.PASSKEY, name=name[:60] or _("Passkey"), secret=credential, last_counter=counter
     )

@@ -88,7 +88,9 @@ def count_mail(*, brand_id: int, email: str) -> None:
     rate_limits.hit("invitation_address", brand_id, email)
     rate_limits.hit("invitation", brand_id)
     if not quotas.take(brand_id, BrandQuota.Resource.MAILS):
-        words = _("Your brand's mails of today are used up. Ask the operator for more, or go on tomorrow (UTC).")
+        words = _(
+            "Your brand has reached today's e-mail quota. Ask the operator for more, or try again tomorrow (UTC)."
+        )
         raise RateLimited(words, retry_after=3_600)
 
 
@@ -150,9 +152,9 @@ def ended() -> Invalid:
 
 
 def invited() -> Invalid:
-    words = _("This address is invited already. Open that invitation to send it again or to revoke it.")
+    words = _("This address has already been invited. Open the invitation to resend or revoke it.")
     return Invalid(words, details={"field": "email"})
 
 
 def closed() -> Invalid:
-    return Invalid(_("This invitation was accepted or revoked before."))
+    return Invalid(_("This invitation has already been accepted or revoked."))

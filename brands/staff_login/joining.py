@@ -21,7 +21,7 @@ def account_of(invitation: Invitation) -> User | None:
     switched off: an invitation does not switch it on."""
     user = User.objects.filter(email=invitation.email).first()
     if user is not None and not user.is_active:
-        raise Invalid(_("The account with this address is switched off. Ask whoever runs the portal."))
+        raise Invalid(_("The account with this address is deactivated. Contact the operator of the portal."))
     return user
 
 
@@ -42,13 +42,13 @@ def join(
             if user is None:
                 user = User.objects.create_user(invitation.email, first_name=first_name, last_name=last_name)
             elif user.is_staff:
-                raise Invalid(_("This address has an account in the portal by now. Log in to accept."))
+                raise Invalid(_("This address now has a portal account. Log in to accept."))
             staff.prove_address(user=user, at=deed.at)
             staff_role = _give_role(invitation, user, AuditContext(user, deed.at, deed.request_id), password=password)
-            words = _("You work for %(brand)s now, and have set a password.") % {"brand": invitation.brand}
+            words = _("You now work for %(brand)s, and your password is set.") % {"brand": invitation.brand}
             mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
     except IntegrityError:
-        raise Invalid(_("Somebody else was faster. Open the link of the mail again.")) from None
+        raise Invalid(_("The account has changed in the meantime. Open the link in the e-mail again.")) from None
     return user, staff_role
 
 
@@ -62,7 +62,7 @@ def accept(invitation: Invitation, *, user: User, origin: str, deed: AuditContex
     with transaction.atomic():
         invitations.use(invitation, at=deed.at)
         staff_role = _give_role(invitation, user, deed)
-        words = _("You work for %(brand)s now.") % {"brand": invitation.brand}
+        words = _("You now work for %(brand)s.") % {"brand": invitation.brand}
         mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
     return staff_role
 
@@ -77,9 +77,9 @@ def _may_invite(inviter: User | None, brand: Brand) -> bool:
 
 def _give_role(invitation: Invitation, user: User, deed: AuditContext, *, password: str = "") -> StaffRole:
     if not _may_invite(invitation.invited_by, invitation.brand):
-        raise Invalid(_("This invitation has ended. Ask for another one."))
+        raise Invalid(_("This invitation has expired. Ask for a new one."))
     if StaffRole.objects.filter(user=user, brand=invitation.brand).exists():
-        raise Invalid(_("You work for %(brand)s already.") % {"brand": invitation.brand})
+        raise Invalid(_("You already work for %(brand)s.") % {"brand": invitation.brand})
     staff_role = staff.assign_role(
         user=user, brand=invitation.brand, role=invitation.role, password=password, at=deed.at
     )

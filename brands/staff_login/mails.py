@@ -47,7 +47,7 @@ def origin_of(request: HttpRequest) -> str:
     if settings.PORTAL_URL:
         return str(settings.PORTAL_URL)
     if brand_for_hostname(request.get_host()) is not None:
-        raise Invalid(_("Open the portal at its own address to have a link sent, not at a brand's."))
+        raise Invalid(_("Open the portal at its own address, not at a brand's, to request a link."))
     return f"{request.scheme}://{request.get_host()}"
 
 

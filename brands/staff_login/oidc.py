@@ -88,7 +88,9 @@ class ProviderSlots:
             slow = {each for each, until in self._slow_until.items() if until > began}
             is_left_to_others = brand_id in slow and len(self._taken & slow) >= MAX_AT_ONCE - 1
             if brand_id in self._taken or len(self._taken) >= MAX_AT_ONCE or is_left_to_others:
-                raise Unavailable(_("The identity provider is being asked already."), retry_after=RETRY_SECONDS)
+                raise Unavailable(
+                    _("A sign-in with the identity provider is already in progress."), retry_after=RETRY_SECONDS
+                )
             self._taken.add(brand_id)
         try:
             yield
@@ -267,7 +269,7 @@ def address(found: Any) -> str:
 
 def unavailable() -> Unavailable:
     return Unavailable(
-        _("The identity provider does not answer as it should. Try again, or log in with your password."),
+        _("The identity provider is not responding correctly. Try again, or log in with your password."),
         retry_after=RETRY_SECONDS,
     )
 

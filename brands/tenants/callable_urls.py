@@ -26,7 +26,7 @@ def callable_address(url: str) -> str:
     parts = _parts(url.strip())
     host = _host(parts)
     if parts.scheme == "http" and not settings.OUTGOING_PRIVATE_NETWORKS:
-        raise _bad(_("Write an address that begins with https://"))
+        raise _bad(_("Enter an address that begins with https://"))
     _refuse_private(host, encrypts=parts.scheme == "https")
     _refuse_own(host)
     port = f":{parts.port}" if parts.port else ""
@@ -48,11 +48,11 @@ def _parts(url: str) -> SplitResult:
     except ValueError:
         raise _bad(_("This is not a valid web address.")) from None
     if parts.scheme not in {"https", "http"} or not parts.hostname:
-        raise _bad(_("Write an address that begins with https://"))
+        raise _bad(_("Enter an address that begins with https://"))
     if parts.username is not None or parts.password is not None:
-        raise _bad(_("Leave name and password out of the address; requests are signed."))
+        raise _bad(_("Remove the user name and password from the address. Requests are signed instead."))
     if not PRINTABLE.fullmatch(parts.path + parts.query + "/"):
-        raise _bad(_("Path and query may hold no spaces and no letters beyond ASCII; write them as %XX."))
+        raise _bad(_("Path and query must not contain spaces or non-ASCII characters. Encode them as %XX."))
     return parts
 
 
@@ -78,9 +78,9 @@ def _refuse_private(host: str, *, encrypts: bool) -> None:
     if address is None:
         return
     if not client.is_allowed(address):
-        raise _bad(_("This is a private address, which may not be called."))
+        raise _bad(_("This is a private network address, which is never called."))
     if not client.is_allowed(address, encrypts=encrypts):
-        raise _bad(_("Write an address that begins with https://"))
+        raise _bad(_("Enter an address that begins with https://"))
 
 
 def _literal(host: str) -> client.Address | None:
@@ -100,4 +100,4 @@ def _refuse_own(host: str) -> None:
     hosts = [name for name in settings.ALLOWED_HOSTS if name != "*"]
     own = _literal(host) is None and host != "localhost" and validate_host(host, hosts)
     if own or BrandHostname.objects.filter(hostname=host).exists():
-        raise _bad(_("This address leads back to this service."))
+        raise _bad(_("This address belongs to this service itself."))

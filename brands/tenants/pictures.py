@@ -83,7 +83,7 @@ def _drawn(kind: str, upload: bytes, content_type: str) -> Drawn:
 def _asked(kind: str, upload: bytes) -> bytes:
     """What the program that decodes answers; nothing where it was stopped."""
     if not turn.acquire(timeout=TURN_SECONDS):
-        raise Unavailable(_("Other pictures are being read. Try again in a moment."))
+        raise Unavailable(_("Other pictures are being processed. Try again in a moment."))
     command = [sys.executable, "-I", str(PROGRAM), kind]  # -I: nothing from the environment or the current directory
     try:
         return subprocess.run(
@@ -97,10 +97,12 @@ def _asked(kind: str, upload: bytes) -> bytes:
 
 def _why(unfit: str) -> str:
     if unfit == "pixels":
-        words = _("The picture has more than %(most)d million pixels; make it smaller.")
+        words = _("The picture has more than %(most)d million pixels. Make it smaller.")
         return words % {"most": picture_drawing.MAX_PIXELS // 1_000_000}
     if unfit == "animated":
         return _("Animated pictures are not accepted. Upload a still picture.")
     if unfit == "memory":
-        return _("Reading this picture takes too long or too much memory. Save it in another way, or make it smaller.")
+        return _(
+            "This picture takes too long or too much memory to read. Save it in another format or make it smaller."
+        )
     return _("This picture cannot be read. Upload a PNG, JPEG or WebP file.")

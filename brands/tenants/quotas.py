@@ -94,7 +94,7 @@ class Usage:
 
     @property
     def used_words(self) -> str:
-        return _("not known at the moment") if self.used is None else f"{self.used:,}"
+        return _("currently unknown") if self.used is None else f"{self.used:,}"
 
     @property
     def limit_words(self) -> str:
@@ -136,10 +136,10 @@ def limited(brand_id: int, resources: Iterable[Resource]) -> dict[Resource, int]
 
 def refusal_words(resource: Resource, limit: int, used: int) -> str:
     words = {
-        Resource.CODES: _("Your brand may have %(limit)s codes; %(used)s are used."),
-        Resource.UPLOADS: _("Your brand may upload %(limit)s files a day; %(used)s are used."),
-        Resource.STORAGE: _("Your brand may store %(limit)s bytes; %(used)s are used."),
-        Resource.JOBS: _("Your brand may start %(limit)s jobs a day; %(used)s are used."),
+        Resource.CODES: _("Your brand can have %(limit)s codes and has %(used)s."),
+        Resource.UPLOADS: _("Your brand can upload %(limit)s files a day and has uploaded %(used)s today."),
+        Resource.STORAGE: _("Your brand can store %(limit)s bytes and uses %(used)s."),
+        Resource.JOBS: _("Your brand can start %(limit)s jobs a day and has started %(used)s today."),
     }
     told = words[resource] % {"limit": f"{limit:,}", "used": f"{used:,}"}
     return f"{told} {_('Ask the operator for more.')}"
@@ -156,7 +156,7 @@ def count_event(brand_id: int) -> None:
     """Count an event that the brand hands in. Raises RateLimited until tomorrow above its quota."""
     if take(brand_id, Resource.EVENTS):
         return
-    words = _("Your brand's events of today are used up. Ask the operator for more, or go on tomorrow (UTC).")
+    words = _("Your brand has reached today's event quota. Ask the operator for more, or try again tomorrow (UTC).")
     raise RateLimited(words, retry_after=ceil(until_tomorrow(timezone.now()).total_seconds()))
 
 

@@ -32,7 +32,7 @@ class MilestoneForms(BoundedTable):
         for form in self.forms:
             threshold = form.cleaned_data.get("threshold") if form.is_valid() else None
             if goal and threshold and threshold > goal and not form.cleaned_data.get(DELETION_FIELD_NAME):
-                text = _("Progress stops at the goal, which is %(goal)d: choose %(goal)d or less, or raise the goal.")
+                text = _("Progress stops at the goal of %(goal)d. Enter %(goal)d or less, or raise the goal.")
                 form.add_error("threshold", text % {"goal": goal})
 
     def check_ceiling(self) -> None:
@@ -87,7 +87,11 @@ class CampaignAdmin(TenantAdmin):
     @display(description=gettext_lazy("batches"))
     def linked_batches(self, campaign: Campaign) -> str:
         """What the codes that name this campaign earn without it; whoever switches it off reads it before."""
-        return " ".join(linked.words_of(campaign)) if campaign.pk else _("None yet. A batch's form names its campaign.")
+        return (
+            " ".join(linked.words_of(campaign))
+            if campaign.pk
+            else _("None yet. You set the campaign in the batch's form.")
+        )
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         super().save_related(request, form, formsets, change)
@@ -100,7 +104,7 @@ class CampaignAdmin(TenantAdmin):
     def _warn_without_goal(self, request: HttpRequest, campaign: Campaign) -> None:
         """Staff who forgot the goal's own milestone learn that reaching the goal gives nothing."""
         if not campaign.milestones.filter(threshold=campaign.target_value).exists():
-            text = _("Nothing is given at the goal: add a milestone at %(goal)d, or reaching it earns no reward.")
+            text = _("The goal has no milestone. Add one at %(goal)d, or reaching the goal earns no reward.")
             self.message_user(request, text % {"goal": campaign.target_value}, messages.WARNING)
 
 

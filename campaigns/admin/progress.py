@@ -55,6 +55,6 @@ def panel(customer: User, brand: Brand) -> Panel:
             )
             for row in rows.order_by("-updated_at", "-id")[: customer_panels.MOST]
         ],
-        gettext("No campaign was begun yet."),
+        gettext("No campaign started yet."),
         customer_panels.list_of(UserLoyaltyCampaign, customer),
     )

@@ -54,8 +54,8 @@ class Migration(migrations.Migration):
                 ('milestone_id', models.BigAutoField(primary_key=True, serialize=False)),
                 ('threshold', models.PositiveIntegerField(help_text='The progress at which it is reached.', validators=[django.core.validators.MinValueValidator(1)])),
                 ('reward_name', models.CharField(max_length=120)),
-                ('reward_points', models.DecimalField(decimal_places=2, default=0, help_text='Points it pays.', max_digits=10, validators=[django.core.validators.MinValueValidator(0)])),
-                ('auto_claim', models.BooleanField(default=True, help_text='On: points are paid, and the code for a thing is made, at once. Off: the customer claims it.')),
+                ('reward_points', models.DecimalField(decimal_places=2, default=0, help_text='Points that it pays.', max_digits=10, validators=[django.core.validators.MinValueValidator(0)])),
+                ('auto_claim', models.BooleanField(default=True, help_text='If ticked, points are credited or a code is issued at once. If not, the customer claims the reward.')),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='milestones', to='campaigns.campaign')),
             ],
             options={

@@ -82,11 +82,17 @@ class Milestone(models.Model):
     )
     reward_name = models.CharField(max_length=120)
     reward_points = models.DecimalField(
-        max_digits=10, decimal_places=2, default=0, validators=[MinValueValidator(0)], help_text=_("Points it pays.")
+        max_digits=10,
+        decimal_places=2,
+        default=0,
+        validators=[MinValueValidator(0)],
+        help_text=_("Points that it pays."),
     )
     auto_claim = models.BooleanField(
         default=True,
-        help_text=_("On: points are paid, and the code for a thing is made, at once. Off: the customer claims it."),
+        help_text=_(
+            "If ticked, points are credited or a code is issued at once. If not, the customer claims the reward."
+        ),
     )
 
     class Meta:

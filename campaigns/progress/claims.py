@@ -42,7 +42,7 @@ def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Cl
             else:
                 _grant(milestone, account, at)
         elif not RewardClaim.objects.filter(milestone=milestone, user=user_id).exists():
-            raise RewardNotAvailable(_("This milestone is not reached yet."))
+            raise RewardNotAvailable(_("This milestone has not been reached yet."))
         return ClaimResult(milestone, redemption_of(milestone, account))
 
 

@@ -74,12 +74,12 @@ STATUS = {
 }
 
 # What Django and DRF raise, in our words; the first kind that fits counts.
-NOTHING_HERE = "There is nothing here."
+NOTHING_HERE = "Not found."
 KNOWN_ERRORS: list[tuple[type[Exception], str, str]] = [
     (drf_errors.NotAuthenticated, "AUTHENTICATION_REQUIRED", "Send an access token: 'Authorization: Bearer <token>'."),
     (drf_errors.AuthenticationFailed, "TOKEN_INVALID", "The credentials are not valid."),
-    (drf_errors.PermissionDenied, "FORBIDDEN", "You may not do this."),
-    (django_errors.PermissionDenied, "FORBIDDEN", "You may not do this."),
+    (drf_errors.PermissionDenied, "FORBIDDEN", "You do not have permission to do this."),
+    (django_errors.PermissionDenied, "FORBIDDEN", "You do not have permission to do this."),
     (drf_errors.NotFound, "NOT_FOUND", NOTHING_HERE),
     (Http404, "NOT_FOUND", NOTHING_HERE),
     (drf_errors.MethodNotAllowed, "METHOD_NOT_ALLOWED", "This address does not take this method; see Allow."),
@@ -196,7 +196,7 @@ def handler400(request: HttpRequest, exception: Exception | None = None) -> Http
 
 
 def handler403(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    return answer(request, Problem("FORBIDDEN", "You may not do this."))
+    return answer(request, Problem("FORBIDDEN", "You do not have permission to do this."))
 
 
 def handler404(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001

@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy as _
 WHOLE_DAY = ("00:00:00", "23:59:59")  # where no time is given: of what begins, and of what ends
 ENDS = {"ends_at", "valid_until"}
 DATE, TIME = _("YYYY-MM-DD"), _("HH:MM")
-BEGINS_SO = _("A date such as 2026-12-31, and a time such as 18:00; without a time: 00:00.")
-ENDS_SO = _("A date such as 2026-12-31, and a time such as 18:00; without a time: 23:59:59.")
+BEGINS_SO = _("A date such as 2026-12-31 and a time such as 18:00. Without a time, 00:00 is used.")
+ENDS_SO = _("A date such as 2026-12-31 and a time such as 18:00. Without a time, 23:59:59 is used.")
 
 
 class MomentFormField(forms.SplitDateTimeField):

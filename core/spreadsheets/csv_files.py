@@ -90,7 +90,7 @@ def read(file: IO[bytes]) -> Iterator[Row]:
             empty = False
             yield Row(line, [restored(value) for value in values])
     if empty:
-        raise Unreadable(f"{INVALID}: {_('the file is empty. Begin with the template.')}")
+        raise Unreadable(f"{INVALID}: {_('the file is empty. Start from the template.')}")
 
 
 def _broken_quotes(line: int, error: str) -> str:
@@ -140,7 +140,7 @@ class _Lines(Iterator[str]):
         if characters + len(line) > ROW_LIMIT:
             raise Unreadable(_too_long(first, _("the row"), ROW_LIMIT))
         if "\0" in line:
-            message = _("line %(line)d holds a NUL character: not plain text.") % {"line": self.number}
+            message = _("line %(line)d contains a NUL character and is not plain text.") % {"line": self.number}
             raise Unreadable(f"{INVALID}: {message} {ADVICE}")
         return line
 

@@ -86,7 +86,7 @@ def waiting_message(brand: Brand, held: Mapping[str, HeldBack]) -> str:
     most = f"{brand.max_points_per_scan:,}"
     until = ", ".join("-" if it.until_then is None else f"{it.until_then:,}" for it in held.values())
     message = _(
-        "Above the ceiling of %(most)s points per scan: a second manager or owner must approve. "
-        "Until then the value is %(until)s."
+        "Above the ceiling of %(most)s points per scan. A second manager or owner "
+        "must approve it. Until then the value is %(until)s."
     )
     return message % {"most": most, "until": until}

@@ -74,11 +74,11 @@ class EventAdmin(TenantAdmin):
         except ValueError:
             return queryset.none(), False
 
-    @admin.action(description=gettext_lazy("Redeliver: give dead events another chance"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Retry failed events"), permissions=["act"])
     def redeliver(self, request: HttpRequest, queryset: QuerySet[Event]) -> None:
         dead = self.chosen(request, queryset.filter(status=Event.Status.DEAD))
         again = [event for event in dead if leases.redeliver(event=event, at=timezone.now())]
-        self.report(request, again, _("Redelivered"))
+        self.report(request, again, _("Retried"))
 
 
 def pretty(value: Any) -> SafeString:

@@ -42,20 +42,20 @@ class ExternalSystemAdmin(SigningSecretAdmin):
     @display(description=gettext_lazy("state"))
     def health(self, system: ExternalSystem) -> SafeString:
         if not system.is_active:
-            return badge("", _("Not asked"))
+            return badge("", _("Inactive"))
         breaker = external_system.breaker_of(system)
         if breaker.is_open():
-            return badge("danger", _("Does not answer; it is left alone and tried now and then"))
+            return badge("danger", _("Not responding. Requests are paused and retried periodically."))
         return badge("success", _("Asked"))
 
-    @display(description=gettext_lazy("events that wait for it"))
+    @display(description=gettext_lazy("waiting events"))
     def held(self, system: ExternalSystem) -> SafeString | str:
         found = external_system.held(brand_id=system.brand_id)
         if not found.number:
-            return _("No event waits")
+            return _("No events waiting")
         asked = {"lane": events.EXTERNAL, "status__exact": "pending", "brand__id__exact": system.brand_id}
         address = f"{reverse('admin:events_event_changelist')}?{urlencode(asked)}"
-        words = _("%(number)d, the first since %(since)s") % {
+        words = _("%(number)d, oldest since %(since)s") % {
             "number": found.number,
             "since": date_format(timezone.localtime(found.since), "DATETIME_FORMAT"),
         }
@@ -76,9 +76,12 @@ class ExternalSystemAdmin(SigningSecretAdmin):
     def store(self, obj: ExternalSystem, fields: set[str]) -> None:
         external_system.change(system=obj, fields=fields)
 
-    @action(description=gettext_lazy("Ask a test question"), url_path="test", icon="send", permissions=["turn"])
+    @action(description=gettext_lazy("Send a test request"), url_path="test", icon="send", permissions=["turn"])
     def try_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("A question of the type external.test is asked now, about nobody. It has two seconds to answer.")
+        words = _(
+            "A test request of the type external.test, about no customer, will be "
+            "sent now. The system has two seconds to answer."
+        )
         return self.ask(request, object_id, WhyForm, self.tried_out, words=words, button=_("Ask"))
 
     def tried_out(self, request: HttpRequest, row: ExternalSystem, told: dict[str, Any]) -> HttpResponse:
@@ -90,6 +93,6 @@ class ExternalSystemAdmin(SigningSecretAdmin):
             words, level = _("It answered after %(milliseconds)d ms: proceed."), messages.SUCCESS
         else:
             words, level = _("It answered after %(milliseconds)d ms: refuse. %(reason)s"), messages.SUCCESS
-        self.note(request, [row], _("Test question asked"), reason=told["reason"])
+        self.note(request, [row], _("Test request sent"), reason=told["reason"])
         self.message_user(request, words % facts, level)
         return redirect("admin:loyalty_externalsystem_change", row.pk)

@@ -30,6 +30,7 @@ COLOURS = {"earned": "success", "redeemed": "info", "expired": "warning"}
 
 @admin.register(LoyaltyTransaction)
 class LedgerAdmin(ExportingAdmin):
+    list_name = _("points ledger")
     export_kind = "export-ledger"
     brand_path = "user_point__brand"
     customer_path = "user_point__user"
@@ -85,7 +86,7 @@ def is_adjustment(line: LoyaltyTransaction) -> bool:
 
 
 def adjusters(account: int, lines: Sequence[LoyaltyTransaction]) -> dict[int, str]:
-    """By line of an account, who adjusted it, as the audit trail has it."""
+    """By line of an account, who adjusted it, as the audit log has it."""
     numbers = [line.pk for line in lines if is_adjustment(line)]
     if not numbers:
         return {}
@@ -118,7 +119,7 @@ def panel(customer: User, brand: Brand) -> Panel:
             )
             for line, balance in zip(lines, balances, strict=True)
         ],
-        gettext("No points were earned or taken yet."),
+        gettext("No points earned or redeemed yet."),
         customer_panels.list_of(LoyaltyTransaction, customer),
     )
 

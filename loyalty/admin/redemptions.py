@@ -29,7 +29,7 @@ class ReasonForm(forms.Form):
         label=gettext_lazy("Reason"),
         max_length=500,
         widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Staff read it in the audit trail."),
+        help_text=gettext_lazy("Shown to staff in the audit log."),
     )
 
 
@@ -74,17 +74,17 @@ class RedemptionAdmin(Till, ExportingAdmin):
     def has_put_right_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))
 
-    @action(description=gettext_lazy("Cancel: points back"), url_path="cancel", icon="undo", permissions=["put_right"])
+    @action(
+        description=gettext_lazy("Cancel and refund points"), url_path="cancel", icon="undo", permissions=["put_right"]
+    )
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
         about = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
         return self.ask(request, object_id, cancellation.cancel, _("Cancel this redemption"), about)
 
-    @action(
-        description=gettext_lazy("Take the use back"), url_path="take-back", icon="history", permissions=["put_right"]
-    )
+    @action(description=gettext_lazy("Undo use"), url_path="take-back", icon="history", permissions=["put_right"])
     def take_back(self, request: HttpRequest, object_id: str) -> HttpResponse:
         about = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
-        return self.ask(request, object_id, cancellation.take_back, _("Take the use back"), about)
+        return self.ask(request, object_id, cancellation.take_back, _("Undo use"), about)
 
     def ask(self, request: HttpRequest, object_id: str, act: Any, title: str, about: str) -> HttpResponse:
         """The page that says what will happen, and asks why."""

@@ -1,4 +1,4 @@
-"""Page: a brand's catalogue of rewards. A corrected stock stands in the audit trail like every other change."""
+"""Page: a brand's catalogue of rewards. A corrected stock stands in the audit log like every other change."""
 
 from typing import Any
 

@@ -31,7 +31,7 @@ HOURS = [
     (24, gettext_lazy("1 day")),
     (1, gettext_lazy("1 hour")),
     (24 * 7, gettext_lazy("7 days")),
-    (0, gettext_lazy("Not at all: the old secret leaked")),
+    (0, gettext_lazy("Not at all (the old secret has leaked)")),
 ]
 
 
@@ -47,7 +47,7 @@ class CalledForm(TenantForm):
 
 class RotateForm(WhyForm):
     hours = forms.TypedChoiceField(
-        label=gettext_lazy("How long the old secret signs too"),
+        label=gettext_lazy("How long the old secret stays valid"),
         choices=HOURS,
         coerce=int,
         widget=SelectWidget,
@@ -64,7 +64,7 @@ class SigningSecretAdmin(TenantAdmin):
 
     @action(description=gettext_lazy("Rotate secret"), url_path="rotate", icon="autorenew", permissions=["turn"])
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("A new secret takes the place of the one in use. It is shown once, on the next page.")
+        words = _("A new secret replaces the current one. It is shown once, on the next page.")
         return self.ask(
             request, object_id, RotateForm, self.rotated, words=words, button=_("Rotate and show the secret")
         )

@@ -49,7 +49,9 @@ class CodeForm(forms.Form):
         label=gettext_lazy("Code"),
         max_length=100,
         widget=TextWidget(attrs={"autofocus": True, "autocomplete": "off", "autocapitalize": "characters"}),
-        help_text=gettext_lazy("Type or scan it. Case and separators do not matter; a slip is noticed."),
+        help_text=gettext_lazy(
+            "Enter or scan the code. Case and separators do not matter. Typing errors are detected."
+        ),
     )
 
 
@@ -67,7 +69,7 @@ class Till:
     def has_use_permission(self, request: HttpRequest) -> bool:
         return bool(self.reach(request, USE))  # type: ignore[attr-defined] # of TenantAdmin
 
-    @action(description=gettext_lazy("Till"), url_path="till", icon="point_of_sale", permissions=["use"])
+    @action(description=gettext_lazy("Redeem a code"), url_path="till", icon="point_of_sale", permissions=["use"])
     def till(self, request: HttpRequest) -> HttpResponse:
         """Look a code up; asked to, mark it as used, or undo that."""
         scope = self.reach(request, USE)  # type: ignore[attr-defined] # of TenantAdmin
@@ -84,7 +86,7 @@ class Till:
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": _("Till"),
+            "title": _("Redeem a code"),
             "form": form,
             "camera": f"/page/assets/{assets.version()}/camera.js",
             "undoable": undoable(request, scope, request.GET.get("done", "")),
@@ -113,7 +115,7 @@ class Till:
         except DomainError as refusal:
             messages.error(request, refusal.message)
         else:
-            messages.success(request, _("Undone: %(reward)s. The code is good again.") % {"reward": redemption.name})
+            messages.success(request, _("Undone: %(reward)s. The code is valid again.") % {"reward": redemption.name})
         return redirect(request.path)
 
 

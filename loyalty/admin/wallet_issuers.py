@@ -48,14 +48,15 @@ class IssuerForm(TenantForm):
         max_length=200,
         strip=False,
         widget=PasswordWidget,
-        help_text=gettext_lazy("Of the key or the .p12 file, if it has one. It is not kept."),
+        help_text=gettext_lazy("Password of the key or .p12 file, if it has one. It is not stored."),
     )
     authority = file_field(
         gettext_lazy("WWDR certificate"),
         gettext_lazy("Apple's intermediate certificate of the same generation, such as AppleWWDRCAG4.cer."),
     )
     push_key = file_field(
-        gettext_lazy("APNs key"), gettext_lazy(".p8; optional. Without it the certificate proves who pushes.")
+        gettext_lazy("APNs key"),
+        gettext_lazy("Optional .p8 file. Without it, pushes are authenticated by the certificate."),
     )
     push_key_id = forms.CharField(
         label=gettext_lazy("APNs key id"),
@@ -64,7 +65,7 @@ class IssuerForm(TenantForm):
         widget=TextWidget,
         help_text=gettext_lazy("Ten letters and digits."),
     )
-    service_account = file_field(gettext_lazy("Service account"), gettext_lazy("The key file that Google gives, JSON."))
+    service_account = file_field(gettext_lazy("Service account"), gettext_lazy("The JSON key file from Google."))
     issuer_id = forms.CharField(
         label=gettext_lazy("Issuer id"),
         required=False,
@@ -124,7 +125,7 @@ class WalletIssuerAdmin(TenantAdmin):
     list_filter = (("platform", ChoicesFilter),)
     fieldsets = (
         (None, {"fields": ("brand", ("platform", "state"), ("identifier", "account"), ("expires_at", "uploaded_at"))}),
-        (gettext_lazy("Trouble"), {"fields": ("last_error", "failed_at")}),
+        (gettext_lazy("Problem"), {"fields": ("last_error", "failed_at")}),
     )
     apple_fields = (
         gettext_lazy("Apple"),
@@ -157,11 +158,13 @@ class WalletIssuerAdmin(TenantAdmin):
     def state(self, row: WalletIssuer) -> SafeString:
         days = issuers.days_left(row, timezone.now())
         if days is not None and days < 0:
-            return badge("danger", _("Ended"))
+            return badge("danger", _("Expired"))
         if row.last_error:
             return badge("danger", _("Failing"))
         if days is not None and days <= issuers.WARN_DAYS[0]:
-            return badge("warning", ngettext("Ends in %(days)d day", "Ends in %(days)d days", days) % {"days": days})
+            return badge(
+                "warning", ngettext("Expires in %(days)d day", "Expires in %(days)d days", days) % {"days": days}
+            )
         return badge("success", _("Ready"))
 
     def save_model(self, request: HttpRequest, obj: WalletIssuer, form: Any, change: bool) -> None:  # noqa: FBT001

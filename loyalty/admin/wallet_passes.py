@@ -64,7 +64,7 @@ class WalletPassAdmin(TenantAdmin):
     def condition(self, row: WalletPass) -> SafeString:
         return badge(COLOURS[row.state], row.get_state_display())
 
-    @display(description=gettext_lazy("version held"))
+    @display(description=gettext_lazy("version in wallet"))
     def versions(self, row: WalletPass) -> str:
         return _("%(held)d of %(version)d") % {"held": row.held_version, "version": row.version}
 
@@ -95,7 +95,7 @@ class WalletPassAdmin(TenantAdmin):
         except ValueError:
             return self.filter_by_customers(request, queryset, search_term), False
 
-    @admin.action(description=gettext_lazy("Refresh: tell the wallets again"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Send update to wallets"), permissions=["act"])
     def refresh(self, request: HttpRequest, queryset: QuerySet[WalletPass]) -> None:
         """A new version of each, so that also a wallet that missed the last one fetches it."""
         chosen = self.chosen(request, queryset.defer(None))
@@ -107,4 +107,4 @@ class WalletPassAdmin(TenantAdmin):
             for brand_id, keys in of_brand.items():
                 messages = passes.chosen_changed(passes=keys, brand_id=brand_id, at=now)
                 publishing.publish(messages=messages, brand_id=brand_id, at=now)
-        self.report(request, chosen, _("To be refreshed"))
+        self.report(request, chosen, _("Update queued"))

@@ -43,7 +43,7 @@ class EndpointForm(CalledForm):
         choices=[(kind, kind) for kind in WebhookType.values],
         widget=CheckboxesWidget,
         help_text=gettext_lazy(
-            "What it is told of: points credited, levels reached, rewards paid with points, scans, recalled batches."
+            "The events that it receives: credited points, reached levels, redeemed rewards, scans, recalled batches."
         ),
     )
 
@@ -84,7 +84,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     @display(description=gettext_lazy("messages"))
     def log(self, endpoint: WebhookEndpoint) -> SafeString:
         address = reverse("admin:loyalty_webhookdelivery_changelist")
-        words = _("What it was sent, and what it answered")
+        words = _("Requests and responses")
         return format_html('<a class="underline" href="{}?endpoint__id__exact={}">{}</a>', address, endpoint.pk, words)
 
     @method_decorator(sensitive_variables("text"))
@@ -113,7 +113,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     @action(description=gettext_lazy("Send a test"), url_path="ping", icon="send", permissions=["ping"])
     def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The page that says so; posted, the message goes out and its own page tells how it ends."""
-        words = _("A message of the type webhook.test is sent now, signed like all others.")
+        words = _("A signed event of the type webhook.test will be sent now.")
         return self.ask(request, object_id, forms.Form, self.pinged, words=words, button=_("Send"))
 
     def pinged(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:  # noqa: ARG002
@@ -123,8 +123,8 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
 
     @action(description=gettext_lazy("Disable"), url_path="disable", icon="block", permissions=["stop"])
     def stop(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("It is told nothing any more from now on. What still waits for it is not sent.")
-        return self.ask(request, object_id, WhyForm, self.stopped, words=words, button=_("Disable this webhook"))
+        words = _("This webhook will stop receiving events. Pending deliveries will be discarded.")
+        return self.ask(request, object_id, WhyForm, self.stopped, words=words, button=_("Disable webhook"))
 
     def stopped(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:
         state, by = WebhookEndpoint.State.DISABLED, deed(request, told["reason"])
@@ -134,8 +134,8 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
 
     @action(description=gettext_lazy("Enable"), url_path="enable", icon="check_circle", permissions=["start"])
     def start(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("It receives new events from now on. Events that it missed can be sent again from its deliveries.")
-        return self.ask(request, object_id, WhyForm, self.started, words=words, button=_("Enable this webhook"))
+        words = _("This webhook will receive new events. Missed events can be resent from its deliveries.")
+        return self.ask(request, object_id, WhyForm, self.started, words=words, button=_("Enable webhook"))
 
     def started(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:
         webhook_endpoints.start(endpoint=row, at=timezone.now(), deed=deed(request, told["reason"]))
@@ -157,7 +157,7 @@ class WebhookDeliveryAdmin(TenantAdmin):
     list_filter = (("state", ChoicesFilter), TypeFilter, ("endpoint", OwnRowsFilter), ("created_at", DayFilter))
     list_select_related = ("endpoint",)
     search_fields = ("message_id__exact",)
-    search_help_text = gettext_lazy("A message id: the header webhook-id.")
+    search_help_text = gettext_lazy("A delivery id (header webhook-id).")
     fieldsets = (
         (None, {"fields": ("brand", ("type", "ended"), ("endpoint", "message_id"))}),
         (gettext_lazy("Times"), {"fields": (("created_at", "finished_at"), "next_attempt_at")}),
@@ -180,7 +180,7 @@ class WebhookDeliveryAdmin(TenantAdmin):
     @display(description=gettext_lazy("body"))
     def content(self, message: WebhookDelivery) -> SafeString:
         if not message.body:
-            return format_html("<p>{}</p>", _("It was about a person whose data was erased."))
+            return format_html("<p>{}</p>", _("It concerned a customer whose data was erased."))
         told = json.dumps(json.loads(message.body), indent=2, ensure_ascii=False)
         return format_html('<pre class="whitespace-pre-wrap break-words text-xs">{}</pre>', told)
 
@@ -215,7 +215,7 @@ class WebhookDeliveryAdmin(TenantAdmin):
         }
         return TemplateResponse(request, "admin/loyalty/webhook_resend.html", context)
 
-    @admin.action(description=gettext_lazy("Send again, under the same id"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Send again with the same id"), permissions=["act"])
     def resend_chosen(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
         self.send_again(request, self.chosen(request, queryset))
 
@@ -224,7 +224,10 @@ class WebhookDeliveryAdmin(TenantAdmin):
         sent = [message for message in chosen if webhook_events.resend(message=message, at=at)]
         self.report(request, sent, _("Sent again"))
         if len(sent) < len(chosen):
-            words = _("Not sent: %(number)d, which wait already, or whose webhook is disabled or person erased.")
+            words = _(
+                "Not sent: %(number)d. They are already waiting, their webhook "
+                "is disabled, or their customer was erased."
+            )
             self.message_user(request, words % {"number": len(chosen) - len(sent)}, messages.WARNING)
 
 

@@ -90,7 +90,7 @@ class CorrectionInput(Input):
     email = serializers.EmailField(
         required=False, max_length=254, help_text="Takes effect once the customer confirms it."
     )
-    reason = serializers.CharField(max_length=500, help_text="For the audit trail.")
+    reason = serializers.CharField(max_length=500, help_text="For the audit log.")
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
         if not {"first_name", "last_name", "email"} & given.keys():

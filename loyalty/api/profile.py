@@ -106,7 +106,7 @@ class ProfileView(APIView):
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         if request.META.get("CONTENT_LENGTH") in {None, "", "0"}:
-            raise Invalid(_("Send what is to change."))
+            raise Invalid(_("Send at least one field to change."))
         given = ProfileInput.parse(request.data)
         wishes = given.pop("notifications", None)
         changed = profile.change(

@@ -118,9 +118,7 @@ def verdict_of(system: ExternalSystem, delivery: LeasedEvent, question: Approval
     breaker = breaker_of(system)
     rest = breaker.wait()
     if rest:
-        return ApprovalDecision(
-            None, _("It failed several times and is left alone for a while."), rest=timedelta(seconds=rest)
-        )
+        return ApprovalDecision(None, _("It failed several times. Requests are paused."), rest=timedelta(seconds=rest))
     seats = SEATS_OF_THE_SLOW if breaker.is_slow() and not delivery.is_inline else None
     with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", seats=seats) as seated:
         if not seated:  # another brand's is not to wait for this one's

@@ -78,11 +78,16 @@ def seat(delivery: LeasedEvent, message: WebhookDelivery) -> Iterator[None]:
     breaker = webhook_endpoints.breaker_of(message.endpoint)
     rest = breaker.wait()
     if rest:
-        put_off(delivery, message, max(timedelta(seconds=rest), backlog_pause(delivery)), _("The receiver rests."))
+        put_off(
+            delivery,
+            message,
+            max(timedelta(seconds=rest), backlog_pause(delivery)),
+            _("The receiver is paused after repeated failures."),
+        )
     seats = SEATS_OF_THE_SLOW if message.endpoint.failing_since or breaker.is_slow() else None
     with worker_signals.acquire_slot(lane=f"webhook:{message.endpoint_id}", seats=seats) as seated:
         if not seated:
-            put_off(delivery, message, backlog_pause(delivery), _("The receiver is slow, and others are served first."))
+            put_off(delivery, message, backlog_pause(delivery), _("The receiver is slow. Other deliveries go first."))
         yield
 
 
@@ -95,7 +100,7 @@ def wait_for_quota(delivery: LeasedEvent, message: WebhookDelivery) -> None:
         return
     tomorrow = quotas.until_tomorrow(timezone.now())
     if timezone.now() + tomorrow < delivery.give_up_at - LAST_CALL:
-        put_off(delivery, message, tomorrow, _("The brand's webhook messages of today are used up."))
+        put_off(delivery, message, tomorrow, _("The brand has reached today's webhook quota."))
 
 
 def backlog_pause(delivery: LeasedEvent) -> timedelta:
@@ -133,7 +138,7 @@ def call(message: WebhookDelivery) -> AttemptResult:
         )
     except client.RequestFailedError as error:
         return AttemptResult(at, since(began), error=str(error))
-    more = _("The answer is longer than %(most)d bytes; the rest was not read.") % {"most": ANSWER_BYTES}
+    more = _("The response is longer than %(most)d bytes and was cut.") % {"most": ANSWER_BYTES}
     return AttemptResult(
         at=at,
         milliseconds=since(began),
@@ -157,7 +162,7 @@ def redirected(answer: client.Answer) -> str:
     if not 300 <= answer.status < 400:
         return ""
     there = answer.headers.get("location", "")[:300]
-    return _("Redirects are not followed; this one leads to %(address)s.") % {"address": there}
+    return _("Redirects are not followed. This one points to %(address)s.") % {"address": there}
 
 
 def write(delivery: LeasedEvent, message: WebhookDelivery, made: AttemptResult) -> None:

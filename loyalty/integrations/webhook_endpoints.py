@@ -60,7 +60,7 @@ def change(*, endpoint: WebhookEndpoint, fields: set[str]) -> None:
 def stop(
     *, endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: AuditContext | None = None
 ) -> bool:
-    """Call it no more. What the service does by itself stands in the audit trail too. False: it is so already."""
+    """Call it no more. What the service does by itself stands in the audit log too. False: it is so already."""
     return _switch(endpoint, state, at, deed or AuditContext(None, at))
 
 

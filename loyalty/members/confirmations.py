@@ -109,7 +109,7 @@ class WrongPassword(Invalid):
     """The link is good, and the password is not."""
 
     def __init__(self) -> None:
-        message = _("This is not the password of the account.")
+        message = _("The password of the account is wrong.")
         super().__init__(message, details={"fields": {"password": [message]}})
 
 
@@ -176,7 +176,7 @@ def finish_registration_by_link(*, token: str, password: str, at: datetime) -> t
     """
     found = _tried(_of_link(rendering.CONFIRM_REGISTRATION, token).filter(user=None), at)
     if not check_password(password, found.password):
-        message = _("This is not the password that you registered with.")
+        message = _("This is not the password you registered with.")
         raise Invalid(message, details={"fields": {"password": [message]}})
     return _account_of(found, at), found.brand
 

@@ -58,7 +58,7 @@ def request_email_change(*, account: UserPoints, email: str, deed: AuditContext)
         made = confirmations.begin_change(user=member.user, brand=member.brand, email=email, at=deed.at)
         # Not which one: the change itself is written down when it is confirmed.
         audit_log.record(
-            deed=deed, action=_("New e-mail address asked for"), rows=[AuditedChange(member, member.brand_id)]
+            deed=deed, action=_("New e-mail address requested"), rows=[AuditedChange(member, member.brand_id)]
         )
     return made
 

@@ -35,9 +35,11 @@ class UserPoints(models.Model):
         decimal_places=2,
         default=ZERO,
         db_default=ZERO,
-        help_text=_("Of the earned ones those that came back from cancelled redemptions: they count for no level."),
+        help_text=_("Earned points that were refunded from cancelled redemptions. They do not count towards a level."),
     )
-    current_level = models.CharField(max_length=60, blank=True, help_text=_("Name of the level; empty: the lowest."))
+    current_level = models.CharField(
+        max_length=60, blank=True, help_text=_("Name of the level. Empty means the lowest level.")
+    )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
     # As the brand's staff corrected them, for this brand alone; null: as the customer wrote them.
     first_name = models.CharField(_("first name"), max_length=150, null=True, blank=True)  # noqa: DJ001
@@ -72,7 +74,7 @@ class UserPoints(models.Model):
 
     @property
     def trail_name(self) -> str:
-        """Without the address, which the audit trail could not forget."""
+        """Without the address, which the audit log could not forget."""
         return f"#{self.pk} at {self.brand}"
 
     @property

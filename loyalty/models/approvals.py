@@ -25,14 +25,14 @@ class PointsApproval(models.Model):
     row_id = models.BigIntegerField()
     row_name = models.CharField(_("what"), max_length=200)
     values = models.JSONField(
-        _("requested"), encoder=DjangoJSONEncoder, help_text=_("Of each field the value it gets when approved.")
+        _("requested"), encoder=DjangoJSONEncoder, help_text=_("The value of each field once approved.")
     )
     max_total = models.DecimalField(
         _("total points at most"),
         max_digits=40,
         decimal_places=0,
         null=True,
-        help_text=_("Codes x points x scans, if all are scanned as often as possible."),
+        help_text=_("Codes x points x scans, if every code is scanned as often as allowed."),
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
     requested_by = models.ForeignKey(User, verbose_name=_("requested by"), on_delete=models.PROTECT, related_name="+")

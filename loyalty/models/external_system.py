@@ -14,25 +14,27 @@ class ExternalSystem(SigningSecretModel):
     """Where it is, and what becomes of an accrual that it refuses or does not answer."""
 
     class WhenRefused(models.TextChoices):
-        HOLD = "hold", _("Hold the event and ask again later")
-        PROCEED = "proceed", _("Credit the points all the same")
-        REFUSE = "refuse", _("Credit nothing: its no is final")
+        HOLD = "hold", _("Hold the event and try again later")
+        PROCEED = "proceed", _("Credit the points anyway")
+        REFUSE = "refuse", _("Credit nothing (its decision is final)")
 
     class WhenAway(models.TextChoices):
-        HOLD = "hold", _("Hold the event and ask again later")
-        PROCEED = "proceed", _("Credit the points all the same")
+        HOLD = "hold", _("Hold the event and try again later")
+        PROCEED = "proceed", _("Credit the points anyway")
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, related_name="external_system")
     url = models.CharField(
-        _("address"), max_length=500, help_text=_("An https address. It is asked by POST with a signed JSON body.")
+        _("address"),
+        max_length=500,
+        help_text=_("An https address. It receives POST requests with a signed JSON body."),
     )
-    is_active = models.BooleanField(_("is asked"), default=True, help_text=_("Off: points are credited without it."))
+    is_active = models.BooleanField(
+        _("active"), default=True, help_text=_("If unticked, points are credited without asking it.")
+    )
     when_refused = models.CharField(
-        _("when it refuses"), max_length=10, choices=WhenRefused.choices, default=WhenRefused.HOLD
+        _("when it rejects"), max_length=10, choices=WhenRefused.choices, default=WhenRefused.HOLD
     )
-    when_away = models.CharField(
-        _("when it does not answer"), max_length=10, choices=WhenAway.choices, default=WhenAway.HOLD
-    )
+    when_away = models.CharField(_("when it does not respond"), max_length=10, choices=WhenAway.choices, default=WhenAway.HOLD)
     created_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:

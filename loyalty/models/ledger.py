@@ -31,12 +31,14 @@ class LoyaltyTransaction(models.Model):
     points_expired = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
     reason = models.CharField(max_length=50, choices=Reason.choices)
     reason_id = models.CharField(max_length=255, help_text=_("For scans the auth code, else a namespaced id."))
-    note = models.TextField(blank=True, help_text=_("What the customer reads."))
+    note = models.TextField(blank=True, help_text=_("Shown to the customer."))
     created_at = MomentField(default=timezone.now, db_column="createdAt", editable=False)
     updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
 
     class Meta:
         db_table = "loyalty_transaction"
+        verbose_name = _("ledger entry")
+        verbose_name_plural = _("ledger entries")
         ordering = ["-loyalty_transaction_id"]
         indexes = [
             models.Index(fields=["reason_id"], name="ledger_reason_id"),

@@ -29,7 +29,7 @@ class BrandLevel(models.Model):
         decimal_places=2,
         default=ZERO,
         validators=[MinValueValidator(0)],
-        help_text=_("Lifetime points from which a customer is in this level."),
+        help_text=_("Lifetime points needed to reach this level."),
     )
     scan_reward_type = models.CharField(max_length=10, choices=RewardType.choices, default=RewardType.POINTS)
     scan_reward_value = models.DecimalField(

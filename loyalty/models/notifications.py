@@ -35,7 +35,7 @@ class Language(models.TextChoices):
     ARABIC = "ar", _("Arabic")
 
 
-PHONE = RegexValidator(r"^\+[1-9][0-9]{6,14}\Z", _("Write the number with its country, such as +4930123456."))
+PHONE = RegexValidator(r"^\+[1-9][0-9]{6,14}\Z", _("Enter the number with its country code, such as +4930123456."))
 
 
 class NotificationPreference(models.Model):
@@ -75,7 +75,7 @@ class Device(models.Model):
     token = models.CharField(max_length=1024)
     platform = models.CharField(max_length=10, choices=Platform.choices)
     registered_at = MomentField(default=timezone.now)
-    died_at = MomentField(null=True, blank=True, help_text=_("When the push service said it is gone."))
+    died_at = MomentField(null=True, blank=True, help_text=_("When the push service reported it as gone."))
 
     class Meta:
         ordering = ["-id"]
@@ -99,7 +99,7 @@ class Template(models.TextChoices):
     RECALL = "NOTIFY_RECALL", _("Product recall")
     PASSWORD_FORGOTTEN = "NOTIFY_PASSWORD_FORGOTTEN", _("Forgotten password")
     EMAIL_CONFIRMATION = "NOTIFY_EMAIL_CONFIRMATION", _("Confirm an e-mail address")
-    ALREADY_REGISTERED = "NOTIFY_ALREADY_REGISTERED", _("Registered already")
+    ALREADY_REGISTERED = "NOTIFY_ALREADY_REGISTERED", _("Already registered")
     LOGIN_PAUSED = "NOTIFY_LOGIN_PAUSED", _("Logins from new devices paused")
     EMAIL_CHANGE = "NOTIFY_EMAIL_CHANGE", _("Confirm a new e-mail address")
     EMAIL_CHANGE_NOTICE = "NOTIFY_EMAIL_CHANGE_NOTICE", _("E-mail address about to change")
@@ -112,30 +112,31 @@ class NotificationSettings(models.Model):
     is_active = models.BooleanField(
         _("send notifications"),
         default=True,
-        help_text=_("Off: nothing is sent but recalls and what concerns the account itself, by e-mail."),
+        help_text=_("If unticked, only recalls and account messages are sent, by e-mail."),
     )
     language = models.CharField(
         max_length=5,
         choices=Language.choices,
         default=Language.ENGLISH,
-        help_text=_("For customers who chose none."),
+        help_text=_("For customers who have not chosen a language."),
     )
     merge_seconds = models.PositiveIntegerField(
         default=60,
         validators=[MaxValueValidator(3600)],
-        help_text=_("Points earned within so many seconds of the first become one notice with their sum."),
+        help_text=_("Points earned within this many seconds are combined into one notification."),
     )
     email_on = models.BooleanField(_("e-mail"), default=True)
     sender_name = models.CharField(
         max_length=120,
         blank=True,
-        help_text=_("Shown next to a proven sender address. Leave empty for the brand's name."),
+        help_text=_("Shown next to a verified sender address. Leave empty for the brand's name."),
     )
     sender_address = models.EmailField(
         blank=True,
         help_text=_(
-            "Used once its domain is proven under Sender domains; until then the installation's address sends, and "
-            "answers go to this one. This installation's mail server must be allowed to send for it (SPF, DKIM)."
+            "Used once its domain is verified under Sender domains. Until then, e-mails come "
+            "from the installation's address and replies go to this one. The domain must "
+            "allow this installation's mail server (SPF, DKIM)."
         ),
     )
     reply_to = models.EmailField(blank=True, help_text=_("Leave empty for the brand's support address."))
@@ -160,7 +161,7 @@ class NotificationSettings(models.Model):
     )
     push_on = models.BooleanField(_("push"), default=False)
     fcm_service_account = EncryptedTextField(
-        _("Firebase service account"), blank=True, help_text=_("The JSON file that Google's console gives for it.")
+        _("Firebase service account"), blank=True, help_text=_("The JSON file from Google's console.")
     )
 
     class Meta:
@@ -205,7 +206,7 @@ class NotificationTemplate(models.Model):
     channel = models.CharField(max_length=5, choices=Channel.choices)
     language = models.CharField(max_length=5, choices=Language.choices)
     subject = models.CharField(
-        max_length=200, blank=True, help_text=_("Of an e-mail; of a push message the title. An SMS has none.")
+        max_length=200, blank=True, help_text=_("Subject of an e-mail or title of a push message. An SMS has none.")
     )
     body = models.TextField()
     updated_at = MomentField(auto_now=True)
@@ -217,7 +218,7 @@ class NotificationTemplate(models.Model):
             models.UniqueConstraint(
                 fields=["brand", "template", "channel", "language"],
                 name="one_wording_each",
-                violation_error_message=_("The brand has its own words for this already: change those."),
+                violation_error_message=_("The brand already has its own text for this. Edit that text."),
             ),
         ]
 
@@ -286,10 +287,8 @@ class NotificationDelivery(models.Model):
     device = models.ForeignKey(Device, on_delete=models.SET_NULL, null=True, related_name="+")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     attempts = models.PositiveIntegerField(default=0)
-    event_id = models.UUIDField(help_text=_("The event that told of it."))
-    provider_id = models.CharField(
-        max_length=255, blank=True, help_text=_("As the mail, SMS or push service knows it.")
-    )
+    event_id = models.UUIDField(help_text=_("The event that caused it."))
+    provider_id = models.CharField(max_length=255, blank=True, help_text=_("The id at the mail, SMS or push service."))
     last_error = models.TextField(blank=True)
     created_at = MomentField(default=timezone.now)
     finished_at = MomentField(null=True, blank=True)
@@ -323,8 +322,8 @@ class SuppressedAddress(models.Model):
     stopped_at = MomentField(default=timezone.now)
 
     class Meta:
-        verbose_name = _("stopped address")
-        verbose_name_plural = _("stopped addresses")
+        verbose_name = _("suppressed address")
+        verbose_name_plural = _("suppressed addresses")
         ordering = ["-stopped_at", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "channel", "digest"], name="stopped_once"),

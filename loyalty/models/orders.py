@@ -24,7 +24,7 @@ class CurrencyRate(models.Model):
         max_digits=18,
         decimal_places=8,
         validators=[MinValueValidator(0)],
-        help_text=_("How much of the brand's own currency one of this is worth."),
+        help_text=_("How much one unit of this currency is worth in the brand's currency."),
     )
 
     class Meta:

@@ -38,13 +38,13 @@ class Reward(models.Model):
         max_digits=10, decimal_places=2, validators=[MinValueValidator(Decimal("0.01"))], help_text=_("In points.")
     )
     stock = models.PositiveIntegerField(
-        null=True, blank=True, help_text=_("How many are left; empty: as many as are asked for.")
+        null=True, blank=True, help_text=_("Number in stock. Leave empty for unlimited stock.")
     )
     limit_per_member = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text=_("How many one member may take in all; empty: no limit."),
+        help_text=_("Maximum per member. Leave empty for no limit."),
     )
     valid_from = MomentField(null=True, blank=True)
     valid_until = MomentField(null=True, blank=True)
@@ -54,7 +54,7 @@ class Reward(models.Model):
         null=True,
         blank=True,
         related_name="rewards",
-        help_text=_("For members of this level and above; empty: for everybody."),
+        help_text=_("Only for members of this level and above. Leave empty for all members."),
     )
     is_active = models.BooleanField(default=True)
     code_days = models.PositiveIntegerField(
@@ -62,7 +62,7 @@ class Reward(models.Model):
         blank=True,
         default=90,
         validators=[MinValueValidator(1)],
-        help_text=_("Days until an unused code is worth nothing; empty: it stays good."),
+        help_text=_("Days until an unused code expires. Leave empty for no expiry."),
     )
     created_at = MomentField(default=timezone.now, editable=False)
 
@@ -107,11 +107,11 @@ class Redemption(models.Model):
     reward = models.ForeignKey(Reward, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions")
     # The id of the milestone that gave it. Campaigns stand on loyalty, so the foreign key is theirs to add.
     milestone_id = models.BigIntegerField(null=True, blank=True, editable=False, db_index=True)
-    name = models.CharField(_("reward"), max_length=120, help_text=_("As it was called at the time."))
+    name = models.CharField(_("reward"), max_length=120, help_text=_("Its name at the time."))
     cost = models.DecimalField(max_digits=10, decimal_places=2)
     balance_after = models.DecimalField(max_digits=14, decimal_places=2, editable=False)
     code = models.CharField(max_length=CODE_LENGTH, db_collation="C", editable=False)
-    request_key = models.UUIDField(editable=False, help_text=_("What the request that made it is known by."))
+    request_key = models.UUIDField(editable=False, help_text=_("The key of the request that created it."))
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ISSUED)
     created_at = MomentField(default=timezone.now, editable=False)
     expires_at = MomentField(null=True, blank=True)

@@ -37,7 +37,7 @@ class WalletIssuer(models.Model):
     key_id = models.CharField(max_length=64, blank=True)
     push_key = EncryptedTextField(blank=True)
     push_key_id = models.CharField(max_length=10, blank=True)
-    expires_at = MomentField(null=True, blank=True, help_text=_("When the first of its certificates ends."))
+    expires_at = MomentField(null=True, blank=True, help_text=_("When the first of its certificates expires."))
     uploaded_at = MomentField(default=timezone.now)
     look = models.PositiveIntegerField(default=1, help_text=_("Grows with each change of what all passes share."))
     look_pushed = models.PositiveIntegerField(default=0, help_text=_("Google: the one that its class has."))
@@ -51,7 +51,7 @@ class WalletIssuer(models.Model):
             models.UniqueConstraint(
                 fields=["brand", "platform"],
                 name="one_wallet_issuer_per_platform",
-                violation_error_message=_("The brand has one for this platform already. Replace its files."),
+                violation_error_message=_("The brand already has one for this platform. Replace its files."),
             ),
             models.CheckConstraint(condition=Q(platform__in=Platform.values), name="wallet_issuer_platform_known"),
         ]
@@ -76,7 +76,7 @@ class WalletPass(models.Model):
     customer_by = ("account",)
 
     class State(models.TextChoices):
-        ISSUED = "issued", _("Given out")
+        ISSUED = "issued", _("Issued")
         HELD = "held", _("In a wallet")
         REMOVED = "removed", _("Removed")
 
@@ -96,7 +96,7 @@ class WalletPass(models.Model):
     busy_until = MomentField(null=True, blank=True, help_text=_("A worker is talking about it until then."))
     pushed_version = models.PositiveIntegerField(default=0)
     pushed_at = MomentField(_("last push"), null=True, blank=True)
-    held_version = models.PositiveIntegerField(_("version held"), default=0)
+    held_version = models.PositiveIntegerField(_("version in wallet"), default=0)
     fetched_at = MomentField(_("last fetch"), null=True, blank=True)
     told_at = models.JSONField(default=list, help_text=_("Google: when it was last told to notify the customer."))
     last_error = models.TextField(blank=True)

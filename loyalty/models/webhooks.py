@@ -17,9 +17,9 @@ from loyalty.models.signing_secret import SigningSecretModel
 class WebhookType(models.TextChoices):
     POINTS_EARNED = "points.earned", _("points.earned: a customer was credited points")
     LEVEL_REACHED = "level.reached", _("level.reached: a customer reached a level")
-    REWARD_REDEEMED = "reward.redeemed", _("reward.redeemed: a customer paid points for a reward")
+    REWARD_REDEEMED = "reward.redeemed", _("reward.redeemed: a customer redeemed a reward")
     CODE_SCANNED = "code.scanned", _("code.scanned: a code was scanned, with every outcome")
-    BATCH_RECALLED = "batch.recalled", _("batch.recalled: a batch was called back")
+    BATCH_RECALLED = "batch.recalled", _("batch.recalled: a batch was recalled")
 
 
 class WebhookEndpointQuerySet(models.QuerySet["WebhookEndpoint"]):
@@ -38,17 +38,19 @@ class WebhookEndpoint(SigningSecretModel):
         ACTIVE = "active", _("Active")
         DISABLED = "disabled", _("Disabled by staff")
         GONE = "gone", _("Disabled: the receiver answered 410 Gone")
-        FAILING = "failing", _("Disabled: it kept failing")
+        FAILING = "failing", _("Disabled after repeated failures")
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="webhook_endpoints")
     url = models.CharField(
-        _("address"), max_length=500, help_text=_("An https address. It is called by POST with a signed JSON body.")
+        _("address"),
+        max_length=500,
+        help_text=_("An https address. It receives POST requests with a signed JSON body."),
     )
     description = models.CharField(max_length=200, blank=True)
     types = ArrayField(
         models.CharField(max_length=40, choices=WebhookType.choices),
         verbose_name=_("events"),
-        help_text=_("What the address is told of."),
+        help_text=_("The events that the address receives."),
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE, editable=False)
     state_since = MomentField(default=timezone.now, editable=False)
@@ -84,8 +86,8 @@ class WebhookDelivery(models.Model):
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting")
         DELIVERED = "delivered", _("Delivered")
-        FAILED = "failed", _("Failed: gave up")
-        DROPPED = "dropped", _("Not sent: the webhook is disabled, or its person was erased")
+        FAILED = "failed", _("Failed")
+        DROPPED = "dropped", _("Not sent (webhook disabled or customer erased)")
 
     endpoint = models.ForeignKey(
         WebhookEndpoint, on_delete=models.CASCADE, related_name="deliveries", verbose_name=_("webhook"), db_index=False
@@ -102,9 +104,9 @@ class WebhookDelivery(models.Model):
         blank=True,
         related_name="+",
         db_index=False,
-        help_text=_("The customer whom it is about, if it is about one."),
+        help_text=_("The customer that it concerns, if any."),
     )
-    body = models.TextField(help_text=_("What is sent; empty once its person was erased."))
+    body = models.TextField(help_text=_("The body that is sent. Empty once the customer was erased."))
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     attempts = models.PositiveIntegerField(default=0)
     last_status = models.PositiveIntegerField(_("last answer"), null=True, blank=True)
@@ -113,7 +115,7 @@ class WebhookDelivery(models.Model):
     finished_at = MomentField(null=True, blank=True)
 
     class Meta:
-        verbose_name = _("webhook message")
+        verbose_name = _("webhook delivery")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="webhooks_of_a_brand"),
@@ -142,7 +144,7 @@ class WebhookAttempt(models.Model):
     at = MomentField(_("when"), default=timezone.now)
     status = models.PositiveIntegerField(null=True)
     milliseconds = models.PositiveIntegerField(_("duration"))
-    answer = models.TextField(blank=True, help_text=_("The beginning of the answer."))
+    answer = models.TextField(blank=True, help_text=_("The start of the response."))
     error = models.CharField(max_length=500, blank=True)
 
     class Meta:

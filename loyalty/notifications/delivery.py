@@ -109,7 +109,7 @@ def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> l
 
 
 def _refusal(way: DeliveryTarget, shut: set[tuple[str, str]]) -> str:
-    return _("This address takes nothing any more.") if (way.channel, way.address) in shut else ""
+    return _("This address is suppressed.") if (way.channel, way.address) in shut else ""
 
 
 def ways_of(notification: Notification, own: NotificationSettings, wishes: Preferences) -> Iterator[DeliveryTarget]:
@@ -122,12 +122,12 @@ def ways_of(notification: Notification, own: NotificationSettings, wishes: Prefe
         return
     for channel in KINDS[notification.template].channels:
         if channel in on:
-            unwanted = "" if wishes.allows(topic, channel) else _("The customer does not want these.")
+            unwanted = "" if wishes.allows(topic, channel) else _("The customer has opted out.")
             yield from addresses_of(notification, channel, wishes, refusal=unwanted or switched_off(notification))
 
 
 def switched_off(notification: Notification) -> str:
-    return "" if notification.user.is_active else _("The customer's account is switched off.")
+    return "" if notification.user.is_active else _("The customer's account is deactivated.")
 
 
 def channels_of(own: NotificationSettings) -> set[str]:
@@ -200,7 +200,7 @@ def attempt(delivery: LeasedEvent, row: NotificationDelivery) -> str:
     seats = SEATS_OF_THE_SLOW if breaker.is_slow() else None
     with worker_signals.acquire_slot(lane=breaker.name, seats=seats) as seated:
         if not seated:
-            words = _("The service is slow, and others are served first.")
+            words = _("The service is slow. Other deliveries go first.")
             raise RetryLater(words, after=messages.pause(min(delivery.attempts, 6)))
         wait_for_quota(delivery, row)
         NotificationDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
@@ -223,7 +223,7 @@ def wait_for_quota(delivery: LeasedEvent, row: NotificationDelivery) -> None:
         return
     tomorrow = quotas.until_tomorrow(timezone.now())
     if timezone.now() + tomorrow < delivery.give_up_at:
-        raise RetryLater(_("The brand's mails of today are used up."), after=tomorrow)
+        raise RetryLater(_("The brand has reached today's e-mail quota."), after=tomorrow)
 
 
 def breaker_of(row: NotificationDelivery) -> CircuitBreaker:
@@ -245,10 +245,10 @@ def parcel_of(row: NotificationDelivery) -> OutboundMessage:
     """Read anew at each attempt: the address may be a new one, and the customer may have opted out. Raises Failed."""
     own, wishes = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
     if not row.notification.is_test and not wishes.allows(topic_of(row.template), row.channel):
-        raise Failed(_("The customer does not want these."))
+        raise Failed(_("The customer has opted out."))
     address = address_of(row)
     if not address:
-        raise Failed(_("The address is gone."))
+        raise Failed(_("The address no longer exists."))
     asked = Asked(
         brand=row.brand,
         template=row.template,

@@ -33,12 +33,12 @@ def pieces(text: str) -> Iterator[tuple[str, str | None]]:
     try:
         for literal, name, spec, conversion in Formatter().parse(text):
             if name is not None and (spec or conversion):
-                raise BadWords(_("Write {%(name)s} alone: nothing may follow the name.") % {"name": name})
+                raise BadWords(_("Write {%(name)s} without anything after the name.") % {"name": name})
             yield literal, name.strip() if name is not None else None
     except ValueError as error:
         if isinstance(error, BadWords):
             raise
-        raise BadWords(_("A brace stands alone. Write {{ or }} where you mean the sign itself.")) from None
+        raise BadWords(_("A brace is unmatched. Write {{ or }} for a literal brace.")) from None
 
 
 def names(text: str) -> set[str]:
@@ -49,11 +49,11 @@ def check(text: str, *, known: Collection[str], needed: Collection[str] = ()) ->
     """Raises BadWords where it names what there is not, asks for more than a name, or lacks what is needed."""
     found = names(text)
     if unknown := sorted(found - set(known)):
-        words = _("There is no {%(name)s} here. Known are: %(known)s.")
+        words = _("{%(name)s} is not available here. Use one of: %(known)s.")
         told = ", ".join(f"{{{name}}}" for name in sorted(known))
         raise BadWords(words % {"name": unknown[0], "known": told})
     if missing := sorted(set(needed) - found):
-        raise BadWords(_("This text must hold {%(name)s}.") % {"name": missing[0]})
+        raise BadWords(_("This text must contain {%(name)s}.") % {"name": missing[0]})
 
 
 def fill(text: str, values: Values, *, isolated: bool = False) -> str:

@@ -91,7 +91,7 @@ def forget(user_id: int, brand_id: int) -> None:
 
 def checked_language(language: str) -> str:
     if language and language not in Language.values:
-        words = _("There are no words in this language; choose one of %(known)s.")
+        words = _("This language is not supported. Choose one of %(known)s.")
         raise Invalid(words % {"known": ", ".join(Language.values)}, details={"field": "language"})
     return language
 
@@ -113,7 +113,7 @@ def checked_switches(switches: Switches) -> dict[str, bool]:
     for topic, channels in switches.items():
         for channel, wanted in channels.items():
             if topic not in Topic.values or channel not in Channel.values:
-                words = _("There is no switch for %(topic)s by %(channel)s.") % {"topic": topic, "channel": channel}
+                words = _("%(topic)s cannot be switched for %(channel)s.") % {"topic": topic, "channel": channel}
                 raise Invalid(words, details={"field": "notifications"})
             if is_forced(topic, channel) and not wanted:
                 words = _("Recalls concern your safety: they are always sent by e-mail.")

@@ -43,16 +43,16 @@ def create(*, brand: Brand, domain: str, at: datetime) -> SenderDomain:
     """A domain that the brand wants to send from; a worker looks for its proof. Raises Invalid."""
     name = readable(domain)
     if name is None:
-        raise Invalid(_("Write a domain such as example.com."), details={"field": "domain"})
+        raise Invalid(_("Enter a domain such as example.com."), details={"field": "domain"})
     with transaction.atomic():
         Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
         if SenderDomain.objects.filter(brand=brand).count() >= MAX_PER_BRAND:
-            raise Invalid(_("This brand has %(most)d sender domains already.") % {"most": MAX_PER_BRAND})
+            raise Invalid(_("This brand already has %(most)d sender domains.") % {"most": MAX_PER_BRAND})
         try:
             with transaction.atomic():
                 made = SenderDomain.objects.create(brand=brand, domain=name, token=secrets.token_hex(12), created_at=at)
         except IntegrityError as error:
-            raise Invalid(_("The brand has this domain already."), details={"field": "domain"}) from error
+            raise Invalid(_("The brand already has this domain."), details={"field": "domain"}) from error
         ask(domains=[made], at=at)
     return made
 

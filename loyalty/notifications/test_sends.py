@@ -27,13 +27,13 @@ def send(*, brand: Brand, to: User, template: str, channel: str, language: str, 
             raise Invalid(_("SMS is not set up yet: see the notification settings."))
         facts["to"] = preferences.checked_phone(phone)
         if not facts["to"]:
-            raise Invalid(_("Write the phone number that the test goes to."), details={"field": "phone"})
+            raise Invalid(_("Enter the phone number for the test."), details={"field": "phone"})
     if channel == Channel.PUSH:
         mine = devices.alive(user_id=to.pk, brand_id=brand.pk)
         if not own.fcm_service_account:
             raise Invalid(_("Push is not set up yet: see the notification settings."))
         if not mine:
-            raise Invalid(_("No device of yours is registered: log in to the brand's app with your own address."))
+            raise Invalid(_("You have no registered device. Log in to the brand's app with your own address."))
         facts["device_id"], facts["to"] = mine[-1].pk, mine[-1].token
     news = NotificationRequest(template, f"test:{uuid.uuid4()}", facts, is_test=True)
     batching.announce(brand_id=brand.pk, user_ids=[to.pk], news=news, at=at, retry_hours=1)

@@ -1,4 +1,4 @@
-"""Adjustments: points that staff add or take by hand. Each says why, is made once, and stands in the audit trail."""
+"""Adjustments: points that staff add or take by hand. Each says why, is made once, and stands in the audit log."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -81,9 +81,9 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: AuditContex
 
 def refuse_bad_wishes(*, account: UserPoints, points: Decimal, reason: str) -> None:
     if not reason.strip():
-        raise Invalid(_("Say why the points are adjusted."), details={"field": "reason"})
+        raise Invalid(_("Enter a reason for the adjustment."), details={"field": "reason"})
     if not points or points != points.quantize(Decimal("0.01")):
-        raise Invalid(_("Write an amount above 0, in hundredths at most."), details={"field": "amount"})
+        raise Invalid(_("Enter an amount above 0 with at most two decimals."), details={"field": "amount"})
     if points > 0 and account.status == UserPoints.Status.BLOCKED:
         raise MemberBlocked(_("This member is blocked and earns nothing. Unblock them first."))
 
@@ -100,7 +100,7 @@ def refuse_too_many(*, account: UserPoints, points: Decimal, deed: AuditContext)
     before = added_today(brand_id=account.brand_id, by=deed.person, at=deed.at)
     if before + points <= most:
         return
-    message = _("At most %(most)s points a day; ask the operator to add more.") % {"most": f"{most:,}"}
+    message = _("At most %(most)s points a day. Ask the operator to add more.") % {"most": f"{most:,}"}
     if before:
         added = _("You have added %(points)s today.") % {"points": f"{before:,f}"}
         message = f"{message} {added}"
@@ -108,7 +108,7 @@ def refuse_too_many(*, account: UserPoints, points: Decimal, deed: AuditContext)
 
 
 def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
-    """As the audit trail has it; what was taken gives nothing back."""
+    """As the audit log has it; what was taken gives nothing back."""
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     made = AuditLogEntry.objects.filter(
         person=by, brand=brand_id, kind="loyalty.userpoints", at__gte=day, changes__has_key=LINE
@@ -159,5 +159,5 @@ def log_adjustment(account: UserPoints, made: Adjustment, deed: AuditContext) ->
     if made.level_updated:
         changes["current_level"] = (account.current_level, made.current_level)
     changes[LINE] = (None, made.transaction_id)
-    action = _("Points added by hand") if made.points > 0 else _("Points taken by hand")
+    action = _("Points added manually") if made.points > 0 else _("Points deducted manually")
     audit_log.record(deed=deed, action=action, rows=[AuditedChange(account, account.brand_id, changes)])

@@ -105,7 +105,7 @@ def _decide(approval: PointsApproval, status: PointsApproval.Status, by: User, a
     """Store the decision, unless there is one already. Raises Invalid."""
     waiting = PointsApproval.objects.filter(pk=approval.pk, status=Status.PENDING).exclude(requested_by=by)
     if not waiting.update(status=status, decided_by=by, decided_at=at):
-        raise Invalid(_("This request was decided or withdrawn already."))
+        raise Invalid(_("This request has already been decided or withdrawn."))
 
 
 def set_value(*, row: Any, values: Mapping[str, Any], max_total: Decimal | None, by: User, at: datetime) -> None:  # noqa: ARG001

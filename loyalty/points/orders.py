@@ -51,7 +51,7 @@ def amount(order: Order, *, brand_id: int) -> Decimal:
     rate = CurrencyRate.objects.filter(brand_id=brand_id, currency=order.currency).values_list("rate", flat=True)
     if stated := rate.first():
         return order.basis * stated
-    words = _("The brand counts in %(own)s and has stated no rate for %(other)s.")
+    words = _("The brand uses %(own)s and has no rate for %(other)s.")
     message = words % {"own": own, "other": order.currency}
     raise CurrencyNotAccepted(message, details={"currency": order.currency, "accepted": own})
 

@@ -33,7 +33,7 @@ def take_back(*, redemption: Redemption, deed: AuditContext) -> None:
         ):
             raise too_late()
         changes = {"status": (Redemption.Status.USED.value, Redemption.Status.ISSUED.value)}
-        note(redemption, _("Use taken back"), changes, deed)
+        note(redemption, _("Use undone"), changes, deed)
 
 
 def cancel(*, redemption: Redemption, deed: AuditContext) -> None:
@@ -45,14 +45,14 @@ def cancel(*, redemption: Redemption, deed: AuditContext) -> None:
     with transaction.atomic():
         account = UserPoints.objects.select_for_update(no_key=True).get(pk=redemption.user_point_id)
         if not reverse(redemption, account, deed.at):
-            raise Invalid(_("Only a code that was not used can be cancelled."))
+            raise Invalid(_("Only unused codes can be cancelled."))
         changes = {"status": (Redemption.Status.ISSUED.value, Redemption.Status.CANCELLED.value)}
         note(redemption, _("Redemption cancelled"), changes, deed)
 
 
 def require_reason(deed: AuditContext) -> None:
     if not deed.reason.strip():
-        raise Invalid(_("Say why."), details={"field": "reason"})
+        raise Invalid(_("Enter a reason."), details={"field": "reason"})
 
 
 def note(redemption: Redemption, action: str, changes: Mapping[str, tuple[Any, Any]], deed: AuditContext) -> None:

@@ -20,7 +20,7 @@ def reaching_member(brand_id: int, user_id: int) -> UserPoints:
     mine = UserPoints.objects.filter(brand_id=brand_id, user_id=user_id).select_related("brand")
     account = mine.select_for_update(of=("self",), no_key=True).first()
     if account is None:
-        raise RewardNotAvailable(_("This milestone is not reached yet."))
+        raise RewardNotAvailable(_("This milestone has not been reached yet."))
     if not account.brand.loyalty_active:
         raise LoyaltyDisabled
     if account.status == UserPoints.Status.BLOCKED:

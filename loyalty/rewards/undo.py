@@ -38,7 +38,7 @@ def may_take_back(redemption: Redemption, *, at: datetime) -> bool:
 
 
 def too_late() -> Invalid:
-    return Invalid(_("It is not used, or was used too long ago to take that back."))
+    return Invalid(_("The code is not used, or its use can no longer be undone."))
 
 
 def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Undone:

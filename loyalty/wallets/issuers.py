@@ -66,7 +66,7 @@ def usable(*, brand_id: int, platform: str, at: datetime) -> Issuer:
     if row is None or keys is None:
         raise WalletUnavailable
     if row.expires_at and row.expires_at <= at:
-        words = _("The certificate for these passes ended on %(day)s.") % {"day": row.expires_at.date()}
+        words = _("The certificate for these passes expired on %(day)s.") % {"day": row.expires_at.date()}
         raise WalletUnavailable(words, reason="expired")
     known: dict[str, Any] = {"apple": keys} if isinstance(keys, AppleKeys) else {"google": keys}
     return Issuer(row.pk, brand_id, row.look, row.look_pushed, row.last_error, **known)
@@ -127,7 +127,7 @@ def refuse_another_identity(brand: Brand, platform: str, identifier: str) -> Non
         return
     if WalletPass.objects.filter(brand=brand, platform=platform).exists():
         field = "certificate" if platform == Platform.APPLE else "issuer_id"
-        words = _("Passes are out under %(now)s. Upload keys for that one; these are for %(other)s.")
+        words = _("Passes have already been issued under %(now)s. Upload the keys for it; these are for %(other)s.")
         raise Invalid(words % {"now": now, "other": identifier}, details={"field": field})
 
 

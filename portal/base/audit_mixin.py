@@ -1,4 +1,4 @@
-"""Pages of the portal that write what they change into the audit trail, and show it as each row's history."""
+"""Pages of the portal that write what they change into the audit log, and show it as each row's history."""
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence

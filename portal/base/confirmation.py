@@ -7,11 +7,11 @@ from portal.unfold import TextareaWidget
 
 
 class WhyForm(forms.Form):
-    """Why something is done; kept in the audit trail."""
+    """Why something is done; kept in the audit log."""
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=500,
         widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Kept in the audit trail."),
+        help_text=gettext_lazy("Stored in the audit log."),
     )

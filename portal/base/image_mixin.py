@@ -29,7 +29,7 @@ class PictureForm(TenantForm):
             "file, such as where a photo was taken, is removed."
         ),
     )
-    picture_off = forms.BooleanField(label=_("Take the picture away"), required=False, widget=SwitchWidget)
+    picture_off = forms.BooleanField(label=_("Remove picture"), required=False, widget=SwitchWidget)
 
     def draw(self, upload: bytes) -> Drawn:
         raise NotImplementedError

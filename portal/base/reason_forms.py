@@ -1,4 +1,4 @@
-"""Forms that ask staff why they do something; the audit trail keeps the reason."""
+"""Forms that ask staff why they do something; the audit log keeps the reason."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ def reason_field(help_text: Any) -> forms.CharField:
 class ReasonForm(forms.Form):
     """Why, in a few words."""
 
-    reason = reason_field(gettext_lazy("Staff read it in the audit trail."))
+    reason = reason_field(gettext_lazy("Shown to staff in the audit log."))
 
 
 class UnnamedReasonForm(ReasonForm):
     """Why, without a word of who it is about: the reason outlives their data."""
 
-    reason = reason_field(gettext_lazy("Staff read it in the audit trail. Do not write who the person is."))
+    reason = reason_field(gettext_lazy("Shown to staff in the audit log. Do not include personal data."))

@@ -76,7 +76,7 @@ class VersionedForm(ModelForm):
     def refuse_if_changed(self, row: Model) -> None:
         """Two who save at the same time both found the row as it was. `row` is locked. Raises Invalid."""
         if version_of(row, self.version) != self.version:
-            raise Invalid(_("Somebody else saved this at the same moment, so nothing of yours was saved. Try again."))
+            raise Invalid(_("Someone else saved this at the same moment. Your changes were not saved. Try again."))
 
 
 def version_of(row: Model, names: Iterable[str]) -> Version:
@@ -135,8 +135,8 @@ def words(row: Model, names: Iterable[str]) -> str:
     history = list(entries[:ENTRIES])
     told = [_line(row, field, history) for field in columns(row, names)]
     return _(
-        "Somebody else has changed this since you opened it: %(changes)s. Nothing of yours was saved. What you typed "
-        "is still in the form; look at it, and save again."
+        "Someone else changed this after you opened it: %(changes)s. Your "
+        "changes were not saved. Check the form and save again."
     ) % {"changes": "; ".join(told)}
 
 

@@ -94,6 +94,7 @@ class Scope(GroupedNumbers):
 class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     """A page of the portal."""
 
+    list_name: Any = ""  # of the list in the sidebar, where that is not the plural of its rows
     brand_path = "brand"  # from a row to its brand, as a filter writes it
     customer_path = ""  # to the customer, for pages where the search box finds customers
     pages_by_key = False  # for lists that grow without end; their order is of columns that are never NULL

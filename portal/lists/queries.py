@@ -28,7 +28,7 @@ class UnknownFilter(Invalid):
     """A list was asked for something that none of its filters asks."""
 
     default_message = gettext_lazy(
-        "This list has no such filter, so it shows nothing. Open the list again and choose from its filters."
+        "The list does not have this filter, so it shows nothing. Open the list again and choose one of its filters."
     )
 
 
@@ -78,7 +78,7 @@ class AnswersItsFilters(ModelAdmin):
             logger.warning("Refused a filter that the list of %s does not have.", self.opts.label_lower)
             raise UnknownFilter from error
         except IncorrectLookupParameters:
-            words = _("The address filters by something that you cannot see, so the list is not filtered.")
+            words = _("You do not have access to one of the filters, so the list is not filtered.")
             self.message_user(request, words, messages.ERROR)
             raise
 

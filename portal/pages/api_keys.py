@@ -35,7 +35,7 @@ HOURS = [
     (1, gettext_lazy("1 hour")),
     (24 * 7, gettext_lazy("7 days")),
     (24 * 30, gettext_lazy("30 days")),
-    (0, gettext_lazy("None: the old key ends at once")),
+    (0, gettext_lazy("None (the old key stops working immediately)")),
 ]
 
 
@@ -45,7 +45,7 @@ class RotateForm(WhyForm):
         choices=HOURS,
         coerce=int,
         widget=SelectWidget,
-        help_text=gettext_lazy("Time for callers to change over. Then the old key ends."),
+        help_text=gettext_lazy("Time to switch callers to the new key. Then the old key stops working."),
     )
     field_order = ["hours", "reason"]
 
@@ -58,7 +58,7 @@ class ApiKeyForm(TenantForm):
         brand, kind, expires_at = cleaned.get("brand"), cleaned.get("kind"), cleaned.get("expires_at")
         now = timezone.now()
         if expires_at and expires_at <= now:
-            self.add_error("expires_at", _("This moment has passed."))
+            self.add_error("expires_at", _("This time is in the past."))
         if brand and kind and api_keys.usable(brand=brand, kind=kind, at=now) >= api_keys.USABLE_AT_ONCE:
             most = {"most": api_keys.USABLE_AT_ONCE}
             self.add_error("kind", _("There are %(most)d usable keys of this kind. Revoke one first.") % most)
@@ -143,7 +143,7 @@ class ApiKeyAdmin(TenantAdmin):
         self.remember(request, [key])
         api_keys.revoke(key=key, at=timezone.now())
         self.note(request, [key], _("Revoked"), reason=told["reason"])
-        self.message_user(request, _("Revoked: %(key)s. It opens nothing any more.") % {"key": key}, messages.SUCCESS)
+        self.message_user(request, _("%(key)s has been revoked.") % {"key": key}, messages.SUCCESS)
         return redirect("admin:brands_apikey_change", key.pk)
 
     @method_decorator(sensitive_variables())

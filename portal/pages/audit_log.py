@@ -1,4 +1,4 @@
-"""Page: the audit trail. For reading: who did what to which row, with the values before and after."""
+"""Page: the audit log. For reading: who did what to which row, with the values before and after."""
 
 from typing import Any
 
@@ -45,6 +45,7 @@ def kinds() -> dict[str, str]:
 
 @admin.register(AuditLogEntry)
 class AuditLogAdmin(ExportingAdmin):
+    list_name = _("audit log")
     export_kind = "export-audit"
     pages_by_key = True
     list_display = ("at", "person", "action", "kind_name", "row_name", "reason")

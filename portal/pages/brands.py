@@ -77,7 +77,7 @@ class BrandForm(PictureForm):
             if not {name, "colour_background"} <= set(known):
                 continue
             if (found := colours.contrast(known[name], known["colour_background"])) < least:
-                message = _("Too close to the background: a contrast of %(found).1f to 1, and %(least).1f is needed.")
+                message = _("Not enough contrast with the background: %(found).1f to 1, but %(least).1f is required.")
                 self.add_error(name, message % {"found": found, "least": least})
         return cleaned
 

@@ -52,7 +52,7 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
         gettext_lazy("New password"),
         required=False,
         help_text=gettext_lazy(
-            "For a customer's account, whose old password ends. Who works in the portal already keeps theirs."
+            "Required for accounts created by customers; it replaces their password. Existing staff keep theirs."
         ),
     )
     password2 = password_field(gettext_lazy("New password again"), required=False)
@@ -66,13 +66,13 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
             # One answer for every customer: what somebody is elsewhere, their work there too, stays there.
             self.add_error(
                 "user",
-                _("You cannot give this account a role. Invite the person by mail."),
+                _("You cannot give this account a role. Invite the person by e-mail."),
             )
         elif chosen.is_staff:
             if cleaned.get("password1"):
-                self.add_error("password1", _("They work in the portal already, and keep their password."))
+                self.add_error("password1", _("This person already works in the portal and keeps their password."))
         elif not cleaned.get("password1"):
-            self.add_error("password1", _("Set a new password: whoever registered the account must not keep theirs."))
+            self.add_error("password1", _("Set a new password. The customer's old password must not open the portal."))
         self.validate_passwords()
         self.validate_password_for_user(chosen, "password1")
         return cleaned
@@ -147,7 +147,10 @@ class StaffRoleAdmin(TenantAdmin):
         permissions=["help"],
     )
     def send_password_link(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("A mail with a link to set a new password goes to %(email)s. Until it is used, nothing changes.")
+        words = _(
+            "An e-mail with a link to set a new password will be sent to "
+            "%(email)s. Nothing changes until the link is used."
+        )
         return self.ask(request, object_id, StaffMail.Kind.PASSWORD_LINK, words, _("Send the link"))
 
     @action(
@@ -158,8 +161,9 @@ class StaffRoleAdmin(TenantAdmin):
     )
     def reset_factors(self, request: HttpRequest, object_id: str) -> HttpResponse:
         words = _(
-            "A mail goes to %(email)s. Its link asks for their password and then removes their second factors and "
-            "recovery codes. Make sure first that it is they who asked you."
+            "An e-mail will be sent to %(email)s. Its link asks for the password, "
+            "then removes all second factors and recovery codes. First make sure "
+            "that the request comes from this person."
         )
         return self.ask(request, object_id, StaffMail.Kind.FACTORS_LINK, words, _("Send the link"))
 

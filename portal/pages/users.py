@@ -74,7 +74,7 @@ class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # gene
             if field in self.fields and not cleaned[field]:
                 self.refuse_last_owner(field)
         if self.opens_the_portal(cleaned) and not cleaned.get("password1"):
-            self.add_error("password1", _("Set a new password: whoever registered the account must not keep theirs."))
+            self.add_error("password1", _("Set a new password. The customer's old password must not open the portal."))
         return cleaned
 
     def validate_unique(self) -> None:

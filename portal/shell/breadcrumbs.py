@@ -10,10 +10,9 @@ from typing import Any
 from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from portal.shell.navigation import GROUPS, may_see
+from portal.shell.navigation import GROUPS, list_name, may_see
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,8 @@ def _crumbs(request: HttpRequest, told: Any) -> Iterator[Crumb]:
     label = opts.label_lower
     if group := next((title for title, pages in GROUPS.items() if label in pages), None):
         yield Crumb(str(group))
-    page, name = f"admin:{opts.app_label}_{opts.model_name}", str(opts.verbose_name_plural)
-    yield Crumb(str(capfirst(name)), reverse(f"{page}_changelist") if may_see(request, label) else "")
+    page = f"admin:{opts.app_label}_{opts.model_name}"
+    yield Crumb(list_name(label), reverse(f"{page}_changelist") if may_see(request, label) else "")
     if row is not None:
         yield Crumb(str(row), reverse(f"{page}_change", args=[row.pk]))
     is_usual = "cl" in told or ("adminform" in told and row is not None)

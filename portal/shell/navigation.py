@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.identity.roles import VIEW, reach
 
 GROUPS: dict[Any, dict[str, str]] = {
-    _("Codes"): {
+    _("Products & codes"): {
         "authcodes.batchrange": "inventory_2",
         "authcodes.authcode": "qr_code_2",
         "authcodes.codeprefix": "bookmark",
@@ -27,7 +27,7 @@ GROUPS: dict[Any, dict[str, str]] = {
         "authcodes.printer": "straighten",
         "jobs.job": "pending_actions",
     },
-    _("Customers"): {
+    _("Members"): {
         "loyalty.userpoints": "group",
         "loyalty.loyaltytransaction": "receipt_long",
         "loyalty.redemption": "confirmation_number",
@@ -50,7 +50,14 @@ GROUPS: dict[Any, dict[str, str]] = {
         "loyalty.senderdomain": "domain_verification",
         "loyalty.suppressedaddress": "unsubscribe",
     },
-    _("Brand"): {
+    _("Integrations"): {
+        "loyalty.webhookendpoint": "webhook",
+        "loyalty.webhookdelivery": "outbox",
+        "loyalty.externalsystem": "hub",
+        "loyalty.walletissuer": "verified_user",
+        "events.event": "bolt",
+    },
+    _("Settings"): {
         "brands.brand": "storefront",
         "brands.staffrole": "badge",
         "staff_login.invitation": "person_add",
@@ -59,12 +66,7 @@ GROUPS: dict[Any, dict[str, str]] = {
         "brands.apikey": "key",
         "brands.brandquota": "data_usage",
         "brands.stoppedattempts": "gpp_maybe",
-        "loyalty.walletissuer": "verified_user",
         "brands.auditlogentry": "history_edu",
-        "loyalty.webhookendpoint": "webhook",
-        "loyalty.webhookdelivery": "outbox",
-        "loyalty.externalsystem": "hub",
-        "events.event": "bolt",
     },
 }
 
@@ -89,7 +91,13 @@ def may_see(request: HttpRequest, label: str) -> bool:
 
 def item(label: str, icon: str) -> dict[str, Any]:
     address = reverse(f"admin:{label.replace('.', '_')}_changelist")
-    return {"title": capfirst(page_of(label).opts.verbose_name_plural), "icon": icon, "link": address}
+    return {"title": list_name(label), "icon": icon, "link": address}
+
+
+def list_name(label: str) -> str:
+    """What a list is called: by its page, or the plural of its rows."""
+    page = page_of(label)
+    return str(capfirst(page.list_name or page.opts.verbose_name_plural))
 
 
 def page_of(label: str) -> Any:

@@ -33,7 +33,10 @@ def own(view: View) -> View:
         if sessions.scope_of(request) is None:
             with row_guard.lifted("a login is one for all brands; the page asks for this user's own rows"):
                 return view(request, *where, **more)
-        words = _("You came through your brand's identity provider. Log in with your password to change your sign-in.")
+        words = _(
+            "You are logged in through your brand's identity provider. Log in "
+            "with your password to change your sign-in."
+        )
         messages.error(request, words)
         return redirect("admin:index")
 
@@ -78,7 +81,7 @@ def confirm_password(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and tried(form, lambda: is_password(person(request), form.cleaned_data["password"]), wrong):
         steps.prove(request, at=timezone.now())
         return HttpResponseRedirect(steps.safe(request, request.GET.get("next", "")) or reverse("admin:own_account"))
-    return shown(request, "confirm", title=_("Confirm that it is you"), form=form)
+    return shown(request, "confirm", title=_("Confirm your identity"), form=form)
 
 
 def is_password(user: User, password: str) -> bool:
@@ -126,7 +129,7 @@ def remove_factor(request: HttpRequest) -> HttpResponse:
 def new_codes(request: HttpRequest) -> HttpResponse:
     user = person(request)
     if not factors.has_any(user):
-        return back(request, _("Recovery codes stand in for a second factor. Add one first."), messages.ERROR)
+        return back(request, _("Recovery codes need a second factor. Add one first."), messages.ERROR)
     setup.tell(request, user, _("New recovery codes made"))
     return codes_shown(request, user)
 

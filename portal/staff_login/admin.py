@@ -64,7 +64,7 @@ class SignInForm(TenantForm):
         if typed or not self.kept:
             return typed
         if self.cleaned_data.get("oidc_issuer", self.initial.get("oidc_issuer")) != self.initial.get("oidc_issuer"):
-            raise ValidationError(_("Type the client secret of the new issuer."))
+            raise ValidationError(_("Enter the client secret of the new issuer."))
         return self.kept
 
 
@@ -180,8 +180,9 @@ class InvitationAdmin(TenantAdmin):
             {
                 "fields": ("brand", "email", "role"),
                 "description": gettext_lazy(
-                    "A mail with a link goes to the address. Whoever opens it sets a password, or logs in, and has the "
-                    "role from then on. The link is good for 7 days. Owners may do everything, also invite owners."
+                    "The person receives an e-mail with a link to set a password or log in. "
+                    "They then have the role. The link is valid for 7 days. Owners can do "
+                    "everything, including inviting owners."
                 ),
             },
         ),
@@ -206,7 +207,7 @@ class InvitationAdmin(TenantAdmin):
         if invitation.mail_has_failed:
             return badge("danger", _("Failed: check the address and send it again"))
         if invitation.failed_mails:
-            return badge("warning", _("Failed so far, it is tried again every minute"))
+            return badge("warning", _("Failed so far; retried every minute"))
         return badge("info", _("Waiting"))
 
     def create(self, request: HttpRequest, obj: Invitation, form: Any) -> Invitation:  # noqa: ARG002
@@ -230,13 +231,14 @@ class InvitationAdmin(TenantAdmin):
     @action(description=gettext_lazy("Send again"), url_path="send", icon="forward_to_inbox", permissions=["open"])
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         words = _(
-            "A new mail goes to %(email)s. Its link is good for 7 days from now on; links of earlier mails end at once."
+            "A new e-mail will be sent to %(email)s. Its link is valid for 7 "
+            "days. Earlier links stop working immediately."
         )
         return self.ask(request, object_id, self.sent_again, words, _("Send again"))
 
     @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["open"])
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("The link that went to %(email)s ends at once.")
+        words = _("The link sent to %(email)s stops working immediately.")
         return self.ask(request, object_id, self.revoked, words, _("Revoke"))
 
     def sent_again(self, request: HttpRequest, invitation: Invitation) -> str:
@@ -249,7 +251,7 @@ class InvitationAdmin(TenantAdmin):
         self.remember(request, [invitation])
         invitations.revoke(invitation=invitation, at=timezone.now())
         self.note(request, [invitation], _("Revoked"))
-        return _("The invitation of %(email)s is revoked.") % {"email": invitation.email}
+        return _("Invitation of %(email)s revoked.") % {"email": invitation.email}
 
     def ask(
         self,

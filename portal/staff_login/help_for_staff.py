@@ -34,7 +34,7 @@ def send_link(request: HttpRequest, staff_role: StaffRole, *, kind: StaffMail.Ki
     """
     rate_limits.hit("staff_mail", "help", staff_role.user_id)
     helper = deed(request, reason)
-    words = _("%(who)s of %(brand)s had this link sent to you.") % {"who": helper.person, "brand": staff_role.brand}
+    words = _("%(who)s of %(brand)s requested this link for you.") % {"who": helper.person, "brand": staff_role.brand}
     with (
         row_guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"),
         transaction.atomic(),

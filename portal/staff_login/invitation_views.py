@@ -45,7 +45,7 @@ def by_newcomer(request: HttpRequest, invitation: Invitation, user: User | None)
         [newcomer] = joined
         index = reverse("admin:index")
         step = steps.after_password(request, newcomer, next_address=index)
-        messages.success(request, _("Welcome. You work for %(brand)s now.") % {"brand": invitation.brand})
+        messages.success(request, _("Welcome. You now work for %(brand)s.") % {"brand": invitation.brand})
         return redirect(step) if step else login.succeeded(request, redirect(index), newcomer)
     return page(request, "join", invitation, form=form, is_customer=user is not None)
 
@@ -91,10 +91,10 @@ def accepted(request: HttpRequest, invitation: Invitation, user: User) -> HttpRe
         words = _("%(brand)s requires a second factor. Log in to set one up.") % {"brand": invitation.brand}
         messages.info(request, words)
         return redirect("admin:login")
-    messages.success(request, _("You work for %(brand)s now.") % {"brand": invitation.brand})
+    messages.success(request, _("You now work for %(brand)s.") % {"brand": invitation.brand})
     return redirect("admin:index")
 
 
 def page(request: HttpRequest, template: str, invitation: Invitation, **context: Any) -> HttpResponse:
-    title = _("Work for %(brand)s") % {"brand": invitation.brand}
+    title = _("Join %(brand)s") % {"brand": invitation.brand}
     return shown(request, f"invitation_{template}", title=title, invitation=invitation, **context)

@@ -59,7 +59,7 @@ def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity:
     brand_id = provider.brand_id
     if not identity.has_second_factor and policy.requires_second_factor(user, brand_id=brand_id):
         if not factors.has_any(user):
-            words = _("A second factor is needed. Log in with your password once, and set one up.")
+            words = _("A second factor is required. Log in with your password once and set one up.")
             raise Forbidden(words)
         steps.wait(request, user, brand_id=brand_id, next_address=reverse("admin:index"))
         return redirect("admin:second_factor")

@@ -58,7 +58,7 @@ class Page:
         steps.count_try(self.user)
         seed = self._seed()
         if not seed:
-            raise Invalid(_("This page was open for too long. Scan the new code."))
+            raise Invalid(_("The code has expired. Scan the new one."))
         with transaction.atomic():
             made = factors.add_app(user=self.user, seed=seed, code=self.form.cleaned_data["code"], at=timezone.now())
             tell_added(self.request, self.user, made)
@@ -78,7 +78,7 @@ def tell_added(request: HttpRequest, user: User, factor: Factor) -> None:
 
 
 def tell(request: HttpRequest, user: User, words: str) -> None:
-    """Into the trail of each brand that the person works for, and to their mailbox."""
+    """Into the audit log of each brand that the person works for, and to their mailbox."""
     brands: list[int | None] = list(user.staff_roles.values_list("brand_id", flat=True)) or [None]
     done = deed(request)
     with transaction.atomic():

@@ -77,7 +77,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     wrong = (
         _("The passkey was not accepted. Use another way.")
         if by_passkey
-        else _("This code is wrong or has been used already.")
+        else _("This code is wrong or has already been used.")
     )
     if used.is_valid() and tried(used, lambda: is_right(request, waiting, used), wrong):
         steps.finish(request, waiting)
@@ -162,7 +162,7 @@ def set_password(request: HttpRequest, found: mails.Opened, password: str) -> bo
     with transaction.atomic():
         mails.use(found, at=timezone.now())
         staff.set_password(user=found.user, password=password, at=timezone.now())
-        setup.tell(request, found.user, _("New password set by a link that was sent to this address"))
+        setup.tell(request, found.user, _("Password set with a link sent to this address"))
     return True
 
 
@@ -190,6 +190,6 @@ def removed(request: HttpRequest, found: mails.Opened, password: str) -> bool:
     with transaction.atomic():
         mails.use(found, at=timezone.now())
         factors.remove_all(user=found.user)
-        setup.tell(request, found.user, _("All second factors removed by a link that was sent to this address"))
+        setup.tell(request, found.user, _("All second factors removed with a link sent to this address"))
     sessions.end_others(user=found.user, keep=None)
     return True

@@ -66,7 +66,7 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
         "Each code can be scanned 3 times.",
         "Scans count for the campaign Spring.",
         "While the campaign is not running, scans earn their usual points.",
-        "If every code is scanned as often as possible: at most 375 points.",
+        "If every code is scanned as often as allowed: at most 375 points.",
         "The prefix is new. Saving reserves it for this brand, if it is free.",
     ]
     assert "Ready to save" in text(answer)
@@ -89,7 +89,7 @@ def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, sett
     assert told["printed"].endswith("/s/AUT-000007.…")
     assert told["lines"][0].startswith("No product is assigned")
     assert told["lines"][1:3] == [
-        "A scan earns what the customer's level gives.",
+        "A scan earns the points of the customer's level.",
         "Each code can be scanned any number of times.",
     ]
     assert told["lines"][3].startswith("The codes are valid to the end of")
@@ -299,7 +299,7 @@ def finish(client, batch):
 
 def test_missing_codes_of_a_stopped_batch_are_made_from_its_page(client, owner, stopped):
     shown = text(page(client, stopped))
-    assert all(words in shown for words in ("Stopped: 40 %", "6 codes are missing", "Make the missing codes"))
+    assert all(words in shown for words in ("Stopped: 40 %", "6 codes are missing", "Generate the missing codes"))
 
     answer = finish(client, stopped)
 
@@ -313,12 +313,12 @@ def test_missing_codes_of_a_stopped_batch_are_made_from_its_page(client, owner, 
 
 def test_codes_that_are_being_made_or_are_made_are_not_asked_for_again(client, stopped):
     finish(client, stopped)
-    assert "Make the missing codes" not in text(page(client, stopped))
+    assert "Generate the missing codes" not in text(page(client, stopped))
     finish(client, stopped)
     runner.run(Job.objects.first().pk)
     finish(client, stopped)
 
-    assert "Make the missing codes" not in text(page(client, stopped))
+    assert "Generate the missing codes" not in text(page(client, stopped))
     assert Job.objects.count() == 2
 
 
@@ -326,7 +326,7 @@ def test_codes_that_are_being_made_or_are_made_are_not_asked_for_again(client, s
 def test_who_may_make_batches_may_make_their_missing_codes(brand, stopped, role, status):
     client = browser(staff(brand, role=role))
 
-    assert ("Make the missing codes" in text(page(client, stopped))) is (status == 302)
+    assert ("Generate the missing codes" in text(page(client, stopped))) is (status == 302)
     assert client.get(address("authcodes.batchrange", "finish", stopped.pk)).status_code == 405
     assert finish(client, stopped).status_code == status
     assert finish(browser(staff(factories.brand())), stopped).status_code == 404

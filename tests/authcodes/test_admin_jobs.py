@@ -241,7 +241,7 @@ def test_file_that_has_expired_is_explained(client, brand, gone):
     answer = download(client, job)
 
     assert answer.status_code == 302
-    assert said(answer) == ["The file has expired and is gone. Start the work again to get a new one."]
+    assert said(answer) == ["The file has expired. Start the job again to create a new one."]
     if gone != "lost":
         assert "has expired" in text(client.get(address("jobs.job", "change", job.pk)))
 

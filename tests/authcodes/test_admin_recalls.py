@@ -123,7 +123,7 @@ def test_recall_whose_facts_nobody_has_seen_is_refused(client, batch, batch_sent
     answer = client.post(address("authcodes.recall", "add"), {**WORDS, **sent}, follow=True)
 
     assert [str(message) for message in answer.context["messages"]] == [
-        "Nothing was recalled. Read here what the recall changes, then confirm it on this page."
+        "Nothing has been recalled yet. Check what the recall changes, then confirm it on this page."
     ]
     assert ("all 3 codes of this batch" in text(answer)) is (batch_sent == "own")
     assert not Recall.objects.exists()

@@ -181,7 +181,7 @@ def test_chosen_codes_are_assigned_all_or_none(batch):
 def test_chosen_codes_cost_the_same_statements_however_many(brand, django_assert_num_queries, many):
     codes = list(factories.batch(brand, prefix="AB-", quantity=many).codes.all())
 
-    with django_assert_num_queries(7):  # savepoint, turn, update, codes with batches, history, audit trail, release
+    with django_assert_num_queries(7):  # savepoint, turn, update, codes with batches, history, audit log, release
         bulk_changes.deactivate(codes=codes, at=timezone.now(), reason="stolen")
 
 

@@ -260,7 +260,7 @@ def test_an_empty_page_says_what_to_do_next(plain_http: None, there: str) -> Non
 
     assert f'href="{reverse(f"admin:{address}")}"' in portal.text(front_page(portal.staff(brand)))
     if there == "nothing":
-        assert "An owner or manager does this next." in portal.text(front_page(portal.staff(brand, role="support")))
+        assert "An owner or manager must do this next." in portal.text(front_page(portal.staff(brand, role="support")))
 
 
 def test_staff_without_a_brand_see_an_empty_page(plain_http: None) -> None:

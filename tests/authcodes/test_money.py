@@ -90,7 +90,7 @@ def test_manager_elsewhere_is_a_printer_here(brand, field, value):
 
     refused = browser(person).post(address("authcodes.batchrange", "add"), new_batch(brand, **{field: value}))
 
-    assert errors(refused) == {field: ["Only managers and owners set this."]}
+    assert errors(refused) == {field: ["Only managers and owners can set this."]}
 
 
 def test_printer_assigns_codes_without_points_of_their_own(brand, printer):
@@ -214,8 +214,8 @@ def run_jobs():
 @pytest.mark.parametrize(
     ("role", "points", "error"),
     [
-        ("printer", 1, "Only managers and owners set points."),
-        ("printer", 0, "Only managers and owners set points."),
+        ("printer", 1, "Only managers and owners can set points."),
+        ("printer", 0, "Only managers and owners can set points."),
         ("printer", "", None),
         ("manager", 1000, None),
         ("manager", 1001, "At most 1,000 points per scan."),

@@ -227,7 +227,7 @@ def test_asking_is_limited_per_person_and_brand_and_stands_in_the_trail(brand, s
     assert "Too many" in prefix_errors(owner, brand, "FREE-")[0]
     trail = AuditLogEntry.objects.filter(brand=brand, person=owner).order_by("id")
     assert [(entry.action, entry.changes["prefix"][1]) for entry in trail] == [
-        *(("Asked for codes that are taken", prefix) for prefix in "PQR"),
+        *(("Requested codes that are already in use", prefix) for prefix in "PQR"),
         *(("Tried too many code prefixes", prefix) for prefix in ("S", "FREE-")),
     ]
     assert not AuditLogEntry.objects.filter(brand=other).exists()
@@ -327,7 +327,7 @@ def test_operators_move_and_free_prefixes(brand):
     assert BatchRange.objects.get() == used
     trail = AuditLogEntry.objects.filter(kind="authcodes.codeprefix", row_id=str(reserved.pk)).order_by("id")
     assert [(entry.brand, entry.action, entry.changes) for entry in trail] == [
-        (brand, "Taken back by the operator", {}),
+        (brand, "Released by the operator", {}),
         (other, "Reserved by the operator", {}),
     ]
 

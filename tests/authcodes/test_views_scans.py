@@ -437,7 +437,7 @@ def test_product_no_longer_sold_is_genuine_and_says_that_it_earns_nothing(mine, 
 
     assert (looked_up["valid"], looked_up["reason"], looked_up["points_awarded"]) == (True, "product_inactive", 0)
     assert (scanned["status"], scanned["reason"], scanned["points_awarded"]) == ("success", "product_inactive", 0)
-    assert scanned["message"] == "Genuine product. It is no longer sold, and earns no points."
+    assert scanned["message"] == "Genuine product. It is no longer sold and earns no points."
 
 
 def test_validate_records_and_counts_nothing(mine, brand):

@@ -1,4 +1,4 @@
-"""The audit trail: every change of staff's stands in it, with the values before and after, and stays there."""
+"""The audit log: every change of staff's stands in it, with the values before and after, and stays there."""
 
 from typing import Any
 

@@ -94,7 +94,7 @@ class TestPages:
         answer = browser(owner).post(its, {"post": "yes"})
 
         assert [str(message) for message in get_messages(answer.wsgi_request)] == [
-            f"{brand} would have no owner left. Make somebody else an owner first."
+            f"{brand} would have no owner left. Make someone else an owner first."
         ]
         assert owners(brand) == [owner.pk]
 

@@ -63,7 +63,7 @@ def test_stopped_guesses_are_counted_by_the_limit_that_stopped_them(brand):
 def test_the_brands_owner_sees_them_and_nobody_elses(brand):
     other = factories.brand()
     try_codes(brand, 5)
-    words = "3 attempts at codes were stopped today (UTC). Somebody tries more different codes than customers do."
+    words = "3 attempts at codes were stopped today (UTC). Someone is trying more codes than customers normally do."
 
     assert words in front_page(brand)
     assert "were stopped today" not in front_page(other)
@@ -89,7 +89,7 @@ def test_stopped_logins_of_customers_are_told_from_twenty_on(brand):
     stop(19)
     assert "logins of customers were stopped" not in front_page(brand)
     stop(1)
-    assert "20 logins of customers were stopped today (UTC). Somebody tries passwords." in front_page(brand)
+    assert "20 logins of customers were stopped today (UTC). Someone is trying passwords." in front_page(brand)
     assert figure("login_wait") == before + 20
 
 

@@ -97,7 +97,7 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
     owner.button("Recall this batch").click()
     assert not Recall.objects.exists()  # the mail is looked at first
     owner.page.get_by_label("Number of customers").fill("2")
-    owner.button("Recall this batch and send the mails").click()
+    owner.button("Recall batch and send e-mails").click()
     owner.reads("NW-2026-7", "0 scans since the recall")
 
     told = scan(portal, ben, brand, first)["recall"]

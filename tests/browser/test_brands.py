@@ -18,7 +18,7 @@ def test_who_works_for_two_brands_looks_at_one_of_them(window, brand):
 
     both.sidebar("Batch ranges")
     both.lists(2)
-    both.page.get_by_label("Brand to look at").filter(visible=True).select_option(label="Harbour Tea")
+    both.page.get_by_label("Brand to show").filter(visible=True).select_option(label="Harbour Tea")
     both.lists(1)
 
     both.reads("Leaves")

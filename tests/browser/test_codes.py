@@ -41,7 +41,7 @@ def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand
     manager.button("Deactivate codes").click()
     manager.reads("Deactivated: 2")
     manager.link("NW-0004").click()
-    manager.reads("Life of this code", "Stolen from the van")
+    manager.reads("History of this code", "Stolen from the van")
 
     off = AuthCode.objects.exclude(deactivated_at=None).order_by("code")
     assert list(off.values_list("code", flat=True)) == ["NW-0002", "NW-0004"]

@@ -59,7 +59,7 @@ def test_ranges_are_assigned_and_a_bad_one_is_skipped(window, brand):
     owner.reads("Product SKU not found")
     assert owner.facts() == {"Rows": "3", "Without errors": "2", "With errors": "1", "Repaired": "0", "Codes": "90"}
     assert assigned("BEANS") == []
-    owner.button("Skip bad rows and commit the others").click()
+    owner.button("Skip rows with errors and commit the rest").click()
     owner.reads("Committed")
 
     assert (assigned("BEANS"), assigned("TEA")) == (codes(1, 60), codes(61, 90))

@@ -15,4 +15,4 @@ def test_a_code_is_found_from_the_header(window, brand):
     box.press_sequentially("NW-0004")
     manager.page.locator("#command-results-list").get_by_role("link", name="NW-0004").click()
 
-    manager.reads("Life of this code")
+    manager.reads("History of this code")

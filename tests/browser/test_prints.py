@@ -30,7 +30,7 @@ def test_a_batch_is_printed_on_label_sheets_that_scan(window, brand, size, tmp_p
     printer.button("Preview").click()
     printer.reads("NW-0001 … NW-0035", "Page 1. The ruler along its edges is in centimetres.")
     assert printer.audit() == []
-    first = downloaded(printer, printer.link("Page 1 alone"))
+    first = downloaded(printer, printer.link("Page 1 only"))
     printer.button("Print").click()
     printer.reads("Done", "35 labels on 2 pages. 35 codes were read again, and say what they should.")
     sheets = downloaded(printer, printer.link("Download"))

@@ -286,8 +286,8 @@ def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand
     check(shares, f"/s/{factories.code(brand)}")
     expect(shares.get_by_role("heading", level=1)).to_have_text("Genuine")
     assert Scan.objects.get().latitude is None
-    shares.get_by_role("button", name="Say where you are").click()
-    expect(shares.locator("#place")).to_have_text("Thank you. The place is noted.")
+    shares.get_by_role("button", name="Share your location").click()
+    expect(shares.locator("#place")).to_have_text("Thank you. Your location has been saved.")
     wait_until(lambda: Scan.objects.get().location.startswith("Paris, "))
     shares.reload()
     expect(shares.locator("#points")).to_contain_text("Log in to earn")
@@ -295,7 +295,7 @@ def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand
 
     refuses = phone()
     check(refuses, f"/s/{factories.code(brand)}")
-    refuses.get_by_role("button", name="Say where you are").click()
+    refuses.get_by_role("button", name="Share your location").click()
     expect(refuses.locator("#place")).to_contain_text("nothing else changes")
     expect(refuses.get_by_role("heading", level=1)).to_have_text("Genuine")
     assert Scan.objects.filter(latitude__isnull=False).count() == 1
@@ -318,7 +318,7 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     expect(page.locator("#ask")).to_be_hidden()
     assert not Redemption.objects.exists()
     button.click()
-    page.get_by_role("button", name="Yes, take it").click()
+    page.get_by_role("button", name="Yes, redeem").click()
     expect(page.locator("#points")).to_contain_text("It is yours")
     button.dispatch_event("click")  # a second tap while the account is read again
     expect(button).to_be_disabled()
@@ -340,7 +340,7 @@ def test_a_code_is_typed_compared_and_checked(phone, brand):
     code, page = factories.code(brand), phone()
     page.goto("/s/")
 
-    page.get_by_label("Type the code as it is printed").fill(f" {code.code[:4]} {code.code[4:]} ")
+    page.get_by_label("Enter the code as printed").fill(f" {code.code[:4]} {code.code[4:]} ")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Is this your code?")
     assert not Scan.objects.exists()
@@ -365,12 +365,12 @@ def test_without_a_connection_a_code_is_kept_and_sent_when_the_person_says_so(ph
     expect(page.get_by_role("heading", level=1)).to_have_text("No connection")
     links = "[...document.querySelectorAll('link:is([rel=stylesheet], [rel=icon])')]"
     assert page.evaluate(f"Promise.all({links}.map((it) => caches.match(it.href))).then((kept) => kept.every(Boolean))")
-    page.get_by_role("button", name="Keep the code for later").click()
+    page.get_by_role("button", name="Save the code for later").click()
     page.goto(f"/s/{other}")
-    page.get_by_role("button", name="Keep the code for later").click()
+    page.get_by_role("button", name="Save the code for later").click()
     page.context.set_offline(False)
     page.goto("/s/")
-    expect(page.get_by_text("Codes kept on this phone")).to_be_visible()
+    expect(page.get_by_text("Codes saved on this phone")).to_be_visible()
     assert not Scan.objects.exists()
     page.context.route("**/auth-codes/scan", lambda route: route.fulfill(status=429, json={"error": "RATE_LIMITED"}))
     page.get_by_role("button", name=f"Send now: {code}").click()

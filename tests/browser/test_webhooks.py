@@ -25,7 +25,7 @@ def test_a_webhook_is_added_and_its_secret_shown_once(window, brand):
     owner.page.get_by_label("Address").fill("https://10.0.0.1/")
     owner.page.get_by_label("points.earned").check()
     owner.button("Save").last.click()
-    owner.reads("This is a private address, which may not be called.")
+    owner.reads("This is a private network address, which is never called.")
 
     owner.page.get_by_label("Address").fill("https://shop.example/hooks")
     owner.button("Save").last.click()
@@ -47,7 +47,7 @@ def test_one_that_was_switched_off_is_told_on_the_front_page(window, brand):
     owner.link("Look at it").click()
     owner.link("Enable").click()
     owner.page.get_by_label("Reason").fill("It is back")
-    owner.button("Enable this webhook").click()
+    owner.button("Enable webhook").click()
     owner.reads("Enabled")
 
     made.refresh_from_db()

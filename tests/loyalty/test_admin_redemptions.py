@@ -74,7 +74,7 @@ def test_whoever_handed_over_undoes_it_at_the_till_once(brand, redemption):
     undone = client.post(reverse(TILL), {"undo": redemption.pk}, follow=True)
     again = client.post(reverse(TILL), {"undo": redemption.pk}, follow=True)
 
-    assert "Undone: A mug. The code is good again." in text(undone)
+    assert "Undone: A mug. The code is valid again." in text(undone)
     assert "used too long ago" in text(again)
     assert Redemption.objects.get().status == "issued"
     assert AuditLogEntry.objects.filter(kind="loyalty.redemption", reason="Undone at the till.").count() == 1

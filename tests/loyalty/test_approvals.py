@@ -184,7 +184,7 @@ def test_product_level_and_rule_wait_for_a_second_person_too(brand, owner, manag
 
 
 def test_a_request_may_have_the_id_of_what_it_is_about(brand, owner):
-    """Seen on a fresh installation: the audit trail compared the one with the other, and the page was a 500."""
+    """Seen on a fresh installation: the audit log compared the one with the other, and the page was a 500."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence('loyalty_pointsapproval', 'id'))")
         product = factories.product(brand, pk=cursor.fetchone()[0] + 1)

@@ -81,7 +81,7 @@ def test_file_enrols_and_says_whom_it_did_not(brand, newcomer):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "Write an address, or choose a file."),
+        ({}, "Enter an address or choose a file."),
         ({"file": b"\xff\xfe\x00"}, "This is not a CSV file in UTF-8."),
         ({"file": b"address\na@example.com\n"}, "The file needs a column named email, and a row below it."),
         ({"file": b"email\n"}, "The file needs a column named email, and a row below it."),

@@ -545,7 +545,7 @@ def test_a_reward_taken_by_mistake_is_given_back_on_the_page(brand):
     hostile = browser.send(page, "undo", redemption="abc")
 
     assert "Give it back" in seen(page)
-    assert "Given back. Your points are yours again." in seen(undone)
+    assert "Returned. Your points have been refunded." in seen(undone)
     assert grouped(taken.code) not in seen(undone)
     assert UserPoints.objects.get().points == 20
     assert "Not available at the moment." in seen(hostile)

@@ -73,11 +73,11 @@ class NewBatchForm(PrintableForm):
         choices=[
             (
                 "plain",
-                gettext_lazy("Plain numbers: anybody who has seen one code can guess the next."),
+                gettext_lazy("Plain numbers: anyone who has seen one code can guess the next."),
             ),
             (
                 "protected",
-                gettext_lazy("Protected codes: each code ends with a secret tag, and nobody can guess the next."),
+                gettext_lazy("Protected codes: each code ends with a secret tag, so nobody can guess the next."),
             ),
         ],
         error_messages={"required": gettext_lazy("Choose plain numbers or protected codes.")},
@@ -111,7 +111,7 @@ class NewBatchForm(PrintableForm):
         """What the person may not decide at this brand, by field."""
         found = {}
         if brand.pk not in roles.reach(self.request.user, SCAN_VALUE, LABEL):
-            message = _("Only managers and owners set this.")
+            message = _("Only managers and owners can set this.")
             usual = BatchSettings(range_name="", quantity=1, signed=True)
             found = {name: message for name in SCAN_VALUE_FIELDS if getattr(wanted, name) != getattr(usual, name)}
         try:
@@ -135,7 +135,7 @@ class NewBatchForm(PrintableForm):
         except DomainError as refusal:
             self.refuse(refusal)
             if not refusal.details.get("field"):
-                self.add_error("prefix", _("Too many prefixes were tried. Try again later."))
+                self.add_error("prefix", _("You have tried too many prefixes. Try again later."))
 
 
 class BatchForm(PrintableForm):
@@ -171,7 +171,10 @@ class BatchForm(PrintableForm):
             return limit
         most = batches.most_scans(batch=self.instance)
         if limit < most:
-            words = _("A code of this batch was scanned %(most)d times already: write that or more, or leave it empty.")
+            words = _(
+                "A code of this batch has already been scanned %(most)d times. Enter "
+                "at least that number, or leave the field empty."
+            )
             raise forms.ValidationError(words % {"most": most})
         return limit
 
@@ -183,12 +186,12 @@ def worst_case(batch: BatchRange, values: dict[str, Any]) -> str:
     points = points or (batch.product.redeem_point_value if batch.product else None)
     told = {"codes": f"{batch.quantity:,}", "points": f"{points or 0:,}"}
     if limit is None:
-        words = _("%(codes)s codes can be scanned any number of times, so there is no upper limit of points.")
+        words = _("%(codes)s codes can be scanned any number of times, so the total points have no limit.")
     elif points:
-        words = _("%(codes)s codes then pay up to %(total)s points in total.")
+        words = _("These %(codes)s codes can then earn up to %(total)s points in total.")
         told["total"] = f"{batch.quantity * points * limit:,}"
     else:
-        words = _("%(codes)s codes then pay what each member's level gives, up to %(scans)s times in total.")
+        words = _("These %(codes)s codes then earn the points of each member's level, up to %(scans)s times in total.")
         told["scans"] = f"{batch.quantity * limit:,}"
     return f"{words % told} {_('Enter a reason and save again.')}"
 

@@ -45,7 +45,7 @@ def _advice(brand: Brand, by: Any) -> dict[str, str]:
     may_change = brand.pk in full_scope(by, CHANGE, "brands.brand")
     page = f"{reverse('admin:brands_brand_change', args=[brand.pk])}#id_requires_confirmed_email"
     return {
-        "advice": _("Give points to confirmed e-mail addresses only: then throw-away accounts earn none."),
+        "advice": _("Require confirmed e-mail addresses, so that throwaway accounts earn no points."),
         "advice_address": page if may_change else "",
     }
 
@@ -70,7 +70,7 @@ def lines_of(brand: Brand, wanted: BatchSettings) -> list[str]:
     return [
         _("All codes are assigned to %(product)s.") % {"product": product}
         if product
-        else _("No product is assigned: until you assign one, the codes scan as not valid."),
+        else _("No product is assigned. Until you assign one, the codes scan as not valid."),
         _points(brand, wanted),
         _("Each code can be scanned any number of times.")
         if wanted.scan_limit is None
@@ -83,7 +83,7 @@ def lines_of(brand: Brand, wanted: BatchSettings) -> list[str]:
 
 
 def tag_line() -> str:
-    return _("Each code is printed with a tag of its own, and does not scan without it.")
+    return _("Each code is printed with its own secret tag and does not scan without it.")
 
 
 def _campaign_lines(wanted: BatchSettings) -> list[str]:
@@ -115,7 +115,7 @@ def _points(brand: Brand, wanted: BatchSettings) -> str:
     if own:
         return ngettext("A scan earns %(points)d point.", "A scan earns %(points)d points.", own) % {"points": own}
     if BrandLevel.objects.filter(brand=brand).exists():
-        return _("A scan earns what the customer's level gives.")
+        return _("A scan earns the points of the customer's level.")
     return _("A scan earns 1 point: this brand has no levels, and neither the batch nor its product sets points.")
 
 
@@ -127,10 +127,10 @@ def _limits(brand: Brand, wanted: BatchSettings) -> list[str]:
     own = is_reserved(brand=brand, prefix=wanted.prefix)
     above = (wanted.points_per_scan or 0) > brand.max_points_per_scan
     return [
-        _("If every code is scanned as often as possible: at most %(total)s points.") % {"total": f"{total:,}"}
+        _("Maximum if every code is scanned as often as allowed: %(total)s points.") % {"total": f"{total:,}"}
         if total
         else "",
-        _("Above the ceiling of %(most)s points: until a second manager or owner approves, a scan earns %(most)s.")
+        _("Above the ceiling of %(most)s points. Until a second manager or owner approves it, a scan earns %(most)s.")
         % {"most": most}
         if above
         else "",

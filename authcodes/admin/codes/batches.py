@@ -79,7 +79,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
     list_filter = (BatchStateFilter, ("product", OwnRowsFilter), ("campaign", OwnRowsFilter), ("created_at", DayFilter))
     list_select_related = ("product", "recall", "brand")
     search_fields = ("range_name", "first_code__startswith")
-    search_help_text = gettext_lazy("A part of the name, or how the first code begins.")
+    search_help_text = gettext_lazy("Part of the name, or the start of the first code.")
     autocomplete_fields = ("product", "campaign")
     lookups = {"product": SoldLookup}
     actions_detail = ("recall",)
@@ -103,11 +103,11 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
     )
     add_help_texts = {
         "prefix": gettext_lazy(
-            "Letters, digits, - and _; every code begins with it. Choose one of the brand's own, or write a new one: "
-            "saving reserves it for this brand."
+            "Every code begins with it: letters, digits, - and _. Choose one of the brand's "
+            "prefixes or enter a new one, which is reserved when you save."
         ),
-        "quantity": gettext_lazy("How many codes."),
-        "starting_number": gettext_lazy("The first code's number."),
+        "quantity": gettext_lazy("Number of codes."),
+        "starting_number": gettext_lazy("Number of the first code."),
     }
 
     class Media:

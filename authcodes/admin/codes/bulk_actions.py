@@ -47,18 +47,18 @@ class Words:
 WORDS = {
     Kind.ASSIGNED: Words(
         gettext_lazy("Assign codes"),
-        gettext_lazy("The codes are given this product, and scan as genuine from then on."),
+        gettext_lazy("The codes are assigned to this product and scan as genuine."),
         gettext_lazy("Assigned"),
     ),
     Kind.UNASSIGNED: Words(
-        gettext_lazy("Take back an assignment"),
-        gettext_lazy("The codes lose their product, and scan as not valid until they are assigned again."),
-        gettext_lazy("Assignment taken back"),
+        gettext_lazy("Unassign codes"),
+        gettext_lazy("The codes lose their product and scan as not valid until they are assigned again."),
+        gettext_lazy("Unassigned"),
         dangerous=True,
     ),
     Kind.DEACTIVATED: Words(
         gettext_lazy("Deactivate codes"),
-        gettext_lazy("The codes scan as not valid from then on, until they are reactivated."),
+        gettext_lazy("The codes scan as not valid until they are reactivated."),
         gettext_lazy("Deactivated"),
         dangerous=True,
     ),
@@ -151,10 +151,10 @@ def _preview_of(codes: CodeRange, order: CodeChangeRequest) -> dict[str, Any]:
 def _changes(kind: CodeChange.Kind, found: ChangePreview) -> tuple[int, str]:
     """How many codes would change, and what keeps them from it."""
     if kind == Kind.ASSIGNED:
-        taken = _("Nothing can be assigned while some of these codes have another product.")
+        taken = _("Some of these codes are assigned to another product. Unassign them first.")
         return (0, taken) if found.taken else (found.codes, "")
     if kind == Kind.UNASSIGNED:
-        scanned = _("Nothing can be taken back: codes that have been scanned keep their product.")
+        scanned = _("Scanned codes cannot be unassigned.")
         return (0, scanned) if found.scanned else (found.assigned, "")
     return (found.codes - found.deactivated if kind == Kind.DEACTIVATED else found.deactivated), ""
 
@@ -206,7 +206,7 @@ def _typed_preview(
 ) -> dict[str, Any]:
     obstacle = ""
     if wrong:
-        obstacle = _("Nothing can be assigned while lines are wrong. Correct them, or leave them out.")
+        obstacle = _("Some lines have errors. Correct or remove them.")
     return {
         "lines": lines,
         "preview": preview_change(_named(lines, given.product), given.product),

@@ -29,7 +29,7 @@ class ReasonForm(DomainErrorFormMixin):
         label=gettext_lazy("Reason"),
         max_length=1000,
         widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Why; kept in the codes' history, for staff only."),
+        help_text=gettext_lazy("Shown to staff in the codes' history."),
     )
 
 
@@ -97,6 +97,6 @@ class TypedForm(GivenForm):
         label=gettext_lazy("Codes"),
         max_length=pasted_codes.MAX_LINES * 200,
         widget=TextareaWidget(attrs={"rows": 8}),
-        help_text=gettext_lazy("One on each line, as printed or as scanned. Leading zeros may be missing."),
+        help_text=gettext_lazy("One code per line, as printed or scanned. Leading zeros can be omitted."),
     )
     field_order = ("codes", "product")

@@ -35,7 +35,7 @@ class CodeChangeAdmin(TenantAdmin):
     list_select_related = ("product", "batch", "changed_by")
     pages_by_key = True
     search_fields = ("first_code__startswith",)
-    search_help_text = _("How the first code begins.")
+    search_help_text = _("Start of the first code.")
     fieldsets = (
         (None, {"fields": (("what", "changed_at"), ("batch", "codes"), ("first_code", "last_code"), "product")}),
         (_("Why"), {"fields": (("changed_by", "upload"), "reason", "detail")}),

@@ -52,7 +52,7 @@ class CodePrefixAdmin(TenantAdmin):
     list_display = ("prefix", "reserved_at", "reserved_by")
     list_select_related = ("reserved_by",)
     search_fields = ("prefix__startswith",)
-    search_help_text = gettext_lazy("How the prefix begins.")
+    search_help_text = gettext_lazy("Start of the prefix.")
     fieldsets = ((None, {"fields": ("brand", "prefix", ("reserved_at", "reserved_by"))}),)
     add_fieldsets = ((None, {"fields": ("brand", "prefix")}),)
 
@@ -83,7 +83,7 @@ class CodePrefixAdmin(TenantAdmin):
         before, now = getattr(request, CHOSEN)[form.instance.pk], form.instance
         if before.brand_id != now.brand_id:
             audit_log.record(
-                deed=deed(request), action=_("Taken back by the operator"), rows=[AuditedChange(now, before.brand_id)]
+                deed=deed(request), action=_("Released by the operator"), rows=[AuditedChange(now, before.brand_id)]
             )
             audit_log.record(
                 deed=deed(request), action=_("Reserved by the operator"), rows=[AuditedChange(now, now.brand_id)]

@@ -86,7 +86,7 @@ class CodeLife(ExportingAdmin):
     def switch(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
         return bulk_actions.of_code(self, request, self.get_object(request, str(pk)), kind)
 
-    @admin.action(description=gettext_lazy("Deactivate: scan as not valid"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Deactivate (codes scan as not valid)"), permissions=["act"])
     def deactivate(self, request: HttpRequest, queryset: QuerySet[AuthCode]) -> HttpResponse | None:
         return self.switch_chosen(request, queryset.filter(deactivated_at__isnull=True), Kind.DEACTIVATED)
 

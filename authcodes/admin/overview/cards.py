@@ -99,14 +99,14 @@ def code_cards(codes: Codes, links: Links) -> list[Card]:
         Card(
             _("Scanned"),
             number(codes.scanned),
-            _("first scanned then and there") if by_scan else _("of the assigned"),
+            _("first scanned there in this period") if by_scan else _("of assigned codes"),
             codes.scanned_percent,
             links.scanned_codes(),
         ),
         Card(
             _("Unscanned"),
             number(codes.unscanned),
-            _("not first scanned then and there") if by_scan else _("of the assigned"),
+            _("not first scanned there in this period") if by_scan else _("of assigned codes"),
             codes.unscanned_percent,
             links.unscanned_codes(),
             "text-base-400",
@@ -127,18 +127,18 @@ def event_cards(delivery: Delivery, links: Links, brands: Sequence[Brand]) -> li
     oldest = ""
     if delivery.oldest_at:
         at = timezone.localtime(delivery.oldest_at, brands[0].zone if len(links.zones) == 1 else None)
-        oldest = _("the oldest since %(at)s") % {"at": date_format(at, "j M, H:i")}
+        oldest = _("oldest since %(at)s") % {"at": date_format(at, "j M, H:i")}
     return [
         Card(
             _("Events waiting"),
             number(delivery.pending),
-            oldest or _("nothing is waiting"),
+            oldest or _("none waiting"),
             link=links.address(EVENTS, {"status__exact": "pending"}),
         ),
         Card(
-            _("Events given up"),
+            _("Failed events"),
             number(delivery.dead),
-            _("look at them and redeliver") if delivery.dead else _("nothing was given up"),
+            _("review and retry them") if delivery.dead else _("none failed"),
             link=links.address(EVENTS, {"status__exact": "dead"}),
             colour="text-red-600" if delivery.dead else "",
         ),

@@ -88,7 +88,7 @@ class FilterForm(AsciiDigits, forms.Form):
         cleaned = super().clean() or self.cleaned_data
         first, last = cleaned.get("first_day"), cleaned.get("last_day")
         if first and last and first > last:
-            self.add_error("last_day", _("This day lies before the first one."))
+            self.add_error("last_day", _("The last day must not be before the first day."))
         return cleaned
 
     @property

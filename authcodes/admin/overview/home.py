@@ -51,7 +51,7 @@ def shortcuts(request: HttpRequest) -> list[Shortcut]:
     """To the pages that somebody works at all day."""
     found = []
     if roles.reach(request.user, USE, REDEMPTIONS):
-        found.append(Shortcut(_("Open the till"), "point_of_sale", reverse("admin:loyalty_redemption_till")))
+        found.append(Shortcut(_("Redeem a code"), "point_of_sale", reverse("admin:loyalty_redemption_till")))
     if roles.reach(request.user, ACT, PRINTS):
         found.append(Shortcut(_("Print codes"), "print", reverse("admin:authcodes_printrun_choose")))
     return found

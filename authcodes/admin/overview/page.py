@@ -66,8 +66,8 @@ class Stopped:
             stopped_attempts.LOGINS: _("%(brand)s: %(number)s logins of customers were stopped today (UTC)."),
         }
         reasons = {
-            stopped_attempts.CODES: _("Somebody tries more different codes than customers do."),
-            stopped_attempts.LOGINS: _("Somebody tries passwords."),
+            stopped_attempts.CODES: _("Someone is trying more codes than customers normally do."),
+            stopped_attempts.LOGINS: _("Someone is trying passwords."),
         }
         told = words[self.kind] % {"brand": self.brand, "number": f"{self.number:,}"}
         return f"{told} {reasons[self.kind]}"
@@ -85,7 +85,7 @@ class CodeRunNotice:
     def words(self) -> str:
         words = _(
             "%(brand)s: %(codes)d neighbouring codes of %(batch)s were scanned in a row (%(first)s to %(last)s). "
-            "Somebody may be guessing codes, or a shop has opened a carton."
+            "Someone may be guessing codes, or a shop has opened a carton."
         )
         told = {"brand": self.brand, "codes": self.run.codes, "batch": self.run.batch}
         return words % {**told, "first": self.run.first_code, "last": self.run.last_code}
@@ -184,7 +184,7 @@ class Page:
         return Card(
             _("Scans of recalled products"),
             number(self.scans.recalled),
-            _("Each of these customers was told to stop and whom to ask."),
+            _("Each of these customers was told to stop using the product and whom to contact."),
             link=self.links.scans(reason__exact="recalled"),
         )
 
@@ -265,13 +265,13 @@ class Page:
             return []
         title, label = _("Set up notifications"), "loyalty.notificationsettings"
         if not self.those(ADD, label):
-            return [Step(title, _("An owner or manager does this next."), "", "")]
-        text = _("Customers are told nothing but recalls and what concerns their account.")
+            return [Step(title, _("An owner or manager must do this next."), "", "")]
+        text = _("Customers are notified only about recalls and their account.")
         return [Step(title, text, reverse("admin:loyalty_notificationsettings_changelist"), title)]
 
     def step(self, label: str, title: str, words: str) -> list[Step]:
         if not self.those(ADD, label):
-            return [Step(title, _("An owner or manager does this next."), "", "")]
+            return [Step(title, _("An owner or manager must do this next."), "", "")]
         return [Step(title, words, reverse(f"admin:{label.replace('.', '_')}_add"), title)]
 
     @property

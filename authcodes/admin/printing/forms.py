@@ -26,11 +26,11 @@ CUSTOM = "custom"
 MILLIMETRES, INCHES = "mm", "in"
 INCH = images.MILLIMETRES_PER_INCH
 SIZES = {
-    "": gettext_lazy("As the sheet is made for; images 2 in"),
+    "": gettext_lazy("Default for the sheet (images: 2 in)"),
     "20": gettext_lazy("2 cm"),
     "40": gettext_lazy("4 cm"),
     "50.8": gettext_lazy("2 in"),
-    CUSTOM: gettext_lazy("Another size"),
+    CUSTOM: gettext_lazy("Custom size"),
 }
 
 # What is called the same here and in PrintRequest.
@@ -70,19 +70,19 @@ class PrintForm(DomainErrorFormMixin):
     """How codes are to be printed. What cannot be is said at its field."""
 
     what = choice(gettext_lazy("Print"), PrintRun.What.choices)
-    payload = choice(gettext_lazy("The QR code says"), PrintRun.Payload.choices)
+    payload = choice(gettext_lazy("QR code content"), PrintRun.Payload.choices)
     level = choice(
         gettext_lazy("Error correction"),
-        [("", gettext_lazy("As the batch says")), *BatchRange.ErrorCorrection.choices],
+        [("", gettext_lazy("From the batch")), *BatchRange.ErrorCorrection.choices],
         required=False,
     )
     size = choice(
-        gettext_lazy("Size of a QR code"),
+        gettext_lazy("QR code size"),
         SIZES.items(),
         required=False,
-        help_text=gettext_lazy("With its white edge, which belongs to it."),
+        help_text=gettext_lazy("Including its white margin."),
     )
-    size_amount = length(gettext_lazy("Another size"), help_text=gettext_lazy("At least 2 cm."))
+    size_amount = length(gettext_lazy("Custom size"), help_text=gettext_lazy("At least 2 cm."))
     size_unit = choice(
         gettext_lazy("Unit"),
         [(MILLIMETRES, gettext_lazy("millimetres")), (INCHES, gettext_lazy("inches"))],
@@ -92,42 +92,43 @@ class PrintForm(DomainErrorFormMixin):
         gettext_lazy("Sheet"),
         [
             *((name, preset.title) for name, preset in PRESETS.items()),
-            (CUSTOM, gettext_lazy("Another sheet, in millimetres")),
+            (CUSTOM, gettext_lazy("Custom sheet (in millimetres)")),
         ],
     )
     page_width = length(gettext_lazy("Page width"))
     page_height = length(gettext_lazy("Page height"))
-    left = length(gettext_lazy("From the page's left edge to the first label"))
-    top = length(gettext_lazy("From the page's upper edge to the first label"))
+    left = length(gettext_lazy("Left margin to the first label"))
+    top = length(gettext_lazy("Top margin to the first label"))
     label_width = length(gettext_lazy("Label width"))
     label_height = length(gettext_lazy("Label height"))
-    pitch_x = length(gettext_lazy("From one label's left edge to the next one's"))
-    pitch_y = length(gettext_lazy("From one label's upper edge to the next one's"))
+    pitch_x = length(gettext_lazy("Horizontal pitch (left edge to left edge)"))
+    pitch_y = length(gettext_lazy("Vertical pitch (top edge to top edge)"))
     columns = whole_number(gettext_lazy("Labels across"))
     rows = whole_number(gettext_lazy("Labels down"))
     start = whole_number(
-        gettext_lazy("Begin at label"), help_text=gettext_lazy("Of the first sheet, to use up one that was begun.")
+        gettext_lazy("First label"),
+        help_text=gettext_lazy("Position of the first label, to reuse a partly used sheet."),
     )
     by_column = switch(gettext_lazy("Fill sheets column by column"))
     cut_marks = switch(gettext_lazy("Cut marks"))
-    title = switch(gettext_lazy("Product's title on the label"))
-    sku = switch(gettext_lazy("SKU on the label"))
-    expiry = switch(gettext_lazy("Expiration date on the label"))
-    logo = switch(gettext_lazy("Brand's logo on the label"))
+    title = switch(gettext_lazy("Print the product title"))
+    sku = switch(gettext_lazy("Print the SKU"))
+    expiry = switch(gettext_lazy("Print the expiration date"))
+    logo = switch(gettext_lazy("Print the brand's logo"))
     note = forms.CharField(
         label=gettext_lazy("Note on the label"),
         required=False,
         max_length=MAX_NOTE_LENGTH,
         widget=TextWidget(attrs={"maxlength": MAX_NOTE_LENGTH}),
-        help_text=gettext_lazy("One line, the same on every label, such as: Scan me"),
+        help_text=gettext_lazy("One line printed on every label, such as: Scan me"),
     )
     printer = forms.ModelChoiceField(
         Printer.objects.none(),
         label=gettext_lazy("Printer"),
         required=False,
-        empty_label=gettext_lazy("Any: print as it is"),
+        empty_label=gettext_lazy("Any printer (no correction)"),
         widget=SelectWidget,
-        help_text=gettext_lazy("Known deviations of this printer, such as its offset, are corrected."),
+        help_text=gettext_lazy("Applies the printer's offset and scale correction."),
     )
 
     # The fields of an image, then those of a sheet, as the page shows them.

@@ -56,7 +56,7 @@ class PrintRunAdmin(TenantAdmin):
     list_filter = (("what", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
     list_select_related = ("job", "batch", "started_by")
     search_fields = ("first_code__startswith", "batch__range_name")
-    search_help_text = gettext_lazy("How the first code begins, or a part of the batch's name.")
+    search_help_text = gettext_lazy("Start of the first code, or part of the batch's name.")
     fieldsets = (
         (
             None,

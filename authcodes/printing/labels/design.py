@@ -52,7 +52,7 @@ class Design:
         self.sheet.check()
         for field in ("qr_mm", "offset_x", "offset_y", "scale"):
             if not getattr(self, field).is_finite():
-                raise wrong(field, _("Give a number."))
+                raise wrong(field, _("Enter a number."))
         if self.qr_mm < images.MIN_SIZE_MM:
             raise wrong("qr_mm", _("A QR code needs at least %(least)s mm.") % {"least": images.MIN_SIZE_MM})
         largest = min(self.sheet.label_width, self.sheet.label_height - TEXT_MM)
@@ -97,7 +97,7 @@ def letter_warnings(missing: str) -> list[str]:
     if not missing:
         return []
     words = _(
-        "Labels cannot show these characters; each would be printed as %(box)s: %(missing)s. Whoever runs the service "
-        "can add a font that has them."
+        "Labels cannot show these characters and print %(box)s instead: "
+        "%(missing)s. The operator can add a font that has them."
     )
     return [words % {"box": fonts.UNKNOWN, "missing": " ".join(missing[:20])}]

@@ -60,7 +60,7 @@ class Sheet:
         for field in fields(self):
             value = Decimal(getattr(self, field.name))
             if not value.is_finite() or not 0 <= value <= MAX_PAGE_MM:
-                raise _wrong(field.name, _("Give a length between 0 and %(most)s mm.") % {"most": MAX_PAGE_MM})
+                raise _wrong(field.name, _("Enter a length between 0 and %(most)s mm.") % {"most": MAX_PAGE_MM})
         for name in ("label_width", "label_height"):
             if getattr(self, name) < MIN_LABEL_MM:
                 raise _wrong(name, _("A label needs at least %(least)s mm each way.") % {"least": MIN_LABEL_MM})
@@ -79,7 +79,7 @@ class Sheet:
             words = _("The labels reach %(much)s mm beyond the page's right edge.")
             raise _wrong("columns", words % {"much": right - self.page_width})
         if bottom > self.page_height:
-            words = _("The labels reach %(much)s mm beyond the page's lower edge.")
+            words = _("The labels reach %(much)s mm beyond the page's bottom edge.")
             raise _wrong("rows", words % {"much": bottom - self.page_height})
 
 
@@ -109,7 +109,7 @@ PRESETS = {
     for preset in (
         Preset(
             "letter-30",
-            gettext_lazy("30 a page, US Letter 3 x 10 (as Avery 5160)"),
+            gettext_lazy("30 per page, US Letter 3 x 10 (as Avery 5160)"),
             Sheet(
                 *LETTER,
                 left=INCH * 3 / 16,
@@ -125,13 +125,13 @@ PRESETS = {
         ),
         Preset(
             "a4-30",
-            gettext_lazy("30 a page, A4 3 x 10, labels of 70 x 29.7 mm (as Avery 3489)"),
+            gettext_lazy("30 per page, A4 3 x 10, labels of 70 x 29.7 mm (as Avery 3489)"),
             _grid(A4, (Decimal(70), Decimal("29.7")), 3, 10),
             Decimal("24.5"),
         ),
         Preset(
             "a4-21",
-            gettext_lazy("21 a page, A4 3 x 7 (as Avery L7160)"),
+            gettext_lazy("21 per page, A4 3 x 7 (as Avery L7160)"),
             Sheet(
                 *A4,
                 left=Decimal("7.21"),
@@ -147,13 +147,13 @@ PRESETS = {
         ),
         Preset(
             "grid-30",
-            gettext_lazy("30 a page, US Letter 5 x 6, codes of 1.5 in"),
+            gettext_lazy("30 per page, US Letter 5 x 6, codes of 1.5 in"),
             _grid(LETTER, (Decimal("39.1"), Decimal(43)), 5, 6),
             INCH * 3 / 2,
         ),
         Preset(
             "grid-20",
-            gettext_lazy("20 a page, US Letter 4 x 5, codes of 2 in"),
+            gettext_lazy("20 per page, US Letter 4 x 5, codes of 2 in"),
             _grid(LETTER, (Decimal("51.8"), Decimal(55)), 4, 5),
             INCH * 2,
         ),

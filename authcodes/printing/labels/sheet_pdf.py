@@ -142,7 +142,7 @@ def calibration(design: Design) -> bytes:
     drawn += _ruler(document, lengths[1], lambda at, off: (width / 4 - off, (height - lengths[1]) / 2 + at))
     words = [
         _("Print this page at 100 %, without fitting it to the paper."),
-        _("Hold it against a sheet of labels: each cross lies on a label's corner, or tells the offset."),
+        _("Hold it against a sheet of labels. Each cross should lie on a label's corner; if not, measure the offset."),
         _("The rulers are %(across)s mm and %(up)s mm long.") % {"across": lengths[0], "up": lengths[1]},
     ]
     left = width / 4 + 5  # clear of the upright ruler

@@ -66,7 +66,7 @@ def check(file: BinaryIO, expected: dict[int, list[str]], *, pages: int) -> int:
 
 
 def _wrong(page: int) -> verification.Unreadable:
-    words = _("Page %(page)d of the finished file does not have the codes that it should.")
+    words = _("Page %(page)d of the finished file does not contain the expected codes.")
     return verification.Unreadable(words % {"page": page})
 
 

@@ -79,7 +79,7 @@ def expect(read: str | None, expected: str, code: str = "") -> None:
     message = (
         _("The image of code %(code)s cannot be read.")
         if read is None
-        else _("The image of code %(code)s says something else.")
+        else _("The image of code %(code)s contains something else.")
     )
     raise Unreadable(message % {"code": named}, details={"code": named})
 

@@ -36,13 +36,13 @@ class EnrolmentForm(forms.Form):
         required=False,
         max_length=MAX_BYTES,
         widget=TextareaWidget(attrs={"rows": 4}),
-        help_text=gettext_lazy("One in a line. The customers must have registered with the brand."),
+        help_text=gettext_lazy("One per line. The customers must be registered with the brand."),
     )
     file = forms.FileField(
         label=gettext_lazy("CSV file"),
         required=False,
         widget=FileWidget,
-        help_text=gettext_lazy("With a column named email; at most 1,000 rows."),
+        help_text=gettext_lazy("A file with a column named email and at most 1,000 rows."),
     )
 
     def clean_file(self) -> list[str]:
@@ -55,7 +55,7 @@ class EnrolmentForm(forms.Form):
         typed = (cleaned.get("addresses") or "").splitlines()
         cleaned["all"] = [*typed, *(cleaned.get("file") or [])]
         if not self.errors and not any(address.strip() for address in cleaned["all"]):
-            raise forms.ValidationError(_("Write an address, or choose a file."))
+            raise forms.ValidationError(_("Enter an address or choose a file."))
         return cleaned
 
 
@@ -95,7 +95,7 @@ class Enrolment:
             try:
                 chosen = form.cleaned_data
                 result = enrolment.enrol_addresses(
-                    brand=chosen["brand"], addresses=chosen["all"], deed=deed(request, _("Enrolled by hand"))
+                    brand=chosen["brand"], addresses=chosen["all"], deed=deed(request, _("Enrolled manually"))
                 )
             except DomainError as refusal:
                 form.add_error(None, refusal.message)
@@ -112,9 +112,9 @@ class Enrolment:
 
 
 def report(request: HttpRequest, result: Result) -> None:
-    text = _("Enrolled: %(made)d. Members already: %(already)d.")
+    text = _("Enrolled: %(made)d. Already members: %(already)d.")
     messages.success(request, text % {"made": len(result.enrolled), "already": result.already})
     if result.unknown:
         shown = ", ".join(result.unknown[:MAX_SHOWN]) + (" …" if len(result.unknown) > MAX_SHOWN else "")
-        text = _("Not customers of this brand, ask them to register first: %(count)d (%(shown)s)")
+        text = _("Not registered with this brand: %(count)d (%(shown)s). Ask them to register first.")
         messages.warning(request, text % {"count": len(result.unknown), "shown": shown})

@@ -57,7 +57,7 @@ class AdjustmentForm(AsciiDigits, forms.Form):
 
     direction = forms.ChoiceField(
         label=gettext_lazy("What to do"),
-        choices=[("add", gettext_lazy("Add points")), ("take", gettext_lazy("Take points"))],
+        choices=[("add", gettext_lazy("Add points")), ("take", gettext_lazy("Deduct points"))],
         widget=SelectWidget,
     )
     amount = forms.DecimalField(
@@ -71,7 +71,7 @@ class AdjustmentForm(AsciiDigits, forms.Form):
         label=gettext_lazy("Reason"),
         max_length=500,
         widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("The customer reads it in their history, staff in the audit trail."),
+        help_text=gettext_lazy("Shown to the customer in their history and to staff in the audit log."),
     )
     key = forms.UUIDField(widget=forms.HiddenInput)
     confirmed = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -199,7 +199,7 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
         found = rows.filter(user__in=customer_search.some(words, brand_ids, SOME))
         return found.select_related("user", "brand").order_by("user__email", "pk")
 
-    @admin.action(description=gettext_lazy("Block: earn and redeem nothing"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Block (no earning, no redeeming)"), permissions=["act"])
     def block(self, request: HttpRequest, queryset: QuerySet[UserPoints]) -> HttpResponse | None:
         return self.switch(request, self.chosen(request, queryset), UserPoints.Status.BLOCKED, "block")
 
@@ -306,12 +306,12 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
                 account=member, points=form.points, key=told["key"], deed=deed(request, told["reason"])
             )
         except PointsAlreadyClaimed:
-            self.message_user(request, _("This adjustment was made already; it counts once."), messages.WARNING)
+            self.message_user(request, _("This adjustment has already been made. It counts once."), messages.WARNING)
             return True
         except DomainError as refusal:
             form.add_error(refusal.details.get("field"), refusal.message)
             return False
-        words = _("Adjusted by %(points)s. The balance is %(balance)s now.")
+        words = _("Adjusted by %(points)s. The balance is now %(balance)s.")
         told = {"points": format_points(made.points), "balance": format_number(made.new_balance)}
         self.message_user(request, words % told, messages.SUCCESS)
         return True

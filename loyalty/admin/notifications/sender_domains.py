@@ -25,7 +25,7 @@ class SenderDomainAdmin(TenantAdmin):
     readonly_fields = ("state", "record", "checked_at", "created_at")
     fieldsets = (
         (None, {"fields": ("brand", "domain")}),
-        (gettext_lazy("Proof"), {"fields": ("state", "record", ("checked_at", "created_at"))}),
+        (gettext_lazy("Verification"), {"fields": ("state", "record", ("checked_at", "created_at"))}),
     )
     add_fieldsets = ((None, {"fields": ("brand", "domain")}),)
     actions = ("look_again",)
@@ -50,10 +50,10 @@ class SenderDomainAdmin(TenantAdmin):
         if domain.verified_at and domain.missing_since:
             return badge(
                 "danger",
-                _("The record is gone. Mail still comes from this domain until it has been missing for 3 days"),
+                _("Record missing. The domain stays in use until the record has been missing for 3 days"),
             )
         if domain.verified_at:
-            return badge("success", _("Proven: mail may come from it"))
+            return badge("success", _("Verified: e-mail can be sent from this domain"))
         return badge("warning", domain.last_error or _("Waiting for the first check"))
 
     @display(description=gettext_lazy("DNS record"))

@@ -32,7 +32,7 @@ class NoticeSettingsForm(TenantForm):
             if name in self.fields:
                 self.fields[name].required = False
                 self.fields[name].help_text = (
-                    gettext_lazy("One is stored. Leave this empty to keep it.")
+                    gettext_lazy("A value is stored. Leave empty to keep it.")
                     if self.stored[name]
                     else self.fields[name].help_text
                 )
@@ -59,13 +59,13 @@ class NoticeSettingsForm(TenantForm):
         for switch, names in needed.items():
             for name in names if cleaned.get(switch) else ():
                 if not cleaned.get(name) and name not in self.errors:
-                    self.add_error(name, _("This is needed while the channel is on."))
+                    self.add_error(name, _("Required while the channel is on."))
         return cleaned
 
     def check_sender_name(self, brand: Brand | None, cleaned: dict[str, Any]) -> None:
         name = cleaned.get("sender_name")
         if brand and name and not sender_names.is_own(brand_name=brand.name, sender_name=name):
-            words = _("Begin with the brand's name, “%(name)s”. Only the operator can change that one.")
+            words = _("Begin with the brand's name, “%(name)s”. Only the operator can change the brand's name.")
             self.add_error("sender_name", words % {"name": brand.name})
 
 

@@ -20,7 +20,7 @@ class SuppressedAddressAdmin(TenantAdmin):
     list_display = ("masked_address", "channel", "reason", "stopped_at")
     list_filter = (("channel", ChoicesFilter), ("stopped_at", DayFilter))
     search_fields = ("digest__exact",)
-    search_help_text = gettext_lazy("A whole e-mail address or phone number; no address is kept in the clear.")
+    search_help_text = gettext_lazy("A complete e-mail address or phone number. Addresses are stored only as hashes.")
     fieldsets = ((None, {"fields": (("brand", "channel"), "masked_address", "reason", "stopped_at")}),)
     actions = ("let_try_again",)
 
@@ -36,9 +36,9 @@ class SuppressedAddressAdmin(TenantAdmin):
         names = [suppression.digest(channel, search_term) for channel in ("email", "sms")]
         return queryset.filter(digest__in=names), False
 
-    @admin.action(description=gettext_lazy("Let them try again"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Remove suppression"), permissions=["act"])
     def let_try_again(self, request: HttpRequest, queryset: QuerySet[SuppressedAddress]) -> None:
         chosen: list[Any] = self.chosen(request, queryset)
-        self.report(request, chosen, _("Tried again from now on"))
+        self.report(request, chosen, _("Suppression removed"))
         for address in chosen:
             suppression.let_try_again(address=address)

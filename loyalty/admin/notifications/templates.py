@@ -37,7 +37,7 @@ class NoticeTemplateForm(TenantForm):
         cleaned = super().clean()
         template, channel = (cleaned.get(name) or getattr(self.instance, name) for name in CHOICE[:2])
         if template in Template.values and channel in Channel.values and channel not in KINDS[template].channels:
-            self.add_error("channel", _("This notice does not go by this channel."))
+            self.add_error("channel", _("This notification is not sent by this channel."))
         elif template in Template.values and channel in Channel.values:
             for name, longest in zip(("subject", "body"), LONGEST[Channel(channel)], strict=True):
                 if name in cleaned:
@@ -52,10 +52,10 @@ class NoticeTemplateForm(TenantForm):
         except BadWords as refusal:
             self.add_error(name, str(refusal))
         if len(text) > longest:
-            words = _("An SMS has no subject.") if not longest else _("Write %(longest)d letters at most.")
+            words = _("An SMS has no subject.") if not longest else _("Enter at most %(longest)d characters.")
             self.add_error(name, words % {"longest": longest} if longest else words)
         if longest and not text.strip():
-            self.add_error(name, _("Write something here."))
+            self.add_error(name, _("Enter a text."))
 
 
 @admin.register(NotificationTemplate)
@@ -68,7 +68,7 @@ class NotificationTemplateAdmin(TenantAdmin):
     change_form_outer_after_template = "admin/loyalty/notifications/draft.html"
     fieldsets = (
         (None, {"fields": ("brand", CHOICE)}),
-        (gettext_lazy("Words"), {"fields": ("subject", "body")}),
+        (gettext_lazy("Text"), {"fields": ("subject", "body")}),
     )
 
     class Media:

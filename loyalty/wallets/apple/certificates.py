@@ -77,25 +77,25 @@ def _pair(upload: Upload) -> tuple[x509.Certificate, RSAPrivateKey]:
     """The certificate and its key, from a file each or from one PKCS #12 file."""
     password = upload.password.encode() or None
     if not upload.key:
-        with _readable("certificate", _("This is no PKCS #12 file (.p12), or the password is another one.")):
+        with _readable("certificate", _("This is not a PKCS #12 file (.p12), or the password is wrong.")):
             key, certificate, _others = pkcs12.load_key_and_certificates(upload.certificate, password)
         if key is None or certificate is None:
-            raise _wrong("key", _("Upload the private key too, or a .p12 file that holds both."))
+            raise _wrong("key", _("Upload the private key too, or a .p12 file that contains both."))
     else:
         certificate = _certificate(upload.certificate, "certificate")
         key = _key(upload.key, password, "key")
     if not isinstance(key, RSAPrivateKey):
-        raise _wrong("key", _("Apple signs passes with RSA keys; this is another kind."))
+        raise _wrong("key", _("Passes are signed with RSA keys. This is another kind of key."))
     return certificate, key
 
 
 def _check(certificate: x509.Certificate, key: RSAPrivateKey, authority: x509.Certificate) -> None:
     if _spki(certificate.public_key()) != _spki(key.public_key()):
-        raise _wrong("key", _("The private key is not the certificate's: it belongs to another one."))
+        raise _wrong("key", _("The private key does not belong to the certificate."))
     if not _word(certificate, NameOID.USER_ID).startswith("pass."):
-        raise _wrong("certificate", _("This is no Pass Type ID certificate: it names no pass type (pass....)."))
+        raise _wrong("certificate", _("This is not a Pass Type ID certificate: it has no pass type (pass....)."))
     if not _word(certificate, NameOID.ORGANIZATIONAL_UNIT_NAME):
-        raise _wrong("certificate", _("This certificate names no team."))
+        raise _wrong("certificate", _("This certificate has no team."))
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature):
@@ -106,7 +106,7 @@ def _check(certificate: x509.Certificate, key: RSAPrivateKey, authority: x509.Ce
 def _check_dates(field: str, certificate: x509.Certificate, at: datetime) -> None:
     first, last = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if last <= at:
-        raise _wrong(field, _("This certificate ended on %(day)s. Make a new one.") % {"day": last.date()})
+        raise _wrong(field, _("This certificate expired on %(day)s. Create a new one.") % {"day": last.date()})
     if first > at:
         raise _wrong(field, _("This certificate is not valid before %(day)s.") % {"day": first.date()})
 
@@ -118,9 +118,9 @@ def _push_key(upload: Upload) -> str:
         return ""
     key = _key(upload.push_key, None, "push_key")
     if not isinstance(key, EllipticCurvePrivateKey) or not isinstance(key.curve, SECP256R1):
-        raise _wrong("push_key", _("This is no APNs key: Apple's .p8 files hold an ES256 key."))
+        raise _wrong("push_key", _("This is not an APNs key. Apple's .p8 files contain an ES256 key."))
     if not KEY_ID.fullmatch(upload.push_key_id.strip()):
-        raise _wrong("push_key_id", _("Write the key's id as Apple shows it: ten capital letters and digits."))
+        raise _wrong("push_key_id", _("Enter the key id as Apple shows it: ten capital letters and digits."))
     return _private(key)
 
 

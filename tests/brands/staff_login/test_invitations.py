@@ -372,7 +372,7 @@ def test_an_owner_sees_what_became_of_the_mail_and_sends_it_again(brand, owner, 
     invite(owner, brand)
     assert "Waiting" in mail_column(owner)
     mails.send_due(at=timezone.now())
-    assert "Failed so far, it is tried again every minute" in mail_column(owner)
+    assert "Failed so far; retried every minute" in mail_column(owner)
     StaffMail.objects.update(attempts=MAX_ATTEMPTS)
     Invitation.objects.update(failed_mails=MAX_ATTEMPTS)
     assert "Failed: check the address and send it again" in mail_column(owner)

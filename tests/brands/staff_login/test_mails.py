@@ -176,7 +176,7 @@ def test_an_owner_has_factors_removed_by_the_colleague_alone(brand, owner, colle
     trail = AuditLogEntry.objects.filter(brand=brand).order_by("id").values_list("person__email", "action", "reason")
     assert list(trail) == [
         (owner.email, "Link sent to remove second factors", "Lost phone"),
-        (colleague.email, "All second factors removed by a link that was sent to this address", ""),
+        (colleague.email, "All second factors removed with a link sent to this address", ""),
     ]
 
 

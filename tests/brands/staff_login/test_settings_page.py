@@ -43,7 +43,7 @@ def test_an_empty_secret_stays_as_it_was(brand, row):
 def test_a_secret_is_never_sent_to_another_issuer(brand, row):
     response = save(browser(staff(brand)), row, oidc_issuer="https://evil.example.com")
 
-    assert errors(response) == {"oidc_client_secret": ["Type the client secret of the new issuer."]}
+    assert errors(response) == {"oidc_client_secret": ["Enter the client secret of the new issuer."]}
 
 
 def test_the_trail_tells_of_a_new_secret_and_not_what_it_is(brand, row):

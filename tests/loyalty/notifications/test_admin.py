@@ -137,7 +137,7 @@ def test_a_brands_own_words_begin_with_ours_and_replace_them(client, brand, cust
         ({"subject": "{points_earned"}, "subject", "A brace stands alone"),
         ({"body": "{points_earned.real}"}, "body", "There is no {points_earned.real} here"),
         ({"body": "{% load x %}"}, "body", "There is no {% load x %} here"),
-        ({"subject": ""}, "subject", "Write something here."),
+        ({"subject": ""}, "subject", "Enter a text."),
         ({"body": " "}, "body", "required"),
         ({"channel": "sms"}, "subject", "An SMS has no subject."),
         ({"channel": "sms", "subject": "", "body": "x" * 481}, "body", "Write 480 letters at most."),

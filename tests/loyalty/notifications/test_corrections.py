@@ -222,7 +222,7 @@ def test_nobody_learns_what_a_member_is_elsewhere(api, brand, own, customer, mem
         assert token is None
         return
     wrong = confirm(api, token, "not the password of it")
-    assert wrong.json()["details"]["fields"] == {"password": ["This is not the password of the account."]}
+    assert wrong.json()["details"]["fields"] == {"password": ["The password of the account is wrong."]}
     right = confirm(api, token)
     customer.refresh_from_db()
     changes = kind in {"plain", "shared"}

@@ -222,7 +222,7 @@ def test_a_customer_sees_no_row_of_what_is_not_for_customers(two, brand):
         "authcodes.AuthCode",
         "brands.ApiKey",
         "brands.AuditLogEntry",
-        "loyalty.Event",
+        "events.Event",
         "authcodes.BatchRange",
     }
     for label in hidden:

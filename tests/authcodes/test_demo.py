@@ -58,7 +58,7 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
 def all_rows() -> dict[str, list[Any]]:
     ours = [
         model
-        for name in ("brands", "campaigns", "loyalty", "authcodes")
+        for name in ("brands", "events", "jobs", "campaigns", "loyalty", "authcodes")
         for model in apps.get_app_config(name).get_models()
     ]
     return {model._meta.label: list(model._default_manager.order_by("pk").values()) for model in ours}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from django.apps import apps
 from django.db.models import Model
 
-OWN_APPS = {"brands", "campaigns", "loyalty", "authcodes"}
+OWN_APPS = {"brands", "events", "jobs", "campaigns", "loyalty", "authcodes"}
 LONGEST = 4
 COMPARISONS = (
     "exact", "in", "gt", "gte", "lt", "lte", "range", "isnull", "startswith", "contains", "icontains", "regex",

@@ -7,7 +7,7 @@ from typing import Any
 from django.apps import apps
 from django.db import connection, models
 
-OWN = ("brands", "staff_login", "campaigns", "loyalty", "authcodes")
+OWN = ("brands", "staff_login", "events", "jobs", "campaigns", "loyalty", "authcodes")
 FIELDS = [
     field
     for app in OWN

@@ -34,7 +34,9 @@ class ExternalSystem(SigningSecretModel):
     when_refused = models.CharField(
         _("when it rejects"), max_length=10, choices=WhenRefused.choices, default=WhenRefused.HOLD
     )
-    when_away = models.CharField(_("when it does not respond"), max_length=10, choices=WhenAway.choices, default=WhenAway.HOLD)
+    when_away = models.CharField(
+        _("when it does not respond"), max_length=10, choices=WhenAway.choices, default=WhenAway.HOLD
+    )
     created_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:

@@ -93,7 +93,7 @@ def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, sett
         "Each code can be scanned any number of times.",
     ]
     assert told["lines"][3].startswith("The codes are valid to the end of")
-    assert told["lines"][4].startswith("Each code is printed with a tag")
+    assert told["lines"][4].startswith("Each code is printed with its own secret tag")
 
 
 def test_product_may_give_the_points(client, brand):
@@ -398,7 +398,7 @@ def test_summary_of_a_plain_batch_warns_in_red_that_codes_can_be_guessed(client,
 
 def test_summary_of_a_plain_batch_suggests_confirmed_addresses_where_the_brand_asks_for_none(client, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "k" * 32}
-    advice = "Give points to confirmed e-mail addresses only"
+    advice = "Require confirmed e-mail addresses"
     plain, protected = summary(client, brand), summary(client, brand, signed="protected")
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
     asked = summary(client, brand)
@@ -463,7 +463,7 @@ def test_whoever_changes_points_of_existing_codes_reads_the_cost_and_gives_a_rea
     client.post(its, {**filled, "reason": "Autumn promotion"})
 
     batch.refresh_from_db()
-    assert "25 codes then pay up to 25,000 points in total." in text(asked)
+    assert "These 25 codes can then earn up to 25,000 points in total." in text(asked)
     assert (before, batch.points_per_scan) == (None, 500)
     assert batch.changes.get(kind="edited").reason == "Autumn promotion"
     assert AuditLogEntry.objects.filter(kind="authcodes.batchrange", reason="Autumn promotion").exists()
@@ -474,7 +474,7 @@ def test_unlimited_scans_have_no_upper_limit_of_points(client, batch):
 
     asked = client.post(its, {**form_of(client.get(its)), "scan_limit": ""})
 
-    assert "there is no upper limit of points" in text(asked)
+    assert "the total points have no limit" in text(asked)
 
 
 def test_other_settings_of_a_batch_need_no_reason(client, batch):

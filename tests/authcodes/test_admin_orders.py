@@ -171,7 +171,7 @@ def test_taking_back_an_assignment_stops_at_scanned_codes(client, brand):
     batch = factories.batch(brand, prefix="CD-", quantity=3)
     scan.scan(scanned="CD-0002", about=ScanContext(at=timezone.now()))
 
-    assert "keep their product" in send(client, batch, "unassign", "preview").context["obstacle"]
+    assert "cannot be unassigned" in send(client, batch, "unassign", "preview").context["obstacle"]
     assert "have been scanned" in errors(send(client, batch, "unassign", "confirm"))["__all__"][0]
     send(client, batch, "unassign", "confirm", first="3")
 
@@ -260,7 +260,7 @@ def test_typed_codes_are_looked_at_line_by_line(client, brand, batch, product):
 def test_one_wrong_line_keeps_all_from_being_assigned(client, batch, product):
     answer = type_in(client, product, "AB-0001\nNO-1", "confirm")
 
-    assert answer.context["obstacle"].startswith("Nothing can be assigned")
+    assert answer.context["obstacle"].startswith("Some lines have errors")
     assert not AuthCode.objects.filter(product__isnull=False).exists()
 
 
@@ -327,7 +327,7 @@ def test_one_code_needs_a_reason_too(client, batch):
     assert list(errors(switch(client, batch.codes.first(), "deactivate", ""))) == ["reason"]
 
 
-BUSY = "Another change of this brand"
+BUSY = "Another change to this brand"
 
 
 def test_while_another_change_runs_nothing_waits_and_nothing_typed_is_lost(client, batch, product):

@@ -73,14 +73,14 @@ def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, 
 
     assert facts(page) == (batch, 3, 2, 2)
     assert "all 3 codes of this batch" in text(page)
-    assert "also those who opted out of notifications" in text(page)
+    assert "including those who opted out of notifications" in text(page)
     assert not Recall.objects.exists()
 
 
 def test_recall_without_a_batch_asks_for_it_first(client):
     shown = text(client.get(address("authcodes.recall", "add")))
 
-    assert "Which batch" in shown
+    assert "Choose the batch to recall" in shown
     assert 'name="message"' not in shown
 
 

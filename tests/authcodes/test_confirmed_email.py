@@ -229,8 +229,8 @@ def test_guests_and_other_unconfirmed_customers_wait_until_it_lapses(api, brand,
     late = scan(api.guest(), code)
 
     assert told(unconfirmed) == told(guest) == ("warning", "reserved", "not_eligible")
-    assert unconfirmed.json()["message"].startswith("Somebody else has just scanned this code. Confirm your e-mail")
-    assert guest.json()["message"].startswith("Somebody has just scanned this code and has not claimed it yet.")
+    assert unconfirmed.json()["message"].startswith("Someone else has just scanned this code. Confirm your e-mail")
+    assert guest.json()["message"].startswith("Someone has just scanned this code but has not claimed it yet.")
     assert told(late) == ("success", "accepted", "guest")
 
 

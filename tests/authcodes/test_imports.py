@@ -138,7 +138,7 @@ def test_a_range_touches_no_code_of_another_length_between_its_ends(brand, produ
 FORMAT = "Invalid CSV format"
 REFUSED = {
     "empty lines only": (b"\n\r\n,,\n", "the file is empty"),
-    "header only": (f"{LIST}\n".encode(), "there is no row below the header"),
+    "header only": (f"{LIST}\n".encode(), "the file has no rows below the header"),
     "latin-1": (f"{LIST}\nA0001,Café,\n".encode("latin-1"), "line 2 (byte 45) is not UTF-8 text"),
     "NUL": (f"{LIST}\nA0001,\0,\n".encode(), "line 2 holds a NUL"),
     "missing column": (b"auth_code,notes\nA0001,x\n", "missing: inventory_location"),
@@ -428,7 +428,7 @@ def test_a_commit_that_is_run_again_does_nothing_more(brand, product, codes):
     runner.run(again.pk)
 
     again.refresh_from_db()
-    assert (again.status, "committed before" in again.log) == ("done", True)
+    assert (again.status, "already been committed" in again.log) == ("done", True)
 
 
 def test_a_check_that_is_run_again_begins_anew(brand, product, codes):
@@ -532,7 +532,7 @@ def test_undo_restores_exactly_what_was(brand, product, codes):
 
     job = undone(upload)
 
-    assert (job.status, "3 codes are as they were before." in job.log) == ("done", True)
+    assert (job.status, "3 codes restored." in job.log) == ("done", True)
     assert (job.done, upload.status, held(codes)) == (3, "undone", before)
 
 
@@ -613,7 +613,7 @@ def test_an_undo_that_is_run_again_changes_nothing_more(brand, product, codes):
 
     runner.run(job.pk)
 
-    assert "was undone before" in Job.objects.get(pk=job.pk).log
+    assert "already been undone" in Job.objects.get(pk=job.pk).log
     assert held(codes) == before
 
 

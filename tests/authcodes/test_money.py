@@ -146,10 +146,10 @@ def test_printer_makes_no_batch_of_a_product_above_the_ceiling(brand, printer, o
 
     refused = browser(printer).post(address("authcodes.batchrange", "add"), sent)
 
-    words = "Scans of this product earn more than 1,000 points: only managers and owners make codes for it."
+    words = "Scans of this product earn more than 1,000 points. Only managers and owners can generate codes for it."
     assert errors(refused) == {"product": [words]}
     wanted = BatchSettings(range_name="Mint", quantity=1, prefix="AUT-", product=dear, signed=False)
-    with pytest.raises(BatchRefused, match="only managers and owners make codes for it"):
+    with pytest.raises(BatchRefused, match="Only managers and owners can generate codes for it"):
         batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=printer)
     assert BatchRange.objects.count() == 1
 
@@ -170,9 +170,9 @@ def test_printer_assigns_no_codes_to_a_product_above_the_ceiling(brand, printer,
     batch = factories.batch(brand, assigned=False, quantity=3)
     order, now = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=dear)), timezone.now()
 
-    with pytest.raises(BatchRefused, match="only managers and owners"):
+    with pytest.raises(BatchRefused, match="Only managers and owners"):
         bulk_changes.change(codes=full_range(batch), order=order, by=printer, at=now)
-    with pytest.raises(BatchRefused, match="only managers and owners"):
+    with pytest.raises(BatchRefused, match="Only managers and owners"):
         bulk_changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
 
     assert bulk_changes.change(codes=full_range(batch), order=order, by=owner, at=now) == 3
@@ -192,7 +192,7 @@ def test_printer_imports_no_list_of_codes_of_a_product_above_the_ceiling(brand, 
     uploads.upload(brand=brand, kind="list", product=dear, file=ContentFile(content), name="codes.csv", by=printer)
     run_jobs()
 
-    assert "only managers and owners" in ImportRow.objects.get().error
+    assert "Only managers and owners" in ImportRow.objects.get().error
 
 
 def checked(brand, by, points, product=None):
@@ -361,7 +361,7 @@ def test_form_of_a_new_batch_makes_one_choose(brand, owner):
     radios = re.findall(r'<input type="radio" name="signed"[^>]*>', shown)
     assert len(radios) == 2
     assert not any(re.search(r"\schecked[\s>=]", radio) for radio in radios)
-    assert "anybody who has seen one code can guess the next" in shown
+    assert "anyone who has seen one code can guess the next" in shown
     assert "each code ends with a secret tag" in shown
     assert errors(refused) == {"signed": ["Choose plain numbers or protected codes."]}
 

@@ -67,7 +67,7 @@ def test_another_guest_is_told_that_it_is_reserved_and_until_when(api, brand, se
     first = Scan.objects.get(reason="accepted")
     until = first.scanned_at + timedelta(minutes=settings.GUEST_SCAN_MINUTES)
     assert told(response) == ("warning", "reserved", "not_eligible")
-    assert response.json()["message"].startswith("Somebody who is not logged in has just scanned this code.")
+    assert response.json()["message"].startswith("Someone who is not logged in has just scanned this code.")
     assert response.json()["reserved_until"] == json_values.iso(until)
 
 

@@ -43,7 +43,7 @@ def test_codes_still_being_made_are_waited_for(brand):
     wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False)
     batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
 
-    with pytest.raises(BatchRefused, match="still being made"):
+    with pytest.raises(BatchRefused, match="still being generated"):
         ranges.resolve_range(batch=batch, first="1", last="10")
 
 

@@ -110,7 +110,7 @@ def test_revoked_key_opens_nothing(client: Client, brand: Brand) -> None:
     key, its_text = stored_key(brand)
     its = address("brands.apikey", "revoke", key.pk)
     assert its in text(client.get(address("brands.apikey", "change", key.pk)))
-    assert "refused from now on" in text(client.get(its))
+    assert "rejected from now on" in text(client.get(its))
     assert opens(its_text)
 
     client.post(its, {"reason": "Lost a laptop"})

@@ -39,7 +39,7 @@ def test_a_form_of_an_ended_session_leads_to_the_login_and_back(db: None) -> Non
 
     page = text(Client(enforce_csrf_checks=True).post(where, {"title": "Mug"}))
 
-    assert "You are not logged in any more" in page
+    assert "You are no longer logged in" in page
     assert f'href="/admin/login/?next={where.replace("/", "%2F")}"' in page
 
 

@@ -28,8 +28,8 @@ from tests.support.portal import LABELS, address, brand_with_one_of_each, browse
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
-NO_SUCH_FILTER = "This list has no such filter"
-CANNOT_SEE = "The address filters by something that you cannot see"
+NO_SUCH_FILTER = "The list does not have this filter"
+CANNOT_SEE = "You do not have access to one of the filters"
 # The rule that let chains through, for the control.
 FORMER_LOOKUPS = r"(__\w*id)?(__(exact|in|isnull|gt|gte|lt|lte))?|" + r"_(from|to)(_\d)?"
 

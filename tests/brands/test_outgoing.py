@@ -65,7 +65,7 @@ def test_a_redirect_is_an_answer_like_others():
 def test_private_addresses_are_refused_before_anything_is_sent(settings, host):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
-    with pytest.raises(client.RequestFailedError, match="private address"):
+    with pytest.raises(client.RequestFailedError, match="private network address"):
         client.send("GET", f"http://{host}:9/")
 
 
@@ -119,7 +119,7 @@ def test_a_public_address_is_not_called_without_encryption():
 def test_other_spellings_of_private_addresses_are_refused_too(settings, host):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
-    with pytest.raises(client.RequestFailedError, match="private address"):
+    with pytest.raises(client.RequestFailedError, match="private network address"):
         client.send("GET", f"https://{host}:9/")
 
 
@@ -140,7 +140,7 @@ def test_a_name_is_resolved_once_and_what_was_checked_is_called(settings, monkey
     with server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as (url, seen):
         there = url.replace("127.0.0.1", "shop.example")
         first = client.send("GET", there)
-        with pytest.raises(client.RequestFailedError, match="private address"):
+        with pytest.raises(client.RequestFailedError, match="private network address"):
             client.send("GET", there)
 
     assert (first.status, asked, len(seen)) == (200, ["shop.example"] * 2, 1)
@@ -151,7 +151,7 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse(settings, mon
     both = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)) for address in ("93.184.215.14", "10.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
 
-    with pytest.raises(client.RequestFailedError, match="private address"):
+    with pytest.raises(client.RequestFailedError, match="private network address"):
         client.send("GET", "https://two.example/")
 
 

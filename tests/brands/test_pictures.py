@@ -309,4 +309,4 @@ def test_a_picture_above_the_brands_storage_is_refused_in_words_and_the_replaced
 
     assert second != first
     assert Picture.objects.get() == second
-    assert f"Your brand may store {size:,} bytes" in text(refused)
+    assert f"Your brand can store {size:,} bytes" in text(refused)

@@ -299,7 +299,7 @@ def test_page_that_starts_a_job_says_that_the_quota_is_reached(brand):
     )
 
     assert answer.status_code == 400
-    assert "Your brand may start 1 jobs a day; 1 are used." in text(answer)
+    assert "Your brand can start 1 jobs a day and has started 1 today." in text(answer)
     assert Job.objects.count() == 1
 
 
@@ -318,5 +318,5 @@ def test_batch_above_the_quota_is_refused_on_its_form(brand):
     }
     answer = browser(staff(brand)).post(address("authcodes.batchrange", "add"), given, follow=True)
 
-    assert "Your brand may have 5 codes; 0 are used." in text(answer)
+    assert "Your brand can have 5 codes and has 0." in text(answer)
     assert not BatchRange.objects.exists()

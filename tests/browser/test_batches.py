@@ -28,7 +28,7 @@ def test_a_batch_is_made_and_its_codes_come(window, brand, size):
     owner.reads("NW-000001 … NW-001200")
     owner.sidebar("Jobs")
     owner.link("Generate 1200 codes of Spring harvest").click()
-    owner.reads("Done", "1,200 of 1,200 (100 %)", "1200 codes made.")
+    owner.reads("Done", "1,200 of 1,200 (100 %)", "1200 codes generated.")
     owner.sidebar("Batch ranges")
     owner.reads("Ready")
 
@@ -89,12 +89,12 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
     owner.page.get_by_label("Recall id").fill("NW-2026-7")
     owner.page.get_by_label("Contact").fill("+49 30 1234")
     owner.page.get_by_label("Message").fill("Do not drink it. Bring it back.")
-    owner.button("Recall this batch").click()
+    owner.button("Recall batch").click()
     owner.reads("This field is required.")
     assert not Recall.objects.exists()
 
     owner.page.get_by_label("Reason").fill("Glass splinters")
-    owner.button("Recall this batch").click()
+    owner.button("Recall batch").click()
     assert not Recall.objects.exists()  # the mail is looked at first
     owner.page.get_by_label("Number of customers").fill("2")
     owner.button("Recall batch and send e-mails").click()

@@ -36,7 +36,7 @@ def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand
         manager.page.get_by_role("row", name=code).get_by_role("checkbox").check()
     manager.page.locator("select[name=action]").select_option(value="deactivate")
     manager.button("Run").click()
-    manager.reads("NW-0002", "NW-0004", "The codes scan as not valid from then on")
+    manager.reads("NW-0002", "NW-0004", "The codes scan as not valid until")
     manager.page.get_by_label("Reason").fill("Stolen from the van")
     manager.button("Deactivate codes").click()
     manager.reads("Deactivated: 2")

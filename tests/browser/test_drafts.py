@@ -10,7 +10,7 @@ from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories
 from tests.support.portal import staff
 
-NOTICE = "is back in the form"
+NOTICE = "has been restored"
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def upload(staff, kind, content, product=None):
     staff.page.locator("input[type=file]").set_input_files(
         {"name": "codes.csv", "mimeType": "text/csv", "buffer": content.encode()}
     )
-    staff.reads("one product" if kind == "list" else "name their products")
+    staff.reads("one product" if kind == "list" else "names its product")
     staff.button("Save").click()
     staff.button("Discard").wait_for()
     staff.reads("Checked", "The first 100 rows")

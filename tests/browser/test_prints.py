@@ -32,7 +32,7 @@ def test_a_batch_is_printed_on_label_sheets_that_scan(window, brand, size, tmp_p
     assert printer.audit() == []
     first = downloaded(printer, printer.link("Page 1 only"))
     printer.button("Print").click()
-    printer.reads("Done", "35 labels on 2 pages. 35 codes were read again, and say what they should.")
+    printer.reads("Done", "35 labels on 2 pages. 35 codes were read back and match.")
     sheets = downloaded(printer, printer.link("Download"))
 
     hostname = brand.hostnames.get().hostname
@@ -69,11 +69,11 @@ def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, 
     owner.page.locator("#id_size").select_option("20")
     owner.button("Preview").click()
     owner.button("Print").click()
-    owner.reads("Done", "2,500 images. 2,500 codes were read again, and say what they should.")
+    owner.reads("Done", "2,500 images. 2,500 codes were read back and match.")
     data = downloaded(owner, owner.link("Download"))
     owner.goto(f"authcodes/printrun/batch/{batch.pk}/")
     owner.button("Preview").click()
-    owner.reads("Some of these codes were printed before.", "Print again")
+    owner.reads("Some of these codes have been printed before.", "Print again")
 
     assert len(manifest(data)) == 2500
     (tmp_path / "codes.zip").write_bytes(data)

@@ -296,7 +296,7 @@ def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand
     refuses = phone()
     check(refuses, f"/s/{factories.code(brand)}")
     refuses.get_by_role("button", name="Share your location").click()
-    expect(refuses.locator("#place")).to_contain_text("nothing else changes")
+    expect(refuses.locator("#place")).to_contain_text("Nothing else changes")
     expect(refuses.get_by_role("heading", level=1)).to_have_text("Genuine")
     assert Scan.objects.filter(latitude__isnull=False).count() == 1
 
@@ -313,7 +313,7 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     expect(button).to_be_enabled()
     page.route("**/customer/loyalty/points", lambda route: waiting.append(route))
     button.click()
-    expect(page.locator("#ask")).to_contain_text("Take A mug? Its price in points: 10. Left after that: 20.")
+    expect(page.locator("#ask")).to_contain_text("Redeem A mug? Price in points: 10. Left after that: 20.")
     page.get_by_role("button", name="No, keep the points").click()
     expect(page.locator("#ask")).to_be_hidden()
     assert not Redemption.objects.exists()
@@ -331,7 +331,7 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     page.reload()
     expect(page.locator("#account")).to_contain_text(code)
     page.locator("#account").get_by_role("button", name="Give it back: A mug").click()
-    expect(page.locator("#points")).to_contain_text("Given back.")
+    expect(page.locator("#points")).to_contain_text("Returned.")
     expect(page.locator("#account .balance b")).to_have_text("30")
     assert Redemption.objects.get().status == "cancelled"
 

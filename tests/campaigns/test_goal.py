@@ -41,7 +41,7 @@ def test_form_rejects_a_milestone_above_the_goal_in_words(brand):
     answer = save(brand, campaign, 9)
 
     assert answer.status_code == 200
-    assert "Progress stops at the goal, which is 3: choose 3 or less, or raise the goal." in text(answer)
+    assert "Progress stops at the goal of 3. Enter 3 or less, or raise the goal." in text(answer)
     assert not Milestone.objects.exists()
 
 

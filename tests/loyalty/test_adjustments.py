@@ -132,7 +132,7 @@ class TestRules:
             adjust(account, points)
 
     def test_reason_is_needed(self, account: UserPoints) -> None:
-        with pytest.raises(Invalid, match="Say why"):
+        with pytest.raises(Invalid, match="Enter a reason"):
             adjustments.adjust(
                 account=account, points=Decimal(1), key=KEY, deed=AuditContext(None, timezone.now(), reason=" \n")
             )
@@ -225,7 +225,7 @@ class TestPage:
 
         assert again.status_code == 302
         assert numbers(account)[0] == 25
-        assert "made already" in text(client.get(again["Location"]))
+        assert "already been made" in text(client.get(again["Location"]))
 
     @pytest.mark.parametrize(
         ("wrong", "field"),

@@ -130,7 +130,7 @@ def test_editing_the_batch_after_the_request_voids_it(brand, owner, manager):
     answer = decide(manager, approval)
 
     batch.refresh_from_db()
-    assert "and so has its total of points" in text(answer)
+    assert "and its total points have changed" in text(answer)
     assert batch.points_per_scan == 1000
     assert pending() == approval
 
@@ -160,7 +160,7 @@ def test_a_later_value_withdraws_the_request(brand, owner, manager):
 
     edit(owner, batch, points_per_scan=7)
 
-    assert "decided or withdrawn already" in text(decide(manager, approval))
+    assert "already been decided or withdrawn" in text(decide(manager, approval))
     batch.refresh_from_db()
     assert batch.points_per_scan == 7
 

@@ -386,7 +386,7 @@ class TestPage:
 
         assert "required" in text(self.send(client, account, reason=""))
         StaffRole.objects.create(user=person, brand=brand, role=StaffRole.Role.SUPPORT)
-        assert "works for a brand" in text(self.send(client, account))
+        assert "has staff roles" in text(self.send(client, account))
         assert User.objects.filter(email=EMAIL).exists()
 
 

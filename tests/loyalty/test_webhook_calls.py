@@ -206,7 +206,7 @@ def test_a_redirect_is_a_failure_and_is_not_followed(hook, shop):
     message = pinged(hook)
 
     assert (message.state, len(shop.calls)) == (State.WAITING, 1)
-    assert error_of(message) == f"Redirects are not followed; this one leads to {shop.url}."
+    assert error_of(message) == f"Redirects are not followed. This one points to {shop.url}."
 
 
 def test_a_private_address_is_refused_at_the_call_and_logged(hook, shop, settings):
@@ -214,7 +214,7 @@ def test_a_private_address_is_refused_at_the_call_and_logged(hook, shop, setting
     message = pinged(hook)
 
     assert shop.calls == []
-    assert "private address" in error_of(message)
+    assert "private network address" in error_of(message)
 
 
 def test_nobody_there_is_logged(brand):

@@ -92,7 +92,7 @@ def test_a_code_that_somebody_else_reserved_asks_for_the_address_not_for_a_login
     assert "Send me the e-mail" in text(page)
     shown = seen(page).split("<template")[0]
     assert "earns no points" not in shown
-    assert "Points that wait for you" not in shown
+    assert "Points waiting for you" not in shown
 
 
 @pytest.mark.parametrize(("told", "words"), [("wait", "Too many attempts."), ("trouble", "That did not work.")])

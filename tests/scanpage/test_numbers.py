@@ -33,7 +33,7 @@ def test_the_question_before_a_reward_is_taken_groups_thousands(brand):
 
     page = browser.send(browser.get("/s/?account"), "redeem")
 
-    assert "Take A bicycle? Its price in points: 11,000. Left after that: 1,500." in seen(page)
+    assert "Redeem A bicycle? Price in points: 11,000. Left after that: 1,500." in seen(page)
 
 
 @pytest.mark.parametrize(

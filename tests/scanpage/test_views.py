@@ -522,7 +522,7 @@ def test_a_reward_is_redeemed_once_however_often_the_form_is_sent(brand, deliver
     deliver()
     page = browser.send(browser.get("/s/?account"), "redeem")
 
-    assert "Take A mug? Its price in points: 10. Left after that: 0." in seen(page)
+    assert "Redeem A mug? Price in points: 10. Left after that: 0." in seen(page)
     assert not Redemption.objects.exists()
     first = browser.send(page, "redeem")
     again = browser.send(page, "redeem")
@@ -647,7 +647,7 @@ def test_a_card_that_cannot_be_made_is_told_and_logs_nobody_out(brand, card):
 
     assert (answer["Location"], set(answer.cookies)) == ("/s/?account&no_card", {"page_access", "page_refresh"})
     page = browser.get(answer["Location"])
-    assert "The card cannot be made right now." in seen(page)
+    assert "The card cannot be created right now." in seen(page)
     assert "data-customer" in text(page)
 
 

@@ -191,13 +191,13 @@ def test_what_the_provider_saw_counts_as_a_second_factor(brand, provider, window
 def test_a_provider_that_describes_itself_wrongly_is_not_gone_to(brand, provider, window, discovery):
     provider.discovery = discovery
 
-    assert "does not answer as it should" in way_there(window, brand).content.decode()
+    assert "is not responding correctly" in way_there(window, brand).content.decode()
 
 
 def test_a_private_address_is_not_called(brand, provider, window, settings):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
-    assert "does not answer as it should" in way_there(window, brand).content.decode()
+    assert "is not responding correctly" in way_there(window, brand).content.decode()
     assert provider.calls == []
 
 
@@ -206,7 +206,7 @@ def test_a_slow_provider_is_given_up_and_takes_one_place(brand, provider, window
     provider.waits = 4
     began = time.monotonic()
 
-    assert "does not answer as it should" in way_there(window, brand).content.decode()
+    assert "is not responding correctly" in way_there(window, brand).content.decode()
     assert time.monotonic() - began < 3
 
 

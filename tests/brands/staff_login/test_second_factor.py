@@ -48,7 +48,7 @@ def test_a_wrong_code_lets_nobody_in(colleague, window):
     wrong = f"{(int(code_of(seed)) + 1) % 1_000_000:06d}"
     response = window.post("/admin/second-factor/", {"code": wrong})
 
-    assert "wrong or has been used" in response.content.decode()
+    assert "wrong or has already been used" in response.content.decode()
     assert not is_in(window)
 
 
@@ -129,7 +129,7 @@ def test_without_redis_no_codes_are_tried(colleague, window, settings):
 
     response = window.post("/admin/second-factor/", {"code": code_of(seed)})
 
-    assert "cannot answer right now" in response.content.decode()
+    assert "temporarily unavailable" in response.content.decode()
 
 
 def test_a_new_password_ends_a_login_that_waits_for_its_second_step(colleague, window):

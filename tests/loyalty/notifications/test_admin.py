@@ -134,14 +134,14 @@ def test_a_brands_own_words_begin_with_ours_and_replace_them(client, brand, cust
     ("wrong", "field", "complaint"),
     [
         ({"body": "{pionts_earned}"}, "body", "There is no {pionts_earned} here. Known are: {accruals}, "),
-        ({"subject": "{points_earned"}, "subject", "A brace stands alone"),
+        ({"subject": "{points_earned"}, "subject", "A brace is unmatched"),
         ({"body": "{points_earned.real}"}, "body", "There is no {points_earned.real} here"),
         ({"body": "{% load x %}"}, "body", "There is no {% load x %} here"),
         ({"subject": ""}, "subject", "Enter a text."),
         ({"body": " "}, "body", "required"),
         ({"channel": "sms"}, "subject", "An SMS has no subject."),
-        ({"channel": "sms", "subject": "", "body": "x" * 481}, "body", "Write 480 letters at most."),
-        ({"template": "NOTIFY_RECALL", "body": "Beware"}, "body", "This text must hold {acknowledge_link}."),
+        ({"channel": "sms", "subject": "", "body": "x" * 481}, "body", "Enter at most 480 characters."),
+        ({"template": "NOTIFY_RECALL", "body": "Beware"}, "body", "This text must contain {acknowledge_link}."),
     ],
 )
 def test_words_that_cannot_be_filled_in_are_refused(client, brand, wrong, field, complaint):
@@ -202,7 +202,7 @@ def test_the_same_words_are_written_once(client, brand):
 
     again = client.post(address("loyalty.notificationtemplate", "add"), sent)
 
-    assert "has its own words" in text(again)
+    assert "already has its own text" in text(again)
     assert NotificationTemplate.objects.count() == 1
 
 

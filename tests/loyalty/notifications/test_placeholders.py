@@ -11,10 +11,10 @@ from loyalty.notifications.placeholders import BadWords, Value
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("{points_earnd}", "There is no {points_earnd} here. Known are: {brand_name}, {points_earned}."),
-        ("{", "A brace stands alone"),
-        ("}", "A brace stands alone"),
-        ("{points_earned", "A brace stands alone"),
+        ("{points_earnd}", "{points_earnd} is not available here. Use one of: {brand_name}, {points_earned}."),
+        ("{", "A brace is unmatched"),
+        ("}", "A brace is unmatched"),
+        ("{points_earned", "A brace is unmatched"),
         ("{}", "There is no {} here"),
         ("{0}", "There is no {0} here"),
         ("{points_earned.__class__}", "There is no {points_earned.__class__} here"),

@@ -127,7 +127,7 @@ def test_telling_again_reaches_only_who_was_not_told(brand, customer, batch, box
     work()
 
     assert sorted(box.recipients) == sorted([customer.email, late.email])
-    assert "1 customers are told; 1 were told before." in job.log
+    assert "1 customers notified; 1 had been notified before." in job.log
 
 
 def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypatch):

@@ -169,7 +169,7 @@ def test_who_opted_out_is_told_nothing_and_the_log_says_so(brand, customer, own,
     work()
 
     assert (box.mails, log()) == ([], [("email", "suppressed")])
-    assert "does not want" in NotificationDelivery.objects.get().last_error
+    assert "has opted out" in NotificationDelivery.objects.get().last_error
 
 
 def test_an_opt_out_between_two_attempts_counts(brand, customer, own, box, notify, work):

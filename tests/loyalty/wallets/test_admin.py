@@ -138,7 +138,7 @@ def test_keys_for_another_pass_type_are_refused_while_passes_are_out(owner, bran
 
 @pytest.mark.parametrize(
     ("days", "words"),
-    [(-1, "Ended"), (5, "Ends in 5 days"), (1, "Ends in 1 day"), (59, "Ends in 59 days"), (90, "Ready")],
+    [(-1, "Ended"), (5, "Ends in 5 days"), (1, "Expires in 1 day"), (59, "Ends in 59 days"), (90, "Ready")],
 )
 def test_list_says_how_long_a_certificate_lasts(owner, brand, days, words):
     wallets.apple(brand)

@@ -73,7 +73,7 @@ BAD = {
         "Pass Type ID",
     ),
     "no team": (lambda: {"certificate": text(pass_certificate(team=""))}, "certificate", "no team"),
-    "ended": (lambda: {"certificate": text(pass_certificate(ends=NOW - DAY))}, "certificate", "ended on"),
+    "ended": (lambda: {"certificate": text(pass_certificate(ends=NOW - DAY))}, "certificate", "expired on"),
     "not begun": (lambda: {"certificate": text(pass_certificate(begins=NOW + DAY))}, "certificate", "before"),
     "another authority": (lambda: {"authority": text(wallets.root())}, "authority", "did not sign"),
     "no authority": (lambda: {"authority": b""}, "authority", "certificate cannot be read"),

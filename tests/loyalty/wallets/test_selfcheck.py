@@ -65,7 +65,7 @@ def test_what_is_in_order_is_said(check, brand):
         (8, 1, "ends in 8 days, within 30"),
         (7, 2, "ends in 7 days, within 7"),
         (0, 2, "ends in 0 days, within 7"),
-        (-1, 2, "ended on"),
+        (-1, 2, "expired on"),
     ],
 )
 def test_ends_are_named_in_time(check, brand, days, code, words):

@@ -241,7 +241,7 @@ class SsrfGuardBackend(NetworkBackend):
 def refuse(host: str, found: Iterable[Address]) -> None:
     """One address that may not be called is enough: which of them is taken is not in our hands."""
     if not all(is_allowed(address) for address in found):
-        raise httpcore.ConnectError(f"{host} is a private address, which may not be called")
+        raise httpcore.ConnectError(f"{host} is a private network address, which is never called")
     if not all(is_allowed(address, encrypts=_encrypts.get()) for address in found):
         raise httpcore.ConnectError(f"{host} is a public address, which is called by https only")
 

@@ -196,7 +196,7 @@ def test_spoilt_file_is_replaced(ask: Ask, kept: Path, content: str) -> None:
 def test_unreadable_file_is_left_alone(ask: Ask, kept: Path) -> None:
     kept.mkdir()
 
-    with pytest.raises(CommandError, match="paused"):
+    with pytest.raises(CommandError, match="left alone"):
         ask()
 
     assert not Brand.objects.exists()

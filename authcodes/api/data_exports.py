@@ -15,11 +15,11 @@ from rest_framework.views import APIView
 
 from authcodes import data_exports
 from authcodes.data_exports import LINK_LASTS, MAX_LINK_LENGTH, DataExport
-from brands.errors import TokenInvalid
 from brands.identity import users
 from brands.identity.authentication import active_user, changing_own_brand, for_own_brand, principal_of
 from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.errors import TokenInvalid
 from core.json_values import iso
 from core.redis import rate_limits
 

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from authcodes.models.scans import Scan
 from authcodes.scanning import evaluate, guessing_exemptions
 from authcodes.scanning.types import ScanLocation
-from brands.errors import BrandMismatch, TokenInvalid, UserNotFound
+from brands.errors import BrandMismatch, UserNotFound
 from brands.identity import guessing
 from brands.identity.api_keys import Caller
 from brands.identity.authentication import active_user, caller_of
@@ -18,7 +18,7 @@ from brands.identity.tokens import Principal
 from brands.models.tenants import Brand
 from brands.scanned import read
 from core.api.idempotency import idempotency_key, idempotent_id
-from core.errors import Forbidden, Invalid
+from core.errors import Forbidden, Invalid, TokenInvalid
 from core.web import client_address
 from loyalty.points import accounts
 

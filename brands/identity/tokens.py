@@ -15,11 +15,11 @@ from django.db.models import F
 from rest_framework_simplejwt.backends import TokenBackend
 from rest_framework_simplejwt.exceptions import TokenBackendError
 
-from brands.errors import TokenInvalid
 from brands.identity import jwks
 from brands.models.credentials import LoginSession
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.errors import TokenInvalid
 
 MAX_TOKEN_LENGTH = 16_384  # characters; checking a longer one would only cost time
 MAX_ID = 2**63 - 1

@@ -24,6 +24,7 @@ class LoginRefused(DomainError):
     """One answer for an unknown address, a wrong password, a switched-off user and a member of staff."""
 
     code = "AUTHENTICATION_REQUIRED"
+    status = 401
     default_message = gettext_lazy("E-mail address or password is wrong.")
 
 

@@ -1,6 +1,6 @@
 """What an endpoint says of itself beyond its serializers; `config.schema` makes the API's description of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from drf_spectacular.utils import extend_schema
@@ -16,12 +16,18 @@ PORTAL = ("session",)
 
 
 def endpoint(
-    name: str, *, tag: str, needs: Sequence[tuple[str, ...]], errors: Sequence[str] = (), **schema: Any
+    name: str,
+    *,
+    tag: str,
+    needs: Sequence[tuple[str, ...]],
+    errors: Sequence[str] = (),
+    error_details: Mapping[str, Mapping[str, Any]] | None = None,
+    **schema: Any,
 ) -> Callable[[F], F]:
     """`@extend_schema` with what every endpoint has: an operationId, a tag, who may call, and its error codes.
 
-    `errors` leaves out what follows from the rest, such as a body that is too long. The method's docstring is what
-    callers read.
+    `errors` leaves out what follows from the rest, such as a body that is too long. `error_details` are an example's
+    details by code, where the error's own do not fit. The method's docstring is what callers read.
     """
-    more = {"x-needs": needs, "x-errors": errors}
+    more = {"x-needs": needs, "x-errors": errors, "x-error-details": error_details or {}}
     return extend_schema(operation_id=name, tags=[tag], auth=[], extensions=more, **schema)

@@ -11,6 +11,7 @@ from drf_spectacular.plumbing import get_lib_doc_excludes
 
 from authcodes.api.scan_responses import INVALID_MESSAGE
 from core.api.inputs import Input
+from core.api.openapi.endpoint import ANYBODY, KEY_AND_BEARER
 from core.api.openapi.shared_examples import ANSWERS, REQUEST_ID, REQUESTS
 from core.errors import DomainError, error_classes
 
@@ -179,7 +180,7 @@ def describe(operation: Schema) -> None:
     for status, response in operation["responses"].items():
         response["description"] = SUCCESS[status]
         response.setdefault("headers", {})["X-Request-ID"] = header("X-Request-ID")
-    for failure, kinds in groupby(all_errors(operation, codes), key=attrgetter("status")):
+    for failure, kinds in groupby(all_errors(operation, needs, codes), key=attrgetter("status")):
         operation["responses"][str(failure)] = error_response(name, failure, list(kinds), details)
     operation["responses"] = dict(sorted(operation["responses"].items()))
 
@@ -194,13 +195,24 @@ def describe_needs(needs: Sequence[Sequence[str]]) -> str:
     return f"{words}; may come with {', '.join(sometimes)}" if sometimes else words
 
 
-def all_errors(operation: Schema, own: Iterable[str]) -> list[type[DomainError]]:
+def all_errors(operation: Schema, needs: Sequence[Sequence[str]], own: Iterable[str]) -> list[type[DomainError]]:
     """The errors that the endpoint names, and those that follow from what it is, in the order of the table."""
     where = {parameter["in"] for parameter in operation.get("parameters", [])}
     also = [*ALWAYS, *(WITH_A_BODY if "requestBody" in operation else []), *(WITH_A_PATH if "path" in where else [])]
     if operation["operationId"] in FILES:
         also.remove("NOT_ACCEPTABLE")
-    return [kind for code, kind in error_table().items() if code in {*also, *own}]
+    if "Service" not in operation["tags"]:
+        also.append("RATE_LIMITED")
+    return [kind for code, kind in error_table().items() if code in {*also, *own, *of_credentials(needs)}]
+
+
+def of_credentials(needs: Sequence[Sequence[str]]) -> list[str]:
+    """What is wrong with credentials: bad ones, a key and a token of two brands, or none where some are needed."""
+    named = {scheme for alternative in needs for scheme in alternative}
+    codes = [*(["API_KEY_INVALID"] if "apiKey" in named else []), *(["TOKEN_INVALID"] if "bearer" in named else [])]
+    if ANYBODY not in needs and named != {"apiKey"}:
+        codes.append("AUTHENTICATION_REQUIRED")
+    return [*codes, *(["BRAND_MISMATCH"] if KEY_AND_BEARER in needs else [])]
 
 
 def error_response(name: str, status: int, kinds: list[type[DomainError]], details: Mapping[str, Any]) -> Schema:

@@ -1,9 +1,11 @@
 """The root of every refusal, and those that any app may raise."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from django.utils.translation import gettext_lazy as _
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 CHALLENGE = "Bearer"
 
@@ -28,6 +30,17 @@ def error_classes() -> dict[str, type[DomainError]]:
     for kind in kinds:
         kinds += kind.__subclasses__()
     return {kind.code: kind for kind in reversed(kinds) if hasattr(kind, "code") and hasattr(kind, "status")}
+
+
+def raises(*kinds: type[DomainError]) -> Callable[[F], F]:
+    """Says on a command what it ends in beside Invalid, RateLimited and Unavailable. Endpoints that call it say the
+    same of themselves; a test reads whether it is all."""
+
+    def said(command: F) -> F:
+        vars(command)["raises"] = kinds
+        return command
+
+    return said
 
 
 class Invalid(DomainError):

@@ -23,7 +23,6 @@ from core.errors import TokenInvalid
 from core.json_values import iso
 from core.redis import rate_limits
 
-ERRORS = ["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"]
 LINK_MINUTES = int(LINK_LASTS.total_seconds()) // 60
 
 
@@ -61,7 +60,6 @@ class DataExports(APIView):
         tag="Account",
         summary="Request an export of my data",
         needs=[BEARER],
-        errors=ERRORS,
         request=None,
         responses={202: DataExportOutput},
     )
@@ -89,7 +87,7 @@ class DataExports(APIView):
         tag="Account",
         summary="Read the status of my data export",
         needs=[BEARER],
-        errors=[*ERRORS, "NOT_FOUND"],
+        calls=[data_exports.newest],
         responses=DataExportOutput,
     )
     @for_own_brand
@@ -113,7 +111,7 @@ class DataExportFile(APIView):
         tag="Account",
         summary="Download my data",
         needs=[BEARER],
-        errors=[*ERRORS, "NOT_FOUND"],
+        calls=[data_exports.opened],
         parameters=[
             OpenApiParameter(
                 "link",

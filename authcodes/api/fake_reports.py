@@ -48,13 +48,6 @@ class FakeReports(APIView):
         tag="Scanning",
         summary="Report a suspected fake",
         needs=[BEARER, KEY, KEY_AND_BEARER],
-        errors=[
-            "API_KEY_INVALID",
-            "AUTHENTICATION_REQUIRED",
-            "BRAND_MISMATCH",
-            "TOKEN_INVALID",
-            "RATE_LIMITED",
-        ],
         request=FakeReportInput,
         responses={201: FakeReportOutput},
     )

@@ -27,7 +27,7 @@ from authcodes.api.scan_serializers import (
     ValidateOutput,
 )
 from authcodes.api.scanner import Scanner
-from authcodes.errors import ScanNotAdoptable
+from authcodes.errors import AuthCodeInvalid, ScanLimitReached, ScanNotAdoptable
 from authcodes.models.scans import Scan
 from authcodes.scanning import guest_scans, guest_tokens, lookups, scan, types
 from authcodes.scanning.types import ScanContext, ScanResult
@@ -35,13 +35,14 @@ from brands.identity.authentication import UnseenBearer, staff_may_read
 from campaigns.intake.payloads import LocationInput
 from core.api.idempotency import IDEMPOTENCY_HEADER
 from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
-from core.errors import AuthenticationRequired, NotFound
+from core.errors import AuthenticationRequired, IdempotencyKeyReused, NotFound, TokenInvalid, raises
 from core.json_values import iso, plain
 from core.redis import rate_limits
 
 EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
 
 
+@raises(AuthCodeInvalid, ScanLimitReached, IdempotencyKeyReused, TokenInvalid)
 def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: ScanContext) -> HttpResponse:
     result = scan.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
     scanner.note(result.reason)
@@ -58,16 +59,7 @@ class VerifyProduct(APIView):
         tag="Scanning",
         summary="Scan a product as a customer",
         needs=[BEARER, KEY_AND_BEARER],
-        errors=[
-            "AUTH_CODE_INVALID",
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "API_KEY_INVALID",
-            "BRAND_MISMATCH",
-            "SCAN_LIMIT_REACHED",
-            "IDEMPOTENCY_KEY_REUSED",
-            "RATE_LIMITED",
-        ],
+        calls=[scan_and_present],
         parameters=[
             OpenApiParameter(
                 "auth_code",
@@ -109,17 +101,7 @@ class ScanCode(APIView):
         tag="Scanning",
         summary="Scan a code",
         needs=EVERYBODY,
-        errors=[
-            "AUTH_CODE_INVALID",
-            "TOKEN_INVALID",
-            "API_KEY_INVALID",
-            "FORBIDDEN",
-            "BRAND_MISMATCH",
-            "USER_NOT_FOUND",
-            "SCAN_LIMIT_REACHED",
-            "IDEMPOTENCY_KEY_REUSED",
-            "RATE_LIMITED",
-        ],
+        calls=[Scanner.scanning_for, scan_and_present],
         parameters=[IDEMPOTENCY_HEADER],
         request=ScanInput,
         responses=SCAN_ANSWER,
@@ -131,7 +113,8 @@ class ScanCode(APIView):
         would be to earn. `customer_id` is believed from a hub key, or when it is the token's own user.
         """
         given = ScanInput.parse(request.data)
-        scanner = Scanner(request, customer_id=given.get("customer_id", ""))
+        scanner = Scanner(request)
+        scanner.scanning_for(given.get("customer_id", ""))
         scanner.check_limits(given["code"])
         about = ScanContext(
             at=timezone.now(),
@@ -156,14 +139,7 @@ class ValidateCode(APIView):
         tag="Scanning",
         summary="Look a code up",
         needs=EVERYBODY,
-        errors=[
-            "TOKEN_INVALID",
-            "API_KEY_INVALID",
-            "FORBIDDEN",
-            "BRAND_MISMATCH",
-            "USER_NOT_FOUND",
-            "RATE_LIMITED",
-        ],
+        calls=[Scanner.scanning_for],
         request=ValidateInput,
         responses=ValidateOutput,
     )
@@ -174,7 +150,8 @@ class ValidateCode(APIView):
         Of a code that is not valid no more is told than of one that does not exist.
         """
         given = ValidateInput.parse(request.data)
-        scanner = Scanner(request, customer_id=given.get("customer_id", ""))
+        scanner = Scanner(request)
+        scanner.scanning_for(given.get("customer_id", ""))
         scanner.check_limits(given["code"])
         about = ScanContext(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token)
         result = scan.preview(scanned=given["code"], about=about)
@@ -209,7 +186,6 @@ class ScanState(APIView):
         tag="Scanning",
         summary="Read what became of a scan",
         needs=EVERYBODY,
-        errors=["TOKEN_INVALID", "API_KEY_INVALID", "BRAND_MISMATCH", "NOT_FOUND", "RATE_LIMITED"],
         responses=ScanStateOutput,
     )
     def get(self, request: Request, scan_id: UUID) -> Response:
@@ -261,15 +237,8 @@ class AdoptScan(APIView):
         tag="Scanning",
         summary="Take over a guest's scan",
         needs=[BEARER, KEY_AND_BEARER],
-        errors=[
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "API_KEY_INVALID",
-            "BRAND_MISMATCH",
-            "NOT_FOUND",
-            "SCAN_NOT_ADOPTABLE",
-            "RATE_LIMITED",
-        ],
+        calls=[guest_scans.adopt],
+        raises=[ScanNotAdoptable],
         request=AdoptInput,
         responses=ScanStateOutput,
     )
@@ -303,7 +272,6 @@ class PlaceScan(APIView):
         tag="Scanning",
         summary="Say where a scan happened",
         needs=EVERYBODY,
-        errors=["TOKEN_INVALID", "API_KEY_INVALID", "BRAND_MISMATCH", "NOT_FOUND", "RATE_LIMITED"],
         request=PlaceInput,
         responses=ScanStateOutput,
     )

@@ -30,17 +30,6 @@ class ClaimedOutput(serializers.Serializer[Any]):
     data = ClaimedData()  # type: ignore[assignment]
 
 
-CLAIM_ERRORS = [
-    "AUTHENTICATION_REQUIRED",
-    "TOKEN_INVALID",
-    "REWARD_NOT_FOUND",
-    "REWARD_NOT_AVAILABLE",
-    "LOYALTY_DISABLED",
-    "MEMBER_BLOCKED",
-    "RATE_LIMITED",
-]
-
-
 class Claim(APIView):
     """Take the reward of a milestone that waits to be claimed."""
 
@@ -49,7 +38,7 @@ class Claim(APIView):
         tag="Rewards",
         summary="Claim a milestone's reward",
         needs=[BEARER],
-        errors=CLAIM_ERRORS,
+        calls=[claims.claim],
         request=None,
         responses=ClaimedOutput,
     )
@@ -71,7 +60,7 @@ class ClaimAsReward(APIView):
         tag="Rewards",
         summary="Claim a milestone's reward (old path)",
         needs=[BEARER],
-        errors=CLAIM_ERRORS,
+        calls=[claims.claim],
         request=None,
         responses=ClaimedOutput,
         deprecated=True,

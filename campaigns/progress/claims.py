@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 
 from campaigns.models.campaigns import Milestone, RewardClaim
 from campaigns.progress import advance
+from core.errors import raises
 from events import leases, messages, publishing
-from loyalty.errors import RewardNotAvailable, RewardNotFound
+from loyalty.errors import LoyaltyDisabled, MemberBlocked, RewardNotAvailable, RewardNotFound
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.grants import grant_reward, reaching_member
@@ -25,6 +26,7 @@ class ClaimResult:
     redemption: Redemption | None
 
 
+@raises(RewardNotFound, RewardNotAvailable, LoyaltyDisabled, MemberBlocked)
 def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> ClaimResult:
     """Take a milestone's reward that waits for it; once: again, it tells what is the customer's already.
 

@@ -16,6 +16,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, BEARER, endpoint
+from core.errors import NotFound
 from core.json_values import iso
 from core.redis import rate_limits
 from core.web import client_address
@@ -52,7 +53,7 @@ class EmailChange(APIView):
         tag="Account",
         summary="Request an e-mail address change",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        raises=[NotFound],
         request=EmailChangeInput,
         responses={202: EmailChangeOutput},
     )
@@ -82,7 +83,6 @@ class ConfirmEmailChange(APIView):
         tag="Account",
         summary="Confirm an e-mail address change",
         needs=[ANYBODY],
-        errors=["RATE_LIMITED"],
         request=ConfirmEmailChangeInput,
         responses=ConfirmEmailChangeOutput,
     )

@@ -53,7 +53,8 @@ class Members(APIView):
         tag="Account",
         summary="Enrol a customer",
         needs=[KEY],
-        errors=["API_KEY_INVALID", "FORBIDDEN", "USER_NOT_FOUND", "RATE_LIMITED"],
+        calls=[enrolment.enrol_one],
+        raises=[Forbidden],
         request=EnrolmentInput,
         responses={200: EnrolmentOutput, 201: EnrolmentOutput},
     )
@@ -124,7 +125,8 @@ class MemberView(APIView):
         tag="Account",
         summary="Correct a member's name or address",
         needs=[KEY],
-        errors=["API_KEY_INVALID", "FORBIDDEN", "USER_NOT_FOUND", "RATE_LIMITED"],
+        calls=[corrections.correct_name, corrections.request_email_change],
+        raises=[Forbidden, UserNotFound],
         request=CorrectionInput,
         responses=CorrectedOutput,
     )

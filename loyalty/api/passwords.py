@@ -39,7 +39,7 @@ class ForgotPassword(APIView):
         tag="Tokens",
         summary="Ask for a new password",
         needs=[ANYBODY, KEY],
-        errors=["API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        calls=[named_brand],
         parameters=[ORIGIN_PARAMETER],
         request=ForgottenInput,
         responses={202: DoneOutput},
@@ -72,7 +72,6 @@ class ResetPassword(APIView):
         tag="Tokens",
         summary="Set a new password",
         needs=[ANYBODY],
-        errors=["RATE_LIMITED"],
         request=NewPasswordInput,
         responses=DoneOutput,
     )

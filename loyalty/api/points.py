@@ -18,6 +18,7 @@ from brands.tenants import local_time
 from core.api.filters import ChoiceFilter, DayFilter, ListFilters
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.pagination import PaginationOutput, page_parameters, paged
+from core.errors import NotFound
 from core.json_values import iso, plain
 from core.redis import rate_limits
 from loyalty.models.accounts import UserPoints
@@ -80,7 +81,7 @@ class Points(APIView):
         tag="Account",
         summary="Read my points",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        raises=[NotFound],
         responses=PointsOutput,
     )
     @for_own_brand
@@ -154,7 +155,7 @@ class Transactions(APIView):
         tag="Account",
         summary="List my transactions",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        raises=[NotFound],
         parameters=[*page_parameters(), *FILTERS],
         responses=TransactionsOutput,
     )

@@ -76,7 +76,6 @@ class ProfileView(APIView):
         tag="Account",
         summary="Read my profile",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         responses=ProfileOutput,
     )
     @for_own_brand
@@ -92,7 +91,6 @@ class ProfileView(APIView):
         tag="Account",
         summary="Change my profile",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         request=ProfileInput,
         responses=ProfileOutput,
     )

@@ -55,7 +55,6 @@ class Devices(APIView):
         tag="Account",
         summary="Register my device",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         request=DeviceInput,
         responses=DeviceOutput,
     )
@@ -85,7 +84,7 @@ class Devices(APIView):
         tag="Account",
         summary="Remove my device",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        raises=[NotFound],
         parameters=[TOKEN_PARAMETER],
         request=None,
         responses={204: None},

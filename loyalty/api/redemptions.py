@@ -14,10 +14,9 @@ from brands.identity.authentication import changing_own_brand, for_own_brand, pr
 from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, idempotent_id
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.pagination import PaginationOutput, page_parameters, paged
-from core.errors import Forbidden, Invalid
+from core.errors import Forbidden, Invalid, raises
 from core.json_values import iso, plain
 from core.redis import rate_limits
-from loyalty.api.rewards import OBSTACLES
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes, redeem, till, undo
 from loyalty.rewards.redeem import RedemptionRequest
@@ -75,14 +74,7 @@ class Redeem(APIView):
         tag="Rewards",
         summary="Redeem a reward",
         needs=[BEARER],
-        errors=[
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "REWARD_NOT_FOUND",
-            *OBSTACLES,
-            "IDEMPOTENCY_KEY_REUSED",
-            "RATE_LIMITED",
-        ],
+        calls=[redeem.redeem],
         parameters=[NEEDED_KEY],
         request=None,
         responses={201: RedeemedOutput},
@@ -144,14 +136,7 @@ class Undo(APIView):
         tag="Rewards",
         summary="Undo a redemption",
         needs=[BEARER],
-        errors=[
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "MEMBER_BLOCKED",
-            "REDEMPTION_USED",
-            "UNDO_NOT_POSSIBLE",
-            "RATE_LIMITED",
-        ],
+        calls=[undo.undo],
         request=None,
         responses=UndoneOutput,
     )
@@ -186,7 +171,6 @@ class Redemptions(APIView):
         tag="Rewards",
         summary="List my redemptions",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         parameters=page_parameters(),
         responses=RedemptionsOutput,
     )
@@ -223,6 +207,7 @@ def present_state(redemption: Redemption) -> dict[str, Any]:
     }
 
 
+@raises(Forbidden)
 def require_till(caller: Caller) -> None:
     """A till speaks through the brand's hub. Raises Forbidden."""
     if not caller.is_hub:

@@ -18,7 +18,7 @@ from brands.models.tenants import Brand
 from core import json_values
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, endpoint
-from core.errors import AuthenticationRequired
+from core.errors import AuthenticationRequired, NotFound
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.api.profile import Switch
@@ -101,7 +101,7 @@ class Register(APIView):
         tag="Tokens",
         summary="Register as a customer",
         needs=[ANYBODY, KEY],
-        errors=["API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        calls=[named_brand],
         parameters=[ORIGIN_PARAMETER],
         request=RegisterInput,
         responses={201: RegisteredOutput},
@@ -143,7 +143,6 @@ class ConfirmRegistration(APIView):
         tag="Tokens",
         summary="Confirm a registration",
         needs=[ANYBODY],
-        errors=["RATE_LIMITED"],
         request=ConfirmRegistrationInput,
         responses={201: TokensOutput},
     )
@@ -177,7 +176,7 @@ class SendVerification(APIView):
         tag="Tokens",
         summary="Ask for a code that proves the e-mail address",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        raises=[NotFound],
         request=None,
         responses={202: VerificationOutput},
     )
@@ -203,7 +202,7 @@ class ConfirmVerification(APIView):
         tag="Tokens",
         summary="Prove the e-mail address",
         needs=[BEARER, ANYBODY],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        raises=[AuthenticationRequired],
         request=ProofInput,
         responses=VerificationOutput,
     )

@@ -17,6 +17,7 @@ from brands.identity.authentication import for_own_brand, principal_of
 from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.pagination import PaginationOutput, page_parameters, paged
+from core.errors import NotFound
 from core.json_values import iso, plain
 from core.redis import rate_limits
 from loyalty.errors import NotEnoughPointsForReward
@@ -28,15 +29,7 @@ from loyalty.rewards import redeem, rules
 from loyalty.rewards.rules import MemberState
 
 ZERO = Decimal(0)
-OBSTACLES = [
-    "LOYALTY_DISABLED",
-    "MEMBER_BLOCKED",
-    "REWARD_NOT_AVAILABLE",
-    "LEVEL_TOO_LOW",
-    "REDEMPTION_LIMIT_REACHED",
-    "OUT_OF_STOCK",
-    "NOT_ENOUGH_POINTS",
-]
+OBSTACLES = [kind.code for kind in rules.INELIGIBLE]
 
 
 class RewardOutput(serializers.Serializer[Any]):
@@ -73,7 +66,7 @@ class Rewards(APIView):
         tag="Rewards",
         summary="List the rewards",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        raises=[NotFound],
         parameters=page_parameters(),
         responses=RewardsOutput,
     )

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands.errors import BrandMismatch
+from brands.errors import ApiKeyInvalid, BrandMismatch
 from brands.identity import login_records, login_throttle, tokens
 from brands.identity.authentication import caller_of
 from brands.identity.tokens import TokenPair
@@ -20,7 +20,7 @@ from brands.models.tenants import Brand
 from brands.tenants.hostnames import brand_for_hostname
 from core.api.inputs import ID, Input
 from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
-from core.errors import Invalid
+from core.errors import Invalid, raises
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.members import sessions
@@ -83,6 +83,7 @@ def present(pair: TokenPair, *, device_of: User | None = None) -> Response:
     return Response(body, headers={"Cache-Control": "no-store"})
 
 
+@raises(BrandMismatch, ApiKeyInvalid)
 def named_brand(request: Request, *, stated: int | None) -> int | None:
     """The id of the key's brand, else the one stated, else None. Raises BrandMismatch, ApiKeyInvalid."""
     caller = caller_of(request)
@@ -132,7 +133,7 @@ class Login(APIView):
         tag="Tokens",
         summary="Log in",
         needs=[ANYBODY, KEY],
-        errors=["AUTHENTICATION_REQUIRED", "API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        calls=[named_brand, sessions.check_password],
         parameters=[ORIGIN_PARAMETER],
         request=LoginInput,
         responses=TokensOutput,
@@ -183,7 +184,7 @@ class Refresh(APIView):
         tag="Tokens",
         summary="Refresh the tokens",
         needs=[ANYBODY],
-        errors=["TOKEN_INVALID", "RATE_LIMITED"],
+        calls=[tokens.rotate],
         request=RefreshInput,
         responses=TokensOutput,
     )
@@ -210,7 +211,7 @@ class Revoke(APIView):
         tag="Tokens",
         summary="Log out",
         needs=[ANYBODY],
-        errors=["TOKEN_INVALID", "RATE_LIMITED"],
+        calls=[tokens.revoke],
         request=RefreshInput,
         responses={204: None},
     )

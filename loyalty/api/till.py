@@ -40,9 +40,6 @@ class TillOutput(serializers.Serializer[Any]):
     data = TillData()  # type: ignore[assignment]
 
 
-TILL_ERRORS = ["API_KEY_INVALID", "FORBIDDEN", "REDEMPTION_CODE_UNKNOWN", "RATE_LIMITED"]
-
-
 def present_till(redemption: Redemption) -> dict[str, Any]:
     return {
         "redemption_id": redemption.pk,
@@ -64,7 +61,7 @@ class CheckRedemption(APIView):
         tag="Rewards",
         summary="Check a code",
         needs=[KEY],
-        errors=TILL_ERRORS,
+        calls=[require_till, till.find],
         request=TillInput,
         responses=TillOutput,
     )
@@ -92,7 +89,7 @@ class UseRedemption(APIView):
         tag="Rewards",
         summary="Use a code",
         needs=[KEY],
-        errors=[*TILL_ERRORS, "REDEMPTION_USED", "REDEMPTION_EXPIRED", "REDEMPTION_CANCELLED", "MEMBER_BLOCKED"],
+        calls=[require_till, till.find, till.use],
         parameters=[IDEMPOTENCY_HEADER],
         request=TillInput,
         responses=TillOutput,

@@ -17,6 +17,7 @@ from brands.identity.authentication import changing_own_brand, for_own_brand, pr
 from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.db import row_guard
+from core.errors import NotFound, raises
 from core.redis import rate_limits
 from events import publishing
 from loyalty.errors import MemberBlocked, UserNotEnrolled
@@ -30,18 +31,10 @@ from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import links
 from loyalty.wallets.passes import Changed
 
-ERRORS = [
-    "AUTHENTICATION_REQUIRED",
-    "TOKEN_INVALID",
-    "MEMBER_BLOCKED",
-    "NOT_FOUND",
-    "WALLET_UNAVAILABLE",
-    "USER_NOT_ENROLLED",
-    "RATE_LIMITED",
-]
 FOR_EVER = "public, max-age=31536000, immutable"  # another logo has another address
 
 
+@raises(NotFound, UserNotEnrolled, MemberBlocked)
 def member_of(request: Request) -> UserPoints:
     """The customer's account at the token's brand; who wants a card joins, where the brand lets everybody in."""
     principal = principal_of(request)
@@ -76,7 +69,6 @@ class Wallets(APIView):
         tag="Wallets",
         summary="Ask which wallets there are cards for",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         responses=WalletsOutput,
     )
     @for_own_brand
@@ -110,7 +102,7 @@ class ApplePass(APIView):
         tag="Wallets",
         summary="Get my card for Apple Wallet",
         needs=[BEARER],
-        errors=ERRORS,
+        calls=[member_of, issuers.usable],
         responses={(200, packages.CONTENT_TYPE): OpenApiTypes.BINARY},
     )
     @changing_own_brand
@@ -147,7 +139,7 @@ class GooglePass(APIView):
         tag="Wallets",
         summary="Get my card for Google Wallet",
         needs=[BEARER],
-        errors=ERRORS,
+        calls=[member_of, issuers.usable],
         responses=SaveLinkOutput,
     )
     @changing_own_brand

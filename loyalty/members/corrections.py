@@ -13,7 +13,7 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.models.people import Membership
-from core.errors import Invalid
+from core.errors import Invalid, raises
 from events import publishing
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
@@ -25,6 +25,7 @@ from loyalty.points.balance_events import balance_changed
 NAMES = ("first_name", "last_name")
 
 
+@raises(UserNotFound)
 def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: AuditContext) -> UserPoints:
     """Call a member by another name, at this brand. Owns the transaction. Raises UserNotFound for who was erased."""
     with transaction.atomic():
@@ -45,6 +46,7 @@ def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: 
     return member
 
 
+@raises(UserNotFound)
 def request_email_change(*, account: UserPoints, email: str, deed: AuditContext) -> EmailConfirmation:
     """Have a member confirm `email` as their address from now on; until then nothing changes. Owns the transaction.
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
 from core.db import sql
-from core.errors import IdempotencyKeyReused
+from core.errors import IdempotencyKeyReused, raises
 from core.json_values import plain
 from events import messages, publishing
 from loyalty.errors import OutOfStock, RewardNotAvailable, RewardNotFound
@@ -95,6 +95,7 @@ class RedemptionSnapshot:
     listened: frozenset[str]
 
 
+@raises(RewardNotFound, IdempotencyKeyReused, OutOfStock, *rules.INELIGIBLE)
 def redeem(wish: RedemptionRequest) -> Redemption:
     """Take a reward for points: stock, ledger, balance, redemption and events together, or nothing.
 

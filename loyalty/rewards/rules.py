@@ -15,6 +15,17 @@ from loyalty.errors import (
     RewardNotAvailable,
 )
 
+# What may stand in the way, in the order in which it is looked at.
+INELIGIBLE = (
+    LoyaltyDisabled,
+    MemberBlocked,
+    RewardNotAvailable,
+    LevelTooLow,
+    RedemptionLimitReached,
+    OutOfStock,
+    NotEnoughPointsForReward,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RewardTerms:

@@ -25,6 +25,15 @@ class ClaimResult:
     milestone: Milestone
     redemption: Redemption | None
 
+    @property
+    def redemption_id(self) -> int | None:
+        return self.redemption.pk if self.redemption else None
+
+    @property
+    def code(self) -> str | None:
+        """Where it is a thing."""
+        return self.redemption.code if self.redemption else None
+
 
 @raises(RewardNotFound, RewardNotAvailable, LoyaltyDisabled, MemberBlocked)
 def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> ClaimResult:

@@ -52,7 +52,7 @@ class MemberState:
     taken: int
 
 
-def obstacle(offer: RewardTerms, holder: MemberState, at: datetime) -> DomainError | None:
+def ineligibility(offer: RewardTerms, holder: MemberState, at: datetime) -> DomainError | None:
     """Why this member cannot take this reward now; None where they can. What cannot be helped comes first."""
     if not holder.loyalty_active:
         return LoyaltyDisabled()

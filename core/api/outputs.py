@@ -46,6 +46,4 @@ class TimestampField(serializers.DateTimeField):
 
 
 class DoneOutput(Output):
-    """That it is done, and no more."""
-
     success = SuccessField()

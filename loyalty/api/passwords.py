@@ -9,6 +9,7 @@ from rest_framework.views import APIView
 
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
+from core.api.outputs import DoneOutput
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.api.sessions import ORIGIN_PARAMETER, CredentialsInput, brand_of, named_brand
@@ -22,10 +23,6 @@ class ForgottenInput(CredentialsInput):
 class NewPasswordInput(Input):
     token = serializers.CharField(max_length=500, help_text="The last part of the link's address.")
     password = serializers.CharField(max_length=256, trim_whitespace=False)
-
-
-class DoneOutput(serializers.Serializer[None]):
-    success = serializers.BooleanField()
 
 
 class ForgotPassword(APIView):
@@ -58,7 +55,7 @@ class ForgotPassword(APIView):
         brand = brand_of(request, named=named_brand(request, stated=given.get("brand_id")))
         rate_limits.hit("login", "forgotten", brand.pk, given["email"], network)
         passwords.forgot(email=given["email"], brand=brand, at=timezone.now())
-        return Response({"success": True}, status=202)
+        return Response(DoneOutput.serialize(None), status=202)
 
 
 class ResetPassword(APIView):
@@ -83,4 +80,4 @@ class ResetPassword(APIView):
         rate_limits.hit("login", "address", client_address.client_address(request))
         given = NewPasswordInput.parse(request.data)
         passwords.reset(token=given["token"], password=given["password"], at=timezone.now())
-        return Response({"success": True})
+        return Response(DoneOutput.serialize(None))

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
 from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.outputs import Output, SuccessField
 from core.db import row_guard
 from core.errors import NotFound, raises
 from core.redis import rate_limits
@@ -51,14 +52,14 @@ def member_of(request: Request) -> UserPoints:
     return account
 
 
-class WalletsData(serializers.Serializer[Any]):
+class WalletsData(Output):
     apple = serializers.BooleanField()
     google = serializers.BooleanField()
 
 
-class WalletsOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = WalletsData()  # type: ignore[assignment]
+class WalletsOutput(Output):
+    success = SuccessField()
+    data = WalletsData(source="*")  # type: ignore[assignment]
 
 
 class Wallets(APIView):
@@ -78,7 +79,7 @@ class Wallets(APIView):
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         now = timezone.now()
         offered = {it.value: is_offered(principal.brand_id, it, now) for it in Platform}
-        return Response({"success": True, "data": offered})
+        return Response(WalletsOutput.serialize(offered))
 
 
 def is_offered(brand_id: int, platform: str, at: datetime) -> bool:
@@ -122,13 +123,13 @@ class ApplePass(APIView):
         return HttpResponse(content, content_type=packages.CONTENT_TYPE, headers=headers)
 
 
-class SaveLinkData(serializers.Serializer[Any]):
+class SaveLinkData(Output):
     save_url = serializers.URLField(help_text="Behind the button; opening it puts the card into Google Wallet.")
 
 
-class SaveLinkOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = SaveLinkData()  # type: ignore[assignment]
+class SaveLinkOutput(Output):
+    success = SuccessField()
+    data = SaveLinkData(source="*")  # type: ignore[assignment]
 
 
 class GooglePass(APIView):
@@ -161,7 +162,7 @@ class GooglePass(APIView):
             wallet_pass=found, card=card_of(found), keys=issuer.for_google, with_class=not issuer.look_pushed
         )
         passes.handed_out(wallet_pass=found)
-        return Response({"success": True, "data": {"save_url": link}})
+        return Response(SaveLinkOutput.serialize({"save_url": link}))
 
 
 class GoogleLogo(View):

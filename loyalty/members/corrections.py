@@ -4,6 +4,8 @@ A name corrected here is what this brand calls the member; other brands, and the
 So the same is done, and the same answered, whether or not other brands know the customer.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
 from uuid import uuid4
 
 from django.db import transaction
@@ -23,6 +25,23 @@ from loyalty.points import accounts
 from loyalty.points.balance_events import balance_changed
 
 NAMES = ("first_name", "last_name")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How a brand calls a member, and where it writes to; `unconfirmed_email` is an address that they may confirm."""
+
+    user_id: int
+    first_name: str
+    last_name: str
+    email: str
+    unconfirmed_email: str | None
+
+
+def identity_of(member: UserPoints, *, at: datetime) -> Identity:
+    first, last = accounts.names_of(member.user, member.brand_id)
+    waiting = confirmations.waiting_change(user_id=member.user_id, brand_id=member.brand_id, at=at).first()
+    return Identity(member.user_id, first, last, member.user.email, waiting.email if waiting else None)
 
 
 @raises(UserNotFound)

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from authcodes.api.qr_images import KINDS, ImageQuery, image_address
+from authcodes.api.scan_serializers import LocationField
 from authcodes.codes import signed_tags
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
@@ -33,13 +34,6 @@ NEXT_PAGE = OpenApiParameter(
     "Link", str, OpenApiParameter.HEADER, response=[200], description='The next page: `<address>; rel="next"`.'
 )
 HUB_OR_STAFF = [KEY, BEARER, PORTAL]
-
-
-class LocationField(serializers.CharField):
-    """A place's name; null for none."""
-
-    def to_representation(self, value: str) -> str | None:
-        return value or None
 
 
 class ScanRecordOutput(Output):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -29,24 +28,23 @@ from authcodes.api.scan_serializers import (
 from authcodes.api.scanner import Scanner
 from authcodes.errors import AuthCodeInvalid, ScanLimitReached, ScanNotAdoptable
 from authcodes.models.scans import Scan
-from authcodes.scanning import guest_scans, guest_tokens, lookups, scan, types
-from authcodes.scanning.types import ScanContext, ScanResult
+from authcodes.scanning import guest_scans, guest_tokens, lookups, scan
+from authcodes.scanning.types import CodePreview, ScanContext
 from brands.identity.authentication import UnseenBearer, staff_may_read
 from campaigns.intake.payloads import LocationInput
 from core.api.idempotency import IDEMPOTENCY_HEADER
 from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
 from core.errors import AuthenticationRequired, IdempotencyKeyReused, NotFound, TokenInvalid, raises
-from core.json_values import iso, plain
 from core.redis import rate_limits
 
 EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
 
 
 @raises(AuthCodeInvalid, ScanLimitReached, IdempotencyKeyReused, TokenInvalid)
-def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: ScanContext) -> HttpResponse:
+def record_scan(request: Request, scanner: Scanner, scanned: str, about: ScanContext) -> HttpResponse:
     result = scan.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
     scanner.note(result.reason)
-    return scan_responses.present(result, brand_id=scanner.brand_id, to_guest=scanner.user_id is None)
+    return scan_responses.answer(result, brand_id=scanner.brand_id, to_guest=scanner.user_id is None)
 
 
 class VerifyProduct(APIView):
@@ -59,7 +57,7 @@ class VerifyProduct(APIView):
         tag="Scanning",
         summary="Scan a product as a customer",
         needs=[BEARER, KEY_AND_BEARER],
-        calls=[scan_and_present],
+        calls=[record_scan],
         parameters=[
             OpenApiParameter(
                 "auth_code",
@@ -87,7 +85,7 @@ class VerifyProduct(APIView):
         about = ScanContext(
             at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place, token=scanner.token
         )
-        return scan_and_present(request, scanner, auth_code, about)
+        return record_scan(request, scanner, auth_code, about)
 
 
 class ScanCode(APIView):
@@ -101,7 +99,7 @@ class ScanCode(APIView):
         tag="Scanning",
         summary="Scan a code",
         needs=EVERYBODY,
-        calls=[Scanner.scanning_for, scan_and_present],
+        calls=[Scanner.scanning_for, record_scan],
         parameters=[IDEMPOTENCY_HEADER],
         request=ScanInput,
         responses=SCAN_ANSWER,
@@ -125,7 +123,7 @@ class ScanCode(APIView):
             app_version=given.get("app_version", ""),
             token=scanner.token,
         )
-        return scan_and_present(request, scanner, given["code"], about)
+        return record_scan(request, scanner, given["code"], about)
 
 
 class ValidateCode(APIView):
@@ -157,23 +155,7 @@ class ValidateCode(APIView):
         result = scan.preview(scanned=given["code"], about=about)
         lookups.note(result=result, scanned=given["code"], about=about)
         scanner.note(result.reason)
-        return Response(present_preview(result))
-
-
-def present_preview(result: ScanResult) -> dict[str, Any]:
-    """Of a code that is not valid nothing more is told than of one that does not exist."""
-    facts = result.facts if result.outcome != Scan.Outcome.ERROR else None
-    return {
-        "valid": result.outcome == Scan.Outcome.SUCCESS,
-        "product": facts.product() if facts else None,
-        **scan_responses.points_of(result),
-        "scan_count": facts.scan_count if facts else 0,
-        "first_scan": facts is not None and facts.scan_count == 0,
-        "status": result.outcome.value,
-        "reason": result.reason.value if facts else None,
-        **types.public_status_fields(result.points_status if facts else Scan.PointsStatus.NOT_ELIGIBLE),
-        **({"recall": scan_responses.recall_of(facts)} if facts and result.reason == Scan.Reason.RECALLED else {}),
-    }
+        return Response(ValidateOutput.serialize(CodePreview(result)))
 
 
 class ScanState(APIView):
@@ -196,7 +178,7 @@ class ScanState(APIView):
         scanner = Scanner(request, counted_as="")
         rate_limits.hit("read", scanner.identity)
         scan = found(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, scanner, scan))
-        return Response(present_state(scan))
+        return Response(ScanStateOutput.serialize(scan))
 
 
 def found(scans: QuerySet[Scan], may_see: Callable[[Scan], bool] = lambda _scan: True) -> Scan:
@@ -205,18 +187,6 @@ def found(scans: QuerySet[Scan], may_see: Callable[[Scan], bool] = lambda _scan:
     if scan is None or not may_see(scan):
         raise NotFound
     return scan
-
-
-def present_state(scan: Scan) -> dict[str, Any]:
-    return {
-        "success": True,
-        "scan_id": str(scan.pk),
-        "status": scan.outcome,
-        **types.public_status_fields(Scan.PointsStatus(scan.points_status)),
-        "points_awarded": plain(scan.points_awarded),
-        "timestamp": iso(scan.scanned_at),
-        "location": scan.location or None,
-    }
 
 
 def may_read(request: Request, scanner: Scanner, scan: Scan) -> bool:
@@ -259,7 +229,7 @@ class AdoptScan(APIView):
         if not guest_tokens.proves(given["scan_token"], scan_id=scan_id):
             raise ScanNotAdoptable
         guest_scans.adopt(scan=scan, user_id=scanner.principal.user_id, at=timezone.now())
-        return Response(present_state(Scan.objects.get(pk=scan_id)))
+        return Response(ScanStateOutput.serialize(Scan.objects.get(pk=scan_id)))
 
 
 class PlaceScan(APIView):
@@ -288,7 +258,7 @@ class PlaceScan(APIView):
         recent = Scan.objects.filter(pk=scan_id, scanned_at__gte=since)
         scan = found(recent, lambda scan: self.is_theirs(scan, scanner, given.get("scan_token", "")))
         guest_scans.place(scan=scan, latitude=given["latitude"], longitude=given["longitude"])
-        return Response(present_state(Scan.objects.get(pk=scan_id)))
+        return Response(ScanStateOutput.serialize(Scan.objects.get(pk=scan_id)))
 
     def is_theirs(self, scan: Scan, scanner: Scanner, token: str) -> bool:
         if scan.user_id is None:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.db import row_guard
-from core.errors import Invalid, NotFound, RateLimited
+from core.errors import Invalid, NotFound, RateLimited, raises
 from jobs import files, queue, runner
 from jobs.models import Job
 from loyalty.members import personal_data
@@ -99,6 +99,7 @@ def write(file: IO[bytes], parts: Iterator[str], *, told: Callable[[int], None])
     told(number)
 
 
+@raises(NotFound)
 def newest(*, brand_id: int, customer_id: int, at: datetime) -> DataExport:
     """Raises NotFound where none was asked for."""
     job = _of(brand_id, customer_id).first()
@@ -116,6 +117,7 @@ def newest(*, brand_id: int, customer_id: int, at: datetime) -> DataExport:
     )
 
 
+@raises(NotFound)
 def opened(*, brand_id: int, customer_id: int, link: str, at: datetime) -> IO[bytes]:
     """The customer's file: the one that `link` was made for, or without a link the newest one. Raises NotFound."""
     job = _of(brand_id, customer_id).filter(status=Job.Status.DONE).first()

@@ -11,6 +11,7 @@ class AuthCodeInvalid(DomainError):
     """One answer for unknown, expired, deactivated, unassigned and foreign codes: guessing learns nothing."""
 
     code = "AUTH_CODE_INVALID"
+    status = 400
     default_message = _("The auth code is not valid or has expired.")
 
     def __init__(self, message: str = "", *, extra: dict[str, Any] | None = None) -> None:
@@ -20,6 +21,7 @@ class AuthCodeInvalid(DomainError):
 
 class ScanLimitReached(DomainError):
     code = "SCAN_LIMIT_REACHED"
+    status = 409
     default_message = _("This code has reached its scan limit.")
 
 
@@ -27,11 +29,13 @@ class ScanNotAdoptable(DomainError):
     """One answer for a wrong or late token, a scan that is no guest's, and one that somebody else was faster with."""
 
     code = "SCAN_NOT_ADOPTABLE"
+    status = 409
     default_message = _("This scan can no longer be claimed. Scan the code again.")
 
 
 class CodeRecalled(DomainError):
     code = "CODE_RECALLED"
+    status = 409
     default_message = _("This product has been recalled and earns no points.")
 
 
@@ -39,3 +43,4 @@ class BatchRefused(DomainError):
     """Batch settings that cannot be; `details` names the field."""
 
     code = "VALIDATION_ERROR"
+    status = 400

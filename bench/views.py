@@ -13,11 +13,11 @@ from rest_framework.views import APIView
 from rest_framework_simplejwt.authentication import JWTStatelessUserAuthentication
 
 from bench import orm
-from brands.errors import TokenInvalid
 from brands.identity import tokens
 from brands.identity.authentication import UnseenBearer, bearer
 from brands.models.people import User
 from campaigns.intake.payloads import LocationInput
+from core.errors import TokenInvalid
 
 
 class OrmBearer(BaseAuthentication):

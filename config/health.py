@@ -55,6 +55,17 @@ class ReadyOutput(AliveOutput):
     checks = ChecksOutput()
 
 
+NOT_READY = {
+    "checks": {
+        "database": {"status": "ok"},
+        "redis": {"status": "ok"},
+        "broker": {"status": "failing"},
+        "events": {"status": "failing", "oldest_seconds": 912, "limit_seconds": 300},
+        "jobs": {"status": "ok", "waiting_seconds": 0, "limit_seconds": 120},
+    }
+}
+
+
 class Probe(APIView):
     authentication_classes = ()
     permission_classes = ()
@@ -72,7 +83,14 @@ class Alive(Probe):
 class Ready(Probe):
     """`GET /readyz`: database, Redis, broker, and neither an event nor a job that waits for too long."""
 
-    @endpoint("check_ready", tag="Service", summary="Is it ready?", needs=[ANYBODY], responses=ReadyOutput)
+    @endpoint(
+        "check_ready",
+        tag="Service",
+        summary="Is it ready?",
+        needs=[ANYBODY],
+        error_details={"UNAVAILABLE": NOT_READY},
+        responses=ReadyOutput,
+    )
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
         """It can do its work: database, Redis and broker answer, and neither an event nor a job waits for too long.
 

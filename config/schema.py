@@ -1,6 +1,8 @@
 """The API's description (OpenAPI 3.1): what drf-spectacular cannot see in a view, and what all endpoints share."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -8,10 +10,11 @@ from django.template.loader import render_to_string
 from drf_spectacular.plumbing import get_lib_doc_excludes
 
 from authcodes.api.scan_responses import INVALID_MESSAGE
-from core.api.exception_handler import INTERNAL_ERROR, KNOWN_ERRORS, STATUS
 from core.api.inputs import Input
-from core.api.openapi.shared_examples import ANSWERS, DETAILS, REQUEST_ID, REQUESTS
-from core.errors import DomainError
+from core.api.openapi.endpoint import ANYBODY, KEY_AND_BEARER
+from core.api.openapi.shared_examples import ANSWERS, REQUEST_ID, REQUESTS
+from core.api.outputs import Output
+from core.errors import DomainError, error_classes
 
 Schema = dict[str, Any]
 
@@ -74,18 +77,6 @@ HEADERS = {
     },
     "WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}},
 }
-ERROR: Schema = {
-    "type": "object",
-    "description": "Every error, whatever its status.",
-    "properties": {
-        "success": {"type": "boolean", "const": False},
-        "error": {"type": "string", "enum": list(STATUS), "description": "For programs; it will not change."},
-        "message": {"type": "string", "description": "For people; it may change."},
-        "request_id": {"type": "string"},
-        "details": {"$ref": "#/components/schemas/ErrorDetails"},
-    },
-    "required": ["success", "error", "message", "request_id", "details"],
-}
 # With a name of its own, for generators of clients: what repeats it without one is another type each time.
 ERROR_DETAILS: Schema = {
     "type": "object",
@@ -126,7 +117,7 @@ def complete(result: Schema, **_: Any) -> Schema:
     components = result.setdefault("components", {})
     components["securitySchemes"] = SECURITY_SCHEMES
     components["headers"] = HEADERS
-    components["schemas"] |= {"ErrorAnswer": ERROR, "ErrorDetails": ERROR_DETAILS, "InvalidCode": INVALID_CODE}
+    components["schemas"] |= {"ErrorAnswer": error_answer(), "ErrorDetails": ERROR_DETAILS, "InvalidCode": INVALID_CODE}
     components["schemas"]["LocationInput"] |= {"if": WITH_A_LATITUDE, "then": HERE, "else": NOWHERE}
     payloads = components["schemas"].pop("Payload")["oneOf"]
     components["schemas"]["Payload"] = {"anyOf": [*payloads, OTHER_PAYLOAD]}
@@ -136,9 +127,34 @@ def complete(result: Schema, **_: Any) -> Schema:
     return result
 
 
+def error_answer() -> Schema:
+    """The envelope with every code there is."""
+    return {
+        "type": "object",
+        "description": "Every error, whatever its status.",
+        "properties": {
+            "success": {"type": "boolean", "const": False},
+            "error": {
+                "type": "string",
+                "enum": list(error_table()),
+                "description": "For programs; it will not change.",
+            },
+            "message": {"type": "string", "description": "For people; it may change."},
+            "request_id": {"type": "string"},
+            "details": {"$ref": "#/components/schemas/ErrorDetails"},
+        },
+        "required": ["success", "error", "message", "request_id", "details"],
+    }
+
+
+def error_table() -> dict[str, type[DomainError]]:
+    """Every code with the class that speaks for it, by status. Complete once the addresses are loaded."""
+    return dict(sorted(error_classes().items(), key=lambda each: (each[1].status, each[0])))
+
+
 def undocumented() -> list[type]:
     """Classes whose docstrings are about our code, and would else stand at whatever derives from them."""
-    return [*get_lib_doc_excludes(), Input]  # type: ignore[no-untyped-call]
+    return [*get_lib_doc_excludes(), Input, Output]  # type: ignore[no-untyped-call]
 
 
 def strip(part: Any) -> None:
@@ -156,6 +172,7 @@ def operations(result: Schema) -> Iterator[Schema]:
 def describe(operation: Schema) -> None:
     """Add who may call, the errors, the headers of answers, and examples."""
     name, needs, codes = operation["operationId"], operation.pop("x-needs"), operation.pop("x-errors")
+    details = operation.pop("x-error-details")
     operation["security"] = [{scheme: [] for scheme in alternative} for alternative in needs]
     operation["description"] += f"\n\n**Needs** {describe_needs(needs)}."
     if "requestBody" in operation:
@@ -164,8 +181,8 @@ def describe(operation: Schema) -> None:
     for status, response in operation["responses"].items():
         response["description"] = SUCCESS[status]
         response.setdefault("headers", {})["X-Request-ID"] = header("X-Request-ID")
-    for failure, of_failure in by_status(all_codes(operation, codes)).items():
-        operation["responses"][str(failure)] = error_response(name, failure, of_failure)
+    for failure, kinds in groupby(all_errors(operation, needs, codes), key=attrgetter("status")):
+        operation["responses"][str(failure)] = error_response(name, failure, list(kinds), details)
     operation["responses"] = dict(sorted(operation["responses"].items()))
 
 
@@ -179,29 +196,35 @@ def describe_needs(needs: Sequence[Sequence[str]]) -> str:
     return f"{words}; may come with {', '.join(sometimes)}" if sometimes else words
 
 
-def all_codes(operation: Schema, own: Iterable[str]) -> list[str]:
-    """The codes that the endpoint names, and those that follow from what it is."""
+def all_errors(operation: Schema, needs: Sequence[Sequence[str]], own: Iterable[str]) -> list[type[DomainError]]:
+    """The errors that the endpoint names, and those that follow from what it is, in the order of the table."""
     where = {parameter["in"] for parameter in operation.get("parameters", [])}
     also = [*ALWAYS, *(WITH_A_BODY if "requestBody" in operation else []), *(WITH_A_PATH if "path" in where else [])]
     if operation["operationId"] in FILES:
         also.remove("NOT_ACCEPTABLE")
-    return list(dict.fromkeys([*also, *own]))
+    if "Service" not in operation["tags"]:
+        also.append("RATE_LIMITED")
+    return [kind for code, kind in error_table().items() if code in {*also, *own, *of_credentials(needs)}]
 
 
-def by_status(codes: Iterable[str]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for code in codes:
-        found.setdefault(STATUS[code], []).append(code)
-    return found
+def of_credentials(needs: Sequence[Sequence[str]]) -> list[str]:
+    """What is wrong with credentials: bad ones, a key and a token of two brands, or none where some are needed."""
+    named = {scheme for alternative in needs for scheme in alternative}
+    codes = [*(["API_KEY_INVALID"] if "apiKey" in named else []), *(["TOKEN_INVALID"] if "bearer" in named else [])]
+    if ANYBODY not in needs and named != {"apiKey"}:
+        codes.append("AUTHENTICATION_REQUIRED")
+    return [*codes, *(["BRAND_MISMATCH"] if KEY_AND_BEARER in needs else [])]
 
 
-def error_response(name: str, status: int, codes: list[str]) -> Schema:
-    """One response with an example for each of its codes."""
+def error_response(name: str, status: int, kinds: list[type[DomainError]], details: Mapping[str, Any]) -> Schema:
+    """One response with an example for each of its errors."""
     extra = ["Retry-After"] if status in {429, 503} else ["WWW-Authenticate"] if status == 401 else []
-    examples = {code: {"value": example(name, code)} for code in codes}
-    content = {"schema": error_schema(name, codes), "examples": examples}
+    examples = {
+        kind.code: {"value": example(name, kind, details.get(kind.code, kind.example_details))} for kind in kinds
+    }
+    content = {"schema": error_schema(name, [kind.code for kind in kinds]), "examples": examples}
     return {
-        "description": "\n".join(f"- `{code}`: {in_markdown(message_of(code))}" for code in codes),
+        "description": "\n".join(f"- `{kind.code}`: {in_markdown(str(kind.default_message))}" for kind in kinds),
         "headers": {each: header(each) for each in ["X-Request-ID", *extra]},
         "content": {"application/json": content},
     }
@@ -216,39 +239,23 @@ def error_schema(name: str, codes: list[str]) -> Schema:
     return {"oneOf": [{"$ref": "#/components/schemas/InvalidCode"}, envelope]} if both_shapes else envelope
 
 
-def example(name: str, code: str) -> Schema:
-    details = DETAILS.get((name, code), DETAILS.get(code, {}))
+def example(name: str, kind: type[DomainError], details: Mapping[str, Any]) -> Schema:
     envelope = {
         "success": False,
-        "error": code,
-        "message": message_of(code),
+        "error": kind.code,
+        "message": str(kind.default_message),
         "request_id": REQUEST_ID,
         "details": details,
     }
-    if name in SCANS and code == "AUTH_CODE_INVALID":
+    if name in SCANS and kind.code == "AUTH_CODE_INVALID":
         also = {"status": "error", "support_email": "help@example.com", "scan_id": ANSWERS[name]["Genuine"]["scan_id"]}
         return {**envelope, "message": str(INVALID_MESSAGE), **also}
     return envelope
 
 
-def message_of(code: str) -> str:
-    """What the service says with a code where it has nothing better to say."""
-    kinds = {kind.code: str(kind.default_message) for kind in error_classes()}
-    known = {known: message for _, known, message in reversed(KNOWN_ERRORS)}
-    return kinds.get(code) or known.get(code) or {INTERNAL_ERROR.code: INTERNAL_ERROR.message}[code]
-
-
 def in_markdown(text: str) -> str:
     """Markdown takes an angle bracket for HTML."""
     return text.replace("<", r"\<")
-
-
-def error_classes() -> list[type[DomainError]]:
-    """Every kind there is, nearest to the root last, so that a special kind does not speak for its code."""
-    kinds: list[type[DomainError]] = [DomainError]
-    for kind in kinds:
-        kinds += kind.__subclasses__()
-    return kinds[::-1]
 
 
 def header(name: str) -> Schema:
@@ -268,5 +275,6 @@ def give_examples(operation: Schema, name: str) -> None:
 def table() -> list[dict[str, Any]]:
     """Every code with its status and words, for the introduction."""
     return [
-        {"code": code, "status": status, "message": in_markdown(message_of(code))} for code, status in STATUS.items()
+        {"code": code, "status": kind.status, "message": in_markdown(str(kind.default_message))}
+        for code, kind in error_table().items()
     ]

@@ -7,16 +7,19 @@ from core.errors import DomainError, Invalid
 
 class LoyaltyDisabled(DomainError):
     code = "LOYALTY_DISABLED"
+    status = 403
     default_message = _("This brand's loyalty programme is switched off.")
 
 
 class MemberBlocked(DomainError):
     code = "MEMBER_BLOCKED"
+    status = 403
     default_message = _("This customer's account is blocked.")
 
 
 class EmailNotConfirmed(DomainError):
     code = "EMAIL_NOT_CONFIRMED"
+    status = 403
     default_message = _(
         "This brand credits points only to confirmed e-mail addresses. The "
         "points follow once the customer confirms theirs."
@@ -25,31 +28,37 @@ class EmailNotConfirmed(DomainError):
 
 class UserNotEnrolled(DomainError):
     code = "USER_NOT_ENROLLED"
+    status = 422
     default_message = _("This customer is not enrolled, and the brand does not enrol automatically.")
 
 
 class PointsAlreadyClaimed(DomainError):
     code = "POINTS_ALREADY_CLAIMED"
+    status = 409
     default_message = _("Points for this have already been credited to this customer.")
 
 
 class ExternallyRefused(DomainError):
     code = "EXTERNALLY_REFUSED"
+    status = 409
     default_message = _("The brand's external loyalty system rejected the points.")
 
 
 class NotEligible(DomainError):
     code = "NOT_ELIGIBLE"
+    status = 422
     default_message = _("The brand gives no points for this action.")
 
 
 class CurrencyNotAccepted(DomainError):
     code = "CURRENCY_NOT_ACCEPTED"
+    status = 422
     default_message = _("The brand uses another currency and has no rate for this one.")
 
 
 class OrderOfAnother(DomainError):
     code = "ORDER_ALREADY_CREDITED"
+    status = 409
     default_message = _("This order was credited to another customer.")
 
 
@@ -59,54 +68,65 @@ class NotEnoughPoints(Invalid):
 
 class RewardNotFound(DomainError):
     code = "REWARD_NOT_FOUND"
+    status = 404
     default_message = _("This brand has no reward with this id.")
 
 
 class RewardNotAvailable(DomainError):
     code = "REWARD_NOT_AVAILABLE"
+    status = 409
     default_message = _("This reward is currently unavailable.")
 
 
 class OutOfStock(DomainError):
     code = "OUT_OF_STOCK"
+    status = 409
     default_message = _("This reward is out of stock.")
 
 
 class NotEnoughPointsForReward(DomainError):
     code = "NOT_ENOUGH_POINTS"
+    status = 409
     default_message = _("Not enough points for this reward.")
 
 
 class LevelTooLow(DomainError):
     code = "LEVEL_TOO_LOW"
+    status = 409
     default_message = _("This reward requires a higher level.")
 
 
 class RedemptionLimitReached(DomainError):
     code = "REDEMPTION_LIMIT_REACHED"
+    status = 409
     default_message = _("Redemption limit reached for this reward.")
 
 
 class RedemptionCodeUnknown(DomainError):
     code = "REDEMPTION_CODE_UNKNOWN"
+    status = 404
     default_message = _("Code not found. Check it for typos.")
 
 
 class RedemptionUsed(DomainError):
     code = "REDEMPTION_USED"
+    status = 409
     default_message = _("This code has already been used.")
 
 
 class UndoNotPossible(DomainError):
     code = "UNDO_NOT_POSSIBLE"
+    status = 409
     default_message = _("This reward can no longer be cancelled. Contact the brand.")
 
 
 class RedemptionExpired(DomainError):
     code = "REDEMPTION_EXPIRED"
+    status = 409
     default_message = _("This code has expired.")
 
 
 class RedemptionCancelled(DomainError):
     code = "REDEMPTION_CANCELLED"
+    status = 409
     default_message = _("This code was cancelled and its points were refunded.")

@@ -1,7 +1,6 @@
 """Codes over HTTP, for a brand's hub and staff: the scans of a code (spec 4.8), and lists of QR images (4.5)."""
 
 from contextlib import AbstractContextManager
-from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
@@ -11,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from authcodes.api.qr_images import KINDS, ImageQuery, image_address
+from authcodes.api.scan_serializers import LocationField
 from authcodes.codes import signed_tags
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
@@ -21,55 +21,41 @@ from brands.identity.authentication import SESSION_OR_BEARER, caller_of, staff_m
 from brands.identity.roles import ACT, VIEW
 from brands.identity.tokens import Principal
 from brands.scanned import read
-from core.api.filters import ChoiceFilter, ListFilters
+from core.api.filters import ChoiceFilter, TenantFilterSet
+from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, KEY, PORTAL, endpoint
+from core.api.outputs import Output, PointsField, TimestampField
 from core.api.pagination import Page, PaginationOutput, page_parameters, paged
 from core.db import row_guard
 from core.errors import AuthenticationRequired, Forbidden, NotFound
-from core.json_values import iso, plain
 from core.redis import rate_limits
 
 NEXT_PAGE = OpenApiParameter(
     "Link", str, OpenApiParameter.HEADER, response=[200], description='The next page: `<address>; rel="next"`.'
 )
 HUB_OR_STAFF = [KEY, BEARER, PORTAL]
-READER_ERRORS = [
-    "AUTHENTICATION_REQUIRED",
-    "TOKEN_INVALID",
-    "API_KEY_INVALID",
-    "FORBIDDEN",
-    "NOT_FOUND",
-    "RATE_LIMITED",
-]
 
 
-class ScanRecordOutput(serializers.Serializer[Any]):
+class ScanRecordOutput(Output):
     scan_id = serializers.CharField()
     customer_email = serializers.CharField(allow_null=True)
-    timestamp = serializers.DateTimeField()
-    location = serializers.CharField(allow_null=True)
-    points_awarded = serializers.FloatField(help_text="Whole where whole; 0 until they are credited.")
+    timestamp = TimestampField(source="scanned_at")
+    location = LocationField(allow_null=True)
+    points_awarded = PointsField(help_text="Whole where whole; 0 until they are credited.")
     outcome = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="success: the scan was accepted.")
     reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The true reason of the outcome.")
 
 
-class CodeScanFilters(ListFilters):
-    outcome = ChoiceFilter(parameter="outcome", values=Scan.Outcome.values)
+class CodeScanFilter(TenantFilterSet):
+    outcome = ChoiceFilter(values=Scan.Outcome.values, description="List scans of this outcome only.")
 
 
-OUTCOME = OpenApiParameter(
-    "outcome",
-    {"type": "string", "enum": Scan.Outcome.values, "minLength": 1},
-    description="List scans of this outcome only.",
-)
-
-
-class CodeScansOutput(serializers.Serializer[Any]):
+class CodeScansOutput(Output):
     code = serializers.CharField()
     product = serializers.CharField(allow_null=True)
     total_scans = serializers.IntegerField(help_text="All recorded attempts to scan the code, whatever the filter.")
     accepted_scans = serializers.IntegerField(help_text="Of these, the accepted ones.")
-    scans = ScanRecordOutput(many=True)
+    scans = ScanRecordOutput(many=True, source="rows")
     pagination = PaginationOutput()
 
 
@@ -100,8 +86,11 @@ class BrandReader:
         return staff_may_read(self.user, self.token, brand_id, label, verb)
 
 
-class CodeScans(APIView):
+class CodeScans(ListView):
     """4.8: the attempts to scan a code, newest first."""
+
+    filterset_class = CodeScanFilter
+    ordering = ("-scanned_at", "-scan_id")
 
     authentication_classes = SESSION_OR_BEARER
     permission_classes = (AllowAny,)
@@ -111,8 +100,8 @@ class CodeScans(APIView):
         tag="Codes",
         summary="List a code's scans",
         needs=HUB_OR_STAFF,
-        errors=[*READER_ERRORS, "VALIDATION_ERROR"],
-        parameters=[*page_parameters(), OUTCOME],
+        raises=[Forbidden],
+        parameters=[*page_parameters(), *CodeScanFilter.parameters()],
         responses=CodeScansOutput,
     )
     @row_guard.marked(row_guard.OF_BRAND)
@@ -128,9 +117,9 @@ class CodeScans(APIView):
         """
         reader = BrandReader(request)
         with reader.guard():
-            return self.scans_of(request, reader, code)
+            return self.scans_of(reader, code)
 
-    def scans_of(self, request: Request, reader: BrandReader, code: str) -> Response:
+    def scans_of(self, reader: BrandReader, code: str) -> Response:
         reading = read(code)
         codes = AuthCode.objects.select_related("product", "batch")
         found = codes.filter(code=reading.code).first() if reading else None
@@ -139,34 +128,19 @@ class CodeScans(APIView):
         if reading and reading.tag and not tag_fits(found, reading.tag):
             raise NotFound
         attempts = Scan.objects.filter(auth_code=found)
-        scans = CodeScanFilters.of(request, attempts).qs.annotate(customer_email=CUSTOMER_EMAIL)
-        rows, pagination = paged(request, scans, order=("-scanned_at", "-scan_id"), view=self)
-        return Response(
-            {
-                "code": found.code,
-                "product": found.product.title if found.product else None,
-                "total_scans": attempts.count(),
-                "accepted_scans": found.scan_count,
-                "scans": [present_record(scan) for scan in rows],
-                "pagination": pagination,
-            }
-        )
+        page = self.page_of(attempts.annotate(customer_email=CUSTOMER_EMAIL))
+        shown = {
+            "code": found.code,
+            "product": found.product.title if found.product else None,
+            "total_scans": attempts.count(),
+            "accepted_scans": found.scan_count,
+            **page,
+        }
+        return Response(CodeScansOutput.serialize(shown))
 
 
 def tag_fits(code: AuthCode, tag: str) -> bool:
     return signed_tags.fits(given=tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
-
-
-def present_record(scan: Any) -> dict[str, Any]:
-    return {
-        "scan_id": str(scan.pk),
-        "customer_email": scan.customer_email,
-        "timestamp": iso(scan.scanned_at),
-        "location": scan.location or None,
-        "points_awarded": plain(scan.points_awarded),
-        "outcome": scan.outcome,
-        "reason": scan.reason,
-    }
 
 
 class ListQuery(ImageQuery):
@@ -195,7 +169,7 @@ class BatchQrCodes(APIView):
         tag="Codes",
         summary="List a batch's QR images",
         needs=HUB_OR_STAFF,
-        errors=[*READER_ERRORS, "VALIDATION_ERROR"],
+        raises=[Forbidden],
         parameters=[*page_parameters(CodesPage), ListQuery, NEXT_PAGE],
         responses={(200, "application/json"): {"type": "array", "items": {"type": "string", "format": "uri"}}},
     )

@@ -1,6 +1,5 @@
 """A customer's own data: asked for, written by a job, and fetched as a file."""
 
-from typing import Any
 from urllib.parse import urlencode
 
 from django.db import transaction
@@ -14,42 +13,48 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from authcodes import data_exports
-from authcodes.data_exports import LINK_LASTS, MAX_LINK_LENGTH, DataExport
-from brands.errors import TokenInvalid
+from authcodes.data_exports import LINK_LASTS, MAX_LINK_LENGTH
 from brands.identity import users
 from brands.identity.authentication import active_user, changing_own_brand, for_own_brand, principal_of
 from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.json_values import iso
+from core.api.outputs import Output, SuccessField, TimestampField
+from core.errors import TokenInvalid
 from core.redis import rate_limits
 
-ERRORS = ["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"]
 LINK_MINUTES = int(LINK_LASTS.total_seconds()) // 60
 
 
-class DataExportData(serializers.Serializer[Any]):
+class DownloadUrlField(serializers.CharField):
+    """Where the file of a link is fetched; null without a link."""
+
+    def to_representation(self, value: str) -> str | None:
+        return f"{reverse('data-export-file')}?{urlencode({'link': value})}" if value else None
+
+
+class DataExportData(Output):
     status = serializers.ChoiceField(
         choices=data_exports.STATES, help_text="`done`: the file is ready. `expired`: the file has been deleted."
     )
-    requested_at = serializers.DateTimeField()
-    finished_at = serializers.DateTimeField(allow_null=True)
-    expires_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the file will be deleted. Null if there is no file."
+    requested_at = TimestampField()
+    finished_at = TimestampField(allow_null=True)
+    expires_at = TimestampField(allow_null=True, help_text="When the file will be deleted. Null if there is no file.")
+    bytes = serializers.IntegerField(source="size", allow_null=True, help_text="Size of the file.")
+    download_url = DownloadUrlField(
+        source="link",
+        allow_null=True,
+        help_text=f"Valid for {LINK_MINUTES} minutes, and only with the customer's own access token.",
     )
-    bytes = serializers.IntegerField(allow_null=True, help_text="Size of the file.")
-    download_url = serializers.CharField(
-        allow_null=True, help_text=f"Valid for {LINK_MINUTES} minutes, and only with the customer's own access token."
-    )
-    download_url_expires_at = serializers.DateTimeField(allow_null=True)
+    download_url_expires_at = TimestampField(source="link_until", allow_null=True)
 
 
-class DataExportOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = DataExportData()  # type: ignore[assignment]
+class DataExportOutput(Output):
+    success = SuccessField()
+    data = DataExportData(source="*")  # type: ignore[assignment]
 
 
-class DataOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
+class DataOutput(Output):
+    success = SuccessField()
     data = serializers.DictField(help_text="By topic, such as loyalty, scans and notices.")  # type: ignore[assignment]
 
 
@@ -61,7 +66,6 @@ class DataExports(APIView):
         tag="Account",
         summary="Request an export of my data",
         needs=[BEARER],
-        errors=ERRORS,
         request=None,
         responses={202: DataExportOutput},
     )
@@ -82,14 +86,14 @@ class DataExports(APIView):
             brand = Brand.objects.get(pk=principal.brand_id)
             data_exports.start(brand=brand, customer=customer, by=None, at=now)
         found = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
-        return Response({"success": True, "data": present(found)}, status=202, headers={"Cache-Control": "no-store"})
+        return Response(DataExportOutput.serialize(found), status=202, headers={"Cache-Control": "no-store"})
 
     @endpoint(
         "read_data_export",
         tag="Account",
         summary="Read the status of my data export",
         needs=[BEARER],
-        errors=[*ERRORS, "NOT_FOUND"],
+        calls=[data_exports.newest],
         responses=DataExportOutput,
     )
     @for_own_brand
@@ -102,7 +106,7 @@ class DataExports(APIView):
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         now = timezone.now()
         found = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
-        return Response({"success": True, "data": present(found)}, headers={"Cache-Control": "no-store"})
+        return Response(DataExportOutput.serialize(found), headers={"Cache-Control": "no-store"})
 
 
 class DataExportFile(APIView):
@@ -113,7 +117,7 @@ class DataExportFile(APIView):
         tag="Account",
         summary="Download my data",
         needs=[BEARER],
-        errors=[*ERRORS, "NOT_FOUND"],
+        calls=[data_exports.opened],
         parameters=[
             OpenApiParameter(
                 "link",
@@ -139,16 +143,3 @@ class DataExportFile(APIView):
         )
         headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
         return FileResponse(content, content_type="application/json", headers=headers)
-
-
-def present(export: DataExport) -> dict[str, Any]:
-    address = f"{reverse('data-export-file')}?{urlencode({'link': export.link})}" if export.link else None
-    return {
-        "status": export.status,
-        "requested_at": iso(export.requested_at),
-        "finished_at": export.finished_at and iso(export.finished_at),
-        "expires_at": export.expires_at and iso(export.expires_at),
-        "bytes": export.size,
-        "download_url": address,
-        "download_url_expires_at": export.link_until and iso(export.link_until),
-    }

@@ -1,7 +1,5 @@
 """Reporting a product that may be a fake."""
 
-from typing import Any
-
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
@@ -16,6 +14,7 @@ from brands.identity.authentication import BearerToken
 from brands.scanned import MAX_INPUT_LENGTH
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, KEY, KEY_AND_BEARER, endpoint
+from core.api.outputs import Output, SuccessField
 from core.errors import AuthenticationRequired
 from core.redis import rate_limits
 
@@ -32,9 +31,9 @@ class FakeReportInput(Input):
     )
 
 
-class FakeReportOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    report_id = serializers.IntegerField()
+class FakeReportOutput(Output):
+    success = SuccessField()
+    report_id = serializers.IntegerField(source="pk")
 
 
 class FakeReports(APIView):
@@ -48,13 +47,6 @@ class FakeReports(APIView):
         tag="Scanning",
         summary="Report a suspected fake",
         needs=[BEARER, KEY, KEY_AND_BEARER],
-        errors=[
-            "API_KEY_INVALID",
-            "AUTHENTICATION_REQUIRED",
-            "BRAND_MISMATCH",
-            "TOKEN_INVALID",
-            "RATE_LIMITED",
-        ],
         request=FakeReportInput,
         responses={201: FakeReportOutput},
     )
@@ -81,4 +73,4 @@ class FakeReports(APIView):
             user_id=scanner.user_id,
             at=timezone.now(),
         )
-        return Response({"success": True, "report_id": made.pk}, status=201)
+        return Response(FakeReportOutput.serialize(made), status=201)

@@ -125,7 +125,6 @@ class PngImage(Image):
         tag="Codes",
         summary="Fetch a QR image (PNG)",
         needs=[ANYBODY],
-        errors=["NOT_FOUND", "RATE_LIMITED", "VALIDATION_ERROR"],
         parameters=[PERMISSION, ImageQuery],
         responses={(200, "image/png"): OpenApiTypes.BINARY, 304: UNCHANGED},
     )
@@ -146,7 +145,6 @@ class SvgImage(Image):
         tag="Codes",
         summary="Fetch a QR image (SVG)",
         needs=[ANYBODY],
-        errors=["NOT_FOUND", "RATE_LIMITED", "VALIDATION_ERROR"],
         parameters=[PERMISSION, ImageQuery],
         responses={(200, "image/svg+xml"): OpenApiTypes.BINARY, 304: UNCHANGED},
     )

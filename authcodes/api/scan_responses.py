@@ -1,4 +1,7 @@
-"""How a scan's result is said to the customer: the shapes of spec 4.9, the same from every door."""
+"""How a scan's result is said to the customer: the shapes of spec 4.9, the same from every door.
+
+The serializers describe it. The answer itself is written by hand, field by field as they would: it is the hot one.
+"""
 
 import json
 from typing import Any
@@ -15,6 +18,7 @@ from authcodes.models.scans import Scan
 from authcodes.scanning import guest_tokens, types
 from authcodes.scanning.types import CodeSnapshot, ScanResult
 from brands.models.tenants import Brand
+from core.api.outputs import Output, PointsField, TimestampField
 from core.json_values import iso, plain
 
 Outcome, Reason, Status = Scan.Outcome, Scan.Reason, Scan.PointsStatus
@@ -45,7 +49,7 @@ WAITS = (
 ABOUT_PROOF = "Of a guest's scan: shows for some minutes that it was theirs, to adopt_scan and place_scan."
 
 
-class ProductOutput(serializers.Serializer[Any]):
+class ProductOutput(Output):
     id = serializers.CharField()
     name = serializers.CharField()
     sku = serializers.CharField()
@@ -54,13 +58,13 @@ class ProductOutput(serializers.Serializer[Any]):
     )
 
 
-class RecallOutput(serializers.Serializer[Any]):
+class RecallOutput(Output):
     id = serializers.CharField()
     contact = serializers.CharField()
     message = serializers.CharField()
 
 
-class ScanSuccess(serializers.Serializer[Any]):
+class ScanSuccess(Output):
     """The product is genuine, and the scan counts."""
 
     success = serializers.ChoiceField(choices=[True])
@@ -73,19 +77,19 @@ class ScanSuccess(serializers.Serializer[Any]):
     )
     waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=WAITS)
     product = ProductOutput()
-    points_awarded = serializers.FloatField(help_text="What the scan earns; credited when points_status is awarded.")
-    points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
+    points_awarded = PointsField(help_text="What the scan earns; credited when points_status is awarded.")
+    points_available = PointsField(required=False, help_text="What a guest would earn by logging in.")
     message = serializers.CharField(help_text="For the customer.")
     scan_count = serializers.IntegerField(help_text="Accepted scans of this code, this one included.")
     first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
-    first_scan_date = serializers.DateTimeField(
+    first_scan_date = TimestampField(
         required=False, allow_null=True, help_text="Where it was scanned before: when first."
     )
     first_scan_location = serializers.CharField(required=False, allow_null=True, help_text="City and region.")
     scan_token = serializers.CharField(required=False, help_text=ABOUT_PROOF)
 
 
-class ScanWarning(serializers.Serializer[Any]):
+class ScanWarning(Output):
     """The code is real, but has been scanned as often as it may be, or is reserved, or its product is recalled.
 
     Reserved: a guest has scanned it, and may still log in and claim it; or a customer has, whose e-mail address the
@@ -103,9 +107,9 @@ class ScanWarning(serializers.Serializer[Any]):
     message = serializers.CharField(help_text="For the customer; the recall's own words when it is recalled.")
     scan_count = serializers.IntegerField(help_text="Accepted scans of this code.")
     first_scan = serializers.ChoiceField(choices=[False])
-    first_scan_date = serializers.DateTimeField(allow_null=True)
+    first_scan_date = TimestampField(allow_null=True)
     first_scan_location = serializers.CharField(allow_null=True, help_text="City and region.")
-    reserved_until = serializers.DateTimeField(
+    reserved_until = TimestampField(
         required=False, help_text="Only when it is reserved: until when the guest who scanned it may claim it."
     )
     recall = RecallOutput(required=False, help_text="Only when it is recalled.")
@@ -119,7 +123,7 @@ SCAN_ANSWER = PolymorphicProxySerializer(
 )
 
 
-def present(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> HttpResponse:
+def answer(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> HttpResponse:
     """The answer to a scan. Raises AuthCodeInvalid for an error, which carries both of the spec's error shapes.
 
     `brand_id`: the brand whose app or key asked, None for anybody. `to_guest`: nobody is named as the scan's customer.
@@ -130,13 +134,13 @@ def present(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> Http
     if to_guest:
         scanned_at = result.scanned_at or timezone.now()
         body["scan_token"] = guest_tokens.token_of(result.scan_id, scanned_at=scanned_at)
-    answer = {"success": True, "status": result.outcome.value, **body}
+    said = {"success": True, "status": result.outcome.value, **body}
     # Not DRF's Response: it renders through Django's template responses, which takes longer than the answer itself.
-    return HttpResponse(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), content_type="application/json")
+    return HttpResponse(json.dumps(said, ensure_ascii=False, separators=(",", ":")), content_type="application/json")
 
 
 def common(result: ScanResult) -> dict[str, Any]:
-    assert result.facts is not None  # noqa: S101 - present() has looked
+    assert result.facts is not None  # noqa: S101 - answer() has looked
     return {
         "scan_id": str(result.scan_id),
         "reason": result.reason.value,
@@ -169,14 +173,9 @@ def points_of(result: ScanResult) -> dict[str, Any]:
     return {"points_awarded": plain(result.points)}
 
 
-def recall_of(facts: CodeSnapshot) -> dict[str, Any]:
-    """The recall as customers are told it."""
-    return {"id": facts.recall_id, "contact": facts.recall_contact, "message": facts.recall_message}
-
-
 def first_scan(result: ScanResult) -> dict[str, Any]:
     facts = result.facts
-    assert facts is not None  # noqa: S101 - present() has looked
+    assert facts is not None  # noqa: S101 - answer() has looked
     return {
         "first_scan_date": iso(facts.first_scan_at) if facts.first_scan_at else None,
         "first_scan_location": facts.first_scan_location or None,
@@ -185,7 +184,7 @@ def first_scan(result: ScanResult) -> dict[str, Any]:
 
 def warning(result: ScanResult) -> dict[str, Any]:
     facts = result.facts
-    assert facts is not None  # noqa: S101 - present() has looked
+    assert facts is not None  # noqa: S101 - answer() has looked
     body = {
         **common(result),
         "points_awarded": 0,
@@ -197,7 +196,7 @@ def warning(result: ScanResult) -> dict[str, Any]:
     if result.reason == Reason.RESERVED and facts.reserved_until:
         body |= {"message": str(reserved_message(facts)), "reserved_until": iso(facts.reserved_until)}
     if result.reason == Reason.RECALLED:
-        body |= {"message": facts.recall_message, "recall": recall_of(facts)}
+        body |= {"message": facts.recall_message, "recall": facts.recall()}
     return body
 
 

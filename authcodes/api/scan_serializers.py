@@ -1,16 +1,14 @@
 """Input and output of the endpoints about scans."""
 
-from typing import Any
-
 from rest_framework import serializers
 
-from authcodes.api import scan_responses
-from authcodes.api.scan_responses import ProductOutput, RecallOutput
+from authcodes.api.scan_responses import WAITS, ProductOutput, RecallOutput
 from authcodes.models.scans import Scan
 from authcodes.scanning import evaluate, guest_tokens, types
 from brands.scanned import MAX_INPUT_LENGTH
 from campaigns.intake.payloads import LocationInput
 from core.api.inputs import Input
+from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 
 WHAT_IS_A_CODE = "The code, `code.tag` of a signed batch, or the whole address that was scanned."
 
@@ -32,35 +30,58 @@ class ValidateInput(Input):
     )
 
 
-class ValidateOutput(serializers.Serializer[Any]):
+class PointsStatusField(serializers.ChoiceField):
+    """What becomes of a scan's points, as programs are told it."""
+
+    def to_representation(self, value: str) -> str:
+        return types.public_status_fields(Scan.PointsStatus(value))["points_status"]
+
+
+class WaitsForField(serializers.ChoiceField):
+    """What the points of a scan wait for, by their status."""
+
+    def to_representation(self, value: str) -> str | None:
+        return types.public_status_fields(Scan.PointsStatus(value)).get("waits_for")
+
+
+class LocationField(serializers.CharField):
+    """A place's name; null for none."""
+
+    def to_representation(self, value: str) -> str | None:
+        return value or None
+
+
+class ValidateOutput(Output):
     valid = serializers.BooleanField()
     product = ProductOutput(allow_null=True)
-    points_awarded = serializers.FloatField(help_text="What a scan now would earn whoever asks; 0 for a guest.")
+    points_awarded = PointsField(help_text="What a scan now would earn whoever asks; 0 for a guest.")
+    points_available = PointsField(required=False, help_text="What a guest would earn by logging in.")
     scan_count = serializers.IntegerField()
     first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
-    status = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="What a scan now would answer.")
+    status = serializers.ChoiceField(
+        source="result.outcome", choices=Scan.Outcome.values, help_text="What a scan now would answer."
+    )
     reason = serializers.ChoiceField(
         choices=[reason.value for reason in evaluate.OUTCOMES],
         allow_null=True,
         help_text="Why; null for a code that is not valid.",
     )
-    points_status = serializers.ChoiceField(
+    points_status = PointsStatusField(
         choices=["pending", "guest", "already_claimed", "not_eligible"], help_text="What would become of the points."
     )
-    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=scan_responses.WAITS)
-    points_available = serializers.FloatField(required=False, help_text="What a guest would earn by logging in.")
+    waits_for = WaitsForField(source="points_status", choices=["confirmed_email"], required=False, help_text=WAITS)
     recall = RecallOutput(required=False, help_text="Only when the product is recalled.")
 
 
-class ScanStateOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    scan_id = serializers.UUIDField()
-    status = serializers.ChoiceField(choices=Scan.Outcome.choices)
-    points_status = serializers.ChoiceField(choices=types.PUBLIC_STATUSES)
-    waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=scan_responses.WAITS)
-    points_awarded = serializers.FloatField()
-    timestamp = serializers.DateTimeField()
-    location = serializers.CharField(allow_null=True)
+class ScanStateOutput(Output):
+    success = SuccessField()
+    scan_id = serializers.UUIDField(source="pk")
+    status = serializers.ChoiceField(source="outcome", choices=Scan.Outcome.choices)
+    points_status = PointsStatusField(choices=types.PUBLIC_STATUSES)
+    waits_for = WaitsForField(source="points_status", choices=["confirmed_email"], required=False, help_text=WAITS)
+    points_awarded = PointsField()
+    timestamp = TimestampField(source="scanned_at")
+    location = LocationField(allow_null=True)
 
 
 class AdoptInput(Input):

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from authcodes.models.scans import Scan
 from authcodes.scanning import evaluate, guessing_exemptions
 from authcodes.scanning.types import ScanLocation
-from brands.errors import BrandMismatch, TokenInvalid, UserNotFound
+from brands.errors import BrandMismatch, UserNotFound
 from brands.identity import guessing
 from brands.identity.api_keys import Caller
 from brands.identity.authentication import active_user, caller_of
@@ -18,7 +18,7 @@ from brands.identity.tokens import Principal
 from brands.models.tenants import Brand
 from brands.scanned import read
 from core.api.idempotency import idempotency_key, idempotent_id
-from core.errors import Forbidden, Invalid
+from core.errors import Forbidden, Invalid, TokenInvalid, raises
 from core.web import client_address
 from loyalty.points import accounts
 
@@ -26,12 +26,17 @@ from loyalty.points import accounts
 class Scanner:
     """Who is scanning, as the request's token and key tell: a customer, or a guest at an address."""
 
-    def __init__(self, request: Request, *, customer_id: str = "", counted_as: str = "ingest") -> None:
+    def __init__(self, request: Request, *, counted_as: str = "ingest") -> None:
         self.caller: Caller | None = caller_of(request, counted_as=counted_as)
         self.principal: Principal | None = request.auth if isinstance(request.auth, Principal) else None
         if self.caller and self.principal and self.caller.brand_id != self.principal.brand_id:
             raise BrandMismatch
         self.address = client_address.client_address(request)
+        self.user_id: int | None = self.principal.user_id if self.principal else None
+
+    @raises(Forbidden, UserNotFound, TokenInvalid)
+    def scanning_for(self, customer_id: str) -> None:
+        """Who is scanning is the stated customer, if any, as far as the caller is believed."""
         self.user_id = self._user_id(customer_id)
         # The scan's own statement looks at its customer alone.
         if self.principal and self.token is None and not active_user(self.principal.user_id, self.principal):

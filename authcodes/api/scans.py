@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -27,25 +26,25 @@ from authcodes.api.scan_serializers import (
     ValidateOutput,
 )
 from authcodes.api.scanner import Scanner
-from authcodes.errors import ScanNotAdoptable
+from authcodes.errors import AuthCodeInvalid, ScanLimitReached, ScanNotAdoptable
 from authcodes.models.scans import Scan
-from authcodes.scanning import guest_scans, guest_tokens, lookups, scan, types
-from authcodes.scanning.types import ScanContext, ScanResult
+from authcodes.scanning import guest_scans, guest_tokens, lookups, scan
+from authcodes.scanning.types import CodePreview, ScanContext
 from brands.identity.authentication import UnseenBearer, staff_may_read
 from campaigns.intake.payloads import LocationInput
 from core.api.idempotency import IDEMPOTENCY_HEADER
 from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
-from core.errors import AuthenticationRequired, NotFound
-from core.json_values import iso, plain
+from core.errors import AuthenticationRequired, IdempotencyKeyReused, NotFound, TokenInvalid, raises
 from core.redis import rate_limits
 
 EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
 
 
-def scan_and_present(request: Request, scanner: Scanner, scanned: str, about: ScanContext) -> HttpResponse:
+@raises(AuthCodeInvalid, ScanLimitReached, IdempotencyKeyReused, TokenInvalid)
+def record_scan(request: Request, scanner: Scanner, scanned: str, about: ScanContext) -> HttpResponse:
     result = scan.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
     scanner.note(result.reason)
-    return scan_responses.present(result, brand_id=scanner.brand_id, to_guest=scanner.user_id is None)
+    return scan_responses.answer(result, brand_id=scanner.brand_id, to_guest=scanner.user_id is None)
 
 
 class VerifyProduct(APIView):
@@ -58,16 +57,7 @@ class VerifyProduct(APIView):
         tag="Scanning",
         summary="Scan a product as a customer",
         needs=[BEARER, KEY_AND_BEARER],
-        errors=[
-            "AUTH_CODE_INVALID",
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "API_KEY_INVALID",
-            "BRAND_MISMATCH",
-            "SCAN_LIMIT_REACHED",
-            "IDEMPOTENCY_KEY_REUSED",
-            "RATE_LIMITED",
-        ],
+        calls=[record_scan],
         parameters=[
             OpenApiParameter(
                 "auth_code",
@@ -95,7 +85,7 @@ class VerifyProduct(APIView):
         about = ScanContext(
             at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place, token=scanner.token
         )
-        return scan_and_present(request, scanner, auth_code, about)
+        return record_scan(request, scanner, auth_code, about)
 
 
 class ScanCode(APIView):
@@ -109,17 +99,7 @@ class ScanCode(APIView):
         tag="Scanning",
         summary="Scan a code",
         needs=EVERYBODY,
-        errors=[
-            "AUTH_CODE_INVALID",
-            "TOKEN_INVALID",
-            "API_KEY_INVALID",
-            "FORBIDDEN",
-            "BRAND_MISMATCH",
-            "USER_NOT_FOUND",
-            "SCAN_LIMIT_REACHED",
-            "IDEMPOTENCY_KEY_REUSED",
-            "RATE_LIMITED",
-        ],
+        calls=[Scanner.scanning_for, record_scan],
         parameters=[IDEMPOTENCY_HEADER],
         request=ScanInput,
         responses=SCAN_ANSWER,
@@ -131,7 +111,8 @@ class ScanCode(APIView):
         would be to earn. `customer_id` is believed from a hub key, or when it is the token's own user.
         """
         given = ScanInput.parse(request.data)
-        scanner = Scanner(request, customer_id=given.get("customer_id", ""))
+        scanner = Scanner(request)
+        scanner.scanning_for(given.get("customer_id", ""))
         scanner.check_limits(given["code"])
         about = ScanContext(
             at=timezone.now(),
@@ -142,7 +123,7 @@ class ScanCode(APIView):
             app_version=given.get("app_version", ""),
             token=scanner.token,
         )
-        return scan_and_present(request, scanner, given["code"], about)
+        return record_scan(request, scanner, given["code"], about)
 
 
 class ValidateCode(APIView):
@@ -156,14 +137,7 @@ class ValidateCode(APIView):
         tag="Scanning",
         summary="Look a code up",
         needs=EVERYBODY,
-        errors=[
-            "TOKEN_INVALID",
-            "API_KEY_INVALID",
-            "FORBIDDEN",
-            "BRAND_MISMATCH",
-            "USER_NOT_FOUND",
-            "RATE_LIMITED",
-        ],
+        calls=[Scanner.scanning_for],
         request=ValidateInput,
         responses=ValidateOutput,
     )
@@ -174,29 +148,14 @@ class ValidateCode(APIView):
         Of a code that is not valid no more is told than of one that does not exist.
         """
         given = ValidateInput.parse(request.data)
-        scanner = Scanner(request, customer_id=given.get("customer_id", ""))
+        scanner = Scanner(request)
+        scanner.scanning_for(given.get("customer_id", ""))
         scanner.check_limits(given["code"])
         about = ScanContext(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token)
         result = scan.preview(scanned=given["code"], about=about)
         lookups.note(result=result, scanned=given["code"], about=about)
         scanner.note(result.reason)
-        return Response(present_preview(result))
-
-
-def present_preview(result: ScanResult) -> dict[str, Any]:
-    """Of a code that is not valid nothing more is told than of one that does not exist."""
-    facts = result.facts if result.outcome != Scan.Outcome.ERROR else None
-    return {
-        "valid": result.outcome == Scan.Outcome.SUCCESS,
-        "product": facts.product() if facts else None,
-        **scan_responses.points_of(result),
-        "scan_count": facts.scan_count if facts else 0,
-        "first_scan": facts is not None and facts.scan_count == 0,
-        "status": result.outcome.value,
-        "reason": result.reason.value if facts else None,
-        **types.public_status_fields(result.points_status if facts else Scan.PointsStatus.NOT_ELIGIBLE),
-        **({"recall": scan_responses.recall_of(facts)} if facts and result.reason == Scan.Reason.RECALLED else {}),
-    }
+        return Response(ValidateOutput.serialize(CodePreview(result)))
 
 
 class ScanState(APIView):
@@ -209,7 +168,6 @@ class ScanState(APIView):
         tag="Scanning",
         summary="Read what became of a scan",
         needs=EVERYBODY,
-        errors=["TOKEN_INVALID", "API_KEY_INVALID", "BRAND_MISMATCH", "NOT_FOUND", "RATE_LIMITED"],
         responses=ScanStateOutput,
     )
     def get(self, request: Request, scan_id: UUID) -> Response:
@@ -220,7 +178,7 @@ class ScanState(APIView):
         scanner = Scanner(request, counted_as="")
         rate_limits.hit("read", scanner.identity)
         scan = found(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, scanner, scan))
-        return Response(present_state(scan))
+        return Response(ScanStateOutput.serialize(scan))
 
 
 def found(scans: QuerySet[Scan], may_see: Callable[[Scan], bool] = lambda _scan: True) -> Scan:
@@ -229,18 +187,6 @@ def found(scans: QuerySet[Scan], may_see: Callable[[Scan], bool] = lambda _scan:
     if scan is None or not may_see(scan):
         raise NotFound
     return scan
-
-
-def present_state(scan: Scan) -> dict[str, Any]:
-    return {
-        "success": True,
-        "scan_id": str(scan.pk),
-        "status": scan.outcome,
-        **types.public_status_fields(Scan.PointsStatus(scan.points_status)),
-        "points_awarded": plain(scan.points_awarded),
-        "timestamp": iso(scan.scanned_at),
-        "location": scan.location or None,
-    }
 
 
 def may_read(request: Request, scanner: Scanner, scan: Scan) -> bool:
@@ -261,15 +207,8 @@ class AdoptScan(APIView):
         tag="Scanning",
         summary="Take over a guest's scan",
         needs=[BEARER, KEY_AND_BEARER],
-        errors=[
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "API_KEY_INVALID",
-            "BRAND_MISMATCH",
-            "NOT_FOUND",
-            "SCAN_NOT_ADOPTABLE",
-            "RATE_LIMITED",
-        ],
+        calls=[guest_scans.adopt],
+        raises=[ScanNotAdoptable],
         request=AdoptInput,
         responses=ScanStateOutput,
     )
@@ -290,7 +229,7 @@ class AdoptScan(APIView):
         if not guest_tokens.proves(given["scan_token"], scan_id=scan_id):
             raise ScanNotAdoptable
         guest_scans.adopt(scan=scan, user_id=scanner.principal.user_id, at=timezone.now())
-        return Response(present_state(Scan.objects.get(pk=scan_id)))
+        return Response(ScanStateOutput.serialize(Scan.objects.get(pk=scan_id)))
 
 
 class PlaceScan(APIView):
@@ -303,7 +242,6 @@ class PlaceScan(APIView):
         tag="Scanning",
         summary="Say where a scan happened",
         needs=EVERYBODY,
-        errors=["TOKEN_INVALID", "API_KEY_INVALID", "BRAND_MISMATCH", "NOT_FOUND", "RATE_LIMITED"],
         request=PlaceInput,
         responses=ScanStateOutput,
     )
@@ -320,7 +258,7 @@ class PlaceScan(APIView):
         recent = Scan.objects.filter(pk=scan_id, scanned_at__gte=since)
         scan = found(recent, lambda scan: self.is_theirs(scan, scanner, given.get("scan_token", "")))
         guest_scans.place(scan=scan, latitude=given["latitude"], longitude=given["longitude"])
-        return Response(present_state(Scan.objects.get(pk=scan_id)))
+        return Response(ScanStateOutput.serialize(Scan.objects.get(pk=scan_id)))
 
     def is_theirs(self, scan: Scan, scanner: Scanner, token: str) -> bool:
         if scan.user_id is None:

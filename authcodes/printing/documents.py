@@ -46,6 +46,7 @@ class LibrariesMissing(DomainError):
     """The system lacks the libraries that WeasyPrint draws with."""
 
     code = "UNAVAILABLE"
+    status = 503
     default_message: ClassVar[Any] = gettext_lazy(
         "Documents cannot be made here: the server lacks Pango. Whoever runs it installs libpango-1.0-0, "
         "libpangoft2-1.0-0 and libharfbuzz-subset0, then restarts it. Label sheets and QR images need none of them."

@@ -13,6 +13,7 @@ from authcodes.scanning.evaluate import build_result
 from authcodes.scanning.snapshot import facts_of
 from authcodes.scanning.types import EARNING, Outcome, PointsStatus, Reason, ScanContext, ScanLocation
 from core.db import sql
+from core.errors import TokenInvalid, raises
 from events import publishing
 
 # However many claim a guest's scan at once, the condition lets one of them have it, and one event follows.
@@ -54,6 +55,7 @@ FORGET = """
 """
 
 
+@raises(ScanNotAdoptable, TokenInvalid)
 def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
     """Make a guest's scan the scan of a customer of its brand, as if they had been logged in; the points follow.
 

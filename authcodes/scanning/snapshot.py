@@ -6,10 +6,10 @@ from datetime import datetime
 from uuid import UUID
 
 from authcodes.scanning.types import CodeSnapshot, ScanContext
-from brands.errors import TokenInvalid
 from brands.identity import tokens
 from brands.identity.authentication import active_user
 from core.db import sql
+from core.errors import TokenInvalid
 from core.json_values import ENCODER
 from loyalty.integrations.webhook_events import SUBSCRIBED_TYPES
 

@@ -95,6 +95,10 @@ class CodeSnapshot:
         picture = {"picture": f"/pictures/{self.picture_id}/small"} if self.picture_id else {}
         return {"id": str(self.product_id), "name": self.title, "sku": self.sku, **picture}
 
+    def recall(self) -> dict[str, Any]:
+        """The recall as customers are told it."""
+        return {"id": self.recall_id, "contact": self.recall_contact, "message": self.recall_message}
+
 
 ZERO = Decimal(0)
 MAX_LABEL_LENGTH = 200
@@ -176,3 +180,53 @@ def public_status_fields(status: Scan.PointsStatus) -> dict[str, str]:
     if status == PointsStatus.UNCONFIRMED:
         return {"points_status": PointsStatus.PENDING.value, "waits_for": "confirmed_email"}
     return {"points_status": status.value}
+
+
+@dataclass(frozen=True, slots=True)
+class CodePreview:
+    """What a lookup tells of a code: of one that is not valid no more than of one that does not exist."""
+
+    result: ScanResult
+
+    @property
+    def snapshot(self) -> CodeSnapshot | None:
+        return self.result.facts if self.result.outcome != Outcome.ERROR else None
+
+    @property
+    def valid(self) -> bool:
+        return self.result.outcome == Outcome.SUCCESS
+
+    @property
+    def product(self) -> dict[str, Any] | None:
+        return self.snapshot.product() if self.snapshot else None
+
+    @property
+    def points_awarded(self) -> Decimal:
+        """What a scan now would earn: a guest nothing."""
+        return ZERO if self.result.points_status == PointsStatus.GUEST else self.result.points
+
+    @property
+    def points_available(self) -> Decimal | None:
+        """What a guest would earn by logging in."""
+        return self.result.points if self.result.points_status == PointsStatus.GUEST else None
+
+    @property
+    def scan_count(self) -> int:
+        return self.snapshot.scan_count if self.snapshot else 0
+
+    @property
+    def first_scan(self) -> bool:
+        return self.snapshot is not None and self.snapshot.scan_count == 0
+
+    @property
+    def reason(self) -> Scan.Reason | None:
+        return self.result.reason if self.snapshot else None
+
+    @property
+    def points_status(self) -> Scan.PointsStatus:
+        return self.result.points_status if self.snapshot else PointsStatus.NOT_ELIGIBLE
+
+    @property
+    def recall(self) -> dict[str, Any] | None:
+        """Of a recalled product, as customers are told it."""
+        return self.snapshot.recall() if self.snapshot and self.result.reason == Reason.RECALLED else None

@@ -9,13 +9,13 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
-from brands.errors import ApiKeyInvalid, TokenInvalid
+from brands.errors import ApiKeyInvalid
 from brands.identity import api_keys, roles, tokens
 from brands.identity.tokens import Principal
 from brands.models.people import StaffRole, User
 from brands.tenants import request_brands
 from core.db import row_guard, sql
-from core.errors import CHALLENGE
+from core.errors import CHALLENGE, TokenInvalid
 from core.redis import rate_limits
 from core.web import client_address
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import jwt
 
-from brands.errors import TokenInvalid
-from core.errors import Unavailable
+from core.errors import TokenInvalid, Unavailable
 from core.http import client
 
 FRESH_SECONDS = 300  # so soon is a key refused that its issuer has withdrawn

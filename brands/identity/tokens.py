@@ -15,11 +15,11 @@ from django.db.models import F
 from rest_framework_simplejwt.backends import TokenBackend
 from rest_framework_simplejwt.exceptions import TokenBackendError
 
-from brands.errors import TokenInvalid
 from brands.identity import jwks
 from brands.models.credentials import LoginSession
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.errors import TokenInvalid, raises
 
 MAX_TOKEN_LENGTH = 16_384  # characters; checking a longer one would only cost time
 MAX_ID = 2**63 - 1
@@ -77,6 +77,7 @@ def issue(*, user: User, brand: Brand, at: datetime) -> TokenPair:
     return _pair(session, at)
 
 
+@raises(TokenInvalid)
 def rotate(*, refresh: str, at: datetime) -> TokenPair:
     """Change a refresh token for a new pair; it is good for this once.
 
@@ -92,6 +93,7 @@ def rotate(*, refresh: str, at: datetime) -> TokenPair:
     return pair
 
 
+@raises(TokenInvalid)
 def revoke(*, refresh: str, at: datetime) -> None:
     """End the session that `refresh` belongs to, be it expired or ended before. Raises TokenInvalid for a forgery."""
     claims = _own_claims(refresh, kind="refresh", may_be_expired=True)

@@ -6,16 +6,16 @@ from datetime import datetime
 from django.contrib.auth.hashers import make_password
 from django.utils.translation import gettext_lazy as _
 
-from brands.errors import TokenInvalid
 from brands.models.credentials import LoginSession
 from brands.models.people import User
-from core.errors import DomainError
+from core.errors import DomainError, TokenInvalid
 
 DOMAIN = "erased.invalid"  # RFC 2606: no mail can ever reach it
 
 
 class StaffNotErased(DomainError):
     code = "STAFF_NOT_ERASED"
+    status = 409
     default_message = _("This person has staff roles. Remove them before erasing the personal data.")
 
 

@@ -49,7 +49,6 @@ class Campaigns(APIView):
         tag="Account",
         summary="List my campaigns",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         responses=CampaignsOutput,
     )
     @for_own_brand

@@ -1,7 +1,5 @@
 """Claims a milestone's reward."""
 
-from typing import Any
-
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -10,35 +8,25 @@ from rest_framework.views import APIView
 
 from brands.identity.authentication import changing_own_brand, principal_of
 from campaigns.progress import claims
-from campaigns.progress.claims import ClaimResult
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.json_values import plain
+from core.api.outputs import Output, PointsField, SuccessField
 from core.redis import rate_limits
-from loyalty.rewards import codes
+from loyalty.api.redemption_fields import CodeField
 
 
-class ClaimedData(serializers.Serializer[Any]):
-    milestone_id = serializers.IntegerField()
-    reward_name = serializers.CharField()
-    points = serializers.FloatField(help_text="Points that it pays; they come as all points do. 0 for a thing.")
+class ClaimedData(Output):
+    milestone_id = serializers.IntegerField(source="milestone.pk")
+    reward_name = serializers.CharField(source="milestone.reward_name")
+    points = PointsField(
+        source="milestone.reward_points", help_text="Points that it pays; they come as all points do. 0 for a thing."
+    )
     redemption_id = serializers.IntegerField(allow_null=True)
-    code = serializers.CharField(allow_null=True, help_text="For the till, where the reward is a thing.")
+    code = CodeField(allow_null=True, help_text="For the till, where the reward is a thing.")
 
 
-class ClaimedOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = ClaimedData()  # type: ignore[assignment]
-
-
-CLAIM_ERRORS = [
-    "AUTHENTICATION_REQUIRED",
-    "TOKEN_INVALID",
-    "REWARD_NOT_FOUND",
-    "REWARD_NOT_AVAILABLE",
-    "LOYALTY_DISABLED",
-    "MEMBER_BLOCKED",
-    "RATE_LIMITED",
-]
+class ClaimedOutput(Output):
+    success = SuccessField()
+    data = ClaimedData(source="*")  # type: ignore[assignment]
 
 
 class Claim(APIView):
@@ -49,7 +37,7 @@ class Claim(APIView):
         tag="Rewards",
         summary="Claim a milestone's reward",
         needs=[BEARER],
-        errors=CLAIM_ERRORS,
+        calls=[claims.claim],
         request=None,
         responses=ClaimedOutput,
     )
@@ -71,7 +59,7 @@ class ClaimAsReward(APIView):
         tag="Rewards",
         summary="Claim a milestone's reward (old path)",
         needs=[BEARER],
-        errors=CLAIM_ERRORS,
+        calls=[claims.claim],
         request=None,
         responses=ClaimedOutput,
         deprecated=True,
@@ -91,15 +79,4 @@ def claim(request: Request, milestone_id: int) -> Response:
     claimed = claims.claim(
         brand_id=principal.brand_id, user_id=principal.user_id, milestone_id=milestone_id, at=timezone.now()
     )
-    return Response({"success": True, "data": present_claimed(claimed)})
-
-
-def present_claimed(claimed: ClaimResult) -> dict[str, Any]:
-    redemption = claimed.redemption
-    return {
-        "milestone_id": claimed.milestone.pk,
-        "reward_name": claimed.milestone.reward_name,
-        "points": plain(claimed.milestone.reward_points),
-        "redemption_id": redemption.pk if redemption else None,
-        "code": codes.grouped(redemption.code) if redemption else None,
-    }
+    return Response(ClaimedOutput.serialize(claimed))

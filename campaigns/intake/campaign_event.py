@@ -11,7 +11,7 @@ from brands.errors import UserNotFound
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
 from core.api.idempotency import idempotent_id
-from core.errors import DomainError, Forbidden, IdempotencyKeyReused, RequestInProgress, Unavailable
+from core.errors import DomainError, Forbidden, IdempotencyKeyReused, RequestInProgress, Unavailable, error_classes
 from core.json_values import plain_json
 from events import delivery as events
 from events import leases, publishing
@@ -25,7 +25,8 @@ class StoredRefusal(DomainError):
 
     def __init__(self, outcome: dict[str, Any]) -> None:
         super().__init__(outcome["message"], details=outcome.get("details"))
-        self.code = outcome["error"]  # type: ignore[misc]
+        kind = error_classes()[outcome["error"]]
+        self.code, self.status = kind.code, kind.status  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)

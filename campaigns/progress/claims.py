@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 
 from campaigns.models.campaigns import Milestone, RewardClaim
 from campaigns.progress import advance
+from core.errors import raises
 from events import leases, messages, publishing
-from loyalty.errors import RewardNotAvailable, RewardNotFound
+from loyalty.errors import LoyaltyDisabled, MemberBlocked, RewardNotAvailable, RewardNotFound
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.grants import grant_reward, reaching_member
@@ -24,7 +25,17 @@ class ClaimResult:
     milestone: Milestone
     redemption: Redemption | None
 
+    @property
+    def redemption_id(self) -> int | None:
+        return self.redemption.pk if self.redemption else None
 
+    @property
+    def code(self) -> str | None:
+        """Where it is a thing."""
+        return self.redemption.code if self.redemption else None
+
+
+@raises(RewardNotFound, RewardNotAvailable, LoyaltyDisabled, MemberBlocked)
 def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> ClaimResult:
     """Take a milestone's reward that waits for it; once: again, it tells what is the customer's already.
 

@@ -1,10 +1,10 @@
-"""The error envelope: the one table from error codes to HTTP statuses, and every way an error is answered."""
+"""The error envelope, and every way an error is answered."""
 
 import logging
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -18,81 +18,33 @@ from rest_framework import exceptions as drf_errors
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core import errors
 from core.api.json_codec import Json, Negotiation, StrictJson
 from core.errors import CHALLENGE, DomainError
 
-__all__ = ["STATUS", "Json", "Negotiation", "StrictJson", "csrf_failure", "present_error"]
+__all__ = ["Json", "Negotiation", "StrictJson", "csrf_failure", "present_error"]
 
 logger = logging.getLogger(__name__)
 
-STATUS = {
-    "VALIDATION_ERROR": 400,
-    "AUTH_CODE_INVALID": 400,
-    "AUTHENTICATION_REQUIRED": 401,
-    "TOKEN_INVALID": 401,
-    "API_KEY_INVALID": 401,
-    "FORBIDDEN": 403,
-    "ORIGIN_NOT_ALLOWED": 403,
-    "BRAND_MISMATCH": 403,
-    "LOYALTY_DISABLED": 403,
-    "MEMBER_BLOCKED": 403,
-    "EMAIL_NOT_CONFIRMED": 403,
-    "PASSWORD_WRONG": 403,
-    "NOT_FOUND": 404,
-    "USER_NOT_FOUND": 404,
-    "REWARD_NOT_FOUND": 404,
-    "REDEMPTION_CODE_UNKNOWN": 404,
-    "METHOD_NOT_ALLOWED": 405,
-    "NOT_ACCEPTABLE": 406,
-    "POINTS_ALREADY_CLAIMED": 409,
-    "SCAN_LIMIT_REACHED": 409,
-    "SCAN_NOT_ADOPTABLE": 409,
-    "CODE_RECALLED": 409,
-    "EXTERNALLY_REFUSED": 409,
-    "ORDER_ALREADY_CREDITED": 409,
-    "REQUEST_IN_PROGRESS": 409,
-    "REWARD_NOT_AVAILABLE": 409,
-    "OUT_OF_STOCK": 409,
-    "NOT_ENOUGH_POINTS": 409,
-    "LEVEL_TOO_LOW": 409,
-    "REDEMPTION_LIMIT_REACHED": 409,
-    "WALLET_UNAVAILABLE": 409,
-    "STAFF_NOT_ERASED": 409,
-    "REDEMPTION_USED": 409,
-    "REDEMPTION_EXPIRED": 409,
-    "REDEMPTION_CANCELLED": 409,
-    "UNDO_NOT_POSSIBLE": 409,
-    "PAYLOAD_TOO_LARGE": 413,
-    "UNSUPPORTED_MEDIA_TYPE": 415,
-    "USER_NOT_ENROLLED": 422,
-    "NOT_ELIGIBLE": 422,
-    "CURRENCY_NOT_ACCEPTED": 422,
-    "IDEMPOTENCY_KEY_REUSED": 422,
-    "RATE_LIMITED": 429,
-    "INTERNAL_ERROR": 500,
-    "UNAVAILABLE": 503,
-}
-
-# What Django and DRF raise, in our words; the first kind that fits counts.
-NOTHING_HERE = "Not found."
-KNOWN_ERRORS: list[tuple[type[Exception], str, str]] = [
-    (drf_errors.NotAuthenticated, "AUTHENTICATION_REQUIRED", "Send an access token: 'Authorization: Bearer <token>'."),
-    (drf_errors.AuthenticationFailed, "TOKEN_INVALID", "The credentials are not valid."),
-    (drf_errors.PermissionDenied, "FORBIDDEN", "You do not have permission to do this."),
-    (django_errors.PermissionDenied, "FORBIDDEN", "You do not have permission to do this."),
-    (drf_errors.NotFound, "NOT_FOUND", NOTHING_HERE),
-    (Http404, "NOT_FOUND", NOTHING_HERE),
-    (drf_errors.MethodNotAllowed, "METHOD_NOT_ALLOWED", "This address does not take this method; see Allow."),
-    (drf_errors.NotAcceptable, "NOT_ACCEPTABLE", "The answer is application/json, which the Accept header excludes."),
-    (drf_errors.UnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "Send the body as 'Content-Type: application/json'."),
-    (drf_errors.Throttled, "RATE_LIMITED", "Too many requests. Wait before trying again."),
-    (drf_errors.ParseError, "VALIDATION_ERROR", "The body cannot be read."),
-    (django_errors.RequestDataTooBig, "PAYLOAD_TOO_LARGE", "The body is too long."),
-    (django_errors.DisallowedHost, "VALIDATION_ERROR", "The Host header names no host of this service."),
-    (django_errors.SuspiciousOperation, "VALIDATION_ERROR", "The request is not valid."),
-    (django_errors.BadRequest, "VALIDATION_ERROR", "The request is not valid."),
-    (MultiPartParserError, "VALIDATION_ERROR", "The form in the body cannot be read."),
-    (UnreadablePostError, "VALIDATION_ERROR", "The body ended too early."),
+# What Django and DRF raise, the error of ours that it is, and words better than that error's own; the first that fits.
+KNOWN_ERRORS: list[tuple[type[Exception], type[DomainError], str]] = [
+    (drf_errors.NotAuthenticated, errors.AuthenticationRequired, ""),
+    (drf_errors.AuthenticationFailed, errors.TokenInvalid, "The credentials are not valid."),
+    (drf_errors.PermissionDenied, errors.Forbidden, ""),
+    (django_errors.PermissionDenied, errors.Forbidden, ""),
+    (drf_errors.NotFound, errors.NotFound, ""),
+    (Http404, errors.NotFound, ""),
+    (drf_errors.MethodNotAllowed, errors.MethodNotAllowed, ""),
+    (drf_errors.NotAcceptable, errors.NotAcceptable, ""),
+    (drf_errors.UnsupportedMediaType, errors.UnsupportedMediaType, ""),
+    (drf_errors.Throttled, errors.RateLimited, ""),
+    (drf_errors.ParseError, errors.Invalid, "The body cannot be read."),
+    (django_errors.RequestDataTooBig, errors.PayloadTooLarge, ""),
+    (django_errors.DisallowedHost, errors.Invalid, "The Host header names no host of this service."),
+    (django_errors.SuspiciousOperation, errors.Invalid, ""),
+    (django_errors.BadRequest, errors.Invalid, ""),
+    (MultiPartParserError, errors.Invalid, "The form in the body cannot be read."),
+    (UnreadablePostError, errors.Invalid, "The body ended too early."),
 ]
 # SQLSTATE classes of a server that is gone, full, starting or stopping; without any, the connection itself failed.
 SERVER_AWAY = ("08", "53", "57P")
@@ -111,14 +63,16 @@ class Problem:
     """What an error's answer says. `extra` stands beside the envelope's own members."""
 
     code: str
+    status: int
     message: str
     details: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     retry_after: int | None = None  # whole seconds
 
-    @property
-    def status(self) -> int:
-        return STATUS[self.code]
+    @classmethod
+    def of(cls, kind: type[DomainError], message: str = "", **more: Any) -> Self:
+        """What an error of this kind says, in other words than its own where some are given."""
+        return cls(kind.code, kind.status, message or str(kind.default_message), **more)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -136,7 +90,7 @@ class Problem:
         }
 
 
-INTERNAL_ERROR = Problem("INTERNAL_ERROR", "Something went wrong on our side. The request id helps us to find it.")
+INTERNAL_ERROR = Problem.of(errors.InternalError)
 
 
 def present_error(error: Exception, context: Mapping[str, Any]) -> Response | None:
@@ -151,14 +105,14 @@ def problem_of(error: BaseException | None) -> Problem | None:
     """The answer to an error that is none of ours; None for a bug."""
     if isinstance(error, DomainError):
         extra, retry_after = getattr(error, "extra", {}), getattr(error, "retry_after", None)
-        return Problem(error.code, error.message, error.details, extra, retry_after)
+        return Problem(error.code, error.status, error.message, error.details, extra, retry_after)
     if isinstance(error, drf_errors.ValidationError):
         fields = error.detail if isinstance(error.detail, dict) else {"non_field_errors": error.detail}
-        return Problem("VALIDATION_ERROR", first_words(error.detail), {"fields": fields})
+        return Problem.of(errors.Invalid, first_words(error.detail), details={"fields": fields})
     if isinstance(error, OperationalError) and (words := unavailable(error)):
-        return Problem("UNAVAILABLE", words, retry_after=DATABASE_RETRY_SECONDS)
+        return Problem.of(errors.Unavailable, words, retry_after=DATABASE_RETRY_SECONDS)
     known = next((entry for entry in KNOWN_ERRORS if isinstance(error, entry[0])), None)
-    return Problem(known[1], known[2], retry_after=getattr(error, "wait", None)) if known else None
+    return Problem.of(known[1], known[2], retry_after=getattr(error, "wait", None)) if known else None
 
 
 def unavailable(error: OperationalError) -> str:
@@ -192,15 +146,15 @@ def request_id(request: HttpRequest | Request) -> str:
 
 
 def handler400(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return answer(request, problem_of(exception) or Problem("VALIDATION_ERROR", "The request is not valid."))
+    return answer(request, problem_of(exception) or Problem.of(errors.Invalid))
 
 
 def handler403(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    return answer(request, Problem("FORBIDDEN", "You do not have permission to do this."))
+    return answer(request, Problem.of(errors.Forbidden))
 
 
 def handler404(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    return answer(request, Problem("NOT_FOUND", NOTHING_HERE))
+    return answer(request, Problem.of(errors.NotFound))
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
@@ -227,12 +181,12 @@ class DatabaseErrors:
 
 def handler503(request: HttpRequest, words: str) -> HttpResponse:
     """For a request that nobody looked at because too much is asked for at once."""
-    return answer(request, Problem("UNAVAILABLE", words, retry_after=BUSY_RETRY_SECONDS))
+    return answer(request, Problem.of(errors.Unavailable, words, retry_after=BUSY_RETRY_SECONDS))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's signature
     words = "This form is too old or came from elsewhere. Load it again."
-    return answer(request, Problem("FORBIDDEN", words), page="csrf.html")
+    return answer(request, Problem.of(errors.Forbidden, words), page="csrf.html")
 
 
 def answer(request: HttpRequest, problem: Problem, *, page: str = "") -> HttpResponse:

@@ -14,6 +14,7 @@ from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from core.api.outputs import Output
 from core.errors import Invalid
 
 
@@ -75,7 +76,7 @@ def page_parameters(page: type[Page] = Page) -> list[OpenApiParameter]:
     ]
 
 
-class PaginationOutput(serializers.Serializer[Any]):
+class PaginationOutput(Output):
     limit = serializers.IntegerField(help_text="Rows per page.")
     next = serializers.CharField(allow_null=True, help_text="The `cursor` of the next page; null on the last one.")
     has_more = serializers.BooleanField()

@@ -1,7 +1,5 @@
 """A customer's new e-mail address: asked for by the customer, and confirmed by whoever reads mail at the new one."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from rest_framework import serializers
@@ -16,7 +14,8 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, BEARER, endpoint
-from core.json_values import iso
+from core.api.outputs import Output, SuccessField, TimestampField
+from core.errors import NotFound
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.api.registration import LINK_WORDS, count_mail
@@ -30,9 +29,9 @@ class EmailChangeInput(Input):
         return email.lower()
 
 
-class EmailChangeOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    expires_at = serializers.DateTimeField(help_text="When the link expires.")
+class EmailChangeOutput(Output):
+    success = SuccessField()
+    expires_at = TimestampField(help_text="When the link expires.")
 
 
 class ConfirmEmailChangeInput(Input):
@@ -40,8 +39,8 @@ class ConfirmEmailChangeInput(Input):
     password = serializers.CharField(max_length=256, trim_whitespace=False)
 
 
-class ConfirmEmailChangeOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
+class ConfirmEmailChangeOutput(Output):
+    success = SuccessField()
 
 
 class EmailChange(APIView):
@@ -52,7 +51,7 @@ class EmailChange(APIView):
         tag="Account",
         summary="Request an e-mail address change",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        raises=[NotFound],
         request=EmailChangeInput,
         responses={202: EmailChangeOutput},
     )
@@ -68,7 +67,7 @@ class EmailChange(APIView):
         count_mail(request, principal.brand_id, user.email)
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         made = confirmations.begin_change(user=user, brand=brand, email=given["email"], at=timezone.now())
-        return Response({"success": True, "expires_at": iso(made.expires_at)}, status=202)
+        return Response(EmailChangeOutput.serialize(made), status=202)
 
 
 class ConfirmEmailChange(APIView):
@@ -82,7 +81,6 @@ class ConfirmEmailChange(APIView):
         tag="Account",
         summary="Confirm an e-mail address change",
         needs=[ANYBODY],
-        errors=["RATE_LIMITED"],
         request=ConfirmEmailChangeInput,
         responses=ConfirmEmailChangeOutput,
     )
@@ -105,4 +103,4 @@ class ConfirmEmailChange(APIView):
             login_records.failed_email_change(attempt=attempt, brand=change.brand, at=now, request_id=request_id)
             raise
         attempt.succeeded()
-        return Response({"success": True})
+        return Response(ConfirmEmailChangeOutput.serialize(None))

@@ -1,6 +1,5 @@
 """Members as the brand's own systems make and correct them."""
 
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -17,12 +16,11 @@ from brands.identity.authentication import for_brand_of_key
 from brands.models.tenants import Brand
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
+from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import Forbidden, Invalid
-from core.json_values import iso
 from core.redis import rate_limits
-from loyalty.members import confirmations, corrections, enrolment
+from loyalty.members import corrections, enrolment
 from loyalty.models.accounts import UserPoints
-from loyalty.points import accounts
 
 
 class EnrolmentInput(Input):
@@ -30,16 +28,16 @@ class EnrolmentInput(Input):
     email = serializers.EmailField(required=False, max_length=254, help_text="Instead of `user_id`.")
 
 
-class EnrolmentData(serializers.Serializer[Any]):
-    user_id = serializers.IntegerField()
-    user_point_id = serializers.IntegerField(help_text="The member's account.")
-    enrolled_at = serializers.DateTimeField()
+class EnrolmentData(Output):
+    user_id = serializers.IntegerField(source="member.user_id")
+    user_point_id = serializers.IntegerField(source="member.pk", help_text="The member's account.")
+    enrolled_at = TimestampField(source="member.enrolled_at")
     created = serializers.BooleanField(help_text="False: the customer was a member before.")
 
 
-class EnrolmentOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = EnrolmentData()  # type: ignore[assignment]
+class EnrolmentOutput(Output):
+    success = SuccessField()
+    data = EnrolmentData(source="*")  # type: ignore[assignment]
 
 
 class Members(APIView):
@@ -53,7 +51,8 @@ class Members(APIView):
         tag="Account",
         summary="Enrol a customer",
         needs=[KEY],
-        errors=["API_KEY_INVALID", "FORBIDDEN", "USER_NOT_FOUND", "RATE_LIMITED"],
+        calls=[enrolment.enrol_one],
+        raises=[Forbidden],
         request=EnrolmentInput,
         responses={200: EnrolmentOutput, 201: EnrolmentOutput},
     )
@@ -73,13 +72,8 @@ class Members(APIView):
         deed = AuditContext(None, timezone.now(), getattr(request, "request_id", ""), f"API key {caller.key_id}")
         brand = Brand.objects.get(pk=caller.brand_id)
         member, created = enrolment.enrol_one(brand=brand, deed=deed, user_id=user_id, address=email or "")
-        data = {
-            "user_id": member.user_id,
-            "user_point_id": member.pk,
-            "enrolled_at": iso(member.enrolled_at),
-            "created": created,
-        }
-        return Response({"success": True, "data": data}, status=201 if created else 200)
+        enrolled = EnrolmentOutput.serialize({"member": member, "created": created})
+        return Response(enrolled, status=201 if created else 200)
 
 
 class CorrectionInput(Input):
@@ -98,7 +92,7 @@ class CorrectionInput(Input):
         return given
 
 
-class CorrectedData(serializers.Serializer[Any]):
+class CorrectedData(Output):
     user_id = serializers.IntegerField()
     first_name = serializers.CharField(allow_blank=True)
     last_name = serializers.CharField(allow_blank=True)
@@ -108,9 +102,9 @@ class CorrectedData(serializers.Serializer[Any]):
     )
 
 
-class CorrectedOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = CorrectedData()  # type: ignore[assignment]
+class CorrectedOutput(Output):
+    success = SuccessField()
+    data = CorrectedData(source="*")  # type: ignore[assignment]
 
 
 class MemberView(APIView):
@@ -124,7 +118,8 @@ class MemberView(APIView):
         tag="Account",
         summary="Correct a member's name or address",
         needs=[KEY],
-        errors=["API_KEY_INVALID", "FORBIDDEN", "USER_NOT_FOUND", "RATE_LIMITED"],
+        calls=[corrections.correct_name, corrections.request_email_change],
+        raises=[Forbidden, UserNotFound],
         request=CorrectionInput,
         responses=CorrectedOutput,
     )
@@ -156,16 +151,4 @@ class MemberView(APIView):
                 if (names["first_name"].strip(), names["last_name"].strip()) != member.names:
                     rate_limits.hit("name_correction", caller.brand_id, member.user_id)
                 member = corrections.correct_name(account=member, deed=deed, **names)
-        return Response({"success": True, "data": present(member, at)})
-
-
-def present(member: UserPoints, at: datetime) -> dict[str, Any]:
-    first, last = accounts.names_of(member.user, member.brand_id)
-    waiting = confirmations.waiting_change(user_id=member.user_id, brand_id=member.brand_id, at=at).first()
-    return {
-        "user_id": member.user_id,
-        "first_name": first,
-        "last_name": last,
-        "email": member.user.email,
-        "unconfirmed_email": waiting.email if waiting else None,
-    }
+        return Response(CorrectedOutput.serialize(corrections.identity_of(member, at=at)))

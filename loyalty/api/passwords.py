@@ -9,6 +9,7 @@ from rest_framework.views import APIView
 
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
+from core.api.outputs import DoneOutput
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.api.sessions import ORIGIN_PARAMETER, CredentialsInput, brand_of, named_brand
@@ -24,10 +25,6 @@ class NewPasswordInput(Input):
     password = serializers.CharField(max_length=256, trim_whitespace=False)
 
 
-class DoneOutput(serializers.Serializer[None]):
-    success = serializers.BooleanField()
-
-
 class ForgotPassword(APIView):
     """Have a link sent with which a customer sets a new password."""
 
@@ -39,7 +36,7 @@ class ForgotPassword(APIView):
         tag="Tokens",
         summary="Ask for a new password",
         needs=[ANYBODY, KEY],
-        errors=["API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        calls=[named_brand],
         parameters=[ORIGIN_PARAMETER],
         request=ForgottenInput,
         responses={202: DoneOutput},
@@ -58,7 +55,7 @@ class ForgotPassword(APIView):
         brand = brand_of(request, named=named_brand(request, stated=given.get("brand_id")))
         rate_limits.hit("login", "forgotten", brand.pk, given["email"], network)
         passwords.forgot(email=given["email"], brand=brand, at=timezone.now())
-        return Response({"success": True}, status=202)
+        return Response(DoneOutput.serialize(None), status=202)
 
 
 class ResetPassword(APIView):
@@ -72,7 +69,6 @@ class ResetPassword(APIView):
         tag="Tokens",
         summary="Set a new password",
         needs=[ANYBODY],
-        errors=["RATE_LIMITED"],
         request=NewPasswordInput,
         responses=DoneOutput,
     )
@@ -84,4 +80,4 @@ class ResetPassword(APIView):
         rate_limits.hit("login", "address", client_address.client_address(request))
         given = NewPasswordInput.parse(request.data)
         passwords.reset(token=given["token"], password=given["password"], at=timezone.now())
-        return Response({"success": True})
+        return Response(DoneOutput.serialize(None))

@@ -29,7 +29,7 @@ class Me(APIView):
         tag="Account",
         summary="Erase my data",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "PASSWORD_WRONG", "STAFF_NOT_ERASED", "RATE_LIMITED"],
+        calls=[erasure.erase_own],
         request=ErasureInput,
         responses={204: None},
     )

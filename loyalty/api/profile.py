@@ -12,10 +12,10 @@ from rest_framework.views import APIView
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.outputs import Output, SuccessField
 from core.errors import Invalid
 from core.redis import rate_limits
 from loyalty.members import profile
-from loyalty.members.profile import Profile
 from loyalty.models.notifications import Channel, Language, Topic
 
 PHONE = r"^(\+[1-9][0-9]{6,14})?$"
@@ -51,21 +51,25 @@ class ProfileInput(Input):
     notifications = NotificationsInput(required=False)
 
 
-class ProfileData(serializers.Serializer[Any]):
-    user_id = serializers.IntegerField()
-    email = serializers.EmailField()
-    first_name = serializers.CharField(allow_blank=True)
-    last_name = serializers.CharField(allow_blank=True)
-    phone = serializers.CharField(allow_blank=True)
-    language = serializers.CharField(allow_blank=True, help_text="Leave empty for the brand's language.")
+class ProfileData(Output):
+    user_id = serializers.IntegerField(source="user.pk")
+    email = serializers.EmailField(source="user.email")
+    first_name = serializers.CharField(source="fields.first_name", allow_blank=True)
+    last_name = serializers.CharField(source="fields.last_name", allow_blank=True)
+    phone = serializers.CharField(source="fields.phone", allow_blank=True)
+    language = serializers.CharField(
+        source="fields.language", allow_blank=True, help_text="Leave empty for the brand's language."
+    )
     notifications = serializers.DictField(
-        child=serializers.DictField(child=serializers.BooleanField()), help_text="Topic, channel, wanted."
+        source="preferences.switches",
+        child=serializers.DictField(child=serializers.BooleanField()),
+        help_text="Topic, channel, wanted.",
     )
 
 
-class ProfileOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = ProfileData()  # type: ignore[assignment]
+class ProfileOutput(Output):
+    success = SuccessField()
+    data = ProfileData(source="*")  # type: ignore[assignment]
 
 
 class ProfileView(APIView):
@@ -76,7 +80,6 @@ class ProfileView(APIView):
         tag="Account",
         summary="Read my profile",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         responses=ProfileOutput,
     )
     @for_own_brand
@@ -85,14 +88,13 @@ class ProfileView(APIView):
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         found = profile.read(user_id=principal.user_id, brand_id=principal.brand_id)
-        return Response({"success": True, "data": present(found)})
+        return Response(ProfileOutput.serialize(found))
 
     @endpoint(
         "change_profile",
         tag="Account",
         summary="Change my profile",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         request=ProfileInput,
         responses=ProfileOutput,
     )
@@ -112,13 +114,4 @@ class ProfileView(APIView):
         changed = profile.change(
             user_id=principal.user_id, brand_id=principal.brand_id, fields=given, switches=wishes, at=timezone.now()
         )
-        return Response({"success": True, "data": present(changed)})
-
-
-def present(found: Profile) -> dict[str, Any]:
-    return {
-        "user_id": found.user.pk,
-        "email": found.user.email,
-        **found.fields,
-        "notifications": found.preferences.switches(),
-    }
+        return Response(ProfileOutput.serialize(changed))

@@ -12,8 +12,8 @@ from rest_framework.views import APIView
 from brands.identity.authentication import changing_own_brand, principal_of
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import NotFound
-from core.json_values import iso
 from core.redis import rate_limits
 from loyalty.models.notifications import Device
 from loyalty.notifications import devices
@@ -37,14 +37,14 @@ class DeviceInput(DeviceTokenInput):
     platform = serializers.ChoiceField(choices=Device.Platform.choices)
 
 
-class DeviceData(serializers.Serializer[Any]):
+class DeviceData(Output):
     platform = serializers.ChoiceField(choices=Device.Platform.choices)
-    registered_at = serializers.DateTimeField()
+    registered_at = TimestampField()
 
 
-class DeviceOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = DeviceData()  # type: ignore[assignment]
+class DeviceOutput(Output):
+    success = SuccessField()
+    data = DeviceData(source="*")  # type: ignore[assignment]
 
 
 class Devices(APIView):
@@ -55,7 +55,6 @@ class Devices(APIView):
         tag="Account",
         summary="Register my device",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         request=DeviceInput,
         responses=DeviceOutput,
     )
@@ -76,16 +75,14 @@ class Devices(APIView):
             platform=given["platform"],
             at=timezone.now(),
         )
-        return Response(
-            {"success": True, "data": {"platform": made.platform, "registered_at": iso(made.registered_at)}}
-        )
+        return Response(DeviceOutput.serialize(made))
 
     @endpoint(
         "remove_device",
         tag="Account",
         summary="Remove my device",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        raises=[NotFound],
         parameters=[TOKEN_PARAMETER],
         request=None,
         responses={204: None},

@@ -1,7 +1,5 @@
 """Taking rewards, by customers; and the codes of what was taken, for customers and for a shop's till."""
 
-from typing import Any
-
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
@@ -12,18 +10,17 @@ from rest_framework.views import APIView
 from brands.identity.api_keys import Caller
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
 from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, idempotent_id
+from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.pagination import PaginationOutput, page_parameters, paged
-from core.errors import Forbidden, Invalid
-from core.json_values import iso, plain
+from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.pagination import PaginationOutput, page_parameters
+from core.errors import Forbidden, Invalid, raises
 from core.redis import rate_limits
-from loyalty.api.rewards import OBSTACLES
+from loyalty.api.redemption_fields import CodeField, StateField, UndoUntilField
 from loyalty.models.rewards import Redemption
-from loyalty.rewards import codes, redeem, till, undo
+from loyalty.rewards import redeem, undo
 from loyalty.rewards.redeem import RedemptionRequest
-from loyalty.rewards.undo import Undone
 
-STATES = ["good", "used", "expired", "cancelled", "blocked"]
 NEEDED_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
@@ -33,37 +30,37 @@ NEEDED_KEY = OpenApiParameter(
 )
 
 
-class RedeemedData(serializers.Serializer[Any]):
-    redemption_id = serializers.IntegerField()
-    code = serializers.CharField(help_text="For the till; also as a QR code, exactly like this.")
-    cost = serializers.FloatField(help_text="Points.")
-    new_balance = serializers.FloatField(help_text="The balance after it.")
-    expires_at = serializers.DateTimeField(allow_null=True, help_text="When the code is worth nothing; null: never.")
-    undo_until = serializers.DateTimeField(allow_null=True, help_text="Until when it can be given back; null: never.")
+class RedeemedData(Output):
+    redemption_id = serializers.IntegerField(source="pk")
+    code = CodeField(help_text="For the till; also as a QR code, exactly like this.")
+    cost = PointsField(help_text="Points.")
+    new_balance = PointsField(source="balance_after", help_text="The balance after it.")
+    expires_at = TimestampField(allow_null=True, help_text="When the code is worth nothing; null: never.")
+    undo_until = UndoUntilField(allow_null=True, help_text="Until when it can be given back; null: never.")
 
 
-class RedeemedOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = RedeemedData()  # type: ignore[assignment]
+class RedeemedOutput(Output):
+    success = SuccessField()
+    data = RedeemedData(source="*")  # type: ignore[assignment]
 
 
-class RedemptionOutput(serializers.Serializer[Any]):
-    redemption_id = serializers.IntegerField()
+class RedemptionOutput(Output):
+    redemption_id = serializers.IntegerField(source="pk")
     reward_id = serializers.IntegerField(allow_null=True)
     milestone_id = serializers.IntegerField(allow_null=True)
     name = serializers.CharField(help_text="Of the reward, as it was called at the time.")
-    cost = serializers.FloatField()
-    code = serializers.CharField()
-    state = serializers.ChoiceField(choices=STATES)
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(allow_null=True)
-    used_at = serializers.DateTimeField(allow_null=True)
-    undo_until = serializers.DateTimeField(allow_null=True, help_text="Until when it can be given back; null: never.")
+    cost = PointsField()
+    code = CodeField()
+    state = StateField()
+    created_at = TimestampField()
+    expires_at = TimestampField(allow_null=True)
+    used_at = TimestampField(allow_null=True)
+    undo_until = UndoUntilField(allow_null=True, help_text="Until when it can be given back; null: never.")
 
 
-class RedemptionsOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = RedemptionOutput(many=True)  # type: ignore[assignment]
+class RedemptionsOutput(Output):
+    success = SuccessField()
+    data = RedemptionOutput(many=True, source="rows")  # type: ignore[assignment]
     pagination = PaginationOutput()
 
 
@@ -75,14 +72,7 @@ class Redeem(APIView):
         tag="Rewards",
         summary="Redeem a reward",
         needs=[BEARER],
-        errors=[
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "REWARD_NOT_FOUND",
-            *OBSTACLES,
-            "IDEMPOTENCY_KEY_REUSED",
-            "RATE_LIMITED",
-        ],
+        calls=[redeem.redeem],
         parameters=[NEEDED_KEY],
         request=None,
         responses={201: RedeemedOutput},
@@ -106,34 +96,18 @@ class Redeem(APIView):
             key=idempotent_id("redeem", principal.brand_id, principal.user_id, key),
             at=timezone.now(),
         )
-        return Response({"success": True, "data": present_redeemed(redeem.redeem(wish))}, status=201)
+        return Response(RedeemedOutput.serialize(redeem.redeem(wish)), status=201)
 
 
-def present_redeemed(redemption: Redemption) -> dict[str, Any]:
-    return {
-        "redemption_id": redemption.pk,
-        "code": codes.grouped(redemption.code),
-        "cost": plain(redemption.cost),
-        "new_balance": plain(redemption.balance_after),
-        "expires_at": iso(redemption.expires_at) if redemption.expires_at else None,
-        **present_undo(redemption),
-    }
+class UndoneData(Output):
+    redemption_id = serializers.IntegerField(source="redemption.pk")
+    points = PointsField(source="redemption.cost", help_text="Points that came back.")
+    new_balance = PointsField(source="balance", help_text="The balance now.")
 
 
-def present_undo(redemption: Redemption) -> dict[str, Any]:
-    end = undo.undo_until(redemption, timezone.now())
-    return {"undo_until": iso(end) if end else None}
-
-
-class UndoneData(serializers.Serializer[Any]):
-    redemption_id = serializers.IntegerField()
-    points = serializers.FloatField(help_text="Points that came back.")
-    new_balance = serializers.FloatField(help_text="The balance now.")
-
-
-class UndoneOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = UndoneData()  # type: ignore[assignment]
+class UndoneOutput(Output):
+    success = SuccessField()
+    data = UndoneData(source="*")  # type: ignore[assignment]
 
 
 class Undo(APIView):
@@ -144,14 +118,7 @@ class Undo(APIView):
         tag="Rewards",
         summary="Undo a redemption",
         needs=[BEARER],
-        errors=[
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "MEMBER_BLOCKED",
-            "REDEMPTION_USED",
-            "UNDO_NOT_POSSIBLE",
-            "RATE_LIMITED",
-        ],
+        calls=[undo.undo],
         request=None,
         responses=UndoneOutput,
     )
@@ -167,26 +134,19 @@ class Undo(APIView):
         undone = undo.undo(
             brand_id=principal.brand_id, user_id=principal.user_id, redemption_id=redemption_id, at=timezone.now()
         )
-        return Response({"success": True, "data": present_undone(undone)})
+        return Response(UndoneOutput.serialize(undone))
 
 
-def present_undone(undone: Undone) -> dict[str, Any]:
-    return {
-        "redemption_id": undone.redemption.pk,
-        "points": plain(undone.redemption.cost),
-        "new_balance": plain(undone.balance),
-    }
-
-
-class Redemptions(APIView):
+class Redemptions(ListView):
     """What the customer took, with the codes."""
+
+    ordering = ("-id",)
 
     @endpoint(
         "list_redemptions",
         tag="Rewards",
         summary="List my redemptions",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         parameters=page_parameters(),
         responses=RedemptionsOutput,
     )
@@ -197,32 +157,10 @@ class Redemptions(APIView):
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         theirs = Redemption.objects.select_related("user_point")
         mine = theirs.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
-        found, pagination = paged(request, mine, order=("-id",), view=self)
-        return Response({"success": True, "data": [present_mine(each) for each in found], "pagination": pagination})
+        return Response(RedemptionsOutput.serialize(self.page_of(mine)))
 
 
-def present_mine(redemption: Redemption) -> dict[str, Any]:
-    return {
-        "redemption_id": redemption.pk,
-        "reward_id": redemption.reward_id,
-        "milestone_id": redemption.milestone_id,
-        "name": redemption.name,
-        "cost": plain(redemption.cost),
-        "code": codes.grouped(redemption.code),
-        **present_state(redemption),
-        **present_undo(redemption),
-    }
-
-
-def present_state(redemption: Redemption) -> dict[str, Any]:
-    return {
-        "state": till.state_of(redemption, timezone.now()),
-        "created_at": iso(redemption.created_at),
-        "expires_at": iso(redemption.expires_at) if redemption.expires_at else None,
-        "used_at": iso(redemption.used_at) if redemption.used_at else None,
-    }
-
-
+@raises(Forbidden)
 def require_till(caller: Caller) -> None:
     """A till speaks through the brand's hub. Raises Forbidden."""
     if not caller.is_hub:

@@ -1,6 +1,5 @@
 """Registering as a customer, and proving that an e-mail address is one's own."""
 
-import uuid
 from typing import Any
 
 from django.conf import settings
@@ -15,14 +14,14 @@ from rest_framework.views import APIView
 from brands.identity.authentication import BearerToken, principal_of
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core import json_values
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, endpoint
-from core.errors import AuthenticationRequired
+from core.api.outputs import Output, SuccessField, TimestampField
+from core.errors import AuthenticationRequired, NotFound
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.api.profile import Switch
-from loyalty.api.sessions import ORIGIN_PARAMETER, CredentialsInput, TokensOutput, brand_of, named_brand, present
+from loyalty.api.sessions import ORIGIN_PARAMETER, CredentialsInput, TokensOutput, answer_tokens, brand_of, named_brand
 from loyalty.members import confirmations, sessions
 
 CODE_WORDS = "The six digits of the e-mail; spaces do not matter."
@@ -39,13 +38,15 @@ class RegisterInput(CredentialsInput):
     )
 
 
-class RegisteredOutput(serializers.Serializer[None]):
-    success = serializers.BooleanField()
+class RegisteredOutput(Output):
+    success = SuccessField()
     user_id = serializers.IntegerField(help_text="Of the account, once its address is confirmed.")
     registration_id = serializers.UUIDField(
-        allow_null=True, help_text="Goes with the code that was mailed; null where no code is needed."
+        source="confirmation_id",
+        allow_null=True,
+        help_text="Goes with the code that was mailed; null where no code is needed.",
     )
-    expires_at = serializers.DateTimeField(allow_null=True, help_text="Until when the code is good.")
+    expires_at = TimestampField(allow_null=True, help_text="Until when the code is good.")
 
 
 class ProofInput(Input):
@@ -77,9 +78,9 @@ class ConfirmRegistrationInput(ProofInput):
         return given
 
 
-class VerificationOutput(serializers.Serializer[None]):
-    success = serializers.BooleanField()
-    email_verified_at = serializers.DateTimeField(allow_null=True, help_text="Null until the address is confirmed.")
+class VerificationOutput(Output):
+    success = SuccessField()
+    email_verified_at = TimestampField(allow_null=True, help_text="Null until the address is confirmed.")
 
 
 def count_mail(request: Request, brand_id: int, email: str) -> None:
@@ -101,7 +102,7 @@ class Register(APIView):
         tag="Tokens",
         summary="Register as a customer",
         needs=[ANYBODY, KEY],
-        errors=["API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        calls=[named_brand],
         parameters=[ORIGIN_PARAMETER],
         request=RegisterInput,
         responses={201: RegisteredOutput},
@@ -119,17 +120,13 @@ class Register(APIView):
         given = RegisterInput.parse(request.data)
         brand = brand_of(request, named=named_brand(request, stated=given.pop("brand_id", None)))
         if not settings.REGISTRATION_CONFIRMS_EMAIL:
-            return registered(sessions.register(brand=brand, at=timezone.now(), **given).pk)
+            made = {"user_id": sessions.register(brand=brand, at=timezone.now(), **given).pk}
+            return Response(
+                RegisteredOutput.serialize({"confirmation_id": None, "expires_at": None, **made}), status=201
+            )
         count_mail(request, brand.pk, given["email"])
         begun = sessions.begin_registration(brand=brand, at=timezone.now(), **given)
-        return registered(
-            begun.user_id, registration_id=begun.confirmation_id, expires_at=json_values.iso(begun.expires_at)
-        )
-
-
-def registered(user_id: int, *, registration_id: uuid.UUID | None = None, expires_at: str | None = None) -> Response:
-    body = {"success": True, "user_id": user_id, "registration_id": registration_id, "expires_at": expires_at}
-    return Response(body, status=201)
+        return Response(RegisteredOutput.serialize(begun), status=201)
 
 
 class ConfirmRegistration(APIView):
@@ -143,7 +140,6 @@ class ConfirmRegistration(APIView):
         tag="Tokens",
         summary="Confirm a registration",
         needs=[ANYBODY],
-        errors=["RATE_LIMITED"],
         request=ConfirmRegistrationInput,
         responses={201: TokensOutput},
     )
@@ -164,9 +160,8 @@ class ConfirmRegistration(APIView):
             user, brand = confirmations.finish_registration_by_link(
                 token=given["token"], password=given["password"], at=at
             )
-        response = present(sessions.log_in(user=user, brand=brand, channel="app", at=at), device_of=user)
-        response.status_code = 201
-        return response
+        pair = sessions.log_in(user=user, brand=brand, channel="app", at=at)
+        return answer_tokens(pair, device_of=user, status=201)
 
 
 class SendVerification(APIView):
@@ -177,7 +172,7 @@ class SendVerification(APIView):
         tag="Tokens",
         summary="Ask for a code that proves the e-mail address",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "NOT_FOUND", "RATE_LIMITED"],
+        raises=[NotFound],
         request=None,
         responses={202: VerificationOutput},
     )
@@ -189,7 +184,7 @@ class SendVerification(APIView):
             count_mail(request, principal.brand_id, user.email)
             brand = get_object_or_404(Brand, pk=principal.brand_id)
             confirmations.begin_verification(user=user, brand=brand, at=timezone.now())
-        return verification(user, status=202)
+        return Response(VerificationOutput.serialize(user), status=202)
 
 
 class ConfirmVerification(APIView):
@@ -203,7 +198,7 @@ class ConfirmVerification(APIView):
         tag="Tokens",
         summary="Prove the e-mail address",
         needs=[BEARER, ANYBODY],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
+        raises=[AuthenticationRequired],
         request=ProofInput,
         responses=VerificationOutput,
     )
@@ -215,16 +210,12 @@ class ConfirmVerification(APIView):
         rate_limits.hit("login", "address", client_address.client_address(request))
         given = ProofInput.parse(request.data)
         if "token" in given:
-            return verification(confirmations.confirm_by_link(token=given["token"], at=timezone.now()))
+            user = confirmations.confirm_by_link(token=given["token"], at=timezone.now())
+            return Response(VerificationOutput.serialize(user))
         if request.auth is None:
             raise AuthenticationRequired
         principal = principal_of(request)
         user = User.objects.get(pk=principal.user_id)
         if user.email_verified_at is None:
             user = confirmations.confirm(user=user, brand_id=principal.brand_id, code=given["code"], at=timezone.now())
-        return verification(user)
-
-
-def verification(user: User, *, status: int = 200) -> Response:
-    verified_at = user.email_verified_at
-    return Response({"success": True, "email_verified_at": verified_at and json_values.iso(verified_at)}, status=status)
+        return Response(VerificationOutput.serialize(user))

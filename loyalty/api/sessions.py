@@ -1,5 +1,7 @@
 """Tokens: log in, refresh, revoke."""
 
+from dataclasses import asdict
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.db.models import Q
@@ -11,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands.errors import BrandMismatch
+from brands.errors import ApiKeyInvalid, BrandMismatch
 from brands.identity import login_records, login_throttle, tokens
 from brands.identity.authentication import caller_of
 from brands.identity.tokens import TokenPair
@@ -20,7 +22,8 @@ from brands.models.tenants import Brand
 from brands.tenants.hostnames import brand_for_hostname
 from core.api.inputs import ID, Input
 from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
-from core.errors import Invalid
+from core.api.outputs import Output
+from core.errors import Invalid, raises
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.members import sessions
@@ -57,10 +60,17 @@ class RefreshInput(Input):
     refresh = serializers.CharField(max_length=4096)
 
 
-class TokensOutput(serializers.Serializer[TokenPair]):
+class TokenTypeField(serializers.ChoiceField):
+    """How an access token is sent: always in the same way."""
+
+    def get_attribute(self, instance: Any) -> str:  # noqa: ARG002 - DRF's signature
+        return "Bearer"
+
+
+class TokensOutput(Output):
     access = serializers.CharField()
     refresh = serializers.CharField()
-    token_type = serializers.ChoiceField(choices=["Bearer"])
+    token_type = TokenTypeField(choices=["Bearer"])
     expires_in = serializers.IntegerField(help_text="Seconds until the access token expires.")
     user_id = serializers.IntegerField()
     brand_id = serializers.IntegerField()
@@ -69,20 +79,14 @@ class TokensOutput(serializers.Serializer[TokenPair]):
     )
 
 
-def present(pair: TokenPair, *, device_of: User | None = None) -> Response:
-    body = {
-        "access": pair.access,
-        "refresh": pair.refresh,
-        "token_type": "Bearer",
-        "expires_in": pair.expires_in,
-        "user_id": pair.user_id,
-        "brand_id": pair.brand_id,
-    }
-    if device_of:
-        body["device_token"] = login_throttle.make_device(device_of)
-    return Response(body, headers={"Cache-Control": "no-store"})
+def answer_tokens(pair: TokenPair, *, device_of: User | None = None, status: int = 200) -> Response:
+    """The tokens, and that of the device on which `device_of` has logged in."""
+    device = {"device_token": login_throttle.make_device(device_of)} if device_of else {}
+    body = TokensOutput.serialize({**asdict(pair), **device})
+    return Response(body, status=status, headers={"Cache-Control": "no-store"})
 
 
+@raises(BrandMismatch, ApiKeyInvalid)
 def named_brand(request: Request, *, stated: int | None) -> int | None:
     """The id of the key's brand, else the one stated, else None. Raises BrandMismatch, ApiKeyInvalid."""
     caller = caller_of(request)
@@ -132,7 +136,7 @@ class Login(APIView):
         tag="Tokens",
         summary="Log in",
         needs=[ANYBODY, KEY],
-        errors=["AUTHENTICATION_REQUIRED", "API_KEY_INVALID", "BRAND_MISMATCH", "RATE_LIMITED"],
+        calls=[named_brand, sessions.check_password],
         parameters=[ORIGIN_PARAMETER],
         request=LoginInput,
         responses=TokensOutput,
@@ -169,7 +173,7 @@ class Login(APIView):
         attempt.succeeded()
         # Only now: whether a brand can be told for an address would tell whether somebody has it.
         brand = brand_of(request, named=named, user=user)
-        return present(sessions.log_in(user=user, brand=brand, channel="app", at=timezone.now()), device_of=user)
+        return answer_tokens(sessions.log_in(user=user, brand=brand, channel="app", at=timezone.now()), device_of=user)
 
 
 class Refresh(APIView):
@@ -183,7 +187,7 @@ class Refresh(APIView):
         tag="Tokens",
         summary="Refresh the tokens",
         needs=[ANYBODY],
-        errors=["TOKEN_INVALID", "RATE_LIMITED"],
+        calls=[tokens.rotate],
         request=RefreshInput,
         responses=TokensOutput,
     )
@@ -196,7 +200,7 @@ class Refresh(APIView):
         """
         rate_limits.hit("scan", "refresh", client_address.client_address(request))
         given = RefreshInput.parse(request.data)
-        return present(tokens.rotate(refresh=given["refresh"], at=timezone.now()))
+        return answer_tokens(tokens.rotate(refresh=given["refresh"], at=timezone.now()))
 
 
 class Revoke(APIView):
@@ -210,7 +214,7 @@ class Revoke(APIView):
         tag="Tokens",
         summary="Log out",
         needs=[ANYBODY],
-        errors=["TOKEN_INVALID", "RATE_LIMITED"],
+        calls=[tokens.revoke],
         request=RefreshInput,
         responses={204: None},
     )

@@ -1,7 +1,5 @@
 """The till over HTTP: checking redemption codes and using them."""
 
-from typing import Any
-
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,10 +11,11 @@ from brands.identity.authentication import for_brand_of_key
 from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key, idempotent_id
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
-from core.json_values import plain
-from loyalty.api.redemptions import STATES, present_state, require_till
+from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from loyalty.api.redemption_fields import StateField
+from loyalty.api.redemptions import require_till
 from loyalty.members.masking import masked
-from loyalty.models.rewards import Redemption
+from loyalty.models.accounts import UserPoints
 from loyalty.rewards import till
 
 
@@ -24,33 +23,27 @@ class TillInput(Input):
     code = serializers.CharField(max_length=100, help_text="With or without separators, in any case.")
 
 
-class TillData(serializers.Serializer[Any]):
-    redemption_id = serializers.IntegerField()
+class MaskedMemberField(serializers.CharField):
+    """A member's name and address, enough of them to know them by."""
+
+    def to_representation(self, value: UserPoints) -> str:
+        return masked(value)
+
+
+class TillData(Output):
+    redemption_id = serializers.IntegerField(source="pk")
     name = serializers.CharField(help_text="Of the reward.")
-    cost = serializers.FloatField()
-    member = serializers.CharField(help_text="Masked.")
-    state = serializers.ChoiceField(choices=STATES)
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(allow_null=True)
-    used_at = serializers.DateTimeField(allow_null=True)
+    cost = PointsField()
+    member = MaskedMemberField(source="user_point", help_text="Masked.")
+    state = StateField()
+    created_at = TimestampField()
+    expires_at = TimestampField(allow_null=True)
+    used_at = TimestampField(allow_null=True)
 
 
-class TillOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = TillData()  # type: ignore[assignment]
-
-
-TILL_ERRORS = ["API_KEY_INVALID", "FORBIDDEN", "REDEMPTION_CODE_UNKNOWN", "RATE_LIMITED"]
-
-
-def present_till(redemption: Redemption) -> dict[str, Any]:
-    return {
-        "redemption_id": redemption.pk,
-        "name": redemption.name,
-        "cost": plain(redemption.cost),
-        "member": masked(redemption.user_point),
-        **present_state(redemption),
-    }
+class TillOutput(Output):
+    success = SuccessField()
+    data = TillData(source="*")  # type: ignore[assignment]
 
 
 class CheckRedemption(APIView):
@@ -64,7 +57,7 @@ class CheckRedemption(APIView):
         tag="Rewards",
         summary="Check a code",
         needs=[KEY],
-        errors=TILL_ERRORS,
+        calls=[require_till, till.find],
         request=TillInput,
         responses=TillOutput,
     )
@@ -78,7 +71,7 @@ class CheckRedemption(APIView):
         require_till(caller)
         given = TillInput.parse(request.data)
         found = till.find(brand_ids=[caller.brand_id], text=given["code"])
-        return Response({"success": True, "data": present_till(found)})
+        return Response(TillOutput.serialize(found))
 
 
 class UseRedemption(APIView):
@@ -92,7 +85,7 @@ class UseRedemption(APIView):
         tag="Rewards",
         summary="Use a code",
         needs=[KEY],
-        errors=[*TILL_ERRORS, "REDEMPTION_USED", "REDEMPTION_EXPIRED", "REDEMPTION_CANCELLED", "MEMBER_BLOCKED"],
+        calls=[require_till, till.find, till.use],
         parameters=[IDEMPOTENCY_HEADER],
         request=TillInput,
         responses=TillOutput,
@@ -110,4 +103,4 @@ class UseRedemption(APIView):
         found = till.find(brand_ids=[caller.brand_id], text=given["code"])
         asked = idempotent_id("use", caller.brand_id, found.pk, key or at.isoformat())
         used = till.use(redemption=found, at=at, key_id=caller.key_id, request=asked)
-        return Response({"success": True, "data": present_till(used)})
+        return Response(TillOutput.serialize(used))

@@ -16,7 +16,9 @@ from rest_framework.views import APIView
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
 from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.outputs import Output, SuccessField
 from core.db import row_guard
+from core.errors import NotFound, raises
 from core.redis import rate_limits
 from events import publishing
 from loyalty.errors import MemberBlocked, UserNotEnrolled
@@ -30,18 +32,10 @@ from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import links
 from loyalty.wallets.passes import Changed
 
-ERRORS = [
-    "AUTHENTICATION_REQUIRED",
-    "TOKEN_INVALID",
-    "MEMBER_BLOCKED",
-    "NOT_FOUND",
-    "WALLET_UNAVAILABLE",
-    "USER_NOT_ENROLLED",
-    "RATE_LIMITED",
-]
 FOR_EVER = "public, max-age=31536000, immutable"  # another logo has another address
 
 
+@raises(NotFound, UserNotEnrolled, MemberBlocked)
 def member_of(request: Request) -> UserPoints:
     """The customer's account at the token's brand; who wants a card joins, where the brand lets everybody in."""
     principal = principal_of(request)
@@ -58,14 +52,14 @@ def member_of(request: Request) -> UserPoints:
     return account
 
 
-class WalletsData(serializers.Serializer[Any]):
+class WalletsData(Output):
     apple = serializers.BooleanField()
     google = serializers.BooleanField()
 
 
-class WalletsOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = WalletsData()  # type: ignore[assignment]
+class WalletsOutput(Output):
+    success = SuccessField()
+    data = WalletsData(source="*")  # type: ignore[assignment]
 
 
 class Wallets(APIView):
@@ -76,7 +70,6 @@ class Wallets(APIView):
         tag="Wallets",
         summary="Ask which wallets there are cards for",
         needs=[BEARER],
-        errors=["AUTHENTICATION_REQUIRED", "TOKEN_INVALID", "RATE_LIMITED"],
         responses=WalletsOutput,
     )
     @for_own_brand
@@ -86,7 +79,7 @@ class Wallets(APIView):
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         now = timezone.now()
         offered = {it.value: is_offered(principal.brand_id, it, now) for it in Platform}
-        return Response({"success": True, "data": offered})
+        return Response(WalletsOutput.serialize(offered))
 
 
 def is_offered(brand_id: int, platform: str, at: datetime) -> bool:
@@ -110,7 +103,7 @@ class ApplePass(APIView):
         tag="Wallets",
         summary="Get my card for Apple Wallet",
         needs=[BEARER],
-        errors=ERRORS,
+        calls=[member_of, issuers.usable],
         responses={(200, packages.CONTENT_TYPE): OpenApiTypes.BINARY},
     )
     @changing_own_brand
@@ -130,13 +123,13 @@ class ApplePass(APIView):
         return HttpResponse(content, content_type=packages.CONTENT_TYPE, headers=headers)
 
 
-class SaveLinkData(serializers.Serializer[Any]):
+class SaveLinkData(Output):
     save_url = serializers.URLField(help_text="Behind the button; opening it puts the card into Google Wallet.")
 
 
-class SaveLinkOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = SaveLinkData()  # type: ignore[assignment]
+class SaveLinkOutput(Output):
+    success = SuccessField()
+    data = SaveLinkData(source="*")  # type: ignore[assignment]
 
 
 class GooglePass(APIView):
@@ -147,7 +140,7 @@ class GooglePass(APIView):
         tag="Wallets",
         summary="Get my card for Google Wallet",
         needs=[BEARER],
-        errors=ERRORS,
+        calls=[member_of, issuers.usable],
         responses=SaveLinkOutput,
     )
     @changing_own_brand
@@ -169,7 +162,7 @@ class GooglePass(APIView):
             wallet_pass=found, card=card_of(found), keys=issuer.for_google, with_class=not issuer.look_pushed
         )
         passes.handed_out(wallet_pass=found)
-        return Response({"success": True, "data": {"save_url": link}})
+        return Response(SaveLinkOutput.serialize({"save_url": link}))
 
 
 class GoogleLogo(View):

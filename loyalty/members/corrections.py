@@ -4,6 +4,8 @@ A name corrected here is what this brand calls the member; other brands, and the
 So the same is done, and the same answered, whether or not other brands know the customer.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
 from uuid import uuid4
 
 from django.db import transaction
@@ -13,7 +15,7 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.models.people import StaffRole
-from core.errors import Invalid
+from core.errors import Invalid, raises
 from events import publishing
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
@@ -25,6 +27,24 @@ from loyalty.points.balance_events import balance_changed
 NAMES = ("first_name", "last_name")
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How a brand calls a member, and where it writes to; `unconfirmed_email` is an address that they may confirm."""
+
+    user_id: int
+    first_name: str
+    last_name: str
+    email: str
+    unconfirmed_email: str | None
+
+
+def identity_of(member: UserPoints, *, at: datetime) -> Identity:
+    first, last = accounts.names_of(member.user, member.brand_id)
+    waiting = confirmations.waiting_change(user_id=member.user_id, brand_id=member.brand_id, at=at).first()
+    return Identity(member.user_id, first, last, member.user.email, waiting.email if waiting else None)
+
+
+@raises(UserNotFound)
 def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: AuditContext) -> UserPoints:
     """Call a member by another name, at this brand. Owns the transaction. Raises UserNotFound for who was erased."""
     with transaction.atomic():
@@ -45,6 +65,7 @@ def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: 
     return member
 
 
+@raises(UserNotFound)
 def request_email_change(*, account: UserPoints, email: str, deed: AuditContext) -> EmailConfirmation:
     """Have a member confirm `email` as their address from now on; until then nothing changes. Owns the transaction.
 

@@ -16,7 +16,7 @@ from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.errors import Invalid
+from core.errors import Invalid, raises
 from loyalty.models.accounts import UserPoints
 from loyalty.points import accounts
 
@@ -44,6 +44,7 @@ def enrol_addresses(*, brand: Brand, addresses: Iterable[str], deed: AuditContex
     return Result(enrolled, already, [address for address in wanted if address not in known])
 
 
+@raises(UserNotFound)
 def enrol_one(
     *, brand: Brand, deed: AuditContext, user_id: int | None = None, address: str = ""
 ) -> tuple[UserPoints, bool]:

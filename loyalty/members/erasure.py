@@ -16,10 +16,11 @@ from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.identity import users
 from brands.identity.person_mentions import Mentions
+from brands.identity.users import StaffNotErased
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.db import row_guard
-from core.errors import DomainError
+from core.errors import DomainError, raises
 from events import erasure, publishing
 from loyalty.notifications import preferences
 from loyalty.points import accounts, ledger
@@ -30,6 +31,7 @@ THROUGH_ANY_BRAND = ("bad_tag", "other_brand")
 
 class PasswordWrong(DomainError):
     code = "PASSWORD_WRONG"
+    status = 403
     default_message = _("The password is wrong. Nothing was erased.")
 
 
@@ -41,6 +43,7 @@ class Erased:
     stays_elsewhere: bool
 
 
+@raises(PasswordWrong, StaffNotErased, UserNotFound)
 def erase_own(*, user_id: int, brand_id: int, password: str, deed: AuditContext) -> Erased:
     """As `erase`, on the wish of the person, who knows their password. Raises PasswordWrong."""
     if not User.objects.get(pk=user_id).check_password(password):

@@ -13,7 +13,7 @@ from brands.identity.tokens import TokenPair
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core import json_values
-from core.errors import DomainError, Invalid
+from core.errors import DomainError, Invalid, raises
 from events import messages, publishing
 from loyalty.members import confirmations, consents, passwords
 from loyalty.members.confirmations import Begun
@@ -24,9 +24,11 @@ class LoginRefused(DomainError):
     """One answer for an unknown address, a wrong password, a switched-off user and a member of staff."""
 
     code = "AUTHENTICATION_REQUIRED"
+    status = 401
     default_message = gettext_lazy("E-mail address or password is wrong.")
 
 
+@raises(LoginRefused)
 def check_password(*, email: str, password: str) -> User:
     """Which customer's address and password these are. Raises LoginRefused, also for who works in the portal: they log
     in there, and nobody can try their passwords here."""

@@ -56,6 +56,7 @@ TELL = """
 
 class UnknownNotice(DomainError):
     code = "VALIDATION_ERROR"
+    status = 400
     default_message = _("This notification does not exist, or it lacks data that its text needs.")
 
 

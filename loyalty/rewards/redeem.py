@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
 from core.db import sql
-from core.errors import IdempotencyKeyReused
+from core.errors import IdempotencyKeyReused, raises
 from core.json_values import plain
 from events import messages, publishing
 from loyalty.errors import OutOfStock, RewardNotAvailable, RewardNotFound
@@ -95,10 +95,11 @@ class RedemptionSnapshot:
     listened: frozenset[str]
 
 
+@raises(RewardNotFound, IdempotencyKeyReused, OutOfStock, *rules.INELIGIBLE)
 def redeem(wish: RedemptionRequest) -> Redemption:
     """Take a reward for points: stock, ledger, balance, redemption and events together, or nothing.
 
-    The same wish again finds what it made. Raises RewardNotFound, IdempotencyKeyReused, and what rewards.obstacle
+    The same wish again finds what it made. Raises RewardNotFound, IdempotencyKeyReused, and what rewards.ineligibility
     tells. Owns the transaction; the account is locked from its beginning, the reward only in its last statement.
     """
     account = accounts.account_of(brand_id=wish.brand_id, user_id=wish.user_id)
@@ -111,7 +112,7 @@ def redeem(wish: RedemptionRequest) -> Redemption:
             return the_same(Redemption.objects.get(pk=facts.earlier_id), wish)
         if facts.offer is None:
             raise RewardNotFound
-        if refusal := rules.obstacle(facts.offer, facts.holder, wish.at):
+        if refusal := rules.ineligibility(facts.offer, facts.holder, wish.at):
             raise refusal
         write(account.pk, facts, facts.offer, wish)
         return Redemption.objects.get(pk=facts.redemption_id)
@@ -124,7 +125,7 @@ def refusal_of_a_stranger(wish: RedemptionRequest) -> Exception:
         return RewardNotFound()
     brand = Brand.objects.get(pk=wish.brand_id)
     nobody = MemberState(brand.loyalty_active, blocked=False, balance=ZERO, level_threshold=ZERO, taken=0)
-    return rules.obstacle(offer_of(reward), nobody, wish.at) or RewardNotAvailable()
+    return rules.ineligibility(offer_of(reward), nobody, wish.at) or RewardNotAvailable()
 
 
 def offer_of(reward: Reward) -> RewardTerms:

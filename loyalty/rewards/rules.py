@@ -15,6 +15,17 @@ from loyalty.errors import (
     RewardNotAvailable,
 )
 
+# What may stand in the way, in the order in which it is looked at.
+INELIGIBLE = (
+    LoyaltyDisabled,
+    MemberBlocked,
+    RewardNotAvailable,
+    LevelTooLow,
+    RedemptionLimitReached,
+    OutOfStock,
+    NotEnoughPointsForReward,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RewardTerms:
@@ -41,7 +52,7 @@ class MemberState:
     taken: int
 
 
-def obstacle(offer: RewardTerms, holder: MemberState, at: datetime) -> DomainError | None:
+def ineligibility(offer: RewardTerms, holder: MemberState, at: datetime) -> DomainError | None:
     """Why this member cannot take this reward now; None where they can. What cannot be helped comes first."""
     if not holder.loyalty_active:
         return LoyaltyDisabled()

@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from brands.models.people import User
 from core import json_values
+from core.errors import raises
 from loyalty.errors import MemberBlocked, RedemptionCancelled, RedemptionCodeUnknown, RedemptionExpired, RedemptionUsed
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
@@ -16,6 +17,7 @@ from loyalty.rewards import codes
 # --- At the till -----------------------------------------------------------------------------------------------------
 
 
+@raises(RedemptionCodeUnknown)
 def find(*, brand_ids: Any, text: str) -> Redemption:
     """The redemption of a code that somebody typed or scanned. Raises RedemptionCodeUnknown.
 
@@ -31,6 +33,7 @@ def find(*, brand_ids: Any, text: str) -> Redemption:
     return found
 
 
+@raises(MemberBlocked, RedemptionUsed, RedemptionExpired, RedemptionCancelled)
 def use(
     *, redemption: Redemption, at: datetime, by: User | None = None, key_id: int | None = None, request: uuid.UUID
 ) -> Redemption:

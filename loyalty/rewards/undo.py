@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core import json_values
-from core.errors import Invalid, NotFound
+from core.errors import Invalid, NotFound, raises
 from loyalty.errors import MemberBlocked, RedemptionUsed, UndoNotPossible
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
@@ -41,6 +41,7 @@ def too_late() -> Invalid:
     return Invalid(_("The code is not used, or its use can no longer be undone."))
 
 
+@raises(NotFound, MemberBlocked, RedemptionUsed, UndoNotPossible)
 def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Undone:
     """Give back a reward that the customer took less than UNDO_MINUTES ago and did not use; asked again, the same.
 

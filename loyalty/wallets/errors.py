@@ -4,15 +4,16 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from brands.errors import TokenInvalid
-from core.errors import DomainError
+from core.errors import DomainError, TokenInvalid
 
 
 class WalletUnavailable(DomainError):
     """`reason` is for programs: not_configured, expired or unreadable."""
 
     code = "WALLET_UNAVAILABLE"
+    status = 409
     default_message = _("This brand does not offer passes for this wallet at the moment.")
+    example_details = {"reason": "expired"}
 
     def __init__(self, message: str = "", *, reason: str = "not_configured") -> None:
         details: dict[str, Any] = {"reason": reason}

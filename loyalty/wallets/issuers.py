@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
-from core.errors import Invalid
+from core.errors import Invalid, raises
 from core.http.google_service_accounts import ServiceAccount
 from events import leases
 from loyalty.models.wallets import Platform, WalletIssuer, WalletPass
@@ -56,6 +56,7 @@ class Issuer:
         return self.google
 
 
+@raises(WalletUnavailable)
 def usable(*, brand_id: int, platform: str, at: datetime) -> Issuer:
     """The issuer with its keys. Raises WalletUnavailable: there is none, its certificate ended, or keys are lost."""
     try:

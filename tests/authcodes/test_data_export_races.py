@@ -13,9 +13,9 @@ from django.utils import timezone
 from authcodes import data_exports
 from authcodes.tasks import forget_files
 from brands.audit_log import AuditContext
-from brands.errors import TokenInvalid
 from brands.identity import users
 from brands.models.people import User
+from core.errors import TokenInvalid
 from jobs import erasure as job_erasure
 from jobs import runner
 from jobs.models import Job

@@ -9,11 +9,11 @@ from rest_framework.permissions import AllowAny
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands.errors import ApiKeyInvalid, TokenInvalid
+from brands.errors import ApiKeyInvalid
 from brands.identity import api_keys, authentication, tokens
 from brands.models.people import StaffRole, User
 from brands.tenants import request_brands
-from core.errors import RateLimited
+from core.errors import RateLimited, TokenInvalid
 from core.redis import client
 from tests.support import factories
 

@@ -14,12 +14,11 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from brands.errors import TokenInvalid
 from brands.identity import jwks, tokens
 from brands.identity.tokens import Principal
 from brands.models.credentials import LoginSession
 from brands.models.people import StaffRole
-from core.errors import Unavailable
+from core.errors import TokenInvalid, Unavailable
 from core.http import client
 from loyalty.points import accounts
 from tests.support import factories

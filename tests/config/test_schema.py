@@ -18,8 +18,7 @@ from schemathesis.engine import events, from_schema
 
 from authcodes.api.qr_images import image_address
 from campaigns.models.campaigns import RewardClaim
-from config.schema import SECURITY_SCHEMES, TAGS
-from core.api.exception_handler import STATUS
+from config.schema import SECURITY_SCHEMES, TAGS, error_table
 from core.api.openapi.shared_examples import ANSWERS, REQUESTS
 from core.web.middleware import WholeBodies
 from tests.support import factories, openapi, wallets
@@ -28,6 +27,7 @@ from tests.support.factories import PASSWORD
 
 OPERATIONS = [each for item in openapi.description()["paths"].values() for each in item.values()]
 NAMES = [each["operationId"] for each in OPERATIONS]
+STATUS = {code: kind.status for code, kind in error_table().items()}
 
 
 # --- What it says ----------------------------------------------------------------------------------------------------

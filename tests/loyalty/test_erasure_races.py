@@ -12,9 +12,9 @@ from authcodes.recalls import recalls
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from brands.audit_log import AuditContext
-from brands.errors import TokenInvalid
 from brands.identity import users
 from brands.models.people import User
+from core.errors import TokenInvalid
 from events import leases, messages, worker
 from events.models import Event
 from loyalty.members import erasure, profile

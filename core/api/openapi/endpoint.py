@@ -1,9 +1,11 @@
 """What an endpoint says of itself beyond its serializers; `config.schema` makes the API's description of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from drf_spectacular.utils import extend_schema
+
+from core.errors import DomainError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -16,12 +18,37 @@ PORTAL = ("session",)
 
 
 def endpoint(
-    name: str, *, tag: str, needs: Sequence[tuple[str, ...]], errors: Sequence[str] = (), **schema: Any
+    name: str,
+    *,
+    tag: str,
+    needs: Sequence[tuple[str, ...]],
+    calls: Sequence[Callable[..., Any]] = (),
+    raises: Sequence[type[DomainError]] = (),
+    errors: Sequence[str] = (),
+    error_details: Mapping[str, Mapping[str, Any]] | None = None,
+    **schema: Any,
 ) -> Callable[[F], F]:
     """`@extend_schema` with what every endpoint has: an operationId, a tag, who may call, and its error codes.
 
-    `errors` leaves out what follows from the rest, such as a body that is too long. The method's docstring is what
-    callers read.
+    The errors are those that `calls`, the commands behind it, say they raise; those that the view `raises` itself; and
+    what follows from the rest, such as a token that is not valid, or a body that is too long. `error_details` are an
+    example's details by code, where the error's own do not fit. The method's docstring is what callers read.
     """
-    more = {"x-needs": needs, "x-errors": errors}
-    return extend_schema(operation_id=name, tags=[tag], auth=[], extensions=more, **schema)
+    kinds = [*raises, *(kind for command in calls for kind in raised_by(command))]
+    more = {
+        "x-needs": needs,
+        "x-errors": [*errors, *(kind.code for kind in kinds)],
+        "x-error-details": error_details or {},
+    }
+
+    def said(method: F) -> F:
+        vars(method)["operation"] = name
+        return extend_schema(operation_id=name, tags=[tag], auth=[], extensions=more, **schema)(method)
+
+    return said
+
+
+def raised_by(command: Callable[..., Any]) -> Sequence[type[DomainError]]:
+    """What `@raises` says of a command."""
+    said: Sequence[type[DomainError]] = vars(command)["raises"]
+    return said

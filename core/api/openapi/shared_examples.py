@@ -492,19 +492,3 @@ ANSWERS: Examples = {
         }
     },
 }
-
-# `details` of an error, by its code, or by endpoint and code.
-DETAILS: dict[Any, dict[str, Any]] = {
-    "VALIDATION_ERROR": {"fields": {"brand_id": ["This field is required."]}},
-    "RATE_LIMITED": {"retry_after": 17},
-    "WALLET_UNAVAILABLE": {"reason": "expired"},
-    ("check_ready", "UNAVAILABLE"): {
-        "checks": {
-            "database": {"status": "ok"},
-            "redis": {"status": "ok"},
-            "broker": {"status": "failing"},
-            "events": {"status": "failing", "oldest_seconds": 912, "limit_seconds": 300},
-            "jobs": {"status": "ok", "waiting_seconds": 0, "limit_seconds": 120},
-        }
-    },
-}

@@ -1,0 +1,63 @@
+"""The output side of a view: serializers that turn what a command returned into the answer."""
+
+from functools import cache, cached_property
+from typing import Any
+
+from rest_framework import serializers
+
+from core.json_values import iso, plain
+
+
+@cache
+def _writer(kind: type["Output"]) -> "Output":
+    """One for all answers: writing keeps no state, while a new serializer copies every field it declares."""
+    return kind()
+
+
+class Output(serializers.Serializer[Any]):
+    """What an endpoint answers with. Its fields read the value by their sources; it never saves.
+
+    A field that is not required is left out where it has no value, unless it may be null.
+    """
+
+    @classmethod
+    def serialize(cls, value: Any) -> dict[str, Any]:
+        """The answer's data."""
+        found: dict[str, Any] = _writer(cls).to_representation(value)
+        return found
+
+    @cached_property
+    def optional(self) -> list[str]:
+        return [name for name, field in self.fields.items() if not (field.required or field.allow_null)]
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        found: dict[str, Any] = super().to_representation(instance)
+        for name in self.optional:
+            if found.get(name) is None:
+                found.pop(name, None)
+        return found
+
+
+class SuccessField(serializers.BooleanField):
+    """The true that stands before an answer."""
+
+    def get_attribute(self, instance: Any) -> bool:  # noqa: ARG002 - DRF's signature
+        return True
+
+
+class PointsField(serializers.FloatField):
+    """Points or money as a JSON number; without a fraction where it is whole."""
+
+    def to_representation(self, value: Any) -> Any:
+        return plain(value)
+
+
+class TimestampField(serializers.DateTimeField):
+    """A moment in UTC with milliseconds."""
+
+    def to_representation(self, value: Any) -> str:
+        return iso(value)
+
+
+class DoneOutput(Output):
+    success = SuccessField()

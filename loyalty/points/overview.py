@@ -1,0 +1,53 @@
+"""What a customer holds at a brand, for pages and apps that show it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from brands.models.tenants import Brand
+from loyalty.points import accounts, expiry, levels
+from loyalty.points.expiry import NextExpiry
+from loyalty.points.levels import levels_of
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class NextLevel:
+    """The level above a customer's: its `threshold`, and how many points are `missing`."""
+
+    name: str
+    threshold: Decimal
+    missing: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class PointsOverview:
+    """A customer's points at a brand; zeros for one who is not enrolled."""
+
+    points: Decimal
+    lifetime: Decimal
+    redeemed: Decimal
+    expired: Decimal
+    level: str
+    next_level: NextLevel | None
+    expiring_soon: NextExpiry | None
+    enrolled: bool
+
+
+def fetch_overview(*, brand: Brand, user_id: int, at: datetime) -> PointsOverview:
+    account = accounts.account_of(brand_id=brand.pk, user_id=user_id)
+    lifetime = account.lifetime if account else ZERO
+    following = levels.following(levels=levels_of(brand), lifetime=lifetime)
+    return PointsOverview(
+        points=account.points if account else ZERO,
+        lifetime=lifetime,
+        redeemed=account.redeemed if account else ZERO,
+        expired=account.points_expired if account else ZERO,
+        level=account.current_level if account else "",
+        next_level=NextLevel(following.name, following.threshold, following.threshold - lifetime)
+        if following
+        else None,
+        expiring_soon=expiry.expiring_soon(brand=brand, account=account, at=at) if account else None,
+        enrolled=account is not None,
+    )

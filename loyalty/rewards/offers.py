@@ -1,0 +1,80 @@
+"""Rewards as a member finds them: what is offered, and whether they can take it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from django.db.models import Count
+
+from brands.models.tenants import Brand
+from core.errors import DomainError
+from loyalty.errors import NotEnoughPointsForReward
+from loyalty.models.accounts import UserPoints
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.points import accounts, levels
+from loyalty.points.levels import Level, levels_of
+from loyalty.rewards import redeem, rules
+from loyalty.rewards.rules import MemberState
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A reward, the member who sees it, and what stands in their way: None where they can take it."""
+
+    reward: Reward
+    member: MemberState
+    ineligibility: DomainError | None
+
+    @property
+    def level(self) -> str | None:
+        """The name of the level that it needs."""
+        return self.reward.minimum_level.name if self.reward.minimum_level else None
+
+    @property
+    def available(self) -> bool:
+        return self.ineligibility is None
+
+    @property
+    def reason(self) -> str | None:
+        """The code of the error that redeeming it would give."""
+        return self.ineligibility.code if self.ineligibility else None
+
+    @property
+    def missing(self) -> Decimal | None:
+        """Points that the balance lacks, where that is what stands in the way."""
+        return self.reward.cost - self.member.balance if self.reason == NotEnoughPointsForReward.code else None
+
+
+def offers_to(*, user_id: int, brand: Brand, rewards: Sequence[Reward], at: datetime) -> list[Offer]:
+    """The rewards as the customer finds them. Three statements."""
+    account = accounts.account_of(brand_id=brand.pk, user_id=user_id)
+    ladder = levels_of(brand)
+    taken = taken_by(account, rewards)
+    members = [member_state(brand, account, ladder, taken.get(reward.pk, 0)) for reward in rewards]
+    return [
+        Offer(reward, member, rules.ineligibility(redeem.offer_of(reward), member, at))
+        for reward, member in zip(rewards, members, strict=True)
+    ]
+
+
+def taken_by(account: UserPoints | None, rewards: Sequence[Reward]) -> dict[int, int]:
+    """How many of each reward a member took and did not give back."""
+    if account is None:
+        return {}
+    mine = Redemption.objects.filter(user_point=account, reward__in=rewards)
+    kept = mine.exclude(status=Redemption.Status.CANCELLED).order_by()
+    return dict(kept.values_list("reward").annotate(Count("pk")))
+
+
+def member_state(brand: Brand, account: UserPoints | None, ladder: Sequence[Level], taken: int) -> MemberState:
+    level = levels.held(levels=ladder, name=account.current_level if account else "")
+    return MemberState(
+        loyalty_active=brand.loyalty_active,
+        blocked=account is not None and account.status == UserPoints.Status.BLOCKED,
+        balance=account.points if account else ZERO,
+        level_threshold=level.threshold if level else ZERO,
+        taken=taken,
+    )

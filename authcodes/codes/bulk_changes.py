@@ -183,7 +183,7 @@ def _update(
 def _refuse_partly(cursor: Any, order: CodeChangeRequest, which: str, where: dict[str, Any], *, missing: int) -> None:
     """Roll back what could be done to some of the codes only."""
     if order.kind == Kind.ASSIGNED and missing:
-        told = _("No codes were changed: %(number)s of them are assigned to another product.") % {
+        told = _("%(number)s of the codes are assigned to another product. No codes were changed.") % {
             "number": f"{missing:,}"
         }
         message = f"{TAKEN}: {told}"
@@ -192,7 +192,7 @@ def _refuse_partly(cursor: Any, order: CodeChangeRequest, which: str, where: dic
         cursor.execute(STILL_ASSIGNED.format(which=which), where)
         scanned = cursor.fetchone()[0]
         if scanned:
-            message = _("No codes were changed: %(number)s of them have been scanned and cannot be unassigned.")
+            message = _("%(number)s of the codes have been scanned and cannot be unassigned. No codes were changed.")
             raise BatchRefused(message % {"number": f"{scanned:,}"})
 
 

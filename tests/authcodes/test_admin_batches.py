@@ -66,7 +66,7 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
         "Each code can be scanned 3 times.",
         "Scans count for the campaign Spring.",
         "While the campaign is not running, scans earn their usual points.",
-        "If every code is scanned as often as allowed: at most 375 points.",
+        "Maximum if every code is scanned as often as allowed: 375 points.",
         "The prefix is new. Saving reserves it for this brand, if it is free.",
     ]
     assert "Ready to save" in text(answer)
@@ -245,7 +245,7 @@ def test_limit_below_what_was_scanned_is_refused_and_says_how_often(client, bran
 
     refused = limited(2)
 
-    assert "scanned 3 times already" in refused.context["adminform"].form.errors["scan_limit"][0]
+    assert "already been scanned 3 times" in refused.context["adminform"].form.errors["scan_limit"][0]
     assert [limited(limit).status_code for limit in (3, "", 7)] == [302, 302, 302]
 
 
@@ -299,7 +299,9 @@ def finish(client, batch):
 
 def test_missing_codes_of_a_stopped_batch_are_made_from_its_page(client, owner, stopped):
     shown = text(page(client, stopped))
-    assert all(words in shown for words in ("Stopped: 40 %", "6 codes are missing", "Generate the missing codes"))
+    assert all(
+        words in shown for words in ("Stopped: 40 %", "6 codes have not been generated", "Generate the missing codes")
+    )
 
     answer = finish(client, stopped)
 

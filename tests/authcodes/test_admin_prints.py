@@ -185,7 +185,7 @@ def test_first_page_that_would_say_another_code_is_not_given_away(client, batch,
     look = send(client, batch, "preview", what=what).context["look"]
     monkeypatch.setattr(images, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
 
-    with pytest.raises(Unreadable, match="AB-0001 says"):
+    with pytest.raises(Unreadable, match="AB-0001 contains something else"):
         client.get(look)
 
 

@@ -72,7 +72,7 @@ def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, 
     page = client.get(its, follow=True)
 
     assert facts(page) == (batch, 3, 2, 2)
-    assert "all 3 codes of this batch" in text(page)
+    assert "All 3 codes of this batch" in text(page)
     assert "including those who opted out of notifications" in text(page)
     assert not Recall.objects.exists()
 
@@ -125,7 +125,7 @@ def test_recall_whose_facts_nobody_has_seen_is_refused(client, batch, batch_sent
     assert [str(message) for message in answer.context["messages"]] == [
         "Nothing has been recalled yet. Check what the recall changes, then confirm it on this page."
     ]
-    assert ("all 3 codes of this batch" in text(answer)) is (batch_sent == "own")
+    assert ("All 3 codes of this batch" in text(answer)) is (batch_sent == "own")
     assert not Recall.objects.exists()
 
 

@@ -284,4 +284,4 @@ def test_the_page_has_no_inline_script(plain_http: None) -> None:
 
     content = found[found.index('id="main"') if 'id="main"' in found else 0 :]
     assert 'data-type="bar"' in content
-    assert "style=" not in content[content.index("<form") : content.index("Worth a look")]
+    assert "style=" not in content[content.index("<form") : content.index("Needs attention")]

@@ -194,7 +194,7 @@ def test_a_file_counts_to_the_brands_storage_and_above_it_there_is_none(api, bra
     ask(mine)
     job = run_job(customer)
 
-    assert (job.status, "Your brand may store 1 bytes" in job.log) == ("failed", True)
+    assert (job.status, "Your brand can store 1 bytes" in job.log) == ("failed", True)
     assert mine.get("customer/data-export").json()["data"]["status"] == "failed"
 
 

@@ -140,7 +140,7 @@ REFUSED = {
     "empty lines only": (b"\n\r\n,,\n", "the file is empty"),
     "header only": (f"{LIST}\n".encode(), "the file has no rows below the header"),
     "latin-1": (f"{LIST}\nA0001,Café,\n".encode("latin-1"), "line 2 (byte 45) is not UTF-8 text"),
-    "NUL": (f"{LIST}\nA0001,\0,\n".encode(), "line 2 holds a NUL"),
+    "NUL": (f"{LIST}\nA0001,\0,\n".encode(), "line 2 contains a NUL"),
     "missing column": (b"auth_code,notes\nA0001,x\n", "missing: inventory_location"),
     "extra column": (f"{LIST},colour\nA0001,,,red\n".encode(), "not in the template: colour"),
     "duplicate column": (f"{LIST},notes\nA0001,,,\n".encode(), "more than once: notes"),
@@ -393,7 +393,7 @@ def test_codes_assigned_meanwhile_fail_the_commit_and_show_in_the_preview(brand,
 
     job = committed(upload)
 
-    assert (job.status, "1 codes were given another product" in job.log) == ("failed", True)
+    assert (job.status, "1 codes have been assigned to another product" in job.log) == ("failed", True)
     assert (held(codes), ImportChange.objects.count()) == (before, 0)
     assert (upload.status, errors(upload)) == ("checked", {3: ("auth_code", "Auth code range already assigned")})
 

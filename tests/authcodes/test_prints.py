@@ -82,7 +82,7 @@ def test_images_of_a_batch_say_its_addresses(brand):
     assert run.job.result_name == "png-AB-0001-AB-0007.zip"
     assert (run.sha256, run.codes, run.read_back) == (hashlib.sha256(data).hexdigest(), 7, 7)
     assert run.manifest_sha256 == hashlib.sha256(archive.read("manifest.csv")).hexdigest()
-    assert "7 codes were read again" in run.job.log
+    assert "7 codes were read back" in run.job.log
 
 
 def test_lines_instead_of_pixels(brand):
@@ -220,7 +220,7 @@ def test_modules_that_may_not_scan_are_told_of(brand):
 
     (warning,) = checks.warnings(selection_of(batch), small)
 
-    assert "Below 0.396 mm" in warning
+    assert "Codes below 0.396 mm" in warning
     assert checks.warnings(selection_of(batch), PrintRequest(what="png")) == []
 
 

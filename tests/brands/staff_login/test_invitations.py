@@ -130,7 +130,7 @@ def test_a_customers_account_gets_a_new_password_and_loses_its_sessions(brand, o
 def test_an_account_that_is_switched_off_is_not_switched_on(brand, owner, window):
     factories.customer(brand, email=EMAIL, is_active=False)
 
-    assert "switched off" in text(window.post(invited(owner, brand), PASSWORDS))
+    assert "deactivated" in text(window.post(invited(owner, brand), PASSWORDS))
     assert not User.objects.get(email=EMAIL).is_staff
 
 
